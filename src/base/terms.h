@@ -49,6 +49,17 @@ struct packing {
 };
 #define PACKING_HIGH 3.3359 /* the outer levels of 2 bits, where the inner ones are -1, 1 */
 
+/* How the rows of a product are made smaller. */
+enum compression {
+    COMPRESSION_NONE,
+    COMPRESSION_DEFLATE,
+    COMPRESSION_LZ4,
+    COMPRESSION_BITSHUFFLE,
+    COMPRESSION_ZSTD,
+    COMPRESSIONS
+};
+#define COMPRESSION_NAMES "none", "deflate", "lz4", "bitshuffle", "zstd"
+
 enum window_kind {
     WINDOW_HANN,
     WINDOW_HAMMING,

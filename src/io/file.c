@@ -33,6 +33,11 @@ status_t file_journal_name(const char *path, char **out)
     return memory_format(out, "%s.journal", path);
 }
 
+status_t file_packed_name(const char *path, char **out)
+{
+    return memory_format(out, "%s.packed.part", path);
+}
+
 int file_is_full(int reason)
 {
     return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;

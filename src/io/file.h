@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-/* The name under which `path` is written, path + ".part", and that of its journal, path +
- * ".journal"; for free(). */
+/* The name under which `path` is written, path + ".part", that of its journal, path + ".journal",
+ * and that under which its compressed rows are, path + ".packed.part"; for free(). */
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
+status_t file_packed_name(const char *path, char **out);
 
 /* Checks that `path` can be made: its folder is there and can be written to, or can be made, and
  * nothing but an ordinary file (or a link) has its name, and that only if `force`. Fails with

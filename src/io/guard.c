@@ -66,10 +66,14 @@ status_t guard_check_part(const struct guard *guard, const char *what, const cha
 {
     status_t st = STATUS_OK;
     char *part = NULL;
+    char *packed = NULL;
     TRY(file_part_name(path, &part));
+    TRY(file_packed_name(path, &packed));
     TRY(guard_check(guard, what, path));
     TRY(guard_check(guard, what, part));
+    TRY(guard_check(guard, what, packed));
 out:
+    free(packed);
     free(part);
     return st;
 }

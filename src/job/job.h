@@ -183,10 +183,11 @@ struct job_product {
     /* Of voltages: how they are stored. */
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;
-    double scale; /* volts of 1 as it is stored, > 0; default 1 */
-    char *text;   /* canonical YAML of input, filter, this product and its bank (as `channelise`),
-                     without names of files and banks and without `run`: what determines the product's
-                     bytes, so it goes into the product */
+    double scale;                 /* volts of 1 as it is stored, > 0; default 1 */
+    enum compression compression; /* of rows, when all are there */
+    char *text; /* canonical YAML of input, filter, this product and its bank (as `channelise`),
+                   without names of files and banks and without `run`: what determines the product's
+                   bytes, so it goes into the product */
 };
 
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
@@ -285,6 +286,7 @@ struct job_dedisperse {
     int has_backend;
     enum backend_kind backend; /* has_backend 0: that of `channelise` */
     char *file;
+    enum compression compression;
     char *text; /* as that of struct job_product */
 };
 

@@ -112,6 +112,11 @@ static status_t job_check_stored(struct tree *root, struct tree *product, struct
                         "numbers",
                         bits));
     }
+    if (tree_value(product, "compress") && !tree_says(product, "compress", "none")) {
+        TRY(mistakes_at(mistakes, product, "compress",
+                        "is for products of kind power and spectra: archives of voltages are read "
+                        "where they lie"));
+    }
     if (tree_says(root, "run.on_bad", "nan")) {
         TRY(mistakes_at(mistakes, root, "run.on_bad",
                         "is nan, but voltages have no rows that are marked: what cannot be read "

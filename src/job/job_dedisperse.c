@@ -68,6 +68,8 @@ const struct schema job_dedisperse_schema[] = {
      .max = 65535, .expected = "a number (from 0), or a list of them"},
     {"backend", SCHEMA_CHOICE, ENTRY(backend), .choices = backend_names,
      SCHEMA_GIVEN(struct job_dedisperse, has_backend, 1)},
+    {"compress", SCHEMA_CHOICE, ENTRY(compression),
+     .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
     {"file", SCHEMA_TEXT, ENTRY(file), .is_required = 1,
      .expected = "the path of the file to write"},
     {.key = NULL},

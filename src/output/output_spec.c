@@ -35,7 +35,8 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
                                                   .text = product->text,
                                                   .bank = product->bank,
                                                   .integrate = product->integrate,
-                                                  .ratio = 1};
+                                                  .ratio = 1,
+                                                  .compression = product->compression};
     }
     TRY(inputs_of_bank(job, archive, &out->inputs));
 out:
@@ -80,8 +81,12 @@ static status_t spec_begin_series(const struct job *job, uint32_t number, struct
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
     TRY(spec_begin(job, 1, out));
-    out->items[0] = (struct output_spec_item){
-        .file = what->file, .text = what->text, .integrate = 1, .ratio = 1, .has_times_across = 1};
+    out->items[0] = (struct output_spec_item){.file = what->file,
+                                              .text = what->text,
+                                              .integrate = 1,
+                                              .ratio = 1,
+                                              .compression = what->compression,
+                                              .has_times_across = 1};
 out:
     return st;
 }

@@ -13,11 +13,12 @@
 #include "plan/dedisperse_plan.h"
 
 struct output_spec_item {
-    const char *file, *text; /* as struct job_product's */
-    uint32_t bank;           /* of the job, that makes it */
-    uint64_t integrate;      /* how many make a row, */
-    uint64_t ratio;          /* of which each of the chunking's first axis has so many, */
-    uint64_t spectra;        /* and which these are, all told: once it is planned */
+    const char *file, *text;      /* as struct job_product's */
+    uint32_t bank;                /* of the job, that makes it */
+    uint64_t integrate;           /* how many make a row, */
+    uint64_t ratio;               /* of which each of the chunking's first axis has so many, */
+    uint64_t spectra;             /* and which these are, all told: once it is planned */
+    enum compression compression; /* of the file that gets the name */
     /* Of the plan. */
     struct product_spec spec; /* but its inputs */
     uint64_t row_bytes;

@@ -8,7 +8,10 @@
 #include "product/spans.h"
 #include "ranks/agree.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Rows that are written before they are synced, if that takes less than run.sync. */
@@ -28,11 +31,12 @@ static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
     TRY(memory_zeroed(spec->count, sizeof *outputs->outputs, "products", &outputs->outputs));
     outputs->count = spec->count;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
+        outputs->outputs[i].fd = outputs->outputs[i].claim_fd = outputs->outputs[i].packed_fd = -1;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(file_part_name(spec->items[i].file, &outputs->outputs[i].part));
         TRY(file_journal_name(spec->items[i].file, &outputs->outputs[i].journal_path));
+        TRY(file_packed_name(spec->items[i].file, &outputs->outputs[i].packed_path));
     }
 out:
     return st;
@@ -225,23 +229,27 @@ out:
     return st;
 }
 
-/* Rank 0: what is known when all rows are there. */
-static status_t outputs_put_counts(const struct output *output)
+/* Rank 0: from here on the file may have its name. One with compressed rows takes the place of the
+ * .part: the journal says by then that it is complete, which tells the next run the two apart. */
+static status_t outputs_complete(struct output *output)
 {
     status_t st = STATUS_OK;
-    uint64_t spans = spans_count(&output->place);
-    const uint32_t *sums = output->journal->sums;
-    uint32_t *crcs = NULL;
-    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
-    for (uint64_t i = 0; i < spans; i++) {
-        crcs[i] = spans_crc(&output->place, i, sums[i]);
+    int is_squeezed = output->packed_fd >= 0;
+    REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
+            "%s was removed or replaced while this run wrote it", output->part);
+    if (!is_squeezed && !output->is_packed) {
+        TRY(outputs_put_counts(output));
     }
-    const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
-    TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
-    TRY(file_sync(output->fd, output->part));
     TRY(journal_complete(output->journal));
+    if (is_squeezed) {
+        REQUIRE(rename(output->packed_path, output->part) == 0, STATUS_DATA,
+                "%s cannot become %s: %s", output->packed_path, output->part, strerror(errno));
+        file_close(output->claim_fd);
+        output->claim_fd = output->packed_fd;
+        output->packed_fd = -1;
+        output->place = output->packed_place;
+    }
 out:
-    free(crcs);
     return st;
 }
 
@@ -270,12 +278,8 @@ static status_t outputs_publish(outputs_t *outputs)
     REQUIRE(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
             "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        const struct output *output = &outputs->outputs[i];
-        if (!output->is_published) {
-            REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
-                    "%s was removed or replaced while this run wrote it", output->part);
-            TRY(outputs_put_counts(output));
-        }
+        struct output *output = &outputs->outputs[i];
+        TRY(output->is_published ? STATUS_OK : outputs_complete(output));
     }
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -326,6 +330,7 @@ void outputs_abandon(outputs_t *outputs)
     int is_kept = outputs->is_open && outputs_done(outputs) > 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
+        outputs_pack_abandon(output);
         if (is_kept && output->is_ours) {
             /* Nothing is lost when it fails: the next run only has more to do. */
             if (journal_sync(output->journal) != STATUS_OK) {
@@ -364,6 +369,7 @@ void outputs_destroy(outputs_t *outputs)
         journal_destroy(output->journal);
         free(output->part);
         free(output->journal_path);
+        free(output->packed_path);
         free(output->sums);
     }
     text_free(&outputs->entry);

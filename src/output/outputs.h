@@ -87,6 +87,11 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
  * read. Fails with DATA. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
+/* When all is done, compresses the rows of products that want it, with so many threads a rank: ends
+ * the process when nothing moves for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with
+ * STOPPED when a rank was asked to stop: the next run does it again. Collective. */
+status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
+
 /* Puts in what was counted, renames, and removes the journals. Can be done again by another run,
  * whatever moment this one is killed. Collective. */
 status_t outputs_finish_all(outputs_t *outputs);

@@ -102,7 +102,8 @@ out:
     return st;
 }
 
-/* Whether the file is laid out as the journal tells. One that is damaged is not; but one that
+/* Whether the file is laid out as the journal tells, or has its rows in compressed chunks since it
+ * was complete. One that is damaged is not; but one that
  * cannot be read now may be, and what it holds is not given up for that: only the words of the
  * system tell the two apart. */
 static status_t claim_find_told_of(const outputs_t *outputs, const char *path,
@@ -110,7 +111,12 @@ static status_t claim_find_told_of(const outputs_t *outputs, const char *path,
                                    int *is_same)
 {
     status_t st = product_find_place(path, place);
-    *is_same = st == STATUS_OK && memcmp(place, &journal->head.place, sizeof *place) == 0;
+    const struct product_place *told = &journal->head.place;
+    int is_packed = st == STATUS_OK && place->data_offset == 0;
+    *is_same = is_packed
+                   ? journal->is_complete && place->rows == told->rows &&
+                         place->row_bytes == told->row_bytes && place->span_rows == told->span_rows
+                   : st == STATUS_OK && memcmp(place, told, sizeof *place) == 0;
     if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
         return st;
     }
@@ -135,7 +141,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
             TRY(claim_find_told_of(outputs, path, output->journal, &place, &output->is_published));
         }
         if (output->is_published) {
-            output->place = output->journal->head.place;
+            output->place = place;
             goto out;
         }
         journal_destroy(output->journal);
@@ -150,6 +156,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     if (output->journal && output->part_bytes > 0) {
         TRY(claim_find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
         output->place = output->is_whole ? place : output->place;
+        output->is_packed = output->is_whole && place.data_offset == 0;
     }
 out:
     return st;
@@ -230,6 +237,7 @@ static status_t claim_begin_anew(outputs_t *outputs)
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
+        output->is_packed = 0;
         if (!outputs->options.restart) {
             claim_warn_of(output);
         }

@@ -7,20 +7,25 @@
 #include "output/journal/journal.h"
 #include "output/outputs.h"
 #include "output/sync_thread.h"
+#include "product/pack/packed.h"
 
 struct output {
     char *part;         /* the name while it is written */
     char *journal_path; /* that of its journal */
+    char *packed_path;  /* the name of the file with compressed rows while it is made */
     int fd;             /* for rows */
     struct product_place place;
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
-    char *made;               /* the first folder that was made for it; NULL: none */
-    int claim_fd;             /* holds the lock */
-    int is_ours;              /* part may be removed: empty, or made or gone on with by this run */
-    uint64_t part_bytes;      /* when it was claimed */
-    int is_whole;             /* part is the file that the journal tells of */
-    struct identity identity; /* of the file that got the name */
+    char *made;          /* the first folder that was made for it; NULL: none */
+    int claim_fd;        /* holds the lock */
+    int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
+    uint64_t part_bytes; /* when it was claimed */
+    int is_whole;        /* part is the file that the journal tells of */
+    int is_packed;       /* part is that with compressed rows already */
+    int packed_fd;       /* holds the lock of the one that is to become part, */
+    struct product_place packed_place; /* where things lie in it */
+    struct identity identity;          /* of the file that got the name */
     enum journal_state state;
     journal_t *journal;
     /* The writer thread. */
@@ -50,6 +55,12 @@ status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to go on with them. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
+
+/* Rank 0: puts in what is known when all rows are there; synced on return. */
+status_t outputs_put_counts(const struct output *output);
+
+/* Rank 0: removes the file with compressed rows, unless it is the product by now. */
+void outputs_pack_abandon(struct output *output);
 
 /* The sync thread's work: syncs rows, and on rank 0 journals. */
 status_t outputs_sync(void *outputs);

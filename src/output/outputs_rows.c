@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "product/spans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -307,4 +308,22 @@ void outputs_hurry(void *context)
 status_t outputs_settle(void *context)
 {
     return sync_thread_settle(((outputs_t *)context)->sync);
+}
+
+status_t outputs_put_counts(const struct output *output)
+{
+    status_t st = STATUS_OK;
+    uint64_t spans = spans_count(&output->place);
+    const uint32_t *sums = output->journal->sums;
+    uint32_t *crcs = NULL;
+    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
+    for (uint64_t i = 0; i < spans; i++) {
+        crcs[i] = spans_crc(&output->place, i, sums[i]);
+    }
+    const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
+    TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
+    TRY(file_sync(output->fd, output->part));
+out:
+    free(crcs);
+    return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "product/pack/packed_shape.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,6 +52,15 @@ status_t room_add(struct room *room, const char *path, uint64_t bytes)
     *need = (struct room_need){.path = path, .bytes = whole > held ? whole - held : 0};
     TRY(file_device(path, &need->device));
     room->count++;
+out:
+    return st;
+}
+
+status_t room_add_packed(struct room *room, const char *path, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    TRY(room_add(room, path, bytes));
+    room->needs[room->count - 1].bytes += packed_most_bytes(bytes);
 out:
     return st;
 }

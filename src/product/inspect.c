@@ -6,6 +6,7 @@
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
+#include "product/pack/packed_rows.h"
 #include "product/spans.h"
 
 #include <errno.h>
@@ -279,11 +280,14 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                                     .data_offset = data_at,
                                     .time_offset = time_at,
                                     .file_bytes = (uint64_t)info.st_size};
-    REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF, STATUS_DATA,
+    TRY(packed_rows_find(&data, path, &product->compression));
+    int is_packed = product->compression != COMPRESSION_NONE;
+    REQUIRE((data_at != HADDR_UNDEF) != is_packed && time_at != HADDR_UNDEF, STATUS_DATA,
             "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
             path);
-    REQUIRE(place->file_bytes >= data_at &&
-                (place->file_bytes - data_at) / row_bytes >= product->rows,
+    place->data_offset = is_packed ? 0 : data_at;
+    REQUIRE(is_packed || (place->file_bytes >= data_at &&
+                          (place->file_bytes - data_at) / row_bytes >= product->rows),
             STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
@@ -434,6 +438,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(scale),
     FIELD(clipped),
     FIELD(weights),
+    FIELD(compression),
     FIELD(nseries),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
     PACK_COUNTED(struct product, series, nseries, &dedispersed_type)};

@@ -23,10 +23,12 @@ struct dedispersed_spec;
 /* What a product holds and where it comes from. */
 struct product_spec {
     enum product_kind kind;
-    const char *job_text;   /* what determines its bytes (struct job_product) */
-    const char *arithmetic; /* what rounded its numbers, for people; NULL: does not matter */
-    const char *inputs;     /* what it is made of: a line for each file; NULL: not told */
-    uint64_t rows;          /* dumps; of series: DMs */
+    const char *job_text;         /* what determines its bytes (struct job_product) */
+    const char *arithmetic;       /* what rounded its numbers, for people; NULL: does not matter */
+    const char *inputs;           /* what it is made of: a line for each file; NULL: not told */
+    uint64_t rows;                /* dumps; of series: DMs */
+    enum compression compression; /* of the rows, once all are there (product/pack/packed.h); NONE
+                                     while they are written */
     /* Of QUANTITY_SERIES; then the rest is zero. */
     const struct dedispersed_spec *series;
     /* Of all others. */
@@ -62,15 +64,15 @@ struct product_spec {
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
 };
 
-/* Where things lie in the file: row r at data_offset + r * row_bytes, float [ifs][frequencies]
- * (x 2 if complex), or a sample of each stream of voltages; its time stamp, a double, at
- * time_offset + 8 r; the CRC-32 of span s (of span_rows rows: product/spans.h), a uint32, at
- * crc_offset + 4 s; the number of missing samples, a uint64, at missing_offset; at holes_offset +
- * r, a byte: 1 when row r is NaN because its input could not be read; the number of clipped
- * numbers, a uint64, at clipped_offset; the weights of row r, float [ifs][coarse channels], at
- * weights_offset + 4 r ifs x coarse channels. 0 is none: products of format 1 have no CRCs,
- * voltages no time stamps and holes, only they count what was clipped. Journals hold it as it lies:
- * its bytes are part of their format. */
+/* Where things lie in the file: row r at data_offset (0: the rows are in compressed chunks) + r *
+ * row_bytes, float [ifs][frequencies] (x 2 if complex), or a sample of each stream of voltages; its
+ * time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of span_rows rows:
+ * product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples, a uint64, at
+ * missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input could not be
+ * read; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r, float
+ * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels. 0 is none: products of
+ * format 1 have no CRCs, voltages no time stamps and holes, only they count what was clipped.
+ * Journals hold it as it lies: its bytes are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
@@ -142,7 +144,8 @@ struct product {
     uint32_t bits;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
-    uint32_t weights; /* of a row; 0: none */
+    uint32_t weights;             /* of a row; 0: none */
+    enum compression compression; /* of the rows: else they lie in one piece */
     struct product_place place;
 };
 

@@ -118,7 +118,10 @@ status_t pass_add_room(const struct pass *pass, struct room *room)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {
-        TRY(room_add(room, pass->making.items[i].file, pass->bytes[i]));
+        const struct output_spec_item *item = &pass->making.items[i];
+        TRY(item->compression == COMPRESSION_NONE
+                ? room_add(room, item->file, pass->bytes[i])
+                : room_add_packed(room, item->file, pass->bytes[i]));
     }
 out:
     return st;
@@ -252,7 +255,12 @@ status_t pass_open_all(const struct pass *pass)
 
 status_t pass_finish_all(const struct pass *pass)
 {
-    return pass_work_within_limit_all(pass, finished, outputs_finish_all);
+    status_t st = STATUS_OK;
+    TRY(outputs_pack_all(pass->outputs, channelise_plan_threads(pass->job, pass->local_size),
+                         pass->patience));
+    TRY(pass_work_within_limit_all(pass, finished, outputs_finish_all));
+out:
+    return st;
 }
 
 status_t pass_work_off_all(struct pass *pass)

@@ -110,6 +110,7 @@ static status_t verify_open(struct verify *verify)
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
     TRY(file_open_read(path, &verify->fd));
+    TRY(rows_open(verify->product, &verify->rows));
     if (verify->product->place.holes_offset > 0) {
         TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
     }
@@ -125,6 +126,7 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     backend_close(verify->backend);
     kind->end(verify->kind);
     job_destroy(verify->job);
+    rows_close(verify->rows);
     product_destroy(verify->product);
     free(verify->picked);
     free(verify->stored);

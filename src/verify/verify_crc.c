@@ -10,6 +10,7 @@
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/check/contents.h"
+#include "product/pack/rows.h"
 #include "product/spans.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
@@ -37,6 +38,7 @@ struct check {
     struct product *product;
     const char *path; /* of the file that is read */
     int fd;
+    rows_t *stored;
     journal_t *journal; /* NULL: the product is finished */
     uint32_t *expected; /* CRCs of all spans; sums of all records, one after the other */
     uint64_t *places;   /* of a chunk's sums in them */
@@ -51,6 +53,7 @@ struct check {
 static void crc_check_end(struct check *check)
 {
     product_files_free(&check->find);
+    rows_close(check->stored);
     product_destroy(check->product);
     journal_destroy(check->journal);
     text_free(&check->damaged);
@@ -113,13 +116,7 @@ static status_t crc_sum_stretch(struct check *check, const struct stretch *stret
            (size_t)spans_touched(place, stretch->first_row, stretch->rows) * sizeof *check->sums);
     for (uint64_t row = stretch->first_row; row < end; row += step) {
         uint64_t count = min_u64(step, end - row);
-        uint64_t at = place->data_offset + row * place->row_bytes + stretch->from;
-        int is_whole = stretch->piece == place->row_bytes;
-        for (uint64_t i = 0; i < (is_whole ? 1 : count); i++) {
-            TRY(file_read(check->fd, check->path, at + i * place->row_bytes,
-                          check->rows + i * stretch->piece,
-                          is_whole ? count * stretch->piece : stretch->piece));
-        }
+        TRY(rows_read(check->stored, row, count, stretch->from, stretch->piece, check->rows));
         spans_add(place, row, count, stretch->from, stretch->piece, check->rows,
                   check->sums + (row / place->span_rows - stretch->first_row / place->span_rows));
     }
@@ -300,6 +297,7 @@ static status_t crc_prepare(struct check *check, const char *path)
     TRY(product_open(check->path, &check->product));
     REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));
+    TRY(rows_open(check->product, &check->stored));
     if (check->find.is_finished) {
         TRY(crc_expect_spans(check));
     } else {

@@ -34,19 +34,17 @@ out:
 
 /* Looks for NaN in a row from number `from` on, and then before it. *at: PIECE-wise the first, or
  * the number of numbers when there is none. */
-static status_t verify_find_nan(int fd, const struct product *product, uint64_t row, uint64_t from,
-                                uint64_t *at)
+static status_t verify_find_nan(rows_t *rows, const struct product *product, uint64_t row,
+                                uint64_t from, uint64_t *at)
 {
     status_t st = STATUS_OK;
     float numbers[PIECE];
     uint64_t count = product->place.row_bytes / sizeof *numbers;
-    uint64_t offset = product->place.data_offset + row * product->place.row_bytes;
     uint64_t pieces = ceil_div_u64(count, PIECE);
     for (uint64_t i = 0; i < pieces; i++) {
         uint64_t first = (from / PIECE + i) % pieces * PIECE;
         uint64_t some = min_u64(PIECE, count - first);
-        TRY(file_read(fd, product->path, offset + first * sizeof *numbers, numbers,
-                      some * sizeof *numbers));
+        TRY(rows_read(rows, row, 1, first * sizeof *numbers, some * sizeof *numbers, numbers));
         for (uint64_t j = 0; j < some; j++) {
             if (isnan(numbers[j])) {
                 *at = first + j;
@@ -60,10 +58,11 @@ out:
 }
 
 /* Neighbours are NaN at about the same place. */
-static status_t verify_check_mark(int fd, const struct product *product, uint64_t row, uint64_t *at)
+static status_t verify_check_mark(rows_t *rows, const struct product *product, uint64_t row,
+                                  uint64_t *at)
 {
     status_t st = STATUS_OK;
-    TRY(verify_find_nan(fd, product, row, *at, at));
+    TRY(verify_find_nan(rows, product, row, *at, at));
     REQUIRE(*at < product->place.row_bytes / sizeof(float), STATUS_DATA,
             "%s: row %llu is marked in /provenance/holes, but holds numbers alone", product->path,
             (unsigned long long)row);
@@ -73,7 +72,7 @@ out:
 
 /* Looks at every row that is marked: one that holds no NaN is none. Gives some of them, `most` at
  * most, spread over all; free() returns *out. */
-static status_t verify_marks(int fd, const struct product *product, uint64_t most,
+static status_t verify_marks(int fd, rows_t *rows, const struct product *product, uint64_t most,
                              struct verify_mark **out, uint64_t *count)
 {
     status_t st = STATUS_OK;
@@ -97,7 +96,7 @@ static status_t verify_marks(int fd, const struct product *product, uint64_t mos
         if (!flags[row % PIECE]) {
             continue;
         }
-        TRY(verify_check_mark(fd, product, row, &at));
+        TRY(verify_check_mark(rows, product, row, &at));
         if (seen++ % stride == 0 && kept < most) {
             marks[kept++] = (struct verify_mark){row, at};
         }
@@ -122,7 +121,7 @@ status_t verify_pick(struct verify *verify, uint64_t total,
     struct verify_mark *marks = NULL;
     uint64_t nmarks = 0;
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY(verify_marks(verify->fd, verify->product, options->chunks, &marks, &nmarks));
+    TRY(verify_marks(verify->fd, verify->rows, verify->product, options->chunks, &marks, &nmarks));
     if (options->all || options->chunks >= total) {
         verify->nchunks = verify->npicked = chunk_count(verify->chunking);
         goto out;
@@ -209,9 +208,9 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     if (place->holes_offset > 0) {
         TRY(file_read(verify->fd, path, place->holes_offset + row, is_marked, 1));
     }
-    uint64_t at = place->data_offset + row * place->row_bytes +
-                  chunk_share(verify->chunking, place->row_bytes, chunk->first_stream);
-    TRY(file_read(verify->fd, path, at, verify->stored, piece));
+    TRY(rows_read(verify->rows, row, 1,
+                  chunk_share(verify->chunking, place->row_bytes, chunk->first_stream), piece,
+                  verify->stored));
 out:
     return st;
 }

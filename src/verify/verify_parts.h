@@ -8,6 +8,7 @@
 #include "dsp/axes.h"
 #include "job/job.h"
 #include "pipeline/pipeline.h"
+#include "product/pack/rows.h"
 #include "product/product.h"
 #include "verify/verify.h"
 
@@ -17,6 +18,7 @@ struct verify {
     const struct verify_options *options;
     struct product *product;
     int fd;             /* of the product */
+    rows_t *rows;       /* its rows */
     uint64_t holes;     /* rows that are marked */
     backend_t *backend; /* the reference */
     char *stored;       /* a row of the product, of some streams */

@@ -160,3 +160,39 @@ TRANSPOSE_WIDE void transpose_bits(const unsigned char *in, size_t count, size_t
         }
     }
 }
+
+TRANSPOSE_WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
+                                         unsigned char *out)
+{
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t now = count - i < TILE ? count - i : TILE;
+        for (size_t b = 0; b < size; b++) {
+            unsigned char *to = out + b * count + i;
+            const unsigned char *from = in + i * size + b;
+            for (size_t j = 0; j < now; j++) {
+                to[j] = from[j * size];
+            }
+        }
+    }
+}
+
+TRANSPOSE_WIDE void transpose_into_bits(const unsigned char *in, size_t count, size_t size,
+                                        unsigned char *out)
+{
+    unsigned char plane[TILE];
+    size_t row = count / 8;
+    for (size_t b = 0; b < size; b++) {
+        for (size_t i = 0; i < count; i += TILE) {
+            size_t now = count - i < TILE ? count - i : TILE;
+            for (size_t j = 0; j < now; j++) {
+                plane[j] = in[(i + j) * size + b];
+            }
+            transpose_squares(plane, now / 8);
+            for (size_t k = 0; k < 8; k++) {
+                for (size_t j = 0; j < now / 8; j++) {
+                    out[(8 * b + k) * row + i / 8 + j] = plane[8 * j + k];
+                }
+            }
+        }
+    }
+}

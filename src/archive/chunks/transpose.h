@@ -1,4 +1,4 @@
-/* What shuffle and bitshuffle have done to bytes and bits before compression, undone. */
+/* What shuffle and bitshuffle do to bytes and bits before compression, done and undone. */
 #ifndef VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
 #define VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
 
@@ -19,5 +19,12 @@ void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_
  * Masui et al. 2015, A compression scheme for radio data in high performance computing, section 3.
  */
 void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+
+/* The way there: elements become byte planes of `count` bytes, or bit planes of count / 8.
+ *
+ *   in     bytes [count][size]
+ *   out    bytes [size][count]; [8 size][count / 8] */
+void transpose_into_bytes(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+void transpose_into_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
 
 #endif

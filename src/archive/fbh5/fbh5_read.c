@@ -12,6 +12,7 @@ struct fbh5_reader {
     uint64_t cache_bytes;
     uint32_t threads; /* that decompress */
     int fd;
+    int marks_fd; /* where rows are marked; -1: nowhere */
     depot_t *depot;
     char *scratch;     /* of tables */
     int is_unreadable; /* the last failure was that of rows */
@@ -54,12 +55,17 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
     *reader = (fbh5_reader_t){.fbh5 = fbh5,
                               .cache_bytes = cache_bytes,
                               .threads = fbh5_unpackers(fbh5, threads),
-                              .fd = -1};
+                              .fd = -1,
+                              .marks_fd = -1};
     if (fbh5->is_plain || fbh5->table.bits > 0) {
         TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
         TRY(fbh5_open_data(reader));
+    }
+    if (fbh5->marks_offset > 0) {
+        TRY(file_open_read(fbh5->path, &reader->marks_fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->marks_fd));
     }
     *out = reader;
     reader = NULL;
@@ -74,6 +80,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
         return;
     }
     file_close(reader->fd);
+    file_close(reader->marks_fd);
     depot_close(reader->depot);
     free(reader->scratch);
     free(reader);
@@ -138,8 +145,8 @@ status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out)
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     char mark = 1;
-    if (fbh5->marks_offset > 0 && reader->fd >= 0) {
-        TRY(file_read(reader->fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
+    if (reader->marks_fd >= 0) {
+        TRY(file_read(reader->marks_fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
     }
     *out = mark != 0;
 out:

@@ -4,6 +4,7 @@
 #include "base/display.h"
 #include "base/units.h"
 #include "cli/print/derived.h"
+#include "product/pack/compress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -361,6 +362,9 @@ void describe_product(const struct product *product, const struct product_weight
     display_print("  %-13s %s (%s)\n", "file", product->path,
                   units_bytes(product->place.file_bytes, a));
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
+    if (product->compression != COMPRESSION_NONE) {
+        display_print("  %-13s %s\n", "compressed", compress_advice(product->compression));
+    }
     if (product->series) {
         describe_print_series(product);
     } else if (product->kind == PRODUCT_VOLTAGES) {

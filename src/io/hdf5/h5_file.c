@@ -199,7 +199,7 @@ static const H5FD_class_t writing_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-status_t h5_file_create(const char *path, hid_t *out)
+static status_t h5_file_make(const char *path, hsize_t alignment, hid_t *out)
 {
     status_t st = STATUS_OK;
     const char *name = path ? path : "a file to be measured";
@@ -209,7 +209,7 @@ status_t h5_file_create(const char *path, hid_t *out)
     hid_t driver = H5FDregister(&writing_class);
     H5_TRY(driver, "%s cannot be planned", name);
     H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be planned", name);
-    H5_TRY(H5Pset_alignment(access, ALIGNMENT, ALIGNMENT), "%s cannot be planned", name);
+    H5_TRY(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
     H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
            name);
     /* The root group would tell when it was made. */
@@ -223,6 +223,16 @@ out:
     h5_close(create);
     h5_close(access);
     return st;
+}
+
+status_t h5_file_create(const char *path, hid_t *out)
+{
+    return h5_file_make(path, ALIGNMENT, out);
+}
+
+status_t h5_file_create_dense(const char *path, hid_t *out)
+{
+    return h5_file_make(path, 1, out);
 }
 
 status_t h5_file_finish(hid_t file, uint64_t *bytes)

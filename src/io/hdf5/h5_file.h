@@ -14,6 +14,8 @@
  * how long one would become; large data cost nothing then, and cannot be read. h5_close() gives a
  * file up. Fails with NO_SPACE or DATA. */
 status_t h5_file_create(const char *path, hid_t *out);
+/* The same, but nothing begins at a place of its own: for datasets of many small chunks. */
+status_t h5_file_create_dense(const char *path, hid_t *out);
 
 /* Closes a file that is whole, objects in it included, whether it fails or not; *bytes is how long
  * it is. Fails with NO_SPACE or DATA if anything at all could not be written. */

@@ -7,6 +7,7 @@
 #include "io/hdf5/h5_file.h"
 #include "product/check/compare_parts.h"
 #include "product/kind/kinds.h"
+#include "product/pack/packed_rows.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
@@ -254,6 +255,8 @@ static status_t compare_make_expected(const struct comparison *comparison,
                                       const struct product_spec *spec, hid_t *expected, int *fd)
 {
     status_t st = STATUS_OK;
+    struct product_spec what = *spec;
+    what.compression = comparison->compression;
     char path[64];
     struct product_place place;
     *fd = memfd_create("expected", MFD_CLOEXEC);
@@ -261,7 +264,7 @@ static status_t compare_make_expected(const struct comparison *comparison,
             strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
     TRY(h5_file_create(path, expected));
-    TRY(kind_describe(*expected, spec, &place));
+    TRY(kind_describe(*expected, &what, &place));
 out:
     return st;
 }
@@ -272,6 +275,7 @@ status_t compare_product(const struct product *product, int is_moved,
     status_t st = STATUS_OK;
     int is_of_centres = product->version_of_format < PRODUCT_VERSION_OF_EDGES;
     struct comparison comparison = {.path = product->path,
+                                    .compression = product->compression,
                                     .rows = kind_of(product->kind)->rows,
                                     .is_old = product->version_of_format < PRODUCT_VERSION,
                                     .is_moved = is_moved,
@@ -296,6 +300,7 @@ status_t compare_product(const struct product *product, int is_moved,
 out:
     h5_close(pair.found);
     h5_close(pair.expected);
+    packed_rows_forget(product->compression);
     text_free(&comparison.first);
     file_close(fd);
     return st;

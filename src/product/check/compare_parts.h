@@ -10,6 +10,7 @@ struct comparison {
     const char *path; /* of the product, for messages */
     const char *rows; /* its dataset of rows */
     int is_old, is_moved;
+    enum compression compression; /* of the rows */
     double tstart_later; /* days by which its tstart is later than what is expected: it is the
                           * centre's in products before PRODUCT_VERSION_OF_EDGES */
     struct text first;   /* the first difference, in words */

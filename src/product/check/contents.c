@@ -31,7 +31,7 @@ struct contents {
     const char *path;
     int fd;               /* -1: names are enough */
     int has_damage;       /* may have: then that is no failure */
-    uint64_t data_offset; /* of the rows */
+    uint64_t data_offset; /* of the rows; 0: in chunks, which nothing else is */
     struct item *items;   /* [count] what there is */
     size_t count;
     struct h5_dataset table; /* what the product says of them; its id is 0 when it holds none */
@@ -101,8 +101,8 @@ static status_t contents_dataset(struct contents *contents, hid_t dataset, const
     struct item *item = NULL;
     TRY(contents_add(contents, name, NULL, &item));
     if (contents->fd >= 0) {
-        int is_line =
-            strcmp(name, table_name) == 0 || h5_offset(dataset) == (haddr_t)contents->data_offset;
+        haddr_t rows = contents->data_offset > 0 ? contents->data_offset : HADDR_UNDEF;
+        int is_line = strcmp(name, table_name) == 0 || h5_offset(dataset) == rows;
         st = contents_of_dataset(dataset, item->name, is_line ? -1 : contents->fd, &item->crc);
         TRY(contents_settle(contents, st, item));
     }

@@ -6,6 +6,7 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
+#include "product/pack/packed_rows.h"
 
 #include <hdf5_hl.h>
 #include <stdlib.h>
@@ -150,15 +151,16 @@ out:
     return st;
 }
 
-static status_t dedispersed_put_series(hid_t file, const struct dedispersed_spec *spec)
+static status_t dedispersed_put_series(hid_t file, const struct product_spec *product)
 {
     status_t st = STATUS_OK;
+    const struct dedispersed_spec *spec = product->series;
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
     TRY(parts_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
                          "when a pulse arrives at the reference frequency"));
-    TRY(h5_create_dataset(file, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));
     TRY(parts_attach(file, data, "dm", 0, "dm"));
     TRY(parts_attach(file, data, "time", 1, "time"));
@@ -172,7 +174,7 @@ static status_t dedispersed_describe(hid_t file, const struct product_spec *spec
 {
     status_t st = STATUS_OK;
     TRY(dedispersed_put_root(file, spec->series));
-    TRY(dedispersed_put_series(file, spec->series));
+    TRY(dedispersed_put_series(file, spec));
     TRY(dedispersed_put_provenance(file, spec, place));
 out:
     return st;

@@ -2,6 +2,7 @@
 #include "product/kind/parts.h"
 
 #include "base/memory.h"
+#include "product/pack/compress.h"
 #include "product/spans.h"
 
 #include <hdf5_hl.h>
@@ -193,6 +194,11 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
     TRY(h5_put_text(group, "software", "voltmill"));
     TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
+    if (compress_library(spec->compression)) {
+        size_t length = strlen(libraries);
+        snprintf(libraries + length, sizeof libraries - length, ", %s",
+                 compress_library(spec->compression));
+    }
     TRY(h5_put_text(group, "libraries", libraries));
     TRY(h5_put_text(group, "job", spec->job_text));
     if (spec->arithmetic) {

@@ -7,6 +7,7 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
+#include "product/pack/packed_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
-    TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, &data));
+    TRY(packed_rows_create(file, spec, "data", H5T_IEEE_F32LE, 3, dims, &data));
     TRY(power_put_header(data, spec, nifs));
     TRY(parts_scale_texts(file, "pol", ifs, nifs,
                           "station/beam/polarisation of each if, as far as the archive has such "

@@ -4,6 +4,7 @@
 #include "product/kind/bank.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
+#include "product/pack/packed_rows.h"
 
 static status_t spectra_pair_type(hid_t *out)
 {
@@ -69,7 +70,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
     dims[rank++] = spec->frequencies;
     TRY(text_add(&words, ",frequency"));
     TRY(spectra_pair_type(&type));
-    TRY(h5_create_dataset(file, "spectra", type, rank, dims, &data));
+    TRY(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
     TRY(h5_put_text(data, "axes", words.data));
     TRY(h5_put_text(data, "long_name",
                     "complex spectra, volts of the archive times the filter's "

@@ -62,6 +62,8 @@ static void grid_copy_run(const struct job *from, struct job *to)
     to->backend = from->backend;
     to->dedisperse[0].has_backend = from->dedisperse[0].has_backend;
     to->dedisperse[0].backend = from->dedisperse[0].backend;
+    /* Files of a while. */
+    to->products[0].compression = to->dedisperse[0].compression = COMPRESSION_NONE;
 }
 
 static status_t grid_name(const char *file, uint32_t which, char **out)

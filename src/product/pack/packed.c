@@ -1,0 +1,227 @@
+/* Makes a product's file with compressed rows of one whose rows lie in one piece. */
+#include "product/pack/packed.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
+#include "product/check/contents.h"
+#include "product/kind/kinds.h"
+#include "product/pack/compress.h"
+#include "product/pack/packed_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A dataset that both files have in one piece. */
+struct taken {
+    uint64_t from, to, bytes;
+};
+
+struct packed {
+    char *path, *part;
+    struct packed_shape shape;
+    struct product_place place;
+    hid_t file, rows; /* of the one that is made */
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+    uint64_t next;
+    struct taken *taken;
+    size_t ntaken;
+};
+
+status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char *path,
+                           const struct product_place *place, uint64_t number, void *out)
+{
+    status_t st = STATUS_OK;
+    struct packed_corner corner = packed_corner(shape, number);
+    uint64_t rows = min_u64(shape->chunk_rows, shape->rows - corner.row);
+    uint64_t count = min_u64(shape->chunk_numbers, shape->numbers - corner.number);
+    uint64_t line = shape->chunk_numbers * shape->element_bytes;
+    uint64_t at = place->data_offset + corner.row * place->row_bytes +
+                  (corner.at_if * shape->numbers + corner.number) * shape->element_bytes;
+    memset(out, 0, (size_t)packed_chunk_bytes(shape));
+    if (line == place->row_bytes) {
+        TRY(file_read(fd, path, at, out, rows * line));
+        goto out;
+    }
+    for (uint64_t i = 0; i < rows; i++) {
+        TRY(file_read(fd, path, at + i * place->row_bytes, (char *)out + i * line,
+                      count * shape->element_bytes));
+    }
+out:
+    return st;
+}
+
+/* What the file that is there says of its rows and of what it was made. */
+static status_t packed_look(packed_t *packed, enum product_kind kind, char **inputs)
+{
+    status_t st = STATUS_OK;
+    hid_t part = -1;
+    hid_t group = -1;
+    struct h5_dataset rows = {0};
+    int found = 0;
+    TRY(h5_open_file(packed->part, &part));
+    TRY(h5_dataset_open(part, packed->part, kind_of(kind)->rows, &rows));
+    packed->rank = rows.rank;
+    memcpy(packed->dims, rows.dims, sizeof packed->dims);
+    struct packed_shape *shape = &packed->shape;
+    shape->element_bytes = H5Tget_size(rows.type);
+    shape->rows = rows.dims[0];
+    shape->numbers = rows.dims[rows.rank - 1];
+    shape->ifs = 1;
+    for (int i = 1; i < rows.rank - 1; i++) {
+        shape->ifs *= rows.dims[i];
+    }
+    packed_cut(shape);
+    group = H5Gopen2(part, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", packed->part);
+    TRY(h5_get_text(group, packed->part, "inputs", inputs, &found));
+out:
+    h5_dataset_close(&rows);
+    h5_close(group);
+    h5_close(part);
+    return st;
+}
+
+/* Which datasets the two have in common: all that lie in one piece. */
+static status_t packed_list_taken(packed_t *packed)
+{
+    status_t st = STATUS_OK;
+    struct h5_names names = {0};
+    hid_t part = -1;
+    hid_t pair[2] = {-1, -1};
+    TRY(h5_open_file(packed->part, &part));
+    TRY(h5_list_all(packed->file, packed->path, &names));
+    TRY(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
+    for (size_t i = 0; i < names.count; i++) {
+        pair[0] = H5Oopen(part, names.names[i], H5P_DEFAULT);
+        pair[1] = H5Oopen(packed->file, names.names[i], H5P_DEFAULT);
+        H5_TRY(pair[0], "%s has no %s", packed->part, names.names[i]);
+        H5_TRY(pair[1], "%s has no %s", packed->path, names.names[i]);
+        if (H5Iget_type(pair[1]) == H5I_DATASET) {
+            struct taken one = {h5_offset(pair[0]), h5_offset(pair[1]),
+                                H5Dget_storage_size(pair[1])};
+            int is_taken = one.from != HADDR_UNDEF && one.to != HADDR_UNDEF &&
+                           one.bytes == H5Dget_storage_size(pair[0]);
+            packed->taken[packed->ntaken] = one;
+            packed->ntaken += is_taken ? 1 : 0;
+        }
+        h5_close(pair[0]);
+        h5_close(pair[1]);
+        pair[0] = pair[1] = -1;
+    }
+out:
+    h5_close(pair[0]);
+    h5_close(pair[1]);
+    h5_close(part);
+    h5_free_texts(names.names, names.count);
+    return st;
+}
+
+status_t packed_begin(const char *path, const char *part, const struct product_spec *spec,
+                      enum compression compression, packed_t **out, struct packed_shape *shape)
+{
+    status_t st = STATUS_OK;
+    packed_t *packed = NULL;
+    struct product_spec what = *spec;
+    char *inputs = NULL;
+    TRY(memory_zeroed(1, sizeof *packed, "a product", &packed));
+    packed->file = packed->rows = -1;
+    packed->shape.compression = what.compression = compression;
+    TRY(memory_text(path, &packed->path));
+    TRY(memory_text(part, &packed->part));
+    TRY(packed_look(packed, spec->kind, &inputs));
+    what.inputs = inputs;
+    TRY(h5_file_create_dense(path, &packed->file));
+    TRY(kind_describe(packed->file, &what, &packed->place));
+    TRY(contents_reserve(packed->file));
+    TRY(packed_list_taken(packed));
+    packed->rows = H5Dopen2(packed->file, kind_of(spec->kind)->rows, H5P_DEFAULT);
+    H5_TRY(packed->rows, "%s: its rows cannot be opened", path);
+    /* What a kill leaves is known as a product of ours then. */
+    H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", path);
+    *shape = packed->shape;
+    *out = packed;
+    packed = NULL;
+out:
+    packed_destroy(packed);
+    free(inputs);
+    return st;
+}
+
+status_t packed_put(packed_t *packed, const void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct packed_corner corner = packed_corner(&packed->shape, packed->next);
+    hsize_t at[H5S_MAX_RANK] = {corner.row};
+    uint64_t at_if = corner.at_if;
+    for (int i = packed->rank - 2; i >= 1; i--) {
+        at[i] = at_if % packed->dims[i];
+        at_if /= packed->dims[i];
+    }
+    at[packed->rank - 1] = corner.number;
+    H5_TRY(H5Dwrite_chunk(packed->rows, H5P_DEFAULT, 0, at, (size_t)bytes, data),
+           "%s: rows from %llu on cannot be written", packed->path, (unsigned long long)corner.row);
+    packed->next++;
+out:
+    return st;
+}
+
+/* All that was filled in later than the file was made: times, marks, counts, weights. */
+static status_t packed_take_over(const packed_t *packed, int from, int to)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 1 << 20 };
+    char *piece = NULL;
+    TRY(memory_aligned(PIECE, 1, "a piece of a product", &piece));
+    for (size_t i = 0; i < packed->ntaken; i++) {
+        const struct taken *taken = &packed->taken[i];
+        for (uint64_t at = 0; at < taken->bytes; at += PIECE) {
+            uint64_t bytes = min_u64(PIECE, taken->bytes - at);
+            TRY(file_read(from, packed->part, taken->from + at, piece, bytes));
+            TRY(file_write(to, packed->path, taken->to + at, piece, bytes));
+        }
+    }
+out:
+    free(piece);
+    return st;
+}
+
+status_t packed_finish(packed_t *packed, struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    int from = -1;
+    int to = -1;
+    uint64_t bytes = 0;
+    REQUIRE(packed->next == packed_count(&packed->shape), STATUS_DATA,
+            "%s: chunks are missing at the end", packed->path);
+    h5_close(packed->rows);
+    packed->rows = -1;
+    hid_t whole = packed->file;
+    packed->file = -1;
+    TRY(h5_file_finish(whole, &bytes));
+    TRY(file_open_read(packed->part, &from));
+    TRY(file_open_write(packed->path, &to));
+    TRY(packed_take_over(packed, from, to));
+    TRY(contents_put(to, packed->path, &packed->place));
+    TRY(product_find_place(packed->path, place));
+out:
+    file_close(from);
+    file_close(to);
+    return st;
+}
+
+void packed_destroy(packed_t *packed)
+{
+    if (!packed) {
+        return;
+    }
+    h5_close(packed->rows);
+    h5_close(packed->file);
+    packed_rows_forget(packed->shape.compression);
+    free(packed->taken);
+    free(packed->path);
+    free(packed->part);
+    free(packed);
+}

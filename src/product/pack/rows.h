@@ -1,0 +1,21 @@
+/* Rows of a finished product, whether they lie in one piece or in compressed chunks. Uses HDF5 for
+ * the latter: main thread only. */
+#ifndef VOLTMILL_PRODUCT_PACK_ROWS_H
+#define VOLTMILL_PRODUCT_PACK_ROWS_H
+
+#include "product/product.h"
+
+typedef struct rows rows_t;
+
+/* The product must outlive it. Fails with DATA or DEVICE. */
+status_t rows_open(const struct product *product, rows_t **out);
+void rows_close(rows_t *rows);
+
+/* Reads bytes [from, from + piece) of each of some rows.
+ *
+ *   out    char [count][piece]
+ * Fails with DATA. */
+status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
+                   void *out);
+
+#endif
