@@ -5,6 +5,7 @@
 #include "io/hdf5/h5_dataset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
 
@@ -55,6 +56,26 @@ out:
     return st;
 }
 
+/* Which coarse channels weights are of: rows beside them may have a part of these. */
+static status_t sheet_find_coarse(struct sheet *sheet)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "coarse_frequency";
+    const struct sheet_file *f = sheet->file;
+    size_t count = 0;
+    int found = 0;
+    if (strcmp(f->name, "weights") != 0) {
+        goto out;
+    }
+    TRY(h5_has(f->file, f->path, name, &found));
+    TRY(found ? h5_read_f64s(f->file, f->path, name, &sheet->coarse_hz, &count) : STATUS_OK);
+    REQUIRE(!found || count == sheet->nchannels, STATUS_DATA,
+            "%s: /%s has %zu frequencies, but /weights are of %llu coarse channels", f->path, name,
+            count, (unsigned long long)sheet->nchannels);
+out:
+    return st;
+}
+
 static status_t sheet_open_here(const char *path, const char *name, struct sheet **out)
 {
     status_t st = STATUS_OK;
@@ -71,6 +92,7 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
     if (found) {
         TRY(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
         TRY(sheet_describe(sheet));
+        TRY(sheet_find_coarse(sheet));
         h5_try_chunks(sheet->file->data.id, path, name);
     }
     *out = found ? sheet : NULL;
@@ -126,6 +148,7 @@ void sheet_close(struct sheet *sheet)
         free(sheet->file->name);
         free(sheet->file);
     }
+    free(sheet ? sheet->coarse_hz : NULL);
     free(sheet);
 }
 

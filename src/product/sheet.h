@@ -11,7 +11,8 @@
 struct sheet {
     uint64_t rows;
     uint64_t nifs, nchannels;
-    int is_complex; /* numbers are |x|^2 then */
+    int is_complex;    /* numbers are |x|^2 then */
+    double *coarse_hz; /* [nchannels] of weights: centres of the coarse channels; NULL: not said */
     struct sheet_file *file;
 };
 

@@ -43,6 +43,10 @@ with h5py.File("beside.h5", "w") as file:
     file["weights"] = weights
     file["kurtosis"] = rng.normal(1, 0.1, (30, 2, 64)).astype("f4")
     file["kurtosis"][:, 0, 20] = 0.1
+with h5py.File("part.h5", "w") as file:  # channels 24 .. 43 of four times 16, of which the weights are
+    file.create_dataset("data", data=power[:, :, 24:44]).attrs.update(dict(HEADER, fch1=1412.0))
+    file["weights"] = np.broadcast_to(np.array([0.2, 0.4, 0.6, 0.8], "f4"), (300, 2, 4))
+    file["coarse_frequency"] = [1403.75e6, 1411.75e6, 1419.75e6, 1427.75e6]
 dm = np.arange(40, 61, 1.0)
 series = rng.normal(100, 1, (21, 5000)).astype("f4")
 for i in range(21):
@@ -120,6 +124,10 @@ runs "weights and kurtosis" plot -o beside.png --data numbers.csv beside.h5
 same "weights are of their channels and times" "1408 1415.5 0.25 1.5" \
     "$(values weights | awk '$3 < 0.9 { if (!n++) a = $1; b = $1 > b ? $1 : b; t = $2 > t ? $2 : t; v = $3 } END { printf "%g %g %g %.1f\n", a, b, v, t }')"
 same "kurtosis, too" "1410" "$(values kurtosis | sort -g -k3 | head -n 1 | cut -d' ' -f1)"
+runs "a part of the channels" plot -o part.png --data numbers.csv part.h5
+same "whose weights are those of their coarse channels" "1412:0.40 1415.5:0.40 1416:0.60 1421.5:0.60" \
+    "$(values weights | awk '!n[$3]++ { first[$3] = $1 } $1 > last[$3] { last[$3] = $1 }
+        END { for (v in n) printf "%g:%.2f\n%g:%.2f\n", first[v], v, last[v], v }' | sort -g | tr '\n' ' ' | sed 's/ $//')"
 
 runs "dedispersed series" plot -o series.svg --data numbers.csv series.h5
 same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples wide, DM 53')"

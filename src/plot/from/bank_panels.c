@@ -172,17 +172,45 @@ static struct grid bank_beside_times(const struct bank_view *v, const struct she
     return grid_of_cells(from * step, step, *count, y.count / BESIDE_SHARE + 1);
 }
 
-/* A channel of the sheet is so many of the file's; rows are read by the thousand. */
+/* Which of the sheet's channels each of the file's is in, [channels]: a product may have kept a
+ * part of its coarse channels, so the nearest one. Both lists run one way. */
+static status_t bank_match_channels(const struct bank_view *v, const struct sheet *sheet,
+                                    uint64_t **out)
+{
+    status_t st = STATUS_OK;
+    uint32_t channels = v->bank->nchannels;
+    const double *coarse = sheet->coarse_hz;
+    uint64_t *of = NULL;
+    REQUIRE(coarse || channels % sheet->nchannels == 0, STATUS_DATA,
+            "%s: %u channels and those of its weights, %llu, do not fit each other", v->bank->path,
+            channels, (unsigned long long)sheet->nchannels);
+    TRY(memory_zeroed(channels, sizeof *of, "weights", &of));
+    uint64_t at = 0;
+    for (uint32_t c = 0; c < channels; c++) {
+        double sky = v->bank->freq_hz[c];
+        while (coarse && at + 1 < sheet->nchannels &&
+               fabs(sky - coarse[at + 1]) < fabs(sky - coarse[at])) {
+            at++;
+        }
+        of[c] = coarse ? at : c / (channels / sheet->nchannels);
+    }
+    *out = of;
+out:
+    return st;
+}
+
+/* A channel of the sheet is many of the file's; rows are read by the thousand. */
 static status_t bank_fill_beside(const struct bank_view *v, const struct sheet *sheet,
                                  uint64_t first, uint64_t count, struct pixels *p)
 {
     status_t st = STATUS_OK;
     enum { READ = 1 << 20 };
-    uint64_t each = v->bank->nchannels / sheet->nchannels;
     uint64_t rows = max_u64(1, READ / sheet->nchannels);
     uint64_t group = ceil_div_u64(count, p->y.count);
+    uint64_t *of = NULL;
     float *values = NULL;
     float *spread = NULL;
+    TRY(bank_match_channels(v, sheet, &of));
     TRY(memory_aligned((size_t)(rows * sheet->nchannels), sizeof *values, "weights", &values));
     TRY(memory_zeroed(v->bank->nchannels, sizeof *spread, "weights", &spread));
     for (uint64_t row = 0; row < count; row += rows) {
@@ -190,12 +218,13 @@ static status_t bank_fill_beside(const struct bank_view *v, const struct sheet *
         TRY(sheet_read(sheet, first + row, here, v->at_if, 0, sheet->nchannels, values));
         for (uint64_t r = 0; r < here; r++) {
             for (uint64_t c = 0; c < v->bank->nchannels; c++) {
-                spread[c] = values[r * sheet->nchannels + c / each];
+                spread[c] = values[r * sheet->nchannels + of[c]];
             }
             pixels_add(p, (uint32_t)((row + r) / group), v->columns, spread, v->bank->nchannels);
         }
     }
 out:
+    free(of);
     free(values);
     free(spread);
     return st;
@@ -236,9 +265,8 @@ static status_t bank_add_beside(const struct bank_view *v, const struct pixels *
     uint64_t count;
     TRY(v->choice->sum ? STATUS_OK : bank_open_beside(v->bank, beside, &sheet));
     if (sheet) {
-        REQUIRE(sheet->nifs == v->bank->nifs && v->bank->nchannels % sheet->nchannels == 0,
-                STATUS_DATA, "%s: /%s and the rows do not fit each other", v->bank->path,
-                beside->name);
+        REQUIRE(sheet->nifs == v->bank->nifs, STATUS_DATA,
+                "%s: /%s and the rows do not fit each other", v->bank->path, beside->name);
         struct grid y = bank_beside_times(v, sheet, p->y, &first, &count);
         TRY(pixels_create(p->x, y, &own));
         TRY(bank_fill_beside(v, sheet, first, count, &own));
