@@ -1,18 +1,23 @@
-/* Datasets [time][...][frequency] through HDF5, whatever their storage. */
+/* Datasets [time][...][frequency] through HDF5, whatever their storage; chunks of numbers that need
+ * not be converted by the reader of compressed archives, which needs no plugins. */
 #include "product/sheet.h"
 
+#include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
+enum { LEAST_DIMS = 2, MOST_DIMS = 6, CACHE_BYTES = 64 << 20 };
 
 struct sheet_file {
     char *path, *name;
     hid_t file, pair;
     struct h5_dataset data;
+    depot_t *depot; /* NULL: HDF5 reads it */
+    struct storage storage;
 };
 
 /* {r, i} in memory, by the names that the file has. */
@@ -76,6 +81,34 @@ out:
     return st;
 }
 
+static hid_t sheet_type(const struct sheet *sheet)
+{
+    return sheet->is_complex ? sheet->file->pair : H5T_NATIVE_FLOAT;
+}
+
+static status_t sheet_open_chunks(struct sheet *sheet)
+{
+    status_t st = STATUS_OK;
+    struct sheet_file *f = sheet->file;
+    struct depot_spec spec = {
+        .path = f->path, .name = f->name, .found = &f->storage, .cache_bytes = CACHE_BYTES};
+    hid_t plist = H5Dget_create_plist(f->data.id);
+    int is_chunked = H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
+                     H5Tequal(f->data.type, sheet_type(sheet)) > 0;
+    h5_close(plist);
+    if (!is_chunked) {
+        goto out;
+    }
+    TRY(depot_open(&spec, &f->depot));
+    depot_close(f->depot);
+    f->depot = NULL;
+    spec.found = NULL;
+    spec.storage = &f->storage;
+    TRY(depot_open(&spec, &f->depot));
+out:
+    return st;
+}
+
 static status_t sheet_open_here(const char *path, const char *name, struct sheet **out)
 {
     status_t st = STATUS_OK;
@@ -94,6 +127,7 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
         TRY(sheet_describe(sheet));
         TRY(sheet_find_coarse(sheet));
         h5_try_chunks(sheet->file->data.id, path, name);
+        TRY(sheet_open_chunks(sheet));
     }
     *out = found ? sheet : NULL;
     sheet = found ? NULL : sheet;
@@ -141,6 +175,8 @@ out:
 void sheet_close(struct sheet *sheet)
 {
     if (sheet && sheet->file) {
+        depot_close(sheet->file->depot);
+        storage_free(&sheet->file->storage);
         h5_close(sheet->file->pair);
         h5_dataset_close(&sheet->file->data);
         h5_close(sheet->file->file);
@@ -163,8 +199,15 @@ static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, co
     H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
            "%s: /%s has no rows %llu .. %llu", f->path, f->name, (unsigned long long)start[0],
            (unsigned long long)(start[0] + size[0]));
-    H5_TRY(H5Dread(f->data.id, sheet->is_complex ? f->pair : H5T_NATIVE_FLOAT, memory, space,
-                   H5P_DEFAULT, out),
+    if (f->depot) {
+        char what[80];
+        snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)start[0],
+                 (unsigned long long)(start[0] + size[0]));
+        const struct depot_read read = {sheet_type(sheet), memory, space, out, what};
+        TRY(depot_read(f->depot, &read));
+        goto out;
+    }
+    H5_TRY(H5Dread(f->data.id, sheet_type(sheet), memory, space, H5P_DEFAULT, out),
            "%s: /%s: rows %llu .. %llu cannot be read", f->path, f->name,
            (unsigned long long)start[0], (unsigned long long)(start[0] + size[0]));
 out:

@@ -99,6 +99,11 @@ for compress in FILTERS:
     voltmill("export", "--format", "fil", "--force", "-o", "plain.fil", "plain-power.h5")
     with open(scratch("packed.fil"), "rb") as a, open(scratch("plain.fil"), "rb") as b:
         ok(a.read()[-100000:] == b.read()[-100000:], f"{compress}: export reads it")
+    if shutil.which("gnuplot"):
+        voltmill("plot", "--force", "-o", "packed.svg", "spectra.h5")
+        voltmill("plot", "--force", "-o", "plain.svg", "plain-spectra.h5")
+        pictures = [open(scratch(f"{name}.svg")).read().replace("plain-", "") for name in ("packed", "plain")]
+        same(pictures[0], pictures[1], f"{compress}: plot reads it")
     clear()
     voltmill("run", job(compress), threads=1)
     same({name: digest(name) for name in ROWS}, first, f"{compress}: the same bytes from one rank and thread")
