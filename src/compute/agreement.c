@@ -21,12 +21,23 @@ static double agreement_square(double x)
     return x * x;
 }
 
-/* Takes up an error of numbers whose allowed one is `allowed`, in any unit; `of_y`: as one of Y. */
-static void agreement_take(struct agreement *agreement, double error, double allowed, double of_y)
+/* What went into filters, if there are some, and it is known. */
+static double agreement_input(const struct agreement *agreement)
+{
+    return agreement->filters > 0 ? agreement->went_in : 0;
+}
+
+/* Takes up an error of numbers whose allowed one is `allowed`, in any unit; `of_y`: as one of Y, of
+ * which so many were added up that errors of each are `more` times as large in it. */
+static void agreement_take(struct agreement *agreement, double error, double allowed, double of_y,
+                           double more)
 {
     double worst = error > 0 ? error / (allowed + FLT_MIN) * agreement_worst_limit : 0;
     agreement->errors += agreement_square(error);
-    if (agreement->filters > 0 && worst > agreement_most_worst(agreement)) {
+    if (agreement_input(agreement) > 0) {
+        double of_input = of_y / (more * agreement->went_in);
+        agreement->worst = fmax(agreement->worst, fmin(worst, of_input));
+    } else if (agreement->filters > 0 && worst > agreement_most_worst(agreement)) {
         agreement->stray = fmax(agreement->stray, of_y);
     } else {
         agreement->worst = fmax(agreement->worst, worst);
@@ -70,9 +81,10 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
             error[j] = agreement_are_finite(agreement, a, b) ? (double)a - (double)b : 0;
         }
         double both = hypot(error[0], error[1]);
-        agreement_take(agreement, both, unit * agreement_worst_limit, both);
+        agreement_take(agreement, both, unit * agreement_worst_limit, both, 1);
     }
-    agreement->numbers += power;
+    agreement->numbers +=
+        fmax(power, (double)channels * agreement_square(agreement_input(agreement)));
     agreement->power += power;
     agreement->count += (double)channels;
 }
@@ -91,6 +103,12 @@ static double agreement_bound(const float *power, uint64_t channels,
     return agreement_worst_limit * (sqrt(mean) + line_share * sqrt(most));
 }
 
+/* What counts as a number's square where errors of power are beside `least`. */
+static double agreement_whole_numbers(const struct agreement_whole *whole, double least)
+{
+    return fmax(whole->mean_square, whole->mean * least);
+}
+
 /* With |error of Y_i| <= e_i = a r_i + b m_i (rms r_i and maximum m_i of spectrum i), the error of
  * P = sum |Y_i|^2 is at most sum (2 |Y_i| e_i + e_i^2) <= 2 sqrt(P) E + E^2, E^2 = sum e_i^2
  * (Cauchy, Schwarz), and E <= a sqrt(sum r_i^2) + b sqrt(sum m_i^2) (Minkowski). The sum of r_i^2
@@ -98,26 +116,29 @@ static double agreement_bound(const float *power, uint64_t channels,
  * greatest P when a line stays in its channel; when it moves, errors do not add up in one
  * direction, and that is enough. To this comes the rounding of P itself: squares, a sum of up to
  * GRAIN of them in single precision, the result, and a mean over channels, whose error is at most
- * what the same bound gives for the mean. */
+ * what the same bound gives for the mean. Beside errors of Y that are those of what went into
+ * filters, w, the rms of all errors is one beside sqrt(P) sqrt(integrate) w. */
 static void agreement_power(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t channels, uint64_t integrate,
                             const struct agreement_whole *whole)
 {
     double rounding = (double)(min_u64(integrate, GRAIN) + (whole ? 3 : 2)) * half_step;
     double bound = agreement_bound(expected, channels, whole);
+    double least = (double)integrate * agreement_square(agreement_input(agreement));
     double numbers = 0;
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
             double error = fabs((double)found[i] - (double)expected[i]);
-            numbers += agreement_square(power);
+            numbers += power * fmax(power, least);
             agreement->power += whole ? whole->mean : power;
             agreement_take(agreement, error,
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
-                           sqrt(power + error) - sqrt(power));
+                           sqrt(power + error) - sqrt(power), sqrt((double)integrate));
         }
     }
-    agreement->numbers += whole ? whole->mean_square * (double)channels : numbers;
+    agreement->numbers +=
+        whole ? agreement_whole_numbers(whole, least) * (double)channels : numbers;
     agreement->count += (double)channels;
 }
 
@@ -128,6 +149,7 @@ static void agreement_squares(struct agreement *agreement, const float *found,
                               const float *expected, uint64_t channels, uint64_t integrate)
 {
     double errors = 0;
+    double least = sqrt((double)integrate) * agreement_square(agreement_input(agreement));
     double rounding = (double)(min_u64(integrate, GRAIN) + 6) * half_step;
     double mean = 0;
     double most = 0;
@@ -135,7 +157,7 @@ static void agreement_squares(struct agreement *agreement, const float *found,
         double one = isfinite(expected[i]) ? fabs((double)expected[i]) : 0;
         mean += one / (double)channels;
         most = fmax(most, one);
-        agreement->numbers += agreement_square(one);
+        agreement->numbers += one * fmax(one, sqrt(one) * least);
         agreement->power += sqrt(one);
     }
     double bound = agreement_worst_limit * (sqrt(sqrt(mean)) + line_share * sqrt(sqrt(most)));
@@ -146,7 +168,7 @@ static void agreement_squares(struct agreement *agreement, const float *found,
             double root = sqrt(sqrt(sum));
             double allowed = agreement_square(agreement_square(root + bound)) - sum;
             agreement_take(agreement, error, allowed + rounding * sum,
-                           sqrt(sqrt(sum + error)) - root);
+                           sqrt(sqrt(sum + error)) - root, sqrt(sqrt((double)integrate)));
             errors += agreement_square(error);
         }
     }
@@ -163,21 +185,25 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
     double rounding = (double)(min_u64(integrate, GRAIN) + 3) * half_step;
     double bound_a = agreement_bound(a, channels, whole);
     double bound_b = agreement_bound(b, channels, whole ? whole + 1 : NULL);
+    double least = (double)integrate * agreement_square(agreement_input(agreement));
     double numbers = 0;
     for (uint64_t i = 0; i < channels; i++) {
         double power_a = isfinite(a[i]) ? fabs((double)a[i]) : 0;
         double power_b = isfinite(b[i]) ? fabs((double)b[i]) : 0;
-        numbers += power_a * power_b;
+        numbers += sqrt(power_a * power_b) * fmax(sqrt(power_a * power_b), least);
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double error = fabs((double)found[i] - (double)expected[i]);
             agreement_take(agreement, error,
                            sqrt(power_a) * bound_b + sqrt(power_b) * bound_a + bound_a * bound_b +
                                rounding * sqrt(power_a * power_b),
-                           sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)));
+                           sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)),
+                           sqrt((double)integrate));
         }
     }
-    agreement->numbers +=
-        whole ? sqrt(whole[0].mean_square * whole[1].mean_square) * (double)channels : numbers;
+    agreement->numbers += whole ? sqrt(agreement_whole_numbers(&whole[0], least) *
+                                       agreement_whole_numbers(&whole[1], least)) *
+                                      (double)channels
+                                : numbers;
 }
 
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
@@ -201,16 +227,18 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
 {
     double rounding = (double)(min_u64(integrate, GRAIN) + 4) * half_step;
     double bound = agreement_bound(expected, channels, whole);
+    double least = (double)integrate * agreement_square(agreement_input(agreement));
     agreement_power(agreement, found, expected, channels, integrate, whole);
     for (uint64_t i = 0; i < 3 * channels; i++) {
         uint64_t at = (i / channels + 1) * stride + i % channels;
         double power = isfinite(expected[i % channels]) ? fabs((double)expected[i % channels]) : 0;
-        agreement->numbers += whole ? whole->mean_square : agreement_square(power);
+        agreement->numbers +=
+            whole ? agreement_whole_numbers(whole, least) : power * fmax(power, least);
         if (agreement_are_finite(agreement, found[at], expected[at])) {
             double error = fabs((double)found[at] - (double)expected[at]);
             agreement_take(agreement, error,
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
-                           sqrt(power + error) - sqrt(power));
+                           sqrt(power + error) - sqrt(power), sqrt((double)integrate));
         }
     }
 }
@@ -239,7 +267,7 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
     for (uint64_t i = 0; i < count; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
-                           agreement_worst_limit * fmax(rms, fabs((double)expected[i])), 0);
+                           agreement_worst_limit * fmax(rms, fabs((double)expected[i])), 0, 1);
         }
     }
     agreement->numbers += numbers;

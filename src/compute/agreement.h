@@ -4,8 +4,10 @@
  * channels: a transform's rounding grows with the spectrum's rms and, near a strong line, with the
  * line. Beside that, the rms of all errors is at most 5e-7 of the rms of all numbers. Each filter
  * that voltages went through before rounds as a bank does, and may do twice of it beside that; its
- * transforms spread that over all rows of a block, so that behind filters a number is also right
- * when its error is that small beside the rms of all that were compared. */
+ * transforms spread that over all rows of a block, and sums may cancel most of what goes in, so
+ * that behind filters a number is also right when its error is that small beside what went in:
+ * beside `went_in`, or, where nobody knows that, beside the rms of all numbers that were compared.
+ */
 #ifndef VOLTMILL_COMPUTE_AGREEMENT_H
 #define VOLTMILL_COMPUTE_AGREEMENT_H
 
@@ -19,6 +21,8 @@ struct agreement {
     double worst; /* error in units of rms + max|Y| / 10 (of power: scaled alike, so that what is
                    * allowed is the same number); infinite where only one is infinite or NaN */
     uint32_t filters;    /* before what is compared; then of the others count, too: */
+    double went_in;      /* the rms of Y, were what goes into the filters as it is noise that
+                            passes them: of the rows that are compared next; 0: not known */
     double power, count; /* sum of |Y|^2, and of how many numbers */
     double stray;        /* the largest error, as one of Y, that its own spectrum does not allow */
 };

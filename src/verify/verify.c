@@ -26,7 +26,7 @@ static status_t verify_finish(void *context, driver_t *driver)
 static void verify_add_up_all(struct verify *verify)
 {
     struct agreement *found = &verify->agreement;
-    struct agreement all = {.filters = verify->agreement.filters};
+    struct agreement all = {.filters = verify->agreement.filters, .went_in = found->went_in};
     MPI_Reduce(&found->errors, &all.errors, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->numbers, &all.numbers, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->worst, &all.worst, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);

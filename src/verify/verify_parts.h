@@ -78,4 +78,13 @@ int verify_may_take_more(status_t st, const struct verify *verify);
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
+struct channelise_plan;
+
+/* For rows of spectra and power behind filters: what went into these, as struct agreement takes it,
+ * from samples at some places of the archive.
+ *
+ *   *out   double [streams], free() returns it; NULL: there are no filters
+ * Fails with DEVICE or DATA. */
+status_t verify_measure_input(const struct channelise_plan *plan, double **out);
+
 #endif

@@ -1,17 +1,16 @@
 /* What spectra and power are made of: voltages, by the filters and the filter bank of their job;
  * and voltages that are a product, by the filters alone. */
 #include "verify/verify_parts.h"
+#include "verify/verify_rows.h"
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
 #include "pipeline/channelise_pipeline.h"
 #include "product/check/compare.h"
-#include "product/ifs.h"
 #include "ranks/agree.h"
 #include "run/share.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,14 @@ struct spectra {
     struct text text; /* the job's */
     struct archive *archive;
     struct channelise_plan *plan;
+    struct verify_rows *rows; /* of a filter bank's */
 };
 
 static void spectra_end(void *kind)
 {
     struct spectra *spectra = kind;
     if (spectra) {
+        verify_rows_destroy(spectra->rows);
         channelise_plan_destroy(spectra->plan);
         archive_destroy(spectra->archive);
         text_free(&spectra->text);
@@ -48,102 +49,6 @@ static status_t spectra_check_mark(const struct verify *verify, const struct chu
             "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
             "anew (--force)",
             path, (unsigned long long)row);
-out:
-    return st;
-}
-
-/* How a chunk's rows are judged: [groups][together][coarse][floats], numbers of `together` lines by
- * what all of them are. Where channels were left out, coarse channels are one. */
-struct judged {
-    uint32_t groups, together, coarse;
-    uint32_t first; /* its number, of streams, or of ifs where these were finished */
-    uint64_t floats, channels;
-    const char *what;
-    const struct agreement_whole *wholes; /* [groups][together]; NULL: all channels are there */
-};
-
-static struct judged spectra_judged(const struct verify *verify, const struct chunk *chunk,
-                                    const struct agreement_whole *wholes)
-{
-    const struct spectra *spectra = verify->kind;
-    const struct product_spec *spec = &spectra->plan->products[0].spec;
-    int is_combined = ifs_are_combined(spec);
-    int is_crossed =
-        spec->polarisation == POLARISATION_IQUV || spec->polarisation == POLARISATION_COHERENCY;
-    uint32_t coarse = spec->archive->nselected[AXIS_CHAN];
-    struct judged judged = {.groups = chunk->streams,
-                            .together = 1,
-                            .coarse = 1,
-                            .first = chunk->first_stream,
-                            .channels = spec->nchannels,
-                            .what = "stream",
-                            .wholes = wholes};
-    if (wholes || is_combined) {
-        judged.what = "if";
-        judged.together = is_crossed ? 4 : 1;
-        judged.groups =
-            (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
-        judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
-        judged.coarse = wholes ? 1 : coarse;
-        judged.channels = wholes ? spec->frequencies : spec->nchannels;
-    }
-    judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
-    return judged;
-}
-
-/* Some lines of a row, `stride` floats from one to the next; NaN where, and only where, they are to
- * be. */
-static status_t spectra_compare_lines(struct verify *verify, const struct judged *judged,
-                                      uint64_t row, uint32_t group, int is_marked,
-                                      const float *stored, const float *expected)
-{
-    status_t st = STATUS_OK;
-    const struct product *product = verify->product;
-    const struct spectra *spectra = verify->kind;
-    uint64_t stride = judged->coarse * judged->floats;
-    const struct agreement_whole *whole =
-        judged->wholes ? judged->wholes + group * judged->together : NULL;
-    int is_blank = 1;
-    for (uint64_t i = 0; i < judged->floats && is_blank; i++) {
-        is_blank = isnan(expected[i]);
-    }
-    if (!is_blank && judged->together == 1) {
-        agreement_row(&verify->agreement, product_quantity(product->kind), stored, expected,
-                      judged->channels, product->integrate, whole);
-        goto out;
-    }
-    if (!is_blank) {
-        int is_stokes = spectra->plan->products[0].spec.polarisation == POLARISATION_IQUV;
-        (is_stokes ? agreement_stokes : agreement_coherency)(&verify->agreement, stored, expected,
-                                                             stride, judged->channels,
-                                                             product->integrate, whole);
-        goto out;
-    }
-    for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
-        float number = stored[i / judged->floats * stride + i % judged->floats];
-        REQUIRE(isnan(number), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
-                product->path, (unsigned long long)row,
-                is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
-                (unsigned long long)(i % judged->floats), judged->what,
-                judged->first + group * judged->together + (uint32_t)(i / judged->floats),
-                (double)number);
-    }
-out:
-    return st;
-}
-
-static status_t spectra_compare_row(struct verify *verify, const struct judged *judged,
-                                    uint64_t row, int is_marked, const float *expected)
-{
-    status_t st = STATUS_OK;
-    const float *stored = (const float *)(void *)verify->stored;
-    for (uint32_t i = 0; i < judged->groups * judged->coarse; i++) {
-        uint32_t group = i / judged->coarse;
-        uint64_t line = (uint64_t)group * judged->together * judged->coarse + i % judged->coarse;
-        TRY(spectra_compare_lines(verify, judged, row, group, is_marked,
-                                  stored + line * judged->floats,
-                                  expected + line * judged->floats));
-    }
 out:
     return st;
 }
@@ -188,8 +93,10 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
-    struct judged judged =
-        spectra_judged(verify, chunk, channelise_pipeline_wholes(verify->pipeline, index));
+    const struct spectra *spectra = verify->kind;
+    const struct agreement_whole *wholes = channelise_pipeline_wholes(verify->pipeline, index);
+    uint64_t ifs =
+        chunk_share(verify->chunking, spectra->plan->products[0].spec.nifs, chunk->streams);
     uint64_t floats =
         chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) / sizeof(float);
     const float *expected = data;
@@ -197,8 +104,8 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
-        TRY(spectra_compare_row(verify, &judged, first_row + i, is_marked, expected));
-        judged.wholes += judged.wholes ? judged.groups * judged.together : 0;
+        TRY(verify_rows_compare(verify, spectra->rows, chunk, first_row + i, is_marked, expected,
+                                wholes ? wholes + i * ifs : NULL));
     }
     if (chunk->first_stream == 0) {
         verify->recomputed += rows;
@@ -287,6 +194,10 @@ static status_t spectra_compare_description(const struct verify *verify)
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
             (unsigned long long)ifs, (unsigned long long)frequencies);
+    uint64_t weights = ifs * spectra->archive->nselected[AXIS_CHAN];
+    REQUIRE(product->weights == 0 || product->weights == weights, STATUS_DATA,
+            "%s has %u weights in a row, but its job and archive make %llu", product->path,
+            product->weights, (unsigned long long)weights);
     if (verify->rank == 0) {
         TRY(compare_product(product, verify->options->nsets > 0, spec));
         if (product->place.time_offset > 0) {
@@ -378,6 +289,9 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     verify->agreement.filters = spectra->plan->filters ? spectra->plan->filters->count : 0;
     verify->chunking = &spectra->plan->chunking;
     TRY(spectra_compare_description(verify));
+    if (spectra->plan->is_bank) {
+        TRY(verify_rows_create(spectra->plan, &spectra->rows));
+    }
     /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all
      * samples are counted when all chunks are looked at. */
     TRY(verify_pick(

@@ -54,7 +54,7 @@ def long_chunks(path, name, shape, kind, chunk):
 
 
 h5py.File("wide.h5", "w").close()
-long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (25 << 20, 1, 16))
+long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (70 << 20, 1, 16))
 native("volts.h5", noise((16, 2)), "time,reim")
 long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (200 << 20, 2))
 native("torn.h5", noise((4096, 2)), "time,reim", chunks=(256, 2), fletcher32=True)
@@ -66,6 +66,12 @@ with open("torn.h5", "r+b") as file:
 volts = noise((4096, 2)).astype("f4")
 volts[500, 0] = np.inf
 native("infinite-volts.h5", volts, "time,reim")
+# Islands of one to three samples between gaps; noise of rms 1, by itself and on 35.
+gaps = np.array([[20000 + 700 * i + 2 * i, 700 + i % 3 - 1] for i in range(30)], "u8")
+islands = random.standard_normal((1 << 15, 1, 2)).astype("f4")
+islands = np.concatenate([islands, islands])
+native("islands.h5", islands, scales={"gaps": gaps})
+native("offset.h5", (islands + np.array([35, 0], "f4")).astype("f4"), attrs={"sideband": np.int32(-1)}, scales={"gaps": gaps})
 END
 cat >change.py <<'END'
 """change.py PRODUCT DM WHICH VALUE: another value in place of the first that is so."""
@@ -140,7 +146,7 @@ done
 # --- memory
 fails "a dedispersion that needs more than the default" 2 'run\.memory is 1\.00 GiB' \
     "$voltmill" run job.yaml --set input.files=wide.h5
-runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=7GiB
+runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=1500MiB
 runs "it verifies" "$voltmill" verify --all out.h5
 errs 4 'run\.memory is 1\.00 GiB' "$voltmill" verify --set run.memory=1GiB out.h5
 ok $bad "not in less, when that is given"
@@ -179,6 +185,36 @@ ok $bad "a good row that was made a hole is found"
 rm power.h5
 runs "a sample that is infinite" "$voltmill" run volts.yaml --set input.files=infinite-volts.h5
 runs "a sample that is infinite: verify" "$voltmill" verify --all power.h5
+rm power.h5
+
+# --- filters leave little of what goes in: rounding is relative to that, and what is wrong is found all the same
+cat >islands.yaml <<'END'
+input: {files: islands.h5}
+filter: {design: {kind: highpass, edges: [30e3, 50e3], attenuation: 60, offset: true}, method: overlap-save}
+channelise: {channels: 64, taps: 4, backend: cpu}
+products: [{kind: power, file: power.h5, min_weight: 0}]
+END
+for file in islands offset; do
+    for set in products.0.integrate=1 products.0.integrate=32 products.0.kind=spectra products.0.min_weight=0.1; do
+        runs "$file, $set" "$voltmill" run --force islands.yaml --set input.files=$file.h5 --set $set
+        runs "$file, $set: verify" "$voltmill" verify --all power.h5
+    done
+    "$voltmill" info power.h5 | grep -Eq '^  weights  +0\.[0-9]+ on average, the least 0[.0-9e-]*: .* below 1 \('
+    ok $? "$file: info says the weights"
+    cp power.h5 changed.h5
+    warm -c 'import h5py
+with h5py.File("changed.h5", "r+") as f:
+    f["data"][20, 0, 3] *= 1.01'
+    errs 4 'changed\.h5 is not what the reference makes' "$voltmill" verify --all changed.h5
+    ok $bad "$file: a number that is 1 % off is found"
+    cp power.h5 changed.h5
+    warm -c 'import h5py, numpy as np
+with h5py.File("changed.h5", "r+") as f:
+    w = f["weights"][:, 0, 0]
+    f["data"][np.flatnonzero((w > 0.3) & (w < 0.7))[0], 0, 3] *= 1.05'
+    errs 4 'changed\.h5 is not what the reference makes' "$voltmill" verify --all changed.h5
+    ok $bad "$file: one that is 5 % off where half is missing, too"
+done
 rm power.h5
 
 # --- lines: what rounding does beside them grows with them, and what is wrong is found all the same

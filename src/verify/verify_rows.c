@@ -1,0 +1,254 @@
+/* How rows of spectra and power are compared: streams or ifs, each by itself or with those that it
+ * was combined with, beside what their rounding is relative to. */
+#include "verify/verify_rows.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "product/ifs.h"
+#include "verify/verify_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_TOGETHER = 4 };
+
+struct verify_rows {
+    const struct product_spec *spec;
+    double *went_in; /* [streams] verify_measure_input(); NULL: no filters */
+    float *weights;  /* of a row, [ifs][coarse channels]; NULL: it was not renormalised */
+    float *plain[2]; /* a part before it was renormalised: found, expected */
+};
+
+status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &plan->products[0].spec;
+    struct verify_rows *rows = NULL;
+    TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
+    rows->spec = spec;
+    TRY(verify_measure_input(plan, &rows->went_in));
+    if (spec->renormalises) {
+        TRY(memory_zeroed((size_t)spec->nifs * spec->archive->nselected[AXIS_CHAN],
+                          sizeof *rows->weights, "weights", &rows->weights));
+    }
+    *out = rows;
+    rows = NULL;
+out:
+    verify_rows_destroy(rows);
+    return st;
+}
+
+void verify_rows_destroy(struct verify_rows *rows)
+{
+    if (rows) {
+        free(rows->went_in);
+        free(rows->weights);
+        free(rows->plain[0]);
+        free(rows->plain[1]);
+        free(rows);
+    }
+}
+
+/* How a chunk's rows are judged: [groups][together][coarse][floats], numbers of `together` lines by
+ * what all of them are. Where channels were left out, coarse channels are one. */
+struct judged {
+    uint32_t groups, together, coarse;
+    uint32_t first; /* its number, of streams, or of ifs where these were finished */
+    int has_ifs;
+    uint64_t floats, channels;
+    const struct agreement_whole *wholes; /* [groups][together]; NULL: all channels are there */
+};
+
+static struct judged rows_judged(const struct verify *verify, const struct product_spec *spec,
+                                 const struct chunk *chunk, const struct agreement_whole *wholes)
+{
+    int is_crossed =
+        spec->polarisation == POLARISATION_IQUV || spec->polarisation == POLARISATION_COHERENCY;
+    struct judged judged = {.groups = chunk->streams,
+                            .together = 1,
+                            .coarse = 1,
+                            .first = chunk->first_stream,
+                            .has_ifs = wholes || ifs_are_combined(spec),
+                            .channels = spec->nchannels,
+                            .wholes = wholes};
+    if (judged.has_ifs) {
+        judged.together = is_crossed ? MOST_TOGETHER : 1;
+        judged.groups =
+            (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
+        judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
+        judged.coarse = wholes ? 1 : spec->archive->nselected[AXIS_CHAN];
+        judged.channels = wholes ? spec->frequencies : spec->nchannels;
+    }
+    judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
+    return judged;
+}
+
+/* Some lines of a row. */
+struct part {
+    uint32_t first;                       /* stream or if */
+    uint32_t coarse, ncoarse;             /* of an if: the coarse channels that it is of */
+    const float *stored, *expected;       /* `stride` floats from one line to the next */
+    const struct agreement_whole *wholes; /* [together] */
+};
+
+static struct part rows_part(const struct verify *verify, const struct verify_rows *rows,
+                             const struct judged *judged, uint32_t index, const float *expected)
+{
+    uint32_t group = index / judged->coarse;
+    uint32_t coarse = index % judged->coarse;
+    uint64_t at = ((uint64_t)group * judged->together * judged->coarse + coarse) * judged->floats;
+    return (struct part){.first = judged->first + group * judged->together,
+                         .coarse = coarse,
+                         .ncoarse = judged->wholes ? rows->spec->archive->nselected[AXIS_CHAN] : 1,
+                         .stored = (const float *)(void *)verify->stored + at,
+                         .expected = expected + at,
+                         .wholes =
+                             judged->wholes ? judged->wholes + group * judged->together : NULL};
+}
+
+/* The smallest weight of a part; those that are 0 left only NaN. */
+static float rows_weight(const struct verify_rows *rows, const struct judged *judged,
+                         const struct part *part)
+{
+    float least = 1;
+    if (!rows->weights) {
+        return least;
+    }
+    uint32_t all = judged->has_ifs ? rows->spec->archive->nselected[AXIS_CHAN] : 1;
+    for (uint32_t i = 0; i < judged->together * part->ncoarse; i++) {
+        uint32_t line = part->first + i / part->ncoarse;
+        float weight = rows->weights[line * all + part->coarse + i % part->ncoarse];
+        least = weight > 0 && weight < least ? weight : least;
+    }
+    return least;
+}
+
+/* The largest of what went into the streams that a part is made of, as it is added up. */
+static double rows_went_in(const struct verify_rows *rows, const struct judged *judged,
+                           const struct part *part)
+{
+    const struct product_spec *spec = rows->spec;
+    const uint32_t *selected = spec->archive->nselected;
+    double most = 0;
+    if (!rows->went_in || !judged->has_ifs) {
+        return rows->went_in ? rows->went_in[part->first] : 0;
+    }
+    uint32_t together = ifs_streams(spec);
+    uint32_t antenna = ifs_are_combined(spec) ? selected[AXIS_POL] : 1;
+    uint32_t ifs =
+        (uint32_t)((uint64_t)spec->nifs * together * selected[AXIS_CHAN] / spec->archive->nstreams);
+    for (uint32_t i = 0; i < together; i++) {
+        uint32_t line = part->first / ifs * together + i;
+        uint32_t at = !spec->sums_beams      ? line / antenna / selected[AXIS_BEAM]
+                      : !spec->sums_stations ? line / antenna % selected[AXIS_BEAM]
+                                             : line / antenna;
+        double factor = spec->sum_weights ? sqrt(spec->sum_weights[at]) : 1;
+        for (uint32_t k = 0; k < part->ncoarse; k++) {
+            size_t stream = (size_t)line * selected[AXIS_CHAN] + part->coarse + k;
+            most = fmax(most, factor * rows->went_in[stream]);
+        }
+    }
+    return most;
+}
+
+/* A part as it was before it was divided by its weight: what it rounds to is relative to that. Of
+ * several weights the smallest is taken. */
+static status_t rows_undo_weight(struct verify_rows *rows, const struct judged *judged,
+                                 struct part *part, struct agreement_whole wholes[MOST_TOGETHER])
+{
+    status_t st = STATUS_OK;
+    float weight = rows_weight(rows, judged, part);
+    uint64_t stride = judged->coarse * judged->floats;
+    uint64_t floats = judged->together * stride;
+    const float **const numbers[] = {&part->stored, &part->expected};
+    if (weight == 1) {
+        goto out;
+    }
+    for (int i = 0; i < 2; i++) {
+        TRY(rows->plain[i]
+                ? STATUS_OK
+                : memory_zeroed((size_t)floats, sizeof(float), "a row", &rows->plain[i]));
+        for (uint64_t k = 0; k < judged->together * judged->floats; k++) {
+            uint64_t at = k / judged->floats * stride + k % judged->floats;
+            rows->plain[i][at] = (*numbers[i])[at] * weight;
+        }
+        *numbers[i] = rows->plain[i];
+    }
+    for (uint32_t i = 0; part->wholes && i < judged->together; i++) {
+        wholes[i].mean = part->wholes[i].mean * (double)weight;
+        wholes[i].most = part->wholes[i].most * (double)weight;
+        wholes[i].mean_square = part->wholes[i].mean_square * (double)weight * (double)weight;
+    }
+    part->wholes = part->wholes ? wholes : NULL;
+out:
+    return st;
+}
+
+static status_t rows_compare_numbers(struct verify *verify, struct verify_rows *rows,
+                                     const struct judged *judged, struct part part)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = rows->spec;
+    struct agreement *agreement = &verify->agreement;
+    struct agreement_whole wholes[MOST_TOGETHER];
+    TRY(rows_undo_weight(rows, judged, &part, wholes));
+    agreement->went_in = rows_went_in(rows, judged, &part);
+    if (judged->together == 1) {
+        agreement_row(agreement, product_quantity(spec->kind), part.stored, part.expected,
+                      judged->channels, spec->integrate, part.wholes);
+    } else {
+        int is_stokes = spec->polarisation == POLARISATION_IQUV;
+        (is_stokes ? agreement_stokes : agreement_coherency)(
+            agreement, part.stored, part.expected, judged->coarse * judged->floats,
+            judged->channels, spec->integrate, part.wholes);
+    }
+out:
+    return st;
+}
+
+/* NaN where, and only where, numbers are to be. */
+static status_t rows_compare_part(struct verify *verify, struct verify_rows *rows,
+                                  const struct judged *judged, const struct part *part,
+                                  uint64_t row, int is_marked)
+{
+    status_t st = STATUS_OK;
+    int is_blank = 1;
+    for (uint64_t i = 0; i < judged->floats && is_blank; i++) {
+        is_blank = isnan(part->expected[i]);
+    }
+    if (!is_blank) {
+        TRY(rows_compare_numbers(verify, rows, judged, *part));
+        goto out;
+    }
+    for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
+        uint64_t line = i / judged->floats;
+        float number = part->stored[line * judged->coarse * judged->floats + i % judged->floats];
+        REQUIRE(isnan(number), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
+                verify->product->path, (unsigned long long)row,
+                is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
+                (unsigned long long)(i % judged->floats), judged->has_ifs ? "if" : "stream",
+                part->first + (uint32_t)line, (double)number);
+    }
+out:
+    return st;
+}
+
+status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
+                             const struct chunk *chunk, uint64_t row, int is_marked,
+                             const float *expected, const struct agreement_whole *wholes)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    struct judged judged = rows_judged(verify, rows->spec, chunk, wholes);
+    if (rows->weights) {
+        uint64_t bytes = product->weights * sizeof *rows->weights;
+        TRY(file_read(verify->fd, product->path, product->place.weights_offset + row * bytes,
+                      rows->weights, bytes));
+    }
+    for (uint32_t i = 0; i < judged.groups * judged.coarse; i++) {
+        struct part part = rows_part(verify, rows, &judged, i, expected);
+        TRY(rows_compare_part(verify, rows, &judged, &part, row, is_marked));
+    }
+out:
+    return st;
+}
