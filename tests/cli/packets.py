@@ -2,6 +2,7 @@
 """Files of recorders' packets for formats-packets.sh, most of them damaged: packets.py FOLDER."""
 import os
 import random
+import struct
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../clients"))

@@ -25,7 +25,7 @@ def warm_run(here, path, what, *words):
         text, *words = words if what == "-c" else (open(what).read(), *words)
         sys.argv = [what, *words]
         sys.path[:0] = ["" if what == "-c" else os.path.dirname(what), *filter(None, path.split(":"))]
-        exec(compile(text, what, "exec"), {"__name__": "__main__"})
+        exec(compile(text, what, "exec"), {"__name__": "__main__", "__file__": what})
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
