@@ -1,15 +1,15 @@
-/* What the specification of a synthetic observation may hold, a row for each key, and what several
- * keys must have in common. */
+/* What the specification of a synthetic observation may hold, a row for each key, and where it
+ * goes. */
 #include "synth/synth_spec.h"
 
 #include "base/memory.h"
 #include "job/yaml/schema.h"
 #include "job/yaml/yaml_file.h"
-#include "synth/synth_gaps.h"
+#include "synth/synth_check.h"
 
 #include <stdlib.h>
 
-enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_GAPS = 100000, SYNTH_GAP_ENTRIES = 1 << 22 };
+enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_GAPS = 100000 };
 
 #define SPEC(member) SCHEMA_AT(struct synth_spec, member)
 #define STREAMS(member) SPEC(member), .min = 1, .max = 65536, .otherwise = "1"
@@ -25,10 +25,34 @@ static const struct schema streams_rows[] = {
     {.key = NULL},
 };
 
+#define POLARISATION(member) SCHEMA_AT(struct synth_polarisation, member)
+#define STOKES(member) POLARISATION(member), SCHEMA_GIVEN(struct synth_polarisation, has_stokes, 1)
+
+static const struct schema polarisation_rows[] = {
+    {"i", SCHEMA_NUMBER, STOKES(i), .is_above = 1, .max = 1e9, .otherwise = "1"},
+    {"q", SCHEMA_NUMBER, STOKES(q), .min = -1e9, .max = 1e9},
+    {"u", SCHEMA_NUMBER, STOKES(u), .min = -1e9, .max = 1e9},
+    {"v", SCHEMA_NUMBER, STOKES(v), .min = -1e9, .max = 1e9},
+    {"linear_deg", SCHEMA_NUMBER, POLARISATION(linear_deg),
+     SCHEMA_GIVEN(struct synth_polarisation, has_linear, 1), .min = -360, .max = 360},
+    {"circular", SCHEMA_CHOICE, POLARISATION(circular),
+     .choices = (const char *const[]){"right", "left", NULL}, .values = (const int[]){1, -1}},
+    {.key = NULL},
+};
+
+#define POLARISED(type)                                                                            \
+    {                                                                                              \
+        "polarisation", SCHEMA_MAPPING, SCHEMA_AT(type, polarisation),                             \
+            .members = polarisation_rows,                                                          \
+            .expected = "i, q, u, v, or linear_deg, or circular: right or left"                    \
+    }
+
 static const struct schema tone_rows[] = {
     {"freq_hz", SCHEMA_NUMBER, TONE(freq_hz), .is_required = 1, .min = -1e15, .max = 1e15},
     {"amplitude", SCHEMA_NUMBER, TONE(amplitude), .is_required = 1, .max = 1e9},
     {"phase", SCHEMA_NUMBER, TONE(phase), .min = -1e6, .max = 1e6},
+    {"drift_hz_per_s", SCHEMA_NUMBER, TONE(drift_hz_per_s), .min = -1e15, .max = 1e15},
+    POLARISED(struct synth_tone),
     {.key = NULL},
 };
 
@@ -65,6 +89,8 @@ static const struct schema spec_rows[] = {
      .expected = "the path of the archive to write"},
     {"samples", SCHEMA_WHOLE, SPEC(samples), .is_required = 1, .min = 1, .max = 0x1p62},
     {"streams", SCHEMA_MAPPING, .members = streams_rows},
+    {"polarisations", SCHEMA_TEXT, SCHEMA_LIST(struct synth_spec, pol_names, npol_names, 1, 65536),
+     .expected = "a list of names, one for each of streams.pols"},
     {"bits", SCHEMA_CHOICE, SPEC(format), .is_required = 1,
      .choices = (const char *const[]){"4", "8", "16", "32", NULL}},
     {"domain", SCHEMA_CHOICE, SPEC(is_complex), .otherwise = "complex",
@@ -91,110 +117,6 @@ static const struct schema spec_rows[] = {
     {.key = NULL},
 };
 
-/* The archive's bytes must be a number that files, MPI and HDF5 can hold. */
-static status_t synth_spec_check_size(const struct synth_spec *spec, struct tree *root,
-                                      struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    uint64_t streams = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
-    /* 2^16 each: streams that overflow have become 0. A sample has at most 8 bytes: 2^60 of them
-     * still count. */
-    if (spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
-                              spec->samples > ((uint64_t)1 << 60) / streams)) {
-        TRY(mistakes_at(mistakes, root, "samples",
-                        "makes too much with these streams, expected at most 2^31 streams and 2^60 "
-                        "samples in all of them"));
-    }
-out:
-    return st;
-}
-
-static status_t synth_spec_refuse_dm(struct mistakes *mistakes, struct tree *at, const char *key,
-                                     double low)
-{
-    return mistakes_at(mistakes, at, key,
-                       "delays the lowest frequency, %.15g Hz, for ever: expected a band above 0 "
-                       "Hz",
-                       low);
-}
-
-/* What must lie in the whole band, if the specification tells which that is. */
-static status_t synth_spec_check_band(const struct synth_spec *spec, struct tree *root,
-                                      struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    const struct tree *tones = tree_list(root, "tones");
-    const struct tree *bursts = tree_list(root, "burst");
-    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
-    double low = spec->freq_hz - width * spec->chans / 2;
-    double high = spec->freq_hz + width * spec->chans / 2;
-    if (!tree_value(root, "freq_hz") || spec->sample_rate_hz == 0) {
-        goto out;
-    }
-    for (size_t i = 0; tones && i < tones->nchildren; i++) {
-        struct tree *tone = tones->child[i];
-        double freq = tree_number(tone, "freq_hz", low);
-        if (freq < low || freq > high) {
-            TRY(mistakes_at(mistakes, tone, "freq_hz",
-                            "is %.15g, outside of the band from %.15g to %.15g", freq, low, high));
-        }
-    }
-    for (size_t i = 0; bursts && i < bursts->nchildren && low <= 0; i++) {
-        if (tree_number(bursts->child[i], "dm", 0) > 0) {
-            TRY(synth_spec_refuse_dm(mistakes, bursts->child[i], "dm", low));
-        }
-    }
-    if (spec->pulsar.dm > 0 && low <= 0) {
-        TRY(synth_spec_refuse_dm(mistakes, root, "pulsar.dm", low));
-    }
-out:
-    return st;
-}
-
-/* What is missing must be among what there is. */
-static status_t synth_spec_check_gaps(const struct synth_spec *spec, struct tree *root,
-                                      struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    const struct tree *gaps = tree_list(root, "gaps");
-    uint64_t streams = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
-    for (size_t i = 0; gaps && i < gaps->nchildren && i < spec->ngaps; i++) {
-        const struct synth_gap *gap = &spec->gaps[i];
-        if (gap->count > 0 && spec->samples > 0 && gap->first + gap->count > spec->samples) {
-            TRY(mistakes_at(mistakes, gaps->child[i], NULL,
-                            "ends at sample %llu, expected at most the %llu that there are",
-                            (unsigned long long)(gap->first + gap->count),
-                            (unsigned long long)spec->samples));
-        }
-        if (gap->has_stream && gap->stream >= streams) {
-            TRY(mistakes_at(mistakes, gaps->child[i], "stream",
-                            "is %llu, expected less than the %llu that there are",
-                            (unsigned long long)gap->stream, (unsigned long long)streams));
-        }
-    }
-    if (spec->ngaps > 0 && synth_gaps_most(spec) > SYNTH_GAP_ENTRIES) {
-        TRY(mistakes_at(mistakes, root, "gaps", "are more than %d when written out for each stream",
-                        SYNTH_GAP_ENTRIES));
-    }
-out:
-    return st;
-}
-
-static status_t synth_spec_check(const struct synth_spec *spec, struct tree *root,
-                                 struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    if (tree_says(root, "bits", "4") && tree_says(root, "domain", "real")) {
-        TRY(mistakes_at(mistakes, root, "bits",
-                        "is 4, but domain is real: samples of 4+4 bits are complex"));
-    }
-    TRY(synth_spec_check_size(spec, root, mistakes));
-    TRY(synth_spec_check_band(spec, root, mistakes));
-    TRY(synth_spec_check_gaps(spec, root, mistakes));
-out:
-    return st;
-}
-
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out)
 {
@@ -206,7 +128,7 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     TRY(memory_text(path, &spec->path));
     TRY(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
     TRY(schema_fill(root, spec_rows, &mistakes, spec));
-    TRY(synth_spec_check(spec, root, &mistakes));
+    TRY(synth_check(spec, root, &mistakes));
     TRY(mistakes_report(&mistakes));
     *out = spec;
     spec = NULL;
@@ -224,16 +146,4 @@ void synth_spec_destroy(struct synth_spec *spec)
         free(spec->path);
         free(spec);
     }
-}
-
-double synth_spec_top_hz(const struct synth_spec *spec)
-{
-    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
-    return synth_spec_chan_hz(spec, spec->chans - 1) + width / 2;
-}
-
-double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan)
-{
-    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
-    return spec->freq_hz + ((double)chan - (double)(spec->chans - 1) / 2) * width;
 }

@@ -9,10 +9,22 @@
 
 #include <stdint.h>
 
+/* One of three ways of saying it; none: alike in all polarisations. Angles and signs as in
+ * dsp/stokes.h, V that of the IAU. */
+struct synth_polarisation {
+    int has_stokes;
+    double i, q, u, v;
+    int has_linear;
+    double linear_deg; /* from x (north) to y (east): Q, U = cos, sin of twice it */
+    int circular;      /* 1: right-handed (V > 0), -1: left-handed */
+};
+
 struct synth_tone {
-    double freq_hz;   /* on the sky; shows in the coarse channel that holds it */
+    double freq_hz; /* on the sky, at the first sample; shows in the coarse channel that holds it */
     double amplitude; /* volts, in units of one step of the stored integers */
     double phase;     /* turns, at the first sample */
+    double drift_hz_per_s;
+    struct synth_polarisation polarisation;
 };
 
 struct synth_pulsar {
@@ -43,9 +55,11 @@ struct synth_spec {
     char *file; /* the archive to write */
     uint64_t samples;
     uint32_t stations, beams, pols, chans; /* each >= 1, default 1 */
-    enum sample_format format;             /* bits: 4 | 8 | 16 | 32 */
-    int is_complex; /* domain: complex (default) | real; 4 bits: complex only */
-    int sideband;   /* -1: frequency falls with phase rotation; else it rises */
+    char **pol_names;                      /* [npol_names]: `pols` of them, or 0 */
+    uint32_t npol_names;
+    enum sample_format format; /* bits: 4 | 8 | 16 | 32 */
+    int is_complex;            /* domain: complex (default) | real; 4 bits: complex only */
+    int sideband;              /* -1: frequency falls with phase rotation; else it rises */
     double sample_rate_hz;
     double freq_hz; /* centre of the band of all coarse channels; they lie sample_rate (complex) or
                        sample_rate / 2 (real) apart, ascending */
@@ -67,6 +81,10 @@ struct synth_spec {
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
+
+/* The name of a polarisation as the specification says it; of two it says nothing of "X", "Y"; of
+ * others NULL. */
+const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 
 /* The top edge of the highest coarse channel. */
 double synth_spec_top_hz(const struct synth_spec *spec);

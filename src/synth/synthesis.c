@@ -93,16 +93,17 @@ static void synthesis_free_names(char **names, uint32_t count)
     free(names);
 }
 
-/* "X", "Y" for two polarisations, else numbers; "S000" ... for stations. */
-static status_t synthesis_name(enum axis axis, uint32_t count, char ***out)
+/* Of polarisations what the specification says, else numbers; "S000" ... for stations. */
+static status_t synthesis_name(const struct synth_spec *spec, enum axis axis, uint32_t count,
+                               char ***out)
 {
     status_t st = STATUS_OK;
     char **names = NULL;
     TRY(memory_zeroed(count, sizeof *names, "names", &names));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(axis == AXIS_POL && count == 2
-                ? memory_text(i ? "Y" : "X", &names[i])
-                : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
+        const char *said = axis == AXIS_POL ? synth_spec_pol_name(spec, i) : NULL;
+        TRY(said ? memory_text(said, &names[i])
+                 : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
     }
     *out = names;
     names = NULL;
@@ -121,9 +122,9 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     char **stations = NULL;
     struct synth_gaps gaps = {.count = 0};
     TRY(synth_gaps_list(spec, &gaps));
-    TRY(synthesis_name(AXIS_POL, spec->pols, &pols));
+    TRY(synthesis_name(spec, AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1) {
-        TRY(synthesis_name(AXIS_STATION, spec->stations, &stations));
+        TRY(synthesis_name(spec, AXIS_STATION, spec->stations, &stations));
     }
     struct voltages_spec native = {
         .samples = spec->samples,

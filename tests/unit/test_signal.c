@@ -25,6 +25,7 @@ static struct synth_spec quiet_spec(int is_complex)
 {
     struct synth_spec spec = {.is_complex = is_complex,
                               .sample_rate_hz = is_complex ? 1e6 : 2e6,
+                              .pols = 1,
                               .chans = 3,
                               .freq_hz = 301e6,
                               .seed = 42};
@@ -105,12 +106,14 @@ static void check_cut(const signal_t *signal, size_t parts, const float *whole, 
 static void check_cuts(int is_complex, uint64_t first)
 {
     enum { COUNT = 50000, CUTS = 12 };
-    struct synth_tone tones[] = {{301.9e6, 2, 0.1}, {302.25e6, 5, 0.7}};
+    struct synth_tone tones[] = {{.freq_hz = 301.9e6, .amplitude = 2, .phase = 0.1},
+                                 {.freq_hz = 302.25e6, .amplitude = 5, .phase = 0.7},
+                                 {.freq_hz = 302.1e6, .amplitude = 3, .drift_hz_per_s = 1e6}};
     struct synth_spec spec = quiet_spec(is_complex);
     signal_t *signal = NULL;
     spec.noise = 1.5;
     spec.tones = tones;
-    spec.ntones = 2;
+    spec.ntones = 3;
     add_pulsar(&spec, 0.05);
     float *whole = make(&spec, 1, 2, first, COUNT);
     assert_int_equal(signal_create(&spec, &signal), STATUS_OK);
@@ -249,7 +252,7 @@ static void check_tone(int is_complex, double offset_hz, uint64_t first)
 {
     enum { COUNT = 1000 };
     struct synth_spec spec = quiet_spec(is_complex);
-    struct synth_tone tone = {CHAN_HZ[1] + offset_hz, 2.5, 0.37};
+    struct synth_tone tone = {.freq_hz = CHAN_HZ[1] + offset_hz, .amplitude = 2.5, .phase = 0.37};
     spec.tones = &tone;
     spec.ntones = 1;
     float *x = make(&spec, 0, 1, first, COUNT);
@@ -287,7 +290,7 @@ static double peak_of(int is_complex, uint32_t chan, double freq_hz)
 {
     enum { COUNT = 300 };
     struct synth_spec spec = quiet_spec(is_complex);
-    struct synth_tone tone = {freq_hz, 1, 0};
+    struct synth_tone tone = {.freq_hz = freq_hz, .amplitude = 1};
     spec.tones = &tone;
     spec.ntones = 1;
     float *x = make(&spec, 0, chan, 0, COUNT);
@@ -310,6 +313,139 @@ static void test_tone_band(void **state)
         assert_true(peak_of(is_complex, 1, 300.499999e6) == 0);
         assert_true(peak_of(is_complex, 0, 300.499999e6) > 0.99);
         assert_true(peak_of(is_complex, 1, 0) == 0);
+    }
+}
+
+/* ---- Drifting tones ---- */
+
+/* At 2^53 and more samples the tone's phase is known in whole numbers: a drift of 2 rate^2 k / 2^m
+ * turns by k n^2 / 2^m. Each sample is compared with that. */
+static void check_drift(int is_complex, int64_t k, uint64_t first)
+{
+    enum { COUNT = 700, M = 40 };
+    struct synth_spec spec = quiet_spec(is_complex);
+    spec.sample_rate_hz = 1 << 20;
+    spec.chans = 1;
+    spec.freq_hz = 301e6;
+    const double rate_hz = spec.sample_rate_hz;
+    const double drift = (double)k * 2 * rate_hz * rate_hz / (double)((int64_t)1 << M);
+    const double low_hz = spec.freq_hz - (is_complex ? 0 : rate_hz / 4);
+    /* At 0 Hz of the channel (or in the middle of a real one) when the first of these samples is.
+     */
+    const double now_hz = is_complex ? 0 : rate_hz / 4;
+    const double start_hz = now_hz - drift * ((double)first / rate_hz);
+    struct synth_tone tone = {
+        .freq_hz = low_hz + start_hz, .amplitude = 2.5, .phase = 0.37, .drift_hz_per_s = drift};
+    spec.tones = &tone;
+    spec.ntones = 1;
+    float *x = make(&spec, 0, 0, first, COUNT);
+    const uint64_t mask = ((uint64_t)1 << M) - 1;
+    const uint64_t step = (uint64_t)(int64_t)(start_hz / rate_hz * (double)(mask + 1));
+    assert_true((double)(int64_t)step == start_hz / rate_hz * (double)(mask + 1));
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const uint64_t n = first + i;
+        const uint64_t turns = (step * n + (uint64_t)k * n * n) & mask;
+        const double angle = TURN * ((double)turns / (double)(mask + 1) + 0.37);
+        if (is_complex) {
+            assert_true(fabs((double)x[2 * i] - 2.5 * cos(angle)) < 2.5 * 1e-6);
+            assert_true(fabs((double)x[2 * i + 1] - 2.5 * sin(angle)) < 2.5 * 1e-6);
+        } else {
+            assert_true(fabs((double)x[i] - 2.5 * cos(angle)) < 2.5 * 1e-6);
+        }
+    }
+    free(x);
+}
+
+static void test_drift_phase(void **state)
+{
+    (void)state;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        check_drift(is_complex, 1000, 0);
+        check_drift(is_complex, -1000, 0);
+        check_drift(is_complex, 3, 1000 * 256);
+        check_drift(is_complex, -7, 123 * 4096 + 250);
+        check_drift(is_complex, 1, 20000003);
+    }
+}
+
+/* A drifting tone is in one coarse channel at each sample, the one that holds its frequency, and in
+ * neighbours as if it had been there all the time: compared with the sum of plain cosines. */
+static void check_crossing(int is_complex, int sideband, double drift)
+{
+    enum { COUNT = 60000 };
+    struct synth_spec spec = quiet_spec(is_complex);
+    struct synth_tone tone = {
+        .freq_hz = 301.03e6, .amplitude = 2, .phase = 0.2, .drift_hz_per_s = drift};
+    spec.tones = &tone;
+    spec.ntones = 1;
+    spec.sideband = sideband;
+    const double rate_hz = spec.sample_rate_hz;
+    const size_t parts = parts_of(&spec);
+    float *x[3];
+    for (uint32_t chan = 0; chan < 3; chan++) {
+        x[chan] = make(&spec, 0, chan, 0, COUNT);
+    }
+    uint32_t visited = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        const double t = (double)i / rate_hz;
+        const double f_hz = tone.freq_hz + drift * t;
+        for (uint32_t chan = 0; chan < 3; chan++) {
+            const double zero_hz = CHAN_HZ[chan] - (is_complex ? 0 : 0.5e6);
+            const double angle = TURN * (0.2 + (tone.freq_hz - zero_hz) * t + 0.5 * drift * t * t);
+            const double inside = f_hz - (CHAN_HZ[chan] - 0.5e6);
+            if (fmin(fabs(inside), fabs(inside - 1e6)) < 1) {
+                continue; /* at the edge: rounding decides */
+            }
+            const double height = inside > 0 && inside < 1e6 ? 2 : 0;
+            visited |= height > 0 ? 1u << chan : 0;
+            const double turned = !is_complex && sideband < 0 && i % 2 ? -1 : 1;
+            assert_true(fabs((double)x[chan][parts * i] - turned * height * cos(angle)) < 2e-5);
+            if (is_complex) {
+                const double im = sideband * height * sin(angle);
+                assert_true(fabs((double)x[chan][2 * i + 1] - im) < 2e-5);
+            }
+        }
+    }
+    assert_int_equal(visited, drift > 0 ? 6 : 3);
+    for (int chan = 0; chan < 3; chan++) {
+        free(x[chan]);
+    }
+}
+
+static void test_drift_across_channels(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        check_crossing(i & 1, i & 2 ? -1 : 1, i & 4 ? -2e7 : 2e7);
+    }
+}
+
+/* Not a sample of it is lost or doubled where channels meet. */
+static void test_drift_partition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        enum { COUNT = 4000 };
+        struct synth_spec spec = quiet_spec(1);
+        struct synth_tone tone = {.freq_hz = 300.5e6 + (i & 1 ? 0.1 : -0.1),
+                                  .amplitude = 1,
+                                  .drift_hz_per_s = (i & 1 ? -100 : 100) / (i & 2 ? 1.7 : 1)};
+        spec.tones = &tone;
+        spec.ntones = 1;
+        spec.freq_hz = 301e6 + (i & 2 ? 1.0 / 3 : 0);
+        tone.freq_hz += i & 2 ? 1.0 / 3 : 0;
+        float *a = make(&spec, 0, 0, 0, COUNT);
+        float *b = make(&spec, 0, 1, 0, COUNT);
+        int seen[2] = {0};
+        for (size_t n = 0; n < COUNT; n++) {
+            const int in_a = a[2 * n] != 0 || a[2 * n + 1] != 0;
+            const int in_b = b[2 * n] != 0 || b[2 * n + 1] != 0;
+            assert_int_equal(in_a + in_b, 1);
+            seen[in_b]++;
+        }
+        assert_true(seen[0] > 500 && seen[1] > 500);
+        free(a);
+        free(b);
     }
 }
 
@@ -578,6 +714,9 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_tone_phase),
         cmocka_unit_test(test_tone_band),
+        cmocka_unit_test(test_drift_phase),
+        cmocka_unit_test(test_drift_across_channels),
+        cmocka_unit_test(test_drift_partition),
         cmocka_unit_test(test_pulsar_fold),
         cmocka_unit_test(test_pulsar_coherent),
         cmocka_unit_test(test_pulsar_common),

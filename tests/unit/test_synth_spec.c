@@ -189,7 +189,7 @@ static void wrong_values(void **state)
     set_refused("start=today", "start: is today, expected a UTC date and time such as "
                                "2020-01-01T00:00:00");
     set_refused("tones=[1]", "tones.0: is 1, expected a mapping with the keys freq_hz, amplitude, "
-                             "phase");
+                             "phase, drift_hz_per_s, polarisation");
     set_refused("tones=1e6", "tones: is 1e6, expected a list of tones, each with freq_hz and "
                              "amplitude");
     set_refused("pulsar={period: 1, amplitude: 1, width: 0.6}",
@@ -233,12 +233,53 @@ static void wrong_together(void **state)
             "above 0 Hz");
 }
 
+static void polarised(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {
+        "streams.pols=2", "polarisations=[L, R]",
+        "tones=[{freq_hz: 1.4e9, amplitude: 1, polarisation: {i: 2, q: -1.2, v: 1.6}}, {freq_hz: "
+        "1.3e9, amplitude: 1, drift_hz_per_s: 1e9, polarisation: {circular: left}}, {freq_hz: "
+        "1.4e9, amplitude: 1, polarisation: {linear_deg: 30}}]"};
+    struct synth_spec *spec = accepted(SMALL, sets, 3);
+    assert_string_equal(synth_spec_pol_name(spec, 0), "L");
+    assert_string_equal(synth_spec_pol_name(spec, 1), "R");
+    assert_true(spec->tones[0].polarisation.has_stokes && spec->tones[0].polarisation.i == 2);
+    assert_true(spec->tones[0].polarisation.q == -1.2 && spec->tones[0].polarisation.u == 0);
+    assert_int_equal(spec->tones[1].polarisation.circular, -1);
+    assert_true(spec->tones[1].drift_hz_per_s == 1e9);
+    assert_true(spec->tones[2].polarisation.has_linear);
+    assert_true(spec->tones[2].polarisation.linear_deg == 30);
+    synth_spec_destroy(spec);
+#define TWO SMALL "streams: {pols: 2}\n"
+#define WAVE(how) "tones: [{freq_hz: 1.4e9, amplitude: 1, polarisation: " how "}]\n"
+    refused(SMALL WAVE("{v: 1}"), "s.yaml:6: tones.0.polarisation: needs two polarisations, "
+                                  "expected streams.pols of 2");
+    refused(TWO WAVE("{v: 0.5}"),
+            "s.yaml:7: tones.0.polarisation: is 0.5 of i, expected 1, the root of q^2 + u^2 + v^2: "
+            "one frequency alone is wholly polarised");
+    refused(TWO WAVE("{q: 0.9, v: 0.9}"), "s.yaml:7: tones.0.polarisation: is 1.27279 of i, "
+                                          "expected at most 1: the root of q^2 + u^2 + v^2");
+    refused(TWO WAVE("{v: 1, linear_deg: 4}"),
+            "s.yaml:7: tones.0.polarisation: is said in several ways, expected one: i, q, u, v, or "
+            "linear_deg, or circular");
+    refused(TWO "polarisations: [A, B]\n" WAVE("{circular: right}"),
+            "s.yaml:8: tones.0.polarisation: needs polarisations whose names say what feeds they "
+            "are of, such as X and Y or R and L, but they are A and B");
+    refused(TWO "polarisations: [X]\n", "s.yaml:7: polarisations: has 1 names, expected the 2 that "
+                                        "streams.pols says");
+    refused(SMALL "tones: [{freq_hz: 1.3e9, amplitude: 1, drift_hz_per_s: 1e7}]\n",
+            "s.yaml:6: tones.0.freq_hz: is 1300000000, outside of the band from 1399500000 to "
+            "1400500000, which its drift does not lead into");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),     cmocka_unit_test(every_key),
         cmocka_unit_test(formats),      cmocka_unit_test(everything_missing),
         cmocka_unit_test(wrong_values), cmocka_unit_test(wrong_together),
+        cmocka_unit_test(polarised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

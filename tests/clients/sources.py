@@ -1,0 +1,133 @@
+"""Sources of synthetic observations: a tone that drifts is found at its drift, across coarse channels and in both
+sidebands, by a plain search (and by turbo_seti, where it can be imported); polarised ones have their Stokes
+parameters in a product, whatever the feeds."""
+import hashlib
+
+import h5py
+import numpy as np
+
+from common import finish, note, ok, same, scratch, synth, voltmill, write_yaml
+
+
+def run(name, archive, channels, **product):
+    product = {"kind": "power", "file": scratch(f"{name}.power.h5"), **product}
+    job = {"input": {"files": archive}, "channelise": {"channels": channels, "taps": 4}, "products": [product]}
+    voltmill("run", "--force", write_yaml(f"{name}.yaml", job))
+    with h5py.File(product["file"]) as file:
+        return file["data"][...].astype("f8"), file["frequency"][...], file["time"][...]
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+# ---- drift
+
+def search(power, frequency, times, drifts):
+    """S/N, drift, and frequency at time 0 of the best straight line: power [time][channel] is moved back by each
+    drift and added up."""
+    power = power / np.median(power, axis=0) - 1
+    spacing = frequency[1] - frequency[0]
+    best = (0, 0, 0)
+    for drift in drifts:
+        back = np.rint(drift * times / spacing).astype(int)
+        total = sum(np.roll(row, -shift) for row, shift in zip(power, back))
+        scatter = 1.4826 * np.median(np.abs(total - np.median(total)))
+        at = total.argmax()
+        best = max(best, (total[at] / scatter, drift, frequency[at]))
+    return best
+
+
+RATE, DUMPS, FINE = 65536, 64, 8192
+SECONDS = (DUMPS + 3) * FINE / RATE
+DRIFTS = np.arange(-16, 16.01, 0.25)
+
+
+def drifting(name, real, sideband, drift, chans):
+    """A weak tone that drifts over the border between the coarse channels, if there are two."""
+    step, middle = RATE / (2 if real else 1), 1420.4e6
+    fine = FINE // 2 if real else FINE
+    start = middle - drift * SECONDS / 2 + (0 if chans == 2 else 0.2 * step)
+    archive = synth(name, samples=(DUMPS + 3) * FINE, streams={"pols": 2, "chans": chans}, bits=8,
+                    domain="real" if real else "complex", sideband=sideband, sample_rate_hz=float(RATE),
+                    freq_hz=middle, noise=20.0, seed=9,
+                    tones=[{"freq_hz": float(start), "amplitude": 1.2, "drift_hz_per_s": drift}])
+    power, frequency, times = run(name, archive, fine, polarisation="I")
+    return start, search(power[:, 0], frequency, times, DRIFTS)
+
+
+def check_drifts():
+    spacing = RATE / FINE
+    for number, drift in enumerate((-7.25, 11.5, 3.75, -14.0, 5.0, -9.5)):
+        real, sideband, chans = number % 2 == 1, -1 if number in (1, 2, 5) else 1, 1 if number == 4 else 2
+        start, (ratio, found, at) = drifting(f"drift{number}", real, sideband, drift, chans)
+        what = f"{drift} Hz/s, {'real' if real else 'complex'}, sideband {sideband}, coarse channels: {chans}"
+        ok(ratio > 15 and abs(found - drift) <= 0.5 and abs(at - start) <= 2 * spacing, f"a tone that drifts: {what}",
+           ratio, found, at, start)
+    try:
+        import turbo_seti.find_doppler.find_doppler as doppler
+    except ImportError as failure:
+        return note(f"SKIP turbo_seti does not find it too: {failure}")
+    doppler.FindDoppler(scratch("drift4.power.h5"), max_drift=10.0, snr=10.0, out_dir=scratch("")).search()
+    with open(scratch("drift4.power.dat")) as file:
+        hits = [line.split() for line in file if not line.startswith("#")]
+    note(hits)
+    ok(len(hits) == 1 and abs(float(hits[0][1]) - 5) < 0.5, "turbo_seti finds it at its drift, and nothing else", hits)
+
+
+# ---- polarisation
+
+STOKES = [{"q": 1.0}, {"q": -1.0}, {"u": -1.0}, {"v": 1.0}, {"i": 2.0, "q": 1.2, "v": -1.6}, {"linear_deg": 120.0},
+          {"circular": "right"}, {"circular": "left"}]
+
+
+def fractions(polarisation):
+    """Q, U, V as shares of I."""
+    if "linear_deg" in polarisation:
+        angle = np.radians(2 * polarisation["linear_deg"])
+        return np.array([np.cos(angle), np.sin(angle), 0])
+    if "circular" in polarisation:
+        return np.array([0, 0, 1 if polarisation["circular"] == "right" else -1])
+    return np.array([polarisation.get(key, 0) for key in "quv"]) / polarisation.get("i", 1)
+
+
+FEEDS = [(["X", "Y"], False, 1), (["Y", "X"], True, -1), (["R", "L"], False, -1), (["L", "R"], True, 1),
+         (["R", "L"], True, 1), (["X", "Y"], False, -1)]
+
+
+def check_tones():
+    """Tones of 32-bit samples without noise: nothing but the filter bank's own rounding is between."""
+    rate, channels = 1e6, 64
+    for number, (names, real, sideband) in enumerate(FEEDS):
+        width = rate / (2 if real else 1)
+        tones = [{"freq_hz": 1e8 + width * ((8 * k + 4) / channels - 0.5), "amplitude": 3.0, "phase": 0.1 * k,
+                  "polarisation": polarisation} for k, polarisation in enumerate(STOKES)]
+        archive = synth(f"tones{number}", samples=20000, streams={"pols": 2}, polarisations=names, bits=32,
+                        domain="real" if real else "complex", sideband=sideband, sample_rate_hz=rate, freq_hz=1e8,
+                        tones=tones)
+        power, frequency, _ = run(f"tones{number}", archive, channels, polarisation="IQUV", integrate=16)
+        total = power.sum(0)
+        at = [np.abs(frequency - tone["freq_hz"]).argmin() for tone in tones]
+        found = (total[1:, at] / total[0, at]).T
+        expected = np.array([fractions(polarisation) for polarisation in STOKES])
+        ok(np.abs(found - expected).max() < 1e-5 and np.ptp(total[0, at]) < 1e-4 * total[0, at[0]],
+           f"Stokes parameters of polarised tones: {names}, {'real' if real else 'complex'}, sideband {sideband}",
+           np.abs(found - expected).max(), found)
+
+
+def check_bytes():
+    """The same file from any number of ranks."""
+    spec = dict(samples=300001, streams={"stations": 2, "pols": 2, "chans": 3}, polarisations=["L", "R"], bits=8,
+                sample_rate_hz=1e6, freq_hz=1.4e9, noise=5.0, seed=11,
+                tones=[{"freq_hz": 1.3997e9, "amplitude": 9.0, "drift_hz_per_s": 3e6, "polarisation": {"v": -1.0}}])
+    first = digest(synth("bytes1", ranks=None, threads=1, **spec))
+    for ranks in (2, 3):
+        same(digest(synth(f"bytes{ranks}", ranks=ranks, threads=2, **spec)), first,
+             f"the same file from {ranks} ranks")
+
+
+check_drifts()
+check_tones()
+check_bytes()
+finish()
