@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { RECOGNISED_BY = 32 << 10 /* bytes */ };
 
@@ -74,6 +75,29 @@ static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct a
     recorder_add_dim(archive, AXIS_POL, guppi->pols);
 }
 
+/* FD_POLN says what receives two polarisations, not which one is first: of linear ones X in all
+ * known backends; of circular ones that differs, so the job says it. */
+static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *header,
+                                struct archive *archive)
+{
+    static const char *const names[] = {"X", "Y"};
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    if (guppi->pols != 2 || !ascii_find(header, "FD_POLN", value) ||
+        strncasecmp(value, "LIN", 3) != 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(2, sizeof(char *), "names", &archive->names[AXIS_POL]));
+    archive->count[AXIS_POL] = 2;
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(memory_text(names[i], &archive->names[AXIS_POL][i]));
+    }
+    TRY(memory_text("polarisations X, Y: FD_POLN says linear, and the first is taken for X",
+                    &archive->doubts));
+out:
+    return st;
+}
+
 /* The words of the observation, for a description. */
 static status_t guppi_set_words(const struct guppi *guppi, const struct guppi_blocks *blocks,
                                 const struct ascii *header, struct job_layout *own,
@@ -107,6 +131,7 @@ static status_t guppi_describe(const struct guppi *guppi, const struct guppi_blo
     uint64_t samples = blocks->items[blocks->count - 1].first + guppi->steps;
     archive->parts[0].samples = samples;
     guppi_set_dims(guppi, samples, archive);
+    TRY(guppi_name_pols(guppi, header, archive));
     TRY(guppi_set_words(guppi, blocks, header, &own, archive));
     if (!layout->has_oversampling) {
         TRY(guppi_set_oversampling(guppi, header->path, &own));
