@@ -138,10 +138,12 @@ void mapping_close(mapping_t *mapping)
     if (mapping) {
         uintptr_t begin = mapping->begin;
         size_t length = mapping->end - begin;
-        munmap((void *)begin, length);
+        /* Before the memory may become another mapping's, whose cut would be taken for this one's.
+         */
         pthread_mutex_lock(&lock);
         __atomic_store_n(&mapping->begin, 0, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&lock);
+        munmap((void *)begin, length);
     }
 }
 
