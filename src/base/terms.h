@@ -69,6 +69,9 @@ enum window_kind {
     WINDOW_FILE
 };
 
+/* In the place of a filter bank's cutoff: the one by which neighbouring channels have all power. */
+#define CUTOFF_FLAT (-1.0)
+
 enum normalise {
     NORMALISE_ENERGY, /* sum b^2 = 1: white noise keeps its variance */
     NORMALISE_PEAK,   /* sum b = 1: a tone at a channel's centre keeps its amplitude */

@@ -204,7 +204,7 @@ struct job_bank {
     uint32_t channels; /* 2 .. 2^30, even */
     uint32_t taps;     /* 1 .. 2^24 */
     struct job_window window;
-    double cutoff; /* default 1 */
+    double cutoff; /* 0 .. 64, default 1; or CUTOFF_FLAT */
     enum normalise normalise;
     enum channel_order order;
     enum backend_kind backend; /* alike for all that compute: job.backend counts */

@@ -32,6 +32,16 @@ static int job_bank_parse_window(const char *text, void *out, char *message)
     return 0;
 }
 
+static int job_bank_parse_cutoff(const char *text, void *out, char *message)
+{
+    double value = CUTOFF_FLAT;
+    (void)message;
+    int ok =
+        strcmp(text, "flat") == 0 || (tree_parse_number(text, &value) && value >= 0 && value <= 64);
+    memcpy(out, &value, sizeof value);
+    return ok;
+}
+
 #define BANK(member) SCHEMA_AT(struct job_bank, member)
 
 const struct schema job_bank_schema[] = {
@@ -41,7 +51,8 @@ const struct schema job_bank_schema[] = {
     {"taps", SCHEMA_WHOLE, BANK(taps), .min = 1, .max = 1 << 24, .otherwise = "8"},
     {"window", SCHEMA_TEXT, BANK(window), .parse = job_bank_parse_window, .otherwise = "hann",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
-    {"cutoff", SCHEMA_NUMBER, BANK(cutoff), .max = 64, .otherwise = "1"},
+    {"cutoff", SCHEMA_PARSED, BANK(cutoff), .parse = job_bank_parse_cutoff, .otherwise = "1",
+     .expected = "flat or a number from 0 to 64"},
     {"normalise", SCHEMA_CHOICE, BANK(normalise), .choices = normalise_names},
     {"order", SCHEMA_CHOICE, BANK(order), .choices = order_names},
     {"backend", SCHEMA_CHOICE, BANK(backend), .choices = backend_names},
@@ -141,6 +152,27 @@ out:
     return st;
 }
 
+/* A cutoff that is to be found must be able to make a channel wider or narrower. */
+static status_t job_bank_check_cutoff(const struct job_bank *bank, struct tree *entry,
+                                      struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (!tree_says(entry, "cutoff", "flat")) {
+        return STATUS_OK;
+    }
+    if (bank->window.kind == WINDOW_FILE) {
+        TRY(mistakes_at(mistakes, entry, "cutoff",
+                        "is flat, but window is a file, which has the coefficients themselves: no "
+                        "cutoff is applied to them, expected another window, or no cutoff"));
+    } else if (bank->taps == 1) {
+        TRY(mistakes_at(mistakes, entry, "cutoff",
+                        "is flat, but taps is 1, a Fourier transform whose channels are as wide as "
+                        "its window makes them: expected at least 2 taps, or a number"));
+    }
+out:
+    return st;
+}
+
 status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
@@ -158,6 +190,7 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
                 (unsigned long long)most));
         }
         TRY(job_bank_check_name(banks, entry, mistakes));
+        TRY(job_bank_check_cutoff(bank, entry, mistakes));
         TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);
     }
 out:

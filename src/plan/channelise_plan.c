@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "dsp/fir/flat_cutoff.h"
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
@@ -98,6 +99,8 @@ static status_t plan_make_coefficients(const struct channelise_plan *work,
                                   .cutoff = job->cutoff,
                                   .normalise = job->normalise};
     size_t count = (size_t)bank->samples_per_spectrum * job->taps;
+    TRY(flat_cutoff_settle(&spec));
+    bank->cutoff = spec.cutoff;
     TRY(prototype_create(&spec, &bank->coeff));
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &bank->folded));
     memcpy(bank->folded, bank->coeff, count * sizeof(double));
@@ -307,7 +310,10 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         TRY(plan_make_coefficients(work, &work->banks[i]));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        work->products[i].spec.coeff = channelise_plan_bank_of(work, i)->coeff;
+        const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+        work->products[i].spec.coeff = bank->coeff;
+        work->products[i].spec.cutoff = bank->cutoff;
+        work->products[i].spec.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
     *out = work;
     work = NULL;

@@ -39,6 +39,7 @@ struct channelise_plan_bank {
     uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products */
     uint64_t gap_samples; /* of those that it uses, all streams together: lie in declared gaps */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
+    double cutoff;        /* of its filter: the job's, or the one that was found */
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;       /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */

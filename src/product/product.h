@@ -62,6 +62,8 @@ struct product_spec {
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
+    int has_cutoff;      /* they are a windowed sinc, */
+    double cutoff;       /* this wide, in channels */
 };
 
 /* Where things lie in the file: row r at data_offset (0: the rows are in compressed chunks) + r *

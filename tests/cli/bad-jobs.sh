@@ -65,8 +65,14 @@ bad "more taps than raw spectra" 2 '4096 samples hold 256 raw spectra of 16 samp
 bad "channels times taps" 2 '1073741824 channels times 16777216 taps .* expected at most 17179869184' \
     'channelise={channels: 1073741824, taps: 16777216}'
 for value in -1 65 nan inf wide; do
-    bad "cutoff $value" 2 "channelise\.cutoff: is $value, expected a number from 0 to 64" channelise.cutoff=$value
+    bad "cutoff $value" 2 "channelise\.cutoff: is $value, expected flat or a number from 0 to 64" channelise.cutoff=$value
 done
+bad "a flat cutoff of a file" 2 'channelise\.cutoff: is flat, but window is a file' \
+    'channelise={channels: 16, cutoff: flat, window: "file:w.txt"}'
+bad "a flat cutoff of 1 tap" 2 'channelise\.cutoff: is flat, but taps is 1' \
+    'channelise={channels: 16, cutoff: flat, taps: 1}'
+bad "a flat cutoff beyond the window's" 2 'cutoff flat: the window alone, with cutoff 0, lets 0\.9.* expected more taps than 2' \
+    'channelise={channels: 16, cutoff: flat, taps: 2, window: "kaiser:100"}'
 bad "integrate 0" 2 'products\.0\.integrate: is 0, expected a whole number from 1' products.0.integrate=0
 bad "integrate of spectra" 2 'products\.0\.integrate: is 2, but only products of kind power' products.0.integrate=2
 bad "integrate longer than the observation" 2 'job\.yaml: products\.0\.integrate is 254, but there are only 253 spectra' \

@@ -65,4 +65,17 @@ variant chunk-1050 2 run.chunk=1050 run.threads=1
 variant chunk-whole 2 run.chunk=1e6 run.threads=2
 variant little-memory 2 run.memory=96MiB run.chunk=1e6 run.threads=1
 
+# A cutoff that is found, alike by all ranks: rows are those of the number that the product names.
+job flat >"$work/flat.yaml"
+runs "a flat cutoff" "$voltmill" run --set channelise.cutoff=flat --set run.threads=1 "$work/flat.yaml"
+expected=$(digest flat)
+runs "which verifies" "$voltmill" verify "$work/flat-power.h5"
+found=$(warm -c 'import h5py, sys; print(repr(float(h5py.File(sys.argv[1], "r")["coefficients"].attrs["cutoff"])))' "$work/flat-power.h5")
+same "it is above 1" yes "$(awk -v found="$found" 'BEGIN { print (found > 1.15 && found < 1.2 ? "yes" : found) }')"
+same "and in the plan" 1 "$("$voltmill" plan --force --set channelise.cutoff=flat "$work/flat.yaml" | grep -c "cutoff flat ($found)")"
+variant flat-3 3 channelise.cutoff=flat run.threads=1
+job number >"$work/number.yaml"
+runs "the number itself" "$voltmill" run --set channelise.cutoff="$found" "$work/number.yaml"
+same "gives the same rows" "$(sed -n '1~2p' <<<"$expected")" "$(digest number | sed -n '1~2p')"
+
 plan

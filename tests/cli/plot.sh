@@ -143,6 +143,10 @@ END
 runs "a filter bank, without its archive" plot --filter -o filter.svg --data numbers.csv job.yaml
 same "which passes its channel" "0.00" "$(values response "this filter bank" | awk '$1 == 0 { printf "%.2f\n", $3 }')"
 same "and loses 6 dB at its border" "-6.0" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.1f\n", $3 }')"
+runs "with a flat cutoff" plot --filter --set channelise.cutoff=flat -o filter.svg --data numbers.csv job.yaml
+same "it loses 3 dB there" "-3.01" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.2f\n", $3 }')"
+same "which is nothing of all" yes "$(values scalloping "all together" | awk '$1 == 0.5 { print ($3 < 0.005 && $3 > -0.005 ? "yes" : $3) }')"
+same "and the picture says which" 1 "$(letters filter.svg | grep -c 'cutoff flat (1.1079')"
 runs "with other taps" plot --filter --set channelise.taps=1 --set channelise.window=rect --set channelise.cutoff=0 -o filter.svg --data numbers.csv job.yaml
 same "it is the bare transform" "-3.9" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.1f\n", $3 }')"
 

@@ -141,6 +141,10 @@ static void alternatives(void **state)
     assert_int_equal(job->banks[0].window.kind, WINDOW_FILE);
     assert_string_equal(job->banks[0].window.path, "/w/my window.txt");
     job_destroy(job);
+    job = small_with("channelise.cutoff=flat");
+    assert_true(job->banks[0].cutoff == CUTOFF_FLAT);
+    assert_non_null(strstr(job->products[0].text, "  cutoff: flat\n"));
+    job_destroy(job);
     job = small_with("channelise.cutoff=0");
     assert_true(job->banks[0].cutoff == 0);
     job_destroy(job);
@@ -203,7 +207,7 @@ static void ten_mistakes_at_once(void **state)
             "1073741824\n"
             "  job.yaml:8: channelise.taps: is 0, expected a whole number from 1 to 16777216\n"
             "  job.yaml:9: channelise.windw: unknown key, did you mean window?\n"
-            "  job.yaml:10: channelise.cutoff: is wide, expected a number from 0 to 64\n"
+            "  job.yaml:10: channelise.cutoff: is wide, expected flat or a number from 0 to 64\n"
             "  job.yaml:14: products.0.integrate: is 0, expected a whole number from 1 to "
             "1099511627776\n"
             "  job.yaml:15: products.1.integrate: is 1.5, expected a whole number from 1 to "
@@ -244,7 +248,7 @@ static void wrong_values(void **state)
     set_refused("channelise.taps=16777217",
                 "channelise.taps: is 16777217, expected a whole number from 1 to 16777216");
     set_refused("channelise.cutoff=64.1",
-                "channelise.cutoff: is 64.1, expected a number from 0 to 64");
+                "channelise.cutoff: is 64.1, expected flat or a number from 0 to 64");
     set_refused("channelise.normalise=Peak",
                 "channelise.normalise: is Peak, expected one of energy, peak, none");
     set_refused("channelise.order=down",

@@ -56,7 +56,7 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
     json_f64(json, "channel_hz", plan_channel_hz(work, i));
     json_u64(json, "taps", bank->channelise.taps);
     json_text(json, "window", bank->job->window.text);
-    json_f64(json, "cutoff", bank->job->cutoff);
+    json_f64(json, "cutoff", bank->cutoff);
     json_text(json, "normalise", normalise_name(bank->job->normalise));
     json_text(json, "order", order_name(bank->job->order));
     json_u64(json, "raw_spectra", bank->raw_spectra);

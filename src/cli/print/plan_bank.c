@@ -49,8 +49,10 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
     if (bank->job->window.kind == WINDOW_KAISER) {
         display_print(":%g", bank->job->window.kaiser_beta);
     }
-    display_print(", cutoff %g, normalise %s, order %s\n", bank->job->cutoff,
-                  normalise_name(bank->job->normalise), order_name(bank->job->order));
+    int is_flat = bank->job->cutoff == CUTOFF_FLAT;
+    display_print(", cutoff %s%.10g%s, normalise %s, order %s\n", is_flat ? "flat (" : "",
+                  bank->cutoff, is_flat ? ")" : "", normalise_name(bank->job->normalise),
+                  order_name(bank->job->order));
     display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
                   units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
                   units_count(bank->spectra, (char[UNITS_TEXT]){0}),

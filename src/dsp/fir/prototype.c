@@ -48,14 +48,13 @@ out:
     return st;
 }
 
-/* sin(pi u) / (pi u). fmod is exact, so that sin stays accurate many lobes away from the centre. */
-static double prototype_sinc(double u)
+/* fmod is exact, so that sin stays accurate. */
+double prototype_sinc(double u)
 {
     return u == 0 ? 1 : sin(M_PI * fmod(u, 2)) / (M_PI * u);
 }
 
-/* The window at 0 < u < 1; `i0_beta` is I0(beta) of a Kaiser window. */
-static double prototype_window_at(const struct prototype_spec *spec, double i0_beta, double u)
+double prototype_window(const struct prototype_spec *spec, double i0_beta, double u)
 {
     switch (spec->window) {
     case WINDOW_HANN:
@@ -90,7 +89,7 @@ static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, 
         double x = (double)j - ((double)count - 1) / 2;
         double u = ((double)j + 0.5) / (double)count;
         coeff[j] = prototype_sinc(spec->cutoff * x / spec->samples_per_spectrum) *
-                   prototype_window_at(spec, i0_beta, u);
+                   prototype_window(spec, i0_beta, u);
         coeff[count - 1 - j] = coeff[j];
     }
 out:

@@ -7,6 +7,7 @@
  *
  * b[0] weighs the oldest sample. cutoff 1 puts the -6 dB points at the borders of a channel;
  * cutoff 0 leaves the window alone (with taps 1 and window rect: the bare Fourier transform).
+ * dsp/fir/flat_cutoff.h finds the one that keeps the power of neighbours flat.
  *
  *   hann      0.5 - 0.5 cos(2 pi u)                              u = (j + 0.5) / M
  *   hamming   0.54 - 0.46 cos(2 pi u)
@@ -44,6 +45,12 @@ struct prototype_spec {
  * USAGE (coefficients whose sum or energy is zero or not finite cannot be normalised), or DEVICE
  * (memory). */
 status_t prototype_create(const struct prototype_spec *spec, double **out);
+
+/* The window at 0 < u < 1, 1 for a file; `i0_beta` is I0(beta) of a Kaiser window. */
+double prototype_window(const struct prototype_spec *spec, double i0_beta, double u);
+
+/* sin(pi u) / (pi u), accurate many lobes away from the centre, too. */
+double prototype_sinc(double u);
 
 /* Multiplies by (-1)^j in place: the transform of the filtered samples then comes out shifted by
  * half its length, so that ordering the channels costs nothing. */

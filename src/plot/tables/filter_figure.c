@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
+#include "dsp/fir/flat_cutoff.h"
 #include "dsp/fir/prototype.h"
 #include "job/job.h"
 #include "plot/tables/tables.h"
@@ -22,6 +23,7 @@ struct filter_picture {
     uint32_t column;
     double *coeff;
     uint32_t taps, samples; /* of a raw spectrum */
+    double cutoff;          /* the job's, or the one that was found */
 };
 
 static double filter_level(double gain)
@@ -58,6 +60,7 @@ static status_t filter_load(struct filter_picture *p)
                                   .path = job->window.path,
                                   .cutoff = job->cutoff,
                                   .normalise = job->normalise};
+    TRY(flat_cutoff_settle(&spec));
     st = prototype_create(&spec, &p->coeff);
     if (st == STATUS_DATA && is_file) {
         report_clear();
@@ -66,6 +69,7 @@ static status_t filter_load(struct filter_picture *p)
     }
     TRY(st);
     p->taps = spec.taps;
+    p->cutoff = spec.cutoff;
     p->samples = spec.samples_per_spectrum;
 out:
     return st;
@@ -208,12 +212,14 @@ static status_t filter_add_words(const struct filter_picture *p, const struct jo
     struct filter_report report;
     char count[UNITS_TEXT];
     const struct job_bank *bank = p->bank;
+    int is_flat = bank->cutoff == CUTOFF_FLAT;
     TRY(filter_report_make(p->coeff, p->taps, p->samples, &report));
-    TRY(text_add_shown(title, "%s%s%s:  %s channels, %u %s, window %s, cutoff %g\n",
+    TRY(text_add_shown(title, "%s%s%s:  %s channels, %u %s, window %s, cutoff %s%.10g%s\n",
                        title->length ? "" : text_basename(job->path), bank->name ? " " : "",
                        bank->name ? bank->name : "", units_count(bank->channels, count), bank->taps,
                        units_plural(bank->taps, "tap", "taps"),
-                       bank->window.text ? bank->window.text : "hann", bank->cutoff));
+                       bank->window.text ? bank->window.text : "hann", is_flat ? "flat (" : "",
+                       p->cutoff, is_flat ? ")" : ""));
     TRY(text_add(title,
                  "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
                  "noise width %.3f channels\n",

@@ -183,6 +183,7 @@ static status_t bank_put_coefficients(hid_t file, const struct product_spec *spe
     TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims, spec->coeff,
                       &dataset));
     TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
+    TRY(spec->has_cutoff ? h5_put_f64(dataset, "cutoff", spec->cutoff) : STATUS_OK);
     TRY(parts_attach(file, dataset, "tap", 0, "tap"));
     TRY(parts_attach(file, dataset, "sample", 1, "sample"));
 out:
