@@ -62,14 +62,22 @@ def _waterfall(product, key, axes):
     values = _values(product, key, 0)
     times = product.seconds[key[0]]
     frequency = product.frequency[key[-1]] / 1e6
-    _image(axes, _decibels(values), frequency, times, "frequency / MHz", "seconds", product, label="power / dB")
+    where = (frequency, times, "frequency / MHz", "seconds", product)
+    if (values < 0).any(): # Stokes Q, U, V, parts of products: no powers
+        _image(axes, values, *where, label="value", about_zero=True)
+    else:
+        _image(axes, _decibels(values), *where, label="power / dB")
 
 
-def _image(axes, values, x, y, x_label, y_label, product, label="power"):
+def _image(axes, values, x, y, x_label, y_label, product, label="power", about_zero=False):
     low, high = np.nanpercentile(values, (1, 99)) if np.isfinite(values).any() else (0, 1)
+    if about_zero:
+        high = max(abs(low), abs(high))
+        low = -high
     x, y = np.atleast_1d(x), np.atleast_1d(y)
     half = [(v[-1] - v[0]) / max(len(v) - 1, 1) / 2 or 0.5 for v in (x, y)]
     image = axes.imshow(values, aspect="auto", origin="lower", vmin=low, vmax=high, interpolation="nearest",
+                        cmap="RdBu_r" if about_zero else None,
                         extent=(x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]))
     start = "" if product.start is None else f" after {str(product.start)[:19]} UTC"
     axes.set_xlabel("seconds" + start if x_label == "s" else x_label)

@@ -73,7 +73,7 @@ same "tags are closed" 0 "$(look wrong)"
 same "nothing is fetched, nothing runs" 0 "$(look fetched)"
 same "pictures of each product, and of the filter bank" 23 "$(look pictures)"
 for words in "voltmill: job.yaml" "All products are complete." "<script>alert('1 & 2')</script>" "run.threads=1" \
-    "on 2 ranks" "power.h5" "10,000" "mean weight" "rank 0: read" "kind: power, file: power.h5" "window hann"; do
+    "on 2 ranks" "power.h5" "x 2 ifs x 64 channels" "x 2 streams x 64 channels" "10,000" "mean weight" "rank 0: read" "kind: power, file: power.h5" "window hann"; do
     says "$words"
 done
 sum=$(sha256sum power.h5)
@@ -112,7 +112,7 @@ rm -f page.html power.h5 spectra.h5 series.h5
 status=0
 "$voltmill" run --report page.html --set run.on_bad=nan job.yaml >output 2>&1 || status=$?
 same "a run with holes ends as one" 6 "$status"
-says "NaN"
+says "rows with NaN for unread input"
 rm -f power.h5 spectra.h5 series.h5 page.html
 errs 4 'obs.h5' "$voltmill" run --report page.html job.yaml
 ok "$bad" "a run that fails"

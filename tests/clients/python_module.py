@@ -252,6 +252,13 @@ else:
                 close([left, right], [product.frequency[0] / 1e6 - 127 / 127 * 0.3968, product.frequency[-1] / 1e6 + 0.3968], 1e-2,
                       "from edge to edge")
             matplotlib.pyplot.close(axes.figure)
+    shutil.copy("out/p.h5", "signed.h5")
+    with h5py.File("signed.h5", "r+") as file:
+        file["data"][...] -= np.median(file["data"])
+    with voltmill.open("signed.h5") as product:
+        image = product.plot().images[0]
+        equal((np.array_equal(image.get_array(), product[:, 0]), -image.norm.vmin), (True, image.norm.vmax),
+              "what is below 0 is drawn as it is, about 0")
 
 folder = scratch("venv")
 python = os.path.join(folder, "bin/python")

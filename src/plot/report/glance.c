@@ -127,8 +127,9 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
     }
     TRY(page_row(glance->page, "missing samples", units_count(p->missing, text)));
     TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps, text)));
-    TRY(page_row(glance->page, "rows with NaN", units_count(holes, text)));
-    if (p->kind == PRODUCT_VOLTAGES) {
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(page_row(glance->page, "rows with NaN for unread input", units_count(holes, text)));
+    } else {
         TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped, text)));
     }
     TRY(glance_weigh(p->path, &weight));
@@ -153,7 +154,8 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                            : units_plural(p->rows, "row", "rows")));
     TRY(is_series ? STATUS_OK
                   : text_add(&size, "%s %s x ", units_count(p->streams, a),
-                             units_plural(p->streams, "stream", "streams")));
+                             p->pol_type ? units_plural(p->streams, "if", "ifs")
+                                         : units_plural(p->streams, "stream", "streams")));
     TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
                  is_series ? "times" : units_plural(p->frequencies, "channel", "channels"),
                  units_bytes(p->place.file_bytes, b)));
