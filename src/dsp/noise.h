@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Where a stream's noise comes from. */
-enum noise_source { NOISE_RECEIVER, NOISE_PULSAR, NOISE_WORDS, NOISE_BURST };
+enum noise_source { NOISE_RECEIVER, NOISE_PULSAR, NOISE_WORDS, NOISE_BURST, NOISE_SOURCE };
 
 /* Names a stream; streams of different keys are independent. */
 struct noise_key {

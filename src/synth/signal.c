@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "synth/burst.h"
+#include "synth/source/emitter.h"
+#include "synth/source/impulse.h"
 #include "synth/source/tone.h"
 
 #include <stdlib.h>
@@ -11,8 +13,9 @@
 struct signal {
     const struct synth_spec *spec;
     noise_t *noise;
-    pulsar_t *pulsar; /* NULL: none */
-    bursts_t *bursts; /* NULL: none */
+    pulsar_t *pulsar;     /* NULL: none */
+    bursts_t *bursts;     /* NULL: none */
+    emitters_t *emitters; /* NULL: none */
 };
 
 status_t signal_create(const struct synth_spec *spec, signal_t **out)
@@ -28,6 +31,9 @@ status_t signal_create(const struct synth_spec *spec, signal_t **out)
     if (spec->nbursts > 0) {
         TRY(bursts_create(spec, signal->noise, &signal->bursts));
     }
+    if (spec->nnoise_sources > 0) {
+        TRY(emitters_create(spec, signal->noise, &signal->emitters));
+    }
     *out = signal;
     signal = NULL;
 out:
@@ -40,6 +46,7 @@ void signal_destroy(signal_t *signal)
     if (!signal) {
         return;
     }
+    emitters_destroy(signal->emitters);
     bursts_destroy(signal->bursts);
     pulsar_destroy(signal->pulsar);
     noise_destroy(signal->noise);
@@ -83,6 +90,12 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     }
     if (signal->bursts) {
         TRY(bursts_add(signal->bursts, chan, first, count, out));
+    }
+    if (signal->emitters) {
+        TRY(emitters_add(signal->emitters, antenna % spec->pols, chan, first, count, out));
+    }
+    for (uint32_t i = 0; i < spec->nimpulses; i++) {
+        impulse_add(spec, i, first, count, out);
     }
     if (spec->sideband < 0) {
         signal_reverse(spec->is_complex, first, count, out);

@@ -165,9 +165,61 @@ static status_t synth_check_polarisations(const struct synth_spec *spec, struct 
 {
     status_t st = STATUS_OK;
     const struct tree *tones = tree_list(root, "tones");
+    const struct tree *sources = tree_list(root, "noise_sources");
+    for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
+        TRY(synth_check_polarisation(spec, &spec->noise_sources[i].polarisation, 0,
+                                     sources->child[i], mistakes));
+    }
     for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
         TRY(synth_check_polarisation(spec, &spec->tones[i].polarisation, 1, tones->child[i],
                                      mistakes));
+    }
+out:
+    return st;
+}
+
+/* Nothing comes again before a sample is over. */
+static status_t synth_check_period(const struct synth_spec *spec, double period_s, struct tree *at,
+                                   const char *key, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (period_s > 0 && spec->sample_rate_hz > 0 && period_s * spec->sample_rate_hz < 1) {
+        TRY(mistakes_at(mistakes, at, key, "is %.9g samples, expected at least 1",
+                        period_s * spec->sample_rate_hz));
+    }
+out:
+    return st;
+}
+
+static status_t synth_check_sources(const struct synth_spec *spec, struct tree *root,
+                                    struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const struct tree *tones = tree_list(root, "tones");
+    const struct tree *sources = tree_list(root, "noise_sources");
+    const struct tree *impulses = tree_list(root, "impulses");
+    for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
+        TRY(synth_check_period(spec, spec->tones[i].pulsed.period_s, tones->child[i],
+                               "pulsed.period_s", mistakes));
+    }
+    for (size_t i = 0; impulses && i < impulses->nchildren && i < spec->nimpulses; i++) {
+        TRY(synth_check_period(spec, spec->impulses[i].period_s, impulses->child[i], "period_s",
+                               mistakes));
+    }
+    const double top_hz = synth_spec_top_hz(spec);
+    const double low_hz = 2 * spec->freq_hz - top_hz;
+    for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
+        const struct synth_noise_source *source = &spec->noise_sources[i];
+        TRY(synth_check_period(spec, source->pulsed.period_s, sources->child[i], "pulsed.period_s",
+                               mistakes));
+        if (source->has_band && tree_value(root, "freq_hz") && spec->sample_rate_hz > 0 &&
+            spec->chans > 0 &&
+            !(source->from_hz < source->to_hz && source->to_hz > low_hz &&
+              source->from_hz < top_hz)) {
+            TRY(mistakes_at(mistakes, sources->child[i], "band_hz",
+                            "is %.15g to %.15g, expected a part of the band from %.15g to %.15g",
+                            source->from_hz, source->to_hz, low_hz, top_hz));
+        }
     }
 out:
     return st;
@@ -183,6 +235,7 @@ status_t synth_check(const struct synth_spec *spec, struct tree *root, struct mi
     TRY(synth_check_size(spec, root, mistakes));
     TRY(synth_check_band(spec, root, mistakes));
     TRY(synth_check_gaps(spec, root, mistakes));
+    TRY(synth_check_sources(spec, root, mistakes));
     TRY(synth_check_names(spec, root, mistakes));
     TRY(synth_check_polarisations(spec, root, mistakes));
 out:

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_GAPS = 100000 };
+enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_SOURCES = 1000, SYNTH_GAPS = 100000 };
 
 #define SPEC(member) SCHEMA_AT(struct synth_spec, member)
 #define STREAMS(member) SPEC(member), .min = 1, .max = 65536, .otherwise = "1"
@@ -47,12 +47,51 @@ static const struct schema polarisation_rows[] = {
             .expected = "i, q, u, v, or linear_deg, or circular: right or left"                    \
     }
 
+#define PULSED(member) SCHEMA_AT(struct synth_pulsed, member)
+
+static const struct schema pulsed_rows[] = {
+    {"period_s", SCHEMA_NUMBER, PULSED(period_s), .is_required = 1, .is_above = 1, .max = 1e9},
+    {"duty", SCHEMA_NUMBER, PULSED(duty), .is_above = 1, .max = 1, .otherwise = "0.5"},
+    {"phase", SCHEMA_NUMBER, PULSED(phase), .min = -1e6, .max = 1e6},
+    {.key = NULL},
+};
+
+#define PULSED_OF(type)                                                                            \
+    {                                                                                              \
+        "pulsed", SCHEMA_MAPPING, SCHEMA_AT(type, pulsed),                                         \
+            .members = pulsed_rows,                                                                \
+            .expected = "a mapping with period_s, and duty and phase if need be"                   \
+    }
+
 static const struct schema tone_rows[] = {
     {"freq_hz", SCHEMA_NUMBER, TONE(freq_hz), .is_required = 1, .min = -1e15, .max = 1e15},
     {"amplitude", SCHEMA_NUMBER, TONE(amplitude), .is_required = 1, .max = 1e9},
     {"phase", SCHEMA_NUMBER, TONE(phase), .min = -1e6, .max = 1e6},
     {"drift_hz_per_s", SCHEMA_NUMBER, TONE(drift_hz_per_s), .min = -1e15, .max = 1e15},
+    PULSED_OF(struct synth_tone),
     POLARISED(struct synth_tone),
+    {.key = NULL},
+};
+
+#define NOISE(member) SCHEMA_AT(struct synth_noise_source, member)
+
+static const struct schema noise_source_rows[] = {
+    {"amplitude", SCHEMA_NUMBER, NOISE(amplitude), .is_required = 1, .max = 1e9},
+    {"band_hz", SCHEMA_NUMBER, SCHEMA_PAIR(struct synth_noise_source, from_hz),
+     SCHEMA_GIVEN(struct synth_noise_source, has_band, 1), .min = -1e15, .max = 1e15},
+    PULSED_OF(struct synth_noise_source),
+    POLARISED(struct synth_noise_source),
+    {.key = NULL},
+};
+
+#define IMPULSES(member) SCHEMA_AT(struct synth_impulses, member)
+
+static const struct schema impulses_rows[] = {
+    {"amplitude", SCHEMA_NUMBER, IMPULSES(amplitude), .is_required = 1, .max = 1e9},
+    {"period_s", SCHEMA_NUMBER, IMPULSES(period_s), .is_required = 1, .is_above = 1, .max = 1e9},
+    {"phase", SCHEMA_NUMBER, IMPULSES(phase), .min = -1e6, .max = 1e6},
+    {"times", SCHEMA_CHOICE, IMPULSES(is_random), .otherwise = "periodic",
+     .choices = (const char *const[]){"periodic", "random", NULL}},
     {.key = NULL},
 };
 
@@ -103,6 +142,13 @@ static const struct schema spec_rows[] = {
     {"noise", SCHEMA_NUMBER, SPEC(noise), .max = 1e9},
     {"tones", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, tones, ntones, 0, SYNTH_TONES),
      .members = tone_rows, .expected = "a list of tones, each with freq_hz and amplitude"},
+    {"noise_sources", SCHEMA_MAPPING,
+     SCHEMA_LIST(struct synth_spec, noise_sources, nnoise_sources, 0, SYNTH_SOURCES),
+     .members = noise_source_rows, .expected = "a list of sources of noise, each with amplitude"},
+    {"impulses", SCHEMA_MAPPING,
+     SCHEMA_LIST(struct synth_spec, impulses, nimpulses, 0, SYNTH_SOURCES),
+     .members = impulses_rows,
+     .expected = "a list of trains of impulses, each with amplitude and period_s"},
     {"pulsar", SCHEMA_MAPPING, SPEC(pulsar), .members = pulsar_rows,
      .expected = "a mapping with period, amplitude and what else it needs"},
     {"burst", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, bursts, nbursts, 0, SYNTH_BURSTS),

@@ -19,12 +19,36 @@ struct synth_polarisation {
     int circular;      /* 1: right-handed (V > 0), -1: left-handed */
 };
 
+/* A source that goes on and off. */
+struct synth_pulsed {
+    double period_s; /* 0: it is always on */
+    double duty;     /* the share of a period in which it is on */
+    double phase;    /* turns of the period, at which one begins */
+};
+
 struct synth_tone {
     double freq_hz; /* on the sky, at the first sample; shows in the coarse channel that holds it */
     double amplitude; /* volts, in units of one step of the stored integers */
     double phase;     /* turns, at the first sample */
     double drift_hz_per_s;
+    struct synth_pulsed pulsed;
     struct synth_polarisation polarisation;
+};
+
+struct synth_noise_source {
+    double amplitude; /* rms of each real component where it fills a coarse channel and is on */
+    int has_band;     /* 0: all frequencies */
+    double from_hz, to_hz;
+    struct synth_pulsed pulsed;
+    struct synth_polarisation polarisation;
+};
+
+/* Single samples, in all streams. */
+struct synth_impulses {
+    double amplitude;
+    double period_s;
+    double phase;  /* turns of the period, at the first of them */
+    int is_random; /* anywhere in each period */
 };
 
 struct synth_pulsar {
@@ -66,6 +90,10 @@ struct synth_spec {
     double noise;   /* standard deviation of each real component's receiver noise; default 0 */
     struct synth_tone *tones;
     uint32_t ntones;
+    struct synth_noise_source *noise_sources;
+    uint32_t nnoise_sources;
+    struct synth_impulses *impulses;
+    uint32_t nimpulses;
     struct synth_pulsar pulsar;
     struct synth_burst *bursts;
     uint32_t nbursts;

@@ -1,6 +1,7 @@
 """Sources of synthetic observations: a tone that drifts is found at its drift, across coarse channels and in both
 sidebands, by a plain search (and by turbo_seti, where it can be imported); polarised ones have their Stokes
-parameters in a product, whatever the feeds."""
+parameters in a product, whatever the feeds, within noise; pulsed ones have their duty, band and power; the same bytes
+come from any number of ranks."""
 import hashlib
 
 import h5py
@@ -116,11 +117,62 @@ def check_tones():
            np.abs(found - expected).max(), found)
 
 
+def check_noise():
+    """Noise sources behind receiver noise of 8 bits: shares of the power that is not the receiver's."""
+    rate, channels, noise, amplitude = 1e6, 16, 12.0, 9.0
+    for number, (names, real, sideband) in enumerate(FEEDS[:4]):
+        polarisation = [{"q": 0.4, "u": -0.3, "v": 0.5}, {"i": 2.0, "q": -1.4, "v": 1.0}, {"i": 1.0}, {"v": -0.7}][number]
+        archive = synth(f"noise{number}", samples=1 << 20, streams={"pols": 2}, polarisations=names, bits=8,
+                        domain="real" if real else "complex", sideband=sideband, sample_rate_hz=rate, freq_hz=1e8,
+                        noise=noise, noise_sources=[{"amplitude": amplitude, "polarisation": polarisation}], seed=2)
+        power, _, _ = run(f"noise{number}", archive, channels, polarisation="IQUV", integrate=1024)
+        spectra = power.shape[0] * 1024
+        total = power[:, :, 1:].sum(0).mean(1) / spectra
+        share = total[1:] / total[0] * (noise**2 + amplitude**2 + 1 / 12) / amplitude**2
+        # The standard error of a mean of so many independent powers, times what the receiver adds.
+        allowed = 5 * 1.5 * (noise**2 + amplitude**2) / amplitude**2 / np.sqrt(spectra * (channels - 1))
+        ok(np.abs(share - fractions(polarisation)).max() < allowed,
+           f"Stokes parameters of polarised noise: {names}, {'real' if real else 'complex'}, sideband {sideband}",
+           share, fractions(polarisation), allowed)
+
+
+# ---- interference
+
+def check_pulsed():
+    """A pulsed band, a pulsed tone and impulses: on for their share of the time, where they should be."""
+    rate, channels, noise = 1e6, 100, 10.0
+    archive = synth("pulsed", samples=2000000, bits=8, sample_rate_hz=rate, freq_hz=1e8, noise=noise, seed=6,
+                    noise_sources=[{"amplitude": 20.0, "band_hz": [100.1e6, 100.3e6],
+                                    "pulsed": {"period_s": 0.08, "duty": 0.25, "phase": 0.125}}],
+                    tones=[{"freq_hz": 99.7e6, "amplitude": 30.0, "pulsed": {"period_s": 0.05, "duty": 0.4}}])
+    power, frequency, times = run("pulsed", archive, channels, integrate=10)
+    power = power[:, 0] / np.median(power[:, 0], axis=0)
+    for name, low, high, period, duty, phase in (("band", 100.12e6, 100.28e6, 0.08, 0.25, 0.125),
+                                                 ("tone", 99.699e6, 99.701e6, 0.05, 0.4, 0)):
+        inside = (frequency > low) & (frequency < high)
+        row = power[:, inside].mean(1)
+        on = row > (row.min() * row.max())**0.5
+        turns = np.remainder(times / period - phase, 1)
+        edge = 1.5e-3 / period  # a dump and the filter's taps
+        sure = (np.minimum(turns, 1 - turns) > edge) & (np.abs(turns - duty) > edge)
+        ok(abs(on.mean() - duty) < 0.02, f"a pulsed {name} has its duty", on.mean())
+        ok(np.array_equal(on[sure], turns[sure] < duty), f"a pulsed {name} is on when it should be",
+           np.flatnonzero(on[sure] != (turns[sure] < duty))[:9])
+    height = power[:, (frequency > 100.12e6) & (frequency < 100.28e6)].mean(1)
+    ratio = np.sort(height)[-len(height) // 5:].mean() / np.median(height)
+    ok(abs(ratio / (1 + 20.0**2 / noise**2) - 1) < 0.05, "and its power", ratio)
+    outside = power[:, (frequency > 100.32e6) | ((frequency > 99.8e6) & (frequency < 100.08e6))].mean(1)
+    ok(np.std(outside) < 0.1, "in its band alone", np.std(outside))
+
+
 def check_bytes():
     """The same file from any number of ranks."""
     spec = dict(samples=300001, streams={"stations": 2, "pols": 2, "chans": 3}, polarisations=["L", "R"], bits=8,
                 sample_rate_hz=1e6, freq_hz=1.4e9, noise=5.0, seed=11,
-                tones=[{"freq_hz": 1.3997e9, "amplitude": 9.0, "drift_hz_per_s": 3e6, "polarisation": {"v": -1.0}}])
+                tones=[{"freq_hz": 1.3997e9, "amplitude": 9.0, "drift_hz_per_s": 3e6, "polarisation": {"v": -1.0},
+                        "pulsed": {"period_s": 0.001}}],
+                noise_sources=[{"amplitude": 3.0, "band_hz": [1.3999e9, 1.4006e9], "polarisation": {"q": 0.5}}],
+                impulses=[{"amplitude": 90.0, "period_s": 0.01, "times": "random"}])
     first = digest(synth("bytes1", ranks=None, threads=1, **spec))
     for ranks in (2, 3):
         same(digest(synth(f"bytes{ranks}", ranks=ranks, threads=2, **spec)), first,
@@ -129,5 +181,7 @@ def check_bytes():
 
 check_drifts()
 check_tones()
+check_noise()
+check_pulsed()
 check_bytes()
 finish()

@@ -114,6 +114,16 @@ static void check_cuts(int is_complex, uint64_t first)
     spec.noise = 1.5;
     spec.tones = tones;
     spec.ntones = 3;
+    tones[1].pulsed = (struct synth_pulsed){.period_s = 0.0003, .duty = 0.3};
+    struct synth_noise_source sources[] = {
+        {.amplitude = 2, .has_band = 1, .from_hz = 301.8e6, .to_hz = 302.2e6},
+        {.amplitude = 3, .pulsed = {.period_s = 0.004, .duty = 0.2, .phase = 0.4}}};
+    struct synth_impulses impulses[] = {{.amplitude = 50, .period_s = 0.001, .is_random = 1},
+                                        {.amplitude = 40, .period_s = 0.0007, .phase = 0.3}};
+    spec.noise_sources = sources;
+    spec.nnoise_sources = 2;
+    spec.impulses = impulses;
+    spec.nimpulses = 2;
     add_pulsar(&spec, 0.05);
     float *whole = make(&spec, 1, 2, first, COUNT);
     assert_int_equal(signal_create(&spec, &signal), STATUS_OK);
@@ -449,6 +459,84 @@ static void test_drift_partition(void **state)
     }
 }
 
+/* ---- Sources of noise, impulses ---- */
+
+/* Variance of each component, whatever of the channel the band is, at every place of a block. */
+static void test_noise_source(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 21, PLACES = 16 };
+    for (int i = 0; i < 4; i++) {
+        struct synth_spec spec = quiet_spec(i & 1);
+        struct synth_noise_source source = {.amplitude = 3};
+        if (i & 2) {
+            source.has_band = 1;
+            source.from_hz = CHAN_HZ[1] + 0.2e6;
+            source.to_hz = CHAN_HZ[1] + 0.8e6; /* 0.3 MHz of this channel */
+        }
+        spec.noise_sources = &source;
+        spec.nnoise_sources = 1;
+        float *x = make(&spec, 0, 1, 0, COUNT);
+        double squares[2][PLACES] = {{0}};
+        const size_t parts = parts_of(&spec);
+        for (size_t n = 0; n < COUNT; n++) {
+            for (size_t p = 0; p < parts; p++) {
+                const double v = (double)x[n * parts + p];
+                squares[p][n * PLACES / 2048 % PLACES] += v * v / ((double)COUNT / PLACES);
+            }
+        }
+        const double share = i & 2 ? 0.3 : 1;
+        /* Five standard errors; neighbours know of each other in a narrow band. */
+        const double allowed = 5 * sqrt(2.0 / share / (COUNT / PLACES));
+        for (size_t p = 0; p < parts; p++) {
+            for (int k = 0; k < PLACES; k++) {
+                assert_true(fabs(squares[p][k] / 9 / share - 1) < allowed);
+            }
+        }
+        free(x);
+    }
+}
+
+/* On for its share of the time, exactly; off otherwise. Impulses are as many as there are periods.
+ */
+static void test_pulsed(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        struct synth_spec spec = quiet_spec(is_complex);
+        const size_t parts = parts_of(&spec);
+        const uint64_t period = is_complex ? 1000 : 2000;
+        struct synth_noise_source source = {
+            .amplitude = 3, .pulsed = {.period_s = 1e-3, .duty = 0.25, .phase = 0.5}};
+        struct synth_impulses impulses = {.amplitude = 1, .period_s = 1e-3, .phase = 0.1};
+        spec.noise_sources = &source;
+        spec.nnoise_sources = 1;
+        float *x = make(&spec, 0, 1, 0, COUNT);
+        for (uint64_t n = 0; n < COUNT; n++) {
+            const int is_on = n % period >= period / 2 && n % period < period * 3 / 4;
+            assert_int_equal(x[n * parts] != 0, is_on);
+        }
+        free(x);
+        spec.nnoise_sources = 0;
+        spec.impulses = &impulses;
+        spec.nimpulses = 1;
+        for (int is_random = 0; is_random < 2; is_random++) {
+            impulses.is_random = is_random;
+            uint64_t there = 0;
+            uint64_t early = 0;
+            x = make(&spec, 0, 1, 0, COUNT);
+            for (uint64_t n = 0; n < COUNT; n++) {
+                there += x[n * parts] != 0;
+                early += n % period == period / 10 && x[n * parts] == 1;
+            }
+            assert_true(there >= COUNT / period - 1 && there <= COUNT / period);
+            assert_int_equal(early > COUNT / period / 2, !is_random);
+            free(x);
+        }
+    }
+}
+
 /* ---- Pulsar ---- */
 
 enum { BANDS = 16, PHASES = 625, PULSES = 60, MOST_TAPS = 128 };
@@ -717,6 +805,8 @@ int main(void)
         cmocka_unit_test(test_drift_phase),
         cmocka_unit_test(test_drift_across_channels),
         cmocka_unit_test(test_drift_partition),
+        cmocka_unit_test(test_noise_source),
+        cmocka_unit_test(test_pulsed),
         cmocka_unit_test(test_pulsar_fold),
         cmocka_unit_test(test_pulsar_coherent),
         cmocka_unit_test(test_pulsar_common),

@@ -189,7 +189,7 @@ static void wrong_values(void **state)
     set_refused("start=today", "start: is today, expected a UTC date and time such as "
                                "2020-01-01T00:00:00");
     set_refused("tones=[1]", "tones.0: is 1, expected a mapping with the keys freq_hz, amplitude, "
-                             "phase, drift_hz_per_s, polarisation");
+                             "phase, drift_hz_per_s, pulsed, polarisation");
     set_refused("tones=1e6", "tones: is 1e6, expected a list of tones, each with freq_hz and "
                              "amplitude");
     set_refused("pulsar={period: 1, amplitude: 1, width: 0.6}",
@@ -273,13 +273,48 @@ static void polarised(void **state)
             "1400500000, which its drift does not lead into");
 }
 
+static void sources(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {
+        "streams.pols=2",
+        "noise_sources=[{amplitude: 2}, {amplitude: 3, band_hz: [1.3999e9, 1.5e9], pulsed: "
+        "{period_s: 1e-3, duty: 0.1, phase: 2}, polarisation: {u: 0.5}}]",
+        "impulses=[{amplitude: 4, period_s: 2}, {amplitude: 5, period_s: 3, phase: 0.5, times: "
+        "random}]"};
+    struct synth_spec *spec = accepted(SMALL, sets, 3);
+    assert_int_equal(spec->nnoise_sources, 2);
+    assert_false(spec->noise_sources[0].has_band);
+    assert_true(spec->noise_sources[0].pulsed.period_s == 0);
+    const struct synth_noise_source *source = &spec->noise_sources[1];
+    assert_true(source->amplitude == 3 && source->has_band);
+    assert_true(source->from_hz == 1.3999e9 && source->to_hz == 1.5e9);
+    assert_true(source->pulsed.period_s == 1e-3 && source->pulsed.duty == 0.1);
+    assert_true(source->pulsed.phase == 2 && source->polarisation.u == 0.5);
+    assert_int_equal(spec->nimpulses, 2);
+    assert_true(spec->impulses[0].amplitude == 4 && spec->impulses[0].period_s == 2);
+    assert_false(spec->impulses[0].is_random);
+    assert_true(spec->impulses[1].phase == 0.5 && spec->impulses[1].is_random);
+    synth_spec_destroy(spec);
+    set_refused("noise_sources={amplitude: 1, band_hz: [1.3e9, 1.31e9]}",
+                "noise_sources.band_hz: is 1300000000 to 1310000000, expected a part of the band "
+                "from 1399500000 to 1400500000");
+    set_refused("noise_sources={amplitude: 1, pulsed: {duty: 0.5}}",
+                "noise_sources.pulsed.period_s: is missing, expected a number above 0, at most "
+                "1000000000");
+    set_refused("noise_sources={amplitude: 1, pulsed: {period_s: 1, duty: 1.5}}",
+                "noise_sources.pulsed.duty: is 1.5, expected a number above 0, at most 1");
+    set_refused("impulses={amplitude: 1, period_s: 1e-7}",
+                "impulses.period_s: is 0.1 samples, expected at least 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),     cmocka_unit_test(every_key),
         cmocka_unit_test(formats),      cmocka_unit_test(everything_missing),
         cmocka_unit_test(wrong_values), cmocka_unit_test(wrong_together),
-        cmocka_unit_test(polarised),
+        cmocka_unit_test(polarised),    cmocka_unit_test(sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

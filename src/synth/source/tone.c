@@ -2,6 +2,7 @@
  * large for it. */
 #include "synth/source/tone.h"
 
+#include "synth/source/gate.h"
 #include "synth/source/polarise.h"
 
 #include <math.h>
@@ -182,9 +183,13 @@ void tone_add(const struct synth_spec *spec, const struct synth_tone *tone, uint
     tone_find_stay(spec, tone, chan, &begin, &end);
     begin = begin > first ? begin : first;
     end = end < first + count ? end : first + count;
-    if (begin < end) {
-        const struct tone_course course = tone_find_course(spec, tone, pol, chan);
-        tone_add_course(spec->is_complex, &course, begin, end - begin,
+    if (begin >= end) {
+        return;
+    }
+    const struct tone_course course = tone_find_course(spec, tone, pol, chan);
+    uint64_t off;
+    for (; gate_find(spec, &tone->pulsed, begin, end, &begin, &off); begin = off) {
+        tone_add_course(spec->is_complex, &course, begin, off - begin,
                         out + (begin - first) * (spec->is_complex ? 2 : 1));
     }
 }
