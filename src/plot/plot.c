@@ -91,19 +91,34 @@ static struct picture plot_size(const struct plot_options *o, const struct figur
     return picture;
 }
 
+/* Numbers are neither the picture, nor what it is called while it is written. */
+static status_t plot_check_apart(const char *output, const char *data)
+{
+    status_t st = STATUS_OK;
+    char *part = NULL;
+    TRY(file_part_name(output, &part));
+    const char *const names[] = {output, part};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int is_same = 0;
+        TRY(file_is_same(names[i], data, &is_same));
+        REQUIRE(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", names[i]);
+    }
+out:
+    free(part);
+    return st;
+}
+
 /* Nothing that is read is written, nor both to one file. */
 static status_t plot_protect(const struct plot_options *o, const char *output, struct guard *guard)
 {
     status_t st = STATUS_OK;
-    int is_same = 0;
     for (uint32_t i = 0; i < o->nfiles; i++) {
         TRY(guard_add(guard, "the input file", o->files[i]));
     }
     TRY(publish_check(output, guard, o->force));
     if (o->data) {
         TRY(publish_check(o->data, guard, o->force));
-        TRY(file_is_same(output, o->data, &is_same));
-        REQUIRE(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", output);
+        TRY(plot_check_apart(output, o->data));
     }
 out:
     return st;

@@ -168,6 +168,7 @@ fails "a picture that is there" 2 'tone.png' "$voltmill" plot -o tone.png tone.h
 cp tone.h5 input.png
 fails "never the file itself" 2 'input' "$voltmill" plot --force -o input.png input.png
 fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot --force -o a.png --data a.png tone.h5
+fails "numbers where the picture is written" 2 'b\.png\.part: picture and numbers cannot be one file' "$voltmill" plot -o b.png --data ./b.png.part tone.h5
 fails "a panel that nobody knows" 2 'kind' "$voltmill" plot --kind spectrum tone.h5
 fails "a panel that it has not" 2 'tone.h5 has no weights to draw, expected some of waterfall' "$voltmill" plot --force --kind weights tone.h5
 fails "an if that it has not" 2 'tone.h5 has no if 2: it has 2' "$voltmill" plot --force --if 2 tone.h5
