@@ -161,7 +161,7 @@ static status_t burst_make(const bursts_t *b, const struct burst *burst, uint32_
         data[i] = 0;
     }
     TRY(burst_fill_pulse(b, burst, chan, data));
-    disperse_run(burst->disperse, chirp, data);
+    disperse_run(burst->disperse, chirp, NULL, data);
     for (uint64_t i = 0; i < values; i++) {
         waveform[i] = (float)data[i];
     }

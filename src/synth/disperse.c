@@ -121,7 +121,7 @@ status_t disperse_block(const disperse_t *disperse, const char *what, double **o
 }
 
 /* Multiplies by the chirp, and by what FFTW's transforms there and back leave. */
-static void disperse_multiply(const disperse_t *d, const struct chirp *chirp,
+static void disperse_multiply(const disperse_t *d, const struct chirp *chirp, const double *gain,
                               double (*restrict data)[2])
 {
     const double scale = 1 / (double)d->length;
@@ -130,24 +130,29 @@ static void disperse_multiply(const disperse_t *d, const struct chirp *chirp,
         const uint64_t n = min_u64(PIECE, d->bins - at);
         chirp_exact(chirp, (uint32_t)d->length, (uint32_t)at, (uint32_t)n, response);
         for (uint64_t k = 0; k < n; k++) {
-            const double re = data[at + k][0] * scale;
-            const double im = data[at + k][1] * scale;
+            double re = data[at + k][0] * scale;
+            double im = data[at + k][1] * scale;
+            if (gain) {
+                const double turned = gain[0] * re - gain[1] * im;
+                im = gain[0] * im + gain[1] * re;
+                re = turned;
+            }
             data[at + k][0] = re * response[k][0] - im * response[k][1];
             data[at + k][1] = re * response[k][1] + im * response[k][0];
         }
     }
 }
 
-void disperse_run(const disperse_t *d, const struct chirp *chirp, double *data)
+void disperse_run(const disperse_t *d, const struct chirp *chirp, const double *gain, double *data)
 {
     fftw_complex *spectrum = (fftw_complex *)data;
     if (d->is_complex) {
         fftw_execute_dft(d->forward, spectrum, spectrum);
-        disperse_multiply(d, chirp, spectrum);
+        disperse_multiply(d, chirp, gain, spectrum);
         fftw_execute_dft(d->inverse, spectrum, spectrum);
     } else {
         fftw_execute_dft_r2c(d->forward, data, spectrum);
-        disperse_multiply(d, chirp, spectrum);
+        disperse_multiply(d, chirp, gain, spectrum);
         fftw_execute_dft_c2r(d->inverse, spectrum, data);
     }
 }

@@ -44,8 +44,10 @@ status_t disperse_block(const disperse_t *disperse, const char *what, double **o
  *
  *   data   [length][2] (re, im) if complex, [length] if real, from disperse_block()
  *
- * What comes at the channel's centre stays where it is. May be called by several threads at once.
+ * What comes at the channel's centre stays where it is. Multiplies by `gain` (re, im), too, of real
+ * samples their amplitudes of exp(+ i omega t); NULL: 1. May be called by several threads at once.
  */
-void disperse_run(const disperse_t *disperse, const struct chirp *chirp, double *data);
+void disperse_run(const disperse_t *disperse, const struct chirp *chirp, const double *gain,
+                  double *data);
 
 #endif

@@ -131,7 +131,7 @@ static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct no
 }
 
 status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise_key key, double chan_hz,
-                    uint64_t first, uint64_t count, float *out)
+                    const double *gain, uint64_t first, uint64_t count, float *out)
 {
     status_t st = STATUS_OK;
     const uint64_t parts = p->is_complex ? 2 : 1;
@@ -144,7 +144,7 @@ status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise_key ke
         const uint64_t skip = first + done - begin;
         const uint64_t n = min_u64(p->hop - skip, count - done);
         if (pulsar_fill_pulses(p, noise, key, begin - p->late, &block)) {
-            disperse_run(p->disperse, &chirp, block.data);
+            disperse_run(p->disperse, &chirp, gain, block.data);
             const double *from = block.data + (p->late + skip) * parts;
             float *to = out + done * parts;
             for (uint64_t i = 0; i < n * parts; i++) {

@@ -5,6 +5,7 @@
 #include "synth/burst.h"
 #include "synth/source/emitter.h"
 #include "synth/source/impulse.h"
+#include "synth/source/polarise.h"
 #include "synth/source/tone.h"
 
 #include <stdlib.h>
@@ -68,12 +69,31 @@ static void signal_reverse(int is_complex, uint64_t first, uint64_t count, float
     }
 }
 
+/* Of a polarised pulsar there are two noises, so much of each. */
+static status_t signal_add_pulsar(const signal_t *signal, uint32_t pol, uint32_t chan,
+                                  uint64_t first, uint64_t count, float *out)
+{
+    status_t st = STATUS_OK;
+    const struct synth_spec *spec = signal->spec;
+    const struct synth_polarisation *polarisation = &spec->pulsar.polarisation;
+    double gains[2][2];
+    polarise_gains(spec, polarisation, pol, gains);
+    for (uint32_t w = 0; w < 2; w++) {
+        struct noise_key key = noise_key(spec->seed, NOISE_PULSAR, w, chan);
+        if (gains[w][0] != 0 || gains[w][1] != 0) {
+            TRY(pulsar_add(signal->pulsar, signal->noise, key, synth_spec_chan_hz(spec, chan),
+                           polarise_is_given(polarisation) ? gains[w] : NULL, first, count, out));
+        }
+    }
+out:
+    return st;
+}
+
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out)
 {
     status_t st = STATUS_OK;
     const struct synth_spec *spec = signal->spec;
-    const double chan_hz = synth_spec_chan_hz(spec, chan);
     const uint64_t parts = spec->is_complex ? 2 : 1;
     if (spec->noise > 0) {
         struct noise_key key = noise_key(spec->seed, NOISE_RECEIVER, antenna, chan);
@@ -85,8 +105,7 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
         tone_add(spec, &spec->tones[t], antenna % spec->pols, chan, first, count, out);
     }
     if (signal->pulsar) {
-        struct noise_key key = noise_key(spec->seed, NOISE_PULSAR, 0, chan);
-        TRY(pulsar_add(signal->pulsar, signal->noise, key, chan_hz, first, count, out));
+        TRY(signal_add_pulsar(signal, antenna % spec->pols, chan, first, count, out));
     }
     if (signal->bursts) {
         TRY(bursts_add(signal->bursts, chan, first, count, out));

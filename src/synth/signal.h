@@ -42,13 +42,13 @@ status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out);
 void pulsar_destroy(pulsar_t *pulsar);
 
 /* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
- * `key` names its own noise.
+ * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
  * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
  * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
 status_t pulsar_add(const pulsar_t *pulsar, const noise_t *noise, struct noise_key key,
-                    double chan_hz, uint64_t first, uint64_t count, float *out);
+                    double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out);
 
 #endif

@@ -170,6 +170,10 @@ static status_t synth_check_polarisations(const struct synth_spec *spec, struct 
         TRY(synth_check_polarisation(spec, &spec->noise_sources[i].polarisation, 0,
                                      sources->child[i], mistakes));
     }
+    if (tree_at(root, "pulsar")) {
+        TRY(synth_check_polarisation(spec, &spec->pulsar.polarisation, 0, tree_at(root, "pulsar"),
+                                     mistakes));
+    }
     for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
         TRY(synth_check_polarisation(spec, &spec->tones[i].polarisation, 1, tones->child[i],
                                      mistakes));

@@ -101,6 +101,7 @@ static const struct schema pulsar_rows[] = {
     {"amplitude", SCHEMA_NUMBER, PULSAR(amplitude), .is_required = 1, .max = 1e9},
     {"width", SCHEMA_NUMBER, PULSAR(width), .is_above = 1, .max = 0.5, .otherwise = "0.05"},
     {"phase", SCHEMA_NUMBER, PULSAR(phase), .min = -1e6, .max = 1e6},
+    POLARISED(struct synth_pulsar),
     {.key = NULL},
 };
 

@@ -57,6 +57,7 @@ struct synth_pulsar {
     double amplitude; /* rms of the pulsar's own noise at the top of the pulse, same units */
     double width; /* full width at half maximum of the (Gaussian) pulse, fraction of the period */
     double phase; /* turns of the period at which the first pulse peaks, at the highest frequency */
+    struct synth_polarisation polarisation;
 };
 
 struct synth_burst {

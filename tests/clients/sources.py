@@ -121,7 +121,8 @@ def check_noise():
     """Noise sources behind receiver noise of 8 bits: shares of the power that is not the receiver's."""
     rate, channels, noise, amplitude = 1e6, 16, 12.0, 9.0
     for number, (names, real, sideband) in enumerate(FEEDS[:4]):
-        polarisation = [{"q": 0.4, "u": -0.3, "v": 0.5}, {"i": 2.0, "q": -1.4, "v": 1.0}, {"i": 1.0}, {"v": -0.7}][number]
+        polarisation = [{"q": 0.4, "u": -0.3, "v": 0.5}, {"i": 2.0, "q": -1.4, "v": 1.0}, {"i": 1.0},
+                        {"v": -0.7}][number]
         archive = synth(f"noise{number}", samples=1 << 20, streams={"pols": 2}, polarisations=names, bits=8,
                         domain="real" if real else "complex", sideband=sideband, sample_rate_hz=rate, freq_hz=1e8,
                         noise=noise, noise_sources=[{"amplitude": amplitude, "polarisation": polarisation}], seed=2)
@@ -134,6 +135,23 @@ def check_noise():
         ok(np.abs(share - fractions(polarisation)).max() < allowed,
            f"Stokes parameters of polarised noise: {names}, {'real' if real else 'complex'}, sideband {sideband}",
            share, fractions(polarisation), allowed)
+
+
+def check_pulsar():
+    """A dispersed pulsar without receiver noise: its Stokes parameters are those of its own noise."""
+    for number, (names, real, sideband) in enumerate(FEEDS[:4]):
+        polarisation = [{"q": 0.6, "u": -0.3, "v": 0.5}, {"circular": "left"}, {"u": 0.9},
+                        {"i": 2.0, "q": -1.0, "v": 1.2}][number]
+        archive = synth(f"pulsar{number}", samples=400000, streams={"pols": 2}, polarisations=names, bits=32,
+                        domain="real" if real else "complex", sideband=sideband, sample_rate_hz=1e6, freq_hz=3e8,
+                        seed=8, pulsar={"period": 0.01, "dm": 5.0, "amplitude": 4.0, "width": 0.2, "polarisation": polarisation})
+        power, _, _ = run(f"pulsar{number}", archive, 32, polarisation="IQUV", integrate=16)
+        total = power[:, :, 2:].sum((0, 2))
+        found = total[1:] / total[0]
+        # A fifth of the samples count; of a wholly polarised source nothing is left to chance.
+        ok(np.abs(found - fractions(polarisation)).max() < (1e-4 if number == 1 else 0.03),
+           f"Stokes parameters of a polarised pulsar: {names}, {'real' if real else 'complex'}, sideband {sideband}",
+           found, fractions(polarisation))
 
 
 # ---- interference
@@ -182,6 +200,7 @@ def check_bytes():
 check_drifts()
 check_tones()
 check_noise()
+check_pulsar()
 check_pulsed()
 check_bytes()
 finish()

@@ -375,6 +375,7 @@ static void test_drift_phase(void **state)
         check_drift(is_complex, 3, 1000 * 256);
         check_drift(is_complex, -7, 123 * 4096 + 250);
         check_drift(is_complex, 1, 20000003);
+        check_drift(is_complex, -1, 1000000000321);
     }
 }
 

@@ -11,9 +11,8 @@ void impulse_add(const struct synth_spec *spec, uint32_t number, uint64_t first,
     const struct synth_impulses *impulses = &spec->impulses[number];
     const double period = impulses->period_s * spec->sample_rate_hz;
     const uint64_t parts = spec->is_complex ? 2 : 1;
-    /* From a period before, as the quotient is rounded, and another, which a random one may be
-     * late by. */
-    double k = floor((double)first / period - impulses->phase) - 2;
+    /* From a period before, as the quotient is rounded. */
+    double k = floor((double)first / period - impulses->phase) - 1;
     for (; (k + impulses->phase) * period < (double)(first + count); k++) {
         double turns = k + impulses->phase;
         if (impulses->is_random) {
