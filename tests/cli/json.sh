@@ -32,7 +32,7 @@ rng = np.random.default_rng(3)
 x = np.rint(rng.standard_normal((6000, 2, 3, 2)) * 9).astype("i1")
 native("obs.h5", x, axes="time,pol,chan,reim",
        root=dict(source="B0329+54 \"q\"", telescope=b"T\xff\xfel", format_version=np.int32(2), ra_deg=83.63321, dec_deg=-22.01447, OBSERVER="Jocelyn\tBell",
-                 PROJECT=np.int64(2**60 + 1), STATION_POSITION=np.array([3826577.066, 461022.948, np.nan]), STATION_POSITION_UNIT="m", STATION_POSITION_FRAME="ITRF", seconds=np.float64(0.1)),
+                 PROJECT=np.int64(2**60 + 1), RUN=np.uint64(2**64 - 5), STATION_POSITION=np.array([3826577.066, 461022.948, np.nan]), STATION_POSITION_UNIT="m", STATION_POSITION_FRAME="ITRF", seconds=np.float64(0.1)),
        attrs=dict(sideband=np.int32(-1), scale=0.1),
        scales=dict(freq_hz=np.array([1.2e9, 1.1e9, 1.3e9]), gaps=np.array([[100, 50]], "u8"), pol=np.array([b"L", b"R"])))
 with h5py.File("plain.h5", "w") as f:
@@ -53,11 +53,11 @@ json "info of an archive" 'j["kind"] == "archive" and j["samples"] == 6000 and j
     j["scale"] == 0.1 and j["gap_samples_of_all_streams"] == 300 and j["sideband"] == -1 and near(j["low_hz"], 1.0995e9)' \
     "$voltmill" info --json obs.h5
 json "names that hold anything" 'j["source"] == "B0329+54 \"q\"" and j["telescope"] == "T\ufffd\ufffdl"' "$voltmill" info --json obs.h5
-json "what it says beyond that, to the last digit" 'j["attributes"] == {"/": {"OBSERVER": "Jocelyn\tBell", "PROJECT": 2**60 + 1,
+json "what it says beyond that, to the last digit" 'j["attributes"] == {"/": {"OBSERVER": "Jocelyn\tBell", "PROJECT": 2**60 + 1, "RUN": "18446744073709551611",
     "STATION_POSITION": [3826577.066, 461022.948, None], "STATION_POSITION_UNIT": "m", "STATION_POSITION_FRAME": "ITRF", "seconds": 0.1}}' "$voltmill" info --json obs.h5
 "$voltmill" info obs.h5 >words
 for line in '  polarisations L, R: circular' '  position      RA 83.633210, Dec -22.014470 degrees \(05:34:31.97 -22:00:52.1\)' \
-    'attributes of /' '  OBSERVER         Jocelyn\\tBell' '  PROJECT          1152921504606846977' \
+    'attributes of /' '  OBSERVER         Jocelyn\\tBell' '  PROJECT          1152921504606846977' '  RUN              18446744073709551611' \
     '  STATION_POSITION 3826577.066, 461022.948, nan m \(ITRF\)'; do
     grep -Eqx -- "$line" words
     ok $? "info in words: ${line%% *}${line##* }"

@@ -93,6 +93,30 @@ static int about_is_known(const char *name)
     return 0;
 }
 
+/* Numbers without sign that int64 does not hold, as text: HDF5 would make the largest one of them.
+ */
+static status_t about_read_large(hid_t attribute, const char *where, const char *name,
+                                 hssize_t count, struct about_item *item)
+{
+    status_t st = STATUS_OK;
+    uint64_t values[ABOUT_NUMBERS] = {0};
+    struct text text = {0};
+    int is_large = 0;
+    H5_TRY(H5Aread(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read", where,
+           name);
+    for (hssize_t i = 0; i < count; i++) {
+        is_large |= values[i] > INT64_MAX;
+        TRY(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
+    }
+    if (is_large) {
+        item->text = text.data;
+        text = (struct text){0};
+    }
+out:
+    text_free(&text);
+    return st;
+}
+
 /* Reads up to ABOUT_NUMBERS numbers; leaves the count 0 where there are none, or more. */
 static status_t about_read_numbers(hid_t attribute, const char *where, const char *name,
                                    struct about_item *item)
@@ -107,6 +131,12 @@ static status_t about_read_numbers(hid_t attribute, const char *where, const cha
     H5T_class_t class = H5Tget_class(type);
     int is_whole = class == H5T_INTEGER;
     if (count <= 0 || count > ABOUT_NUMBERS || (!is_whole && class != H5T_FLOAT)) {
+        goto out;
+    }
+    if (is_whole && H5Tget_sign(type) == H5T_SGN_NONE) {
+        TRY(about_read_large(attribute, where, name, count, item));
+    }
+    if (item->text) {
         goto out;
     }
     H5_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers), "%s: attribute %s cannot be read",
