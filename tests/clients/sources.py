@@ -66,6 +66,8 @@ def check_drifts():
         what = f"{drift} Hz/s, {'real' if real else 'complex'}, sideband {sideband}, coarse channels: {chans}"
         ok(ratio > 15 and abs(found - drift) <= 0.5 and abs(at - start) <= 2 * spacing, f"a tone that drifts: {what}",
            ratio, found, at, start)
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        return note("SKIP turbo_seti does not find it too: it needs numpy below 2.4")
     try:
         import turbo_seti.find_doppler.find_doppler as doppler
     except ImportError as failure:
@@ -144,7 +146,8 @@ def check_pulsar():
                         {"i": 2.0, "q": -1.0, "v": 1.2}][number]
         archive = synth(f"pulsar{number}", samples=400000, streams={"pols": 2}, polarisations=names, bits=32,
                         domain="real" if real else "complex", sideband=sideband, sample_rate_hz=1e6, freq_hz=3e8,
-                        seed=8, pulsar={"period": 0.01, "dm": 5.0, "amplitude": 4.0, "width": 0.2, "polarisation": polarisation})
+                        seed=8, pulsar={"period": 0.01, "dm": 5.0, "amplitude": 4.0, "width": 0.2,
+                                        "polarisation": polarisation})
         power, _, _ = run(f"pulsar{number}", archive, 32, polarisation="IQUV", integrate=16)
         total = power[:, :, 2:].sum((0, 2))
         found = total[1:] / total[0]
