@@ -190,8 +190,8 @@ static inline void fused_samples_checked(const __global fused_raw *restrict from
     BF_LOOP(p, FUSED_WIDE)
     {
         const int re = !isfinite(out[p].x), im = !isfinite(out[p].y);
-        out[p].x = re || (COMPLEX && im) ? 0.0f : out[p].x;
-        out[p].y = im || (COMPLEX && re) ? 0.0f : out[p].y;
+        out[p].x = re | (COMPLEX * im) ? 0.0f : out[p].x;
+        out[p].y = im | (COMPLEX * re) ? 0.0f : out[p].y;
     }
 #endif
 }
