@@ -96,8 +96,7 @@ cp "$slashes" "$quotes"
 runs "names that are YAML" "$voltmill" run --each 'both/*.h5' job.yaml
 same "are the names of products" 'a.out|q", integrate: 7}, {kind: spectra, file: "z.out|x\x2f..\x2fy.out|' \
     "$(for i in out/*; do printf '%s|' "${i#out/}"; done)"
-cmp -s <(data "out/x\\x2f..\\x2fy.out") <(data 'out/q", integrate: 7}, {kind: spectra, file: "z.out')
-ok $? "with the observation's rows"
+same "with the observation's rows" "$(data "out/x\\x2f..\\x2fy.out")" "$(data 'out/q", integrate: 7}, {kind: spectra, file: "z.out')"
 rm "$slashes" "$quotes" out/*
 runs "{name} in an override" "$voltmill" run --each both/a.h5 --set 'products.0.file=out/{name}.{name}' job.yaml
 same "is replaced, too" "a.a" "$(ls out)"

@@ -15,7 +15,8 @@ clean() {
 }
 
 # warm -c TEXT ARGUMENT..., warm - ARGUMENT... <TEXT, warm FILE ARGUMENT...: as "$python" does it, by one process that
-# has h5py and numpy loaded already: its start takes ten times as long as most of what tests ask.
+# has h5py and numpy loaded already: its start takes ten times as long as most of what tests ask. One at a time: it
+# does not know who asks.
 warm() {
     local status=1 folder=$work.warm
     [ "$1" != - ] || set -- -c "$(cat)" "${@:2}"
