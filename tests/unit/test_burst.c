@@ -30,6 +30,7 @@ static struct synth_spec spec_of(int is_complex, int sideband, struct synth_burs
     struct synth_spec spec = {.is_complex = is_complex,
                               .sideband = sideband,
                               .sample_rate_hz = is_complex ? 8e6 : 16e6,
+                              .pols = 1,
                               .chans = 3,
                               .freq_hz = 1.4e9,
                               .bursts = burst,
