@@ -129,7 +129,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->spec->items[i].file;
-    struct product_place place;
+    struct product_place place = {0};
     int is_there = 0;
     int is_begun = 0;
     TRY(file_exists(path, &is_there));
