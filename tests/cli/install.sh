@@ -11,7 +11,11 @@ touch "$work/root/opt/volt/share/doc/other/file" "$work/root/opt/volt/bin/other"
 before=$(cd "$work/root" && find . | sort)
 runs "install" into install
 same "the program" "voltmill $version" "$("$work/root/opt/volt/bin/voltmill" --version | head -1)"
-runs "the man page" man -l "$work/root/opt/volt/share/man/man1/voltmill.1"
+if command -v man >/dev/null; then
+    runs "the man page" man -l "$work/root/opt/volt/share/man/man1/voltmill.1"
+else
+    skip "the man page: a bare system has no man"
+fi
 for file in share/bash-completion/completions/voltmill share/voltmill/jobs/demo.yaml share/voltmill/slurm/run.sbatch \
     share/doc/voltmill/README.md share/doc/voltmill/docs/job-file.md; do
     [ -r "$work/root/opt/volt/$file" ]
