@@ -12,7 +12,7 @@
  *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
  *             MODE 2: float  [grains][streams][KEPT]    sum of |Y|^2 over a grain (see grains.h);
  *             the first spectrum has the number `first`, dumps begin at multiples of `integrate`
- *   found     CHECKED: uint [FUSED_FOUND][2]: the first of each two are added the samples that are
+ *   found     CHECKED: uint [FOUND][2]: the first of each two are added the samples that are
  *             missing (no finite numbers) among the first `counted` raw spectra of each stream
  *
  * A team of CHANNELS / VALUES work-items owns a batch of BATCH consecutive spectra of a stream;
@@ -76,8 +76,8 @@
 #define STREAMING 0 /* 1: spectra go past the caches (NVIDIA only) */
 #define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
+#define FOUND 1024  /* CHECKED: places to count in */
 #endif
-#define FUSED_FOUND 1024
 
 /* Sums of more taps are looped over, and cut into pieces: a float sum of thousands of products
  * would lose the digits that the transform keeps. */
@@ -584,7 +584,7 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
                 }
             }
             if (missing > 0) {
-                atomic_add(&found[get_group_id(0) % FUSED_FOUND * 2], missing);
+                atomic_add(&found[get_group_id(0) % FOUND * 2], missing);
             }
         }
 #endif

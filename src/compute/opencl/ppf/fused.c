@@ -2,6 +2,7 @@
 #include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
+#include "compute/opencl/deinterleave.h"
 #include "compute/shared/grains.h"
 
 #include <math.h>
@@ -291,7 +292,8 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
                  shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
                  shape->padded));
-    TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d", shape->paired, fused_looks(spec)));
+    TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d -DFOUND=%d", shape->paired, fused_looks(spec),
+                 (int)DEINTERLEAVE_GROUPS));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
