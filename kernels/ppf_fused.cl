@@ -568,11 +568,11 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         if (zeros != 0) {
             BF_LOOP(k, RADIX0)
             FUSED_FILTER(fused_fir_careful(x, h, (uint)min(spectra, (ulong)BATCH), sum))
-            /* The rows that are this batch's to count: its own, and behind the last one all. */
-            const long last = wanted < (long)spectra && wanted + BATCH >= (long)spectra
-                                  ? (long)spectra + TAPS - 1
-                                  : wanted + BATCH;
-            const long to = is_mine ? min(last, (long)counted) : 0;
+            /* The rows that are this batch's to count: its own, and behind the last one all; none
+             * of a batch that lies wholly behind the block. */
+            const long last = wanted + BATCH >= (long)spectra ? (long)spectra + TAPS - 1
+                                                               : wanted + BATCH;
+            const long to = is_mine && wanted < (long)spectra ? min(last, (long)counted) : 0;
             uint missing = 0;
             for (long row = max(wanted, 0L); row < to; row++) {
                 BF_LOOP(k, RADIX0)

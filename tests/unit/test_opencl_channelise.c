@@ -181,6 +181,42 @@ static void missing_samples_agree(void **state)
     }
 }
 
+/* The fused kernel looks for them itself where a stream lies as it reads it: at both ends of
+ * blocks, in overlaps, of either part. */
+static void fused_kernel_finds_missing(void **state)
+{
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        struct bench bench;
+        bench_start_streams(&bench, 1, SAMPLE_F32, kind & 1, 32, 3, 37);
+        const uint64_t numbers = bench.samples * (kind & 1 ? 2 : 1);
+        const uint64_t row = channelise_samples(&bench.spec) * (kind & 1 ? 2 : 1);
+        float *in = (float *)(void *)bench.in;
+        const uint64_t bad[] = {0,
+                                1,
+                                5,
+                                row - 1,
+                                16 * row,
+                                16 * row + 9,
+                                18 * row - 1,
+                                36 * row + 3,
+                                numbers - 2 * row,
+                                numbers - 1};
+        bench.spec.kernel = KERNEL_FUSED;
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            in[bad[i]] = i % 2 ? NAN : INFINITY;
+        }
+        add_output(&bench, kind & 2 ? QUANTITY_POWER : QUANTITY_SPECTRA, kind & 2 ? 5 : 1);
+        agree(&bench, 0, 16, "missing, fused");
+        /* Both parts of the first complex sample are one. */
+        assert_int_equal(bench.missing, kind & 1 ? 9 : 10);
+        bench_end(&bench);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +224,7 @@ int main(void)
         cmocka_unit_test(products_agree_with_the_reference),
         cmocka_unit_test(cuts_change_nothing),
         cmocka_unit_test(missing_samples_agree),
+        cmocka_unit_test(fused_kernel_finds_missing),
     };
     return cmocka_run_group_tests_name("opencl_channelise", tests, find_device, NULL);
 }
