@@ -69,12 +69,12 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The inner loops of the CPU backend, for each instruction set; the program takes the best that the
+# The inner loops of the CPU backend and of bitshuffle, for each instruction set; the program takes the best that the
 # machine has. Multiplications and additions become one operation where there is one.
 IS_X86 := $(findstring x86_64,$(shell $(CC) -dumpmachine))
 $(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o) archive/chunks/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o) archive/chunks/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 
 # What benchmarks compare with is a plain loop.

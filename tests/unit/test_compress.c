@@ -3,6 +3,7 @@
 #include "product/pack/compress.h"
 
 #include "archive/chunks/transpose.h"
+#include "archive/chunks/transpose_parts.h"
 #include "base/memory.h"
 
 #include <setjmp.h>
@@ -122,6 +123,40 @@ static void bits_go_there_and_back(void **state)
     }
 }
 
+/* Those that the machine has, beside plain loops; what lies beside `out` stays as it is. */
+static void all_instruction_sets_transpose_alike(void **state)
+{
+    (void)state;
+    enum { MOST_COUNT = 8 * 150, GUARD = 64 };
+    unsigned char *planes = malloc(MOST);
+    unsigned char *other = malloc(MOST);
+    assert_true(planes && other);
+    fill(MOST, 1);
+    for (size_t level = 0; transpose_simd(level); level++) {
+        const struct transpose_simd *simd = transpose_simd(level);
+        for (size_t size = 1; size <= 40; size++) {
+            for (size_t count = 8; count <= MOST_COUNT; count += count < 560 ? 8 : 40) {
+                size_t bytes = count * size;
+                if (count / 8 < simd->least) {
+                    continue;
+                }
+                transpose_plain.into_bits(chunk, count, size, planes);
+                memset(other, 0xa5, bytes + GUARD);
+                simd->into_bits(chunk, count, size, other);
+                assert_memory_equal(other, planes, bytes);
+                assert_true(other[bytes] == 0xa5 && other[bytes + GUARD - 1] == 0xa5);
+                memset(other, 0xa5, bytes + GUARD);
+                simd->from_bits(planes, count, size, other);
+                assert_memory_equal(other, chunk, bytes);
+                assert_true(other[bytes] == 0xa5 && other[bytes + GUARD - 1] == 0xa5);
+            }
+        }
+        print_message("# %s: elements of 1 to 40 bytes\n", simd->name);
+    }
+    free(planes);
+    free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +164,7 @@ int main(void)
         cmocka_unit_test(becomes_shorter),
         cmocka_unit_test(deflate_is_a_zlib_stream_of_byte_planes),
         cmocka_unit_test(bits_go_there_and_back),
+        cmocka_unit_test(all_instruction_sets_transpose_alike),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

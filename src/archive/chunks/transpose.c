@@ -3,6 +3,8 @@
  * the loops. */
 #include "archive/chunks/transpose.h"
 
+#include "archive/chunks/transpose_parts.h"
+
 #include <endian.h>
 #include <stdint.h>
 #include <string.h>
@@ -140,8 +142,23 @@ static void transpose_large(const unsigned char *in, size_t count, size_t size, 
     }
 }
 
-TRANSPOSE_WIDE void transpose_bits(const unsigned char *in, size_t count, size_t size,
-                                   unsigned char *out)
+TRANSPOSE_WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
+                                         unsigned char *out)
+{
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t now = count - i < TILE ? count - i : TILE;
+        for (size_t b = 0; b < size; b++) {
+            unsigned char *to = out + b * count + i;
+            const unsigned char *from = in + i * size + b;
+            for (size_t j = 0; j < now; j++) {
+                to[j] = from[j * size];
+            }
+        }
+    }
+}
+
+static void transpose_plain_from(const unsigned char *in, size_t count, size_t size,
+                                 unsigned char *out)
 {
     unsigned char planes[MOST_SIZE * TILE];
     size_t row = count / 8;
@@ -161,23 +178,8 @@ TRANSPOSE_WIDE void transpose_bits(const unsigned char *in, size_t count, size_t
     }
 }
 
-TRANSPOSE_WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
-                                         unsigned char *out)
-{
-    for (size_t i = 0; i < count; i += TILE) {
-        size_t now = count - i < TILE ? count - i : TILE;
-        for (size_t b = 0; b < size; b++) {
-            unsigned char *to = out + b * count + i;
-            const unsigned char *from = in + i * size + b;
-            for (size_t j = 0; j < now; j++) {
-                to[j] = from[j * size];
-            }
-        }
-    }
-}
-
-TRANSPOSE_WIDE void transpose_into_bits(const unsigned char *in, size_t count, size_t size,
-                                        unsigned char *out)
+static void transpose_plain_into(const unsigned char *in, size_t count, size_t size,
+                                 unsigned char *out)
 {
     unsigned char plane[TILE];
     size_t row = count / 8;
@@ -195,4 +197,54 @@ TRANSPOSE_WIDE void transpose_into_bits(const unsigned char *in, size_t count, s
             }
         }
     }
+}
+
+const struct transpose_simd transpose_plain = {"plain", 0, transpose_plain_from,
+                                               transpose_plain_into};
+
+static int transpose_has_avx512(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+const struct transpose_simd *transpose_simd(size_t i)
+{
+#ifdef __x86_64__
+    const struct transpose_simd *all[] = {transpose_has_avx512() ? &transpose_avx512 : NULL,
+                                          __builtin_cpu_supports("avx2") ? &transpose_avx2 : NULL,
+                                          &transpose_sse2, &transpose_plain};
+#else
+    const struct transpose_simd *all[] = {&transpose_plain};
+#endif
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        if (all[at] && i-- == 0) {
+            return all[at];
+        }
+    }
+    return NULL;
+}
+
+/* The widest that finds enough columns. */
+static const struct transpose_simd *transpose_choose(size_t count)
+{
+    size_t i = 0;
+    while (transpose_simd(i)->least > count / 8) {
+        i++;
+    }
+    return transpose_simd(i);
+}
+
+void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+{
+    transpose_choose(count)->from_bits(in, count, size, out);
+}
+
+void transpose_into_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+{
+    transpose_choose(count)->into_bits(in, count, size, out);
 }

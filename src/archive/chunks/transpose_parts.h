@@ -1,0 +1,24 @@
+/* What the files of transpose.h share. For nobody else. */
+#ifndef VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_PARTS_H
+#define VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_PARTS_H
+
+#include <stddef.h>
+
+/* transpose_bits() and transpose_into_bits() by one instruction set: of at least `least` columns
+ * (eight elements each); the same bytes from all. */
+struct transpose_simd {
+    const char *name;
+    size_t least;
+    void (*from_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+    void (*into_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+};
+
+extern const struct transpose_simd transpose_plain;
+#ifdef __x86_64__
+extern const struct transpose_simd transpose_sse2, transpose_avx2, transpose_avx512;
+#endif
+
+/* Number i of those that this machine has, the widest first; NULL behind the last. */
+const struct transpose_simd *transpose_simd(size_t i);
+
+#endif
