@@ -101,7 +101,7 @@ demo: deps
 
 ## test: all tests; one folder or script: make test TESTS=tests/cli/use.sh
 # The slowest folders first: so that no long script is left alone at the end.
-TESTS ?= $(foreach tests,slurm/*.sh faults/*.sh clients/*.py cli/*.sh,$(filter-out %/common.py,$(sort $(wildcard tests/$(tests)))))
+TESTS ?= $(foreach tests,slurm/*.sh faults/*.sh clients/*.py guides/*.sh cli/*.sh,$(filter-out %/common.py,$(sort $(wildcard tests/$(tests)))))
 # As many at once as there are processors, and two scripts more: their ranks often wait.
 PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
@@ -222,11 +222,12 @@ install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
 	install -D -m 644 docs/voltmill.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/voltmill
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,voltmill/jobs voltmill/slurm doc/voltmill/docs)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,voltmill/jobs voltmill/slurm doc/voltmill/docs/guides)
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 	install -m 755 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
 	install -m 644 docs/*.md docs/*.png $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs
+	install -m 644 docs/guides/* $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs/guides
 
 ## uninstall: remove what install has copied under PREFIX
 .PHONY: uninstall

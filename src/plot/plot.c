@@ -138,6 +138,18 @@ out:
     return st;
 }
 
+/* What a panel of a search's best pulse says above itself. */
+static status_t plot_say_best(const struct figure *figure, struct text *said)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < figure->count; i++) {
+        const struct panel *panel = &figure->panels[i];
+        TRY(strcmp(panel->name, "pulse") == 0 ? text_add(said, "%s\n", panel->title) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 status_t plot_make(const struct plot_options *o, struct text *said)
 {
     status_t st = STATUS_OK;
@@ -161,6 +173,7 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     }
     TRY(publish(output, &picture, o->force));
     TRY(text_add_shown(said, "%s: %u x %u pixels\n", output, size.width, size.height));
+    TRY(plot_say_best(&figure, said));
 out:
     guard_free(&guard);
     figure_free(&figure);

@@ -40,7 +40,11 @@ status_t axes_tics(const char *name, const struct plot_axis *axis, double room, 
         step = axes_step(span, fmax(most, 1.5));
         decimals = axes_decimals(step);
     }
-    if (large >= 1e7 || decimals > 9) {
+    if (!is_wide && large >= 1e5) { /* as 1.5M: there is no room beside the axis */
+        double unit = pow(1000, floor(log10(large) / 3));
+        TRY(text_add(script, "set %stics %.17g\nset format %s '%%.%ds%%c'\n", name, step, name,
+                     axes_decimals(step / unit)));
+    } else if (large >= 1e7 || decimals > 9) {
         TRY(text_add(script, "set %stics autofreq\nset format %s '%%g'\n", name, name));
     } else {
         TRY(text_add(script, "set %stics %.17g\nset format %s '%%.%df'\n", name, step, name,
