@@ -123,3 +123,25 @@ int packing_parse(const char *text, struct packing *out)
     }
     return nibbles_parse(text, &out->nibbles);
 }
+
+const char *file_format_name(enum file_format format)
+{
+    static const char *const names[] = {"hdf5", "fil", "psrfits"};
+    return names[format];
+}
+
+enum file_format file_format_of(const char *path)
+{
+    static const struct {
+        const char *ending;
+        enum file_format format;
+    } known[] = {{".fil", FILE_FIL}, {".fits", FILE_PSRFITS}, {".sf", FILE_PSRFITS}};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t letters = strlen(known[i].ending);
+        if (length > letters && strcmp(path + length - letters, known[i].ending) == 0) {
+            return known[i].format;
+        }
+    }
+    return FILE_HDF5;
+}

@@ -60,6 +60,12 @@ enum compression {
 };
 #define COMPRESSION_NAMES "none", "deflate", "lz4", "bitshuffle", "zstd"
 
+/* What the file of a product is, when it is complete. */
+enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
+const char *file_format_name(enum file_format format);
+/* By the ending of its name: ".fil"; ".fits", ".sf"; else HDF5. */
+enum file_format file_format_of(const char *path);
+
 enum window_kind {
     WINDOW_HANN,
     WINDOW_HAMMING,

@@ -62,19 +62,21 @@ static int export_read_dms(const struct option_row *row, const char *text, void 
 }
 
 static const struct option_row rows[] = {
-    {"format", "NAME", value_word, AT(format), "fil|dat|tim", NULL,
+    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim", NULL,
      "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
-     "frequency first; dat: series of a dedispersed product as PRESTO's BASE_DM475.00.dat and "
+     "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
+     "PRESTO's BASE_DM475.00.dat and "
      ".inf; tim: as SIGPROC's .tim"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
-     "the .fil, or what the names of series begin with (default: the product's name, ending in "
-     ".fil; without its ending)"},
+     "the file, or what the names of series begin with (default: the product's name, ending in "
+     ".fil, .fits; without its ending)"},
     {.name = "force"},
-    {.help = "With --format fil:"},
+    {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},
     {"scale", "HOW", export_read_scale, AT(scale), "channels|range|LOW..HIGH such as 0..4e6", NULL,
-     "how floats fit into 8 or 16 bits: channels: each channel's mean becomes a quarter of the "
+     "how floats fit into 8 or 16 bits (psrfits keeps what undoes it; default there: channels): "
+     "channels: each channel's mean becomes a quarter of the "
      "numbers, its rms a sixteenth; range: the least value becomes 0, the greatest the largest; "
      "LOW..HIGH: these do"},
     {"if", "N", value_u64, AT(only_if), "0..2147483647", NULL,
@@ -93,13 +95,13 @@ static status_t export_check(void *settings)
 {
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
-    REQUIRE(s->format, STATUS_USAGE, "export: --format is missing: fil, dat or tim");
-    int is_fil = strcmp(s->format, "fil") == 0;
+    REQUIRE(s->format, STATUS_USAGE, "export: --format is missing: fil, psrfits, dat or tim");
+    int is_bank = strcmp(s->format, "fil") == 0 || strcmp(s->format, "psrfits") == 0;
     int has_dms = options_first(s, "dm dms") != NULL;
-    REQUIRE(!is_fil || !has_dms, STATUS_USAGE,
+    REQUIRE(!is_bank || !has_dms, STATUS_USAGE,
             "export: --dm and --dms are for --format dat and tim");
-    REQUIRE(is_fil || !options_first(s, "bits scale if sum"), STATUS_USAGE,
-            "export: --bits, --scale, --if and --sum are for --format fil");
+    REQUIRE(is_bank || !options_first(s, "bits scale if sum"), STATUS_USAGE,
+            "export: --bits, --scale, --if and --sum are for --format fil and psrfits");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
     REQUIRE(!s->sum || !options_first(s, "if"), STATUS_USAGE,
@@ -113,16 +115,18 @@ static status_t export_run(void *settings)
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
     struct text said = {0};
-    if (strcmp(s->format, "fil") == 0) {
-        struct export_fil_options fil = {.product = s->shared.operand,
-                                         .out = s->output,
-                                         .bits = s->bits,
-                                         .only_if =
-                                             options_first(s, "if") ? (int64_t)s->only_if : -1,
-                                         .sum = s->sum,
-                                         .scale = s->scale,
-                                         .force = s->shared.force};
-        st = export_fil(&fil, &said);
+    int is_psrfits = strcmp(s->format, "psrfits") == 0;
+    if (is_psrfits || strcmp(s->format, "fil") == 0) {
+        struct export_bank_options bank = {.format = is_psrfits ? FILE_PSRFITS : FILE_FIL,
+                                           .product = s->shared.operand,
+                                           .out = s->output,
+                                           .bits = s->bits,
+                                           .only_if =
+                                               options_first(s, "if") ? (int64_t)s->only_if : -1,
+                                           .sum = s->sum,
+                                           .scale = s->scale,
+                                           .force = s->shared.force};
+        st = export_bank(&bank, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,
@@ -143,8 +147,8 @@ static status_t export_run(void *settings)
 
 const struct command cli_export = {
     .name = "export",
-    .summary = "write a product as SIGPROC or PRESTO read it: .fil, .dat, .tim",
-    .usage = "--format fil [OPTION]... PRODUCT\n"
+    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim",
+    .usage = "--format fil|psrfits [OPTION]... PRODUCT\n"
              "--format dat|tim --dm LIST|--dms A..B [OPTION]... PRODUCT",
     .about = "Writes a product in a format that other programs read (docs/export.md).",
     .operand = "product",

@@ -43,7 +43,7 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
     /* All backends add up alike; the product is the only one then. */
     int is_name =
         (is_bank && strcmp(node->key, "name") == 0) ||
-        (is_product && strcmp(node->key, "bank") == 0) ||
+        (is_product && (strcmp(node->key, "bank") == 0 || strcmp(node->key, "format") == 0)) ||
         ((is_product || is_dedisperse) && strcmp(node->key, "file") == 0) ||
         (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0));
     return is_name ? NULL : node;
@@ -77,6 +77,12 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
     }
     REQUIRE(!job_reads_voltages(job) || dedisperse->input < job->nproducts, STATUS_USAGE,
             "%s: dedisperse.%u.input: the job has no power product to dedisperse", job->path, i);
+    REQUIRE(!job_reads_voltages(job) || job->products[dedisperse->input].format == FILE_HDF5,
+            STATUS_USAGE,
+            "%s: dedisperse.%u: what is dedispersed, products.%u, becomes a file of format %s: "
+            "expected hdf5 (voltmill export writes others of it)",
+            job->path, i, dedisperse->input,
+            file_format_name(job->products[dedisperse->input].format));
 out:
     return st;
 }
@@ -108,6 +114,9 @@ static status_t job_settle(struct job *job, const struct tree *root)
     job_settle_backend(job);
     for (uint32_t i = 0; i < job->nproducts; i++) {
         job_settle_bank(job, &job->products[i]);
+        if (!job->products[i].has_format) {
+            job->products[i].format = file_format_of(job->products[i].file);
+        }
         struct job_part part = {.product = (int)i, .dedisperse = -1, .bank = job->products[i].bank};
         TRY(job_text(root, part, &job->products[i].text));
     }

@@ -185,6 +185,8 @@ struct job_product {
     int has_scale;
     double scale;                 /* volts of 1 as it is stored, > 0; default 1 */
     enum compression compression; /* of rows, when all are there */
+    int has_format;
+    enum file_format format; /* of the file, when all is there; has_format 0: as its name ends */
     char *text; /* canonical YAML of input, filter, this product and its bank (as `channelise`),
                    without names of files and banks and without `run`: what determines the product's
                    bytes, so it goes into the product */

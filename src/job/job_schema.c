@@ -75,6 +75,9 @@ static const struct schema product_rows[] = {
      .max = TERMS_MOST_SCALE, .otherwise = "1"},
     {"compress", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, compression),
      .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
+    {"format", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, format),
+     SCHEMA_GIVEN(struct job_product, has_format, 1),
+     .choices = (const char *const[]){"hdf5", "fil", "psrfits", NULL}},
     {.key = NULL},
 };
 

@@ -24,6 +24,10 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
 status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
 /* The same of what its polarisations, stations and beams become. */
 status_t job_ifs_check(struct tree *product, struct mistakes *mistakes);
+/* The same of what its file is when it is complete. */
+status_t job_format_check(struct tree *product, struct mistakes *mistakes);
+/* What the file of a product is to be: as `format` says, or its name. */
+enum file_format job_format_of(struct tree *product);
 /* The entry of `channelise` that makes a product; NULL: there is none. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
 

@@ -36,7 +36,8 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
                                                   .bank = product->bank,
                                                   .integrate = product->integrate,
                                                   .ratio = 1,
-                                                  .compression = product->compression};
+                                                  .compression = product->compression,
+                                                  .format = product->format};
     }
     TRY(inputs_of_bank(job, archive, &out->inputs));
 out:

@@ -229,8 +229,9 @@ out:
     return st;
 }
 
-/* Rank 0: from here on the file may have its name. One with compressed rows takes the place of the
- * .part: the journal says by then that it is complete, which tells the next run the two apart. */
+/* Rank 0: from here on the file may have its name. One with compressed rows, or of another format,
+ * takes the place of the .part: the journal says by then that it is complete, which tells the next
+ * run the two apart. */
 static status_t outputs_complete(struct output *output)
 {
     status_t st = STATUS_OK;
@@ -240,7 +241,8 @@ static status_t outputs_complete(struct output *output)
     if (!is_squeezed && !output->is_packed) {
         TRY(outputs_put_counts(output));
     }
-    TRY(journal_complete(output->journal));
+    TRY(journal_complete(output->journal,
+                         output->is_packed ? output->journal->holes : output->holes));
     if (is_squeezed) {
         REQUIRE(rename(output->packed_path, output->part) == 0, STATUS_DATA,
                 "%s cannot become %s: %s", output->packed_path, output->part, strerror(errno));

@@ -87,7 +87,8 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
  * read. Fails with DATA. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
-/* When all is done, compresses the rows of products that want it, with so many threads a rank: ends
+/* When all is done, compresses the rows of products that want it, with so many threads a rank, or
+ * makes files of their formats: ends
  * the process when nothing moves for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with
  * STOPPED when a rank was asked to stop: the next run does it again. Collective. */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);

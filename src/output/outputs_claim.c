@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "output/journal/product_files.h"
+#include "product/export/export_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -102,16 +103,26 @@ out:
     return st;
 }
 
-/* Whether the file is laid out as the journal tells, or has its rows in compressed chunks since it
- * was complete. One that is damaged is not; but one that
- * cannot be read now may be, and what it holds is not given up for that: only the words of the
- * system tell the two apart. */
-static status_t claim_find_told_of(const outputs_t *outputs, const char *path,
+/* Whether the file is laid out as the journal tells, or has its rows in compressed chunks, or
+ * another format (*place says that they lie nowhere), since it was complete. One that is damaged is
+ * not; but one that cannot be read now may be, and what it holds is not given up for that: only the
+ * words of the system tell the two apart. */
+static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const char *path,
                                    const journal_t *journal, struct product_place *place,
                                    int *is_same)
 {
-    status_t st = product_find_place(path, place);
+    const struct output_spec_item *item = &outputs->spec->items[i];
     const struct product_place *told = &journal->head.place;
+    if (item->format != FILE_HDF5 && journal->is_complete && export_file_is_ours(path)) {
+        struct identity identity = {.bytes = 0};
+        status_t found = identity_of_path(path, &identity);
+        *is_same = found == STATUS_OK;
+        *place = *told;
+        place->data_offset = 0;
+        place->file_bytes = identity.bytes;
+        return found;
+    }
+    status_t st = product_find_place(path, place);
     int is_packed = st == STATUS_OK && place->data_offset == 0;
     *is_same = is_packed
                    ? journal->is_complete && place->rows == told->rows &&
@@ -138,7 +149,8 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
         if (output->journal && output->journal->is_complete) {
-            TRY(claim_find_told_of(outputs, path, output->journal, &place, &output->is_published));
+            TRY(claim_find_told_of(outputs, i, path, output->journal, &place,
+                                   &output->is_published));
         }
         if (output->is_published) {
             output->place = place;
@@ -154,7 +166,8 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
             "begins anew",
             output->journal_path);
     if (output->journal && output->part_bytes > 0) {
-        TRY(claim_find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
+        TRY(claim_find_told_of(outputs, i, output->part, output->journal, &place,
+                               &output->is_whole));
         output->place = output->is_whole ? place : output->place;
         output->is_packed = output->is_whole && place.data_offset == 0;
     }
@@ -216,8 +229,8 @@ static status_t claim_check_ours(const outputs_t *outputs, const struct output *
     status_t st = STATUS_OK;
     static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
     int force = outputs->options.force;
-    REQUIRE(force || output->part_bytes == 0 || product_is_ours(output->part), STATUS_USAGE,
-            message, output->part);
+    int is_ours = product_is_ours(output->part) || export_file_is_ours(output->part);
+    REQUIRE(force || output->part_bytes == 0 || is_ours, STATUS_USAGE, message, output->part);
     REQUIRE(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message, output->journal_path);
 out:
     return st;

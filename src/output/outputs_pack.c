@@ -1,4 +1,5 @@
-/* Compresses the rows of products that are complete, before they get their names: every rank reads
+/* Compresses the rows of products that are complete, or makes files of other formats of them
+ * (outputs_convert.c), before they get their names: every rank reads
  * chunks and compresses them, rank 0 places them in order into a second file. Nothing of that is
  * kept when it does not come to an end: the next run begins it again. */
 #include "output/outputs_parts.h"
@@ -258,11 +259,16 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        struct output *output = &outputs->outputs[i];
-        int is_wanted = outputs->spec->items[i].compression != COMPRESSION_NONE &&
-                        !output->is_published && !output->is_packed;
-        share_bytes_all(outputs->comm, &is_wanted, sizeof is_wanted);
-        TRY(is_wanted ? squeeze_all(outputs, i, threads, patience) : STATUS_OK);
+        const struct output *output = &outputs->outputs[i];
+        const struct output_spec_item *item = &outputs->spec->items[i];
+        int is_left = !output->is_published && !output->is_packed;
+        share_bytes_all(outputs->comm, &is_left, sizeof is_left);
+        if (is_left && item->format != FILE_HDF5) {
+            TRY(agree_all(outputs->comm,
+                          outputs->rank == 0 ? outputs_convert(outputs, i, patience) : STATUS_OK));
+        } else if (is_left && item->compression != COMPRESSION_NONE) {
+            TRY(squeeze_all(outputs, i, threads, patience));
+        }
     }
 out:
     return st;

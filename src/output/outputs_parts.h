@@ -22,7 +22,8 @@ struct output {
     int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
     uint64_t part_bytes; /* when it was claimed */
     int is_whole;        /* part is the file that the journal tells of */
-    int is_packed;       /* part is that with compressed rows already */
+    int is_packed;       /* part is that with compressed rows, or of another format, already */
+    uint64_t holes;      /* in the rows of one that was not left as HDF5 */
     int packed_fd;       /* holds the lock of the one that is to become part, */
     struct product_place packed_place; /* where things lie in it */
     struct identity identity;          /* of the file that got the name */
@@ -59,8 +60,13 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 /* Rank 0: puts in what is known when all rows are there; synced on return. */
 status_t outputs_put_counts(const struct output *output);
 
-/* Rank 0: removes the file with compressed rows, unless it is the product by now. */
+/* Rank 0: removes the file with compressed rows, or of another format, unless it is the product by
+ * now. */
 void outputs_pack_abandon(struct output *output);
+
+/* Rank 0: writes product i, all of which is there, into a second file in its format. The other
+ * ranks wait meanwhile. Fails as outputs_pack_all(). */
+status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience);
 
 /* The sync thread's work: syncs rows, and on rank 0 journals. */
 status_t outputs_sync(void *outputs);

@@ -72,6 +72,10 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
     const struct output *output = &outputs->outputs[i];
     uint64_t holes = 0;
     int fd = -1;
+    if (outputs->spec->items[i].format != FILE_HDF5) {
+        *out = output->journal->holes;
+        goto out;
+    }
     TRY(file_open_read(outputs->spec->items[i].file, &fd));
     TRY(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
     *out = holes;

@@ -67,6 +67,9 @@ static status_t resume_check_made_by(const struct output_spec_item *item, const 
     status_t st = STATUS_OK;
     struct product *product = NULL;
     struct text difference = {0};
+    if (item->format != FILE_HDF5) {
+        return STATUS_OK; /* these say nothing of the job */
+    }
     TRY(resume_open_product(item->file, &product));
     struct origin then = {.job = product->job_text, .inputs = product->inputs};
     struct origin now = {.job = item->text, .inputs = inputs};

@@ -305,7 +305,7 @@ static void complete(void **state)
     assert_int_equal(journal->done, CHUNKS);
     assert_false(journal->is_complete);
     assert_int_equal(journal_resume(journal), STATUS_OK);
-    assert_int_equal(journal_complete(journal), STATUS_OK);
+    assert_int_equal(journal_complete(journal, 3), STATUS_OK);
     journal_destroy(journal);
     journal = open_journal(JOURNAL_GOOD);
     assert_true(journal->is_complete);

@@ -81,6 +81,7 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
     json_begin(json, NULL);
     json_text(json, "file", work->job->products[i].file);
     json_text(json, "kind", product_name(spec->kind));
+    json_text(json, "format", file_format_name(work->job->products[i].format));
     json_bool(json, "is_complete", bank->pass.is_complete);
     json_u64(json, "rows", spec->rows);
     json_u64(json, "streams", work->archive->nstreams);

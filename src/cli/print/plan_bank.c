@@ -169,8 +169,11 @@ static void bank_print_products(const struct channelise_pass *bank)
                       units_plural(product->spec.rows, "row", "rows"), shape.columns, shape.what,
                       (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"));
-        display_print(", one every %s, %s\n", units_seconds(time.step, a),
-                      units_bytes(bank->pass.bytes[i], b));
+        enum file_format format = work->job->products[i].format;
+        display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),
+                      units_bytes(bank->pass.bytes[i], b),
+                      format == FILE_HDF5 ? "" : ", as HDF5, then written as ",
+                      format == FILE_HDF5 ? "" : file_format_name(format));
     }
 }
 

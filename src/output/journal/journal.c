@@ -191,15 +191,16 @@ status_t journal_sync(journal_t *journal)
     return file_sync_data(journal->fd, journal->path);
 }
 
-status_t journal_complete(journal_t *journal)
+status_t journal_complete(journal_t *journal, uint64_t holes)
 {
     status_t st = STATUS_OK;
-    const struct journal_record complete = {JOURNAL_COMPLETE, journal->missing, journal->clipped,
+    const struct journal_record complete = {JOURNAL_COMPLETE, holes, journal->clipped,
                                             journal->sums};
     TRY(journal_append(journal, &complete, 0));
     TRY(journal_write(journal));
     TRY(journal_sync(journal));
     journal->is_complete = 1;
+    journal->holes = holes;
 out:
     return st;
 }

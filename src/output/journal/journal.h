@@ -13,7 +13,8 @@
  *
  * A record is written after the rows that it vouches for have been synced, so it may itself be
  * lost, or cut, without harm: what comes behind the last good record is dropped. A record with
- * the number UINT32_MAX says that the product is complete but for its name. Numbers are those of
+ * the number UINT32_MAX says that the product is complete but for its name, and in the place of
+ * missing samples how many rows are holes. Numbers are those of
  * the machine: a journal goes with its .part. Not for several threads, except journal_sync(). */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
@@ -27,6 +28,7 @@ typedef struct journal {
     uint64_t clipped;      /* numbers, likewise */
     uint64_t dropped;      /* bytes behind the last good record */
     int is_complete;
+    uint64_t holes; /* when it is: rows that are NaN because their input could not be read */
     uint32_t *sums; /* [spans] of what is done, by exclusive or */
     /* The rest is for the journal's own files. */
     char *path;
@@ -76,7 +78,7 @@ status_t journal_add(journal_t *journal, const struct journal_record *record);
 status_t journal_write(journal_t *journal);
 /* Syncs what was written. May run in another thread. */
 status_t journal_sync(journal_t *journal);
-/* Adds that the product is complete; synced on return. */
-status_t journal_complete(journal_t *journal);
+/* Adds that the product is complete, with so many holes; synced on return. */
+status_t journal_complete(journal_t *journal, uint64_t holes);
 
 #endif

@@ -84,6 +84,7 @@ static status_t journal_read_records(journal_t *journal, uint64_t bytes)
                                     end - journal->end, &record)) > 0) {
         if (record.chunk == JOURNAL_COMPLETE) {
             journal->is_complete = journal->done == journal->chunks;
+            journal->holes = record.missing;
         } else {
             (void)journal_note(journal, &record);
         }

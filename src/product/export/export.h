@@ -5,21 +5,33 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 
+#include "base/terms.h"
 #include "product/export/export_scale.h"
 
-struct export_fil_options {
-    const char *product;
-    const char *out; /* NULL: the product's name, ending in .fil */
-    uint32_t bits;   /* 8, 16, 32 (float); 0: as stored */
-    int64_t only_if; /* below 0: all */
-    int sum;         /* of the ifs */
-    struct scale_options scale;
-    int force;
+/* A file that is there already, locked by whoever lends it: written, synced, left to him. */
+struct export_into {
+    int fd;
+    const char *path;
 };
 
-/* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first. Fails with USAGE,
- * DATA, NO_SPACE or DEVICE (memory). */
-status_t export_fil(const struct export_fil_options *options, struct text *said);
+struct export_bank_options {
+    enum file_format format; /* FILE_FIL, FILE_PSRFITS */
+    const char *product;
+    const char *out;                /* NULL: the product's name, with the format's ending */
+    const struct export_into *into; /* that becomes `out`; NULL: makes it itself */
+    uint32_t bits;                  /* 8, 16, 32 (float); 0: as stored */
+    int64_t only_if;                /* below 0: all */
+    int sum;                        /* of the ifs */
+    struct scale_options scale;
+    int force;
+    status_t (*tick)(
+        void *context); /* after each block: ends the export when it fails; may be NULL */
+    void *context;
+};
+
+/* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
+ * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory), or as tick() does. */
+status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 struct export_series_options {
     const char *product;
@@ -33,7 +45,7 @@ struct export_series_options {
     int force;
 };
 
-/* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_fil(). */
+/* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_bank(). */
 status_t export_series(const struct export_series_options *options, struct text *said);
 
 #endif

@@ -16,7 +16,7 @@
 
 static int export_begins_with(const char *path, const char *words, size_t skip)
 {
-    char start[64] = "";
+    char start[512] = "";
     FILE *stream = fopen(path, "rb");
     size_t count = stream ? fread(start, 1, sizeof start, stream) : 0;
     if (stream) {
@@ -26,13 +26,14 @@ static int export_begins_with(const char *path, const char *words, size_t skip)
     return count >= skip + length && memcmp(start + skip, words, length) == 0;
 }
 
-/* What an export that was killed leaves, if it is not empty: a header of SIGPROC's, a .inf. A .dat
- * is nothing but numbers, but has a .inf beside it, unfinished or whole. */
-static int export_is_ours(const char *part)
+/* What it leaves, if it is not empty: a header of SIGPROC's, one of FITS that names us, a .inf. A
+ * .dat is nothing but numbers, but has a .inf beside it, unfinished or whole. */
+int export_file_is_ours(const char *part)
 {
     static const char ending[] = ".dat.part";
     size_t length = strlen(part);
     if (export_begins_with(part, "HEADER_START", 4) ||
+        export_begins_with(part, EXPORT_FITS_CREATOR, EXPORT_FITS_CREATOR_AT) ||
         export_begins_with(part, " Data file name", 0)) {
         return 1;
     }
@@ -69,7 +70,24 @@ status_t export_file_begin(const char *path, int force, const struct text *head,
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &file.part));
     TRY(memory_text(path, &file.path));
-    TRY(claim_part(file.part, force, export_is_ours, &file.fd, &file.made));
+    TRY(claim_part(file.part, force, export_file_is_ours, &file.fd, &file.made));
+    REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
+            strerror(errno));
+    TRY(export_file_put(&file, 0, head->data, head->length));
+    *out = file;
+    file = (struct export_file){.fd = -1};
+out:
+    export_file_end(&file);
+    return st;
+}
+
+status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
+                          struct export_file *out)
+{
+    status_t st = STATUS_OK;
+    struct export_file file = {.fd = into->fd, .is_lent = 1};
+    TRY(memory_text(into->path, &file.part));
+    TRY(memory_text(path, &file.path));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
             strerror(errno));
     TRY(export_file_put(&file, 0, head->data, head->length));
@@ -89,6 +107,9 @@ status_t export_file_publish(struct export_file *file)
 {
     status_t st = STATUS_OK;
     TRY(file_sync(file->fd, file->part));
+    if (file->is_lent) {
+        goto out;
+    }
     st = file_publish(file->part, file->path, file->force);
     /* It is whole: what cannot be renamed stays, as the message says. */
     free(file->part);
@@ -99,13 +120,13 @@ out:
 
 void export_file_end(struct export_file *file)
 {
-    if (file->part && file->fd >= 0) {
+    if (file->part && file->fd >= 0 && !file->is_lent) {
         unlink(file->part);
     }
-    if (file->path && file->fd >= 0) {
+    if (file->path && file->fd >= 0 && !file->is_lent) {
         close(file->fd);
     }
-    if (file->path) {
+    if (file->path && !file->is_lent) {
         folder_unmake(file->path, file->made);
     }
     free(file->part);

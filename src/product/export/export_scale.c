@@ -100,6 +100,13 @@ static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
     return (struct rule){steps / 4, known->first + mean, rms > 0 ? steps / 16 / rms : 0, steps / 4};
 }
 
+void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step)
+{
+    struct rule rule = scale_rule_of(scale, line);
+    *step = rule.gain > 0 ? 1 / rule.gain : 1;
+    *zero = rule.mean - rule.centre * *step;
+}
+
 static double scale_encode_one(struct scale *scale, const struct rule *rule, double value)
 {
     if (isnan(value)) {

@@ -49,6 +49,9 @@ status_t scale_settle(struct scale *scale, const char *path);
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out);
 
+/* What number q of a channel stands for: *zero + q * *step. After scale_settle(). */
+void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step);
+
 /* "scaling: ...", one line. */
 status_t scale_say(const struct scale *scale, struct text *out);
 

@@ -208,6 +208,10 @@ static status_t psrfits_place_rows(const struct psrfits *fits, struct fbh5 *fbh5
     }
     *centre = has_times && *centre >= length / 2 ? *centre : length / 2;
     fbh5->rows = table->first[table->count - 1] + table->rows_each;
+    /* Where it says how many there are, the rest of the last row is filling. */
+    if (fits->total > table->first[table->count - 1] && fits->total < fbh5->rows) {
+        fbh5->rows = fits->total;
+    }
 out:
     return st;
 }
@@ -264,6 +268,7 @@ static status_t psrfits_describe(struct psrfits *fits, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     double centre = 0;
+    int found = 0;
     char mode[ASCII_VALUE] = "SEARCH";
     TRY(psrfits_find_table(fits, fbh5->file_bytes));
     const struct ascii first = {fits->path, 0, fits->first.data, fits->first.length, 1};
@@ -276,6 +281,7 @@ static status_t psrfits_describe(struct psrfits *fits, struct fbh5 *fbh5)
     TRY(psrfits_count_rows(fits, fbh5));
     TRY(psrfits_read_samples(fits, &header, fbh5));
     TRY(psrfits_say_weights(fits, fbh5));
+    TRY(ascii_u64(&header, "NSTOT", 0, UINT64_C(1) << 50, &fits->total, &found));
     TRY(psrfits_place_rows(fits, fbh5, &centre));
     TRY(psrfits_read_words(fits, &header, centre, fbh5));
 out:

@@ -18,6 +18,7 @@ struct psrfits {
     struct text first, text; /* headers: of the first unit, of the table */
     uint64_t row_bytes, rows;
     uint64_t steps; /* spectra of a row: NSBLK */
+    uint64_t total; /* of all rows that are no filling: NSTOT; 0: not said */
     struct column times, freqs, weights, offsets, scales, data;
 };
 

@@ -1,0 +1,325 @@
+/* A filterbank in HDF5 on its way into a file of another format: opened, read block by block, added
+ * up over ifs where so asked, scaled to fewer bits. The format puts the blocks where they belong.
+ */
+#include "product/export/export_bank.h"
+
+#include "archive/fbh5/fbh5.h"
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t bank_stored_bits(const struct export_bank *bank)
+{
+    return 8 * (uint64_t)bank->in->sample_bytes;
+}
+
+/* Opens it, with room for chunks that several blocks share. */
+static status_t bank_open_input(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    enum { CACHE_BYTES = 64 << 20 };
+    TRY(fbh5_open(bank->options->product, &bank->in));
+    TRY(fbh5_check_even(bank->in));
+    TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
+    bank->header = sigproc_of(bank->in);
+    if (!(bank->in->tstart_mjd > 0)) {
+        report_note("%s does not say when it starts: tstart = 0", bank->in->path);
+    }
+out:
+    return st;
+}
+
+/* Sums of what may be below 0 mean nothing. */
+static status_t bank_check_sum(const struct fbh5 *in)
+{
+    status_t st = STATUS_OK;
+    struct text powers = {0};
+    for (uint32_t i = 0; i < in->nifs; i++) {
+        if (in->nifs > 1 && !fbh5_is_power(in, i)) {
+            TRY(fbh5_powers(in, &powers));
+            TRY(report_fail(
+                STATUS_USAGE,
+                "export: the ifs of %s are %s, whose sum means nothing: --if takes one; "
+                "powers: %s",
+                in->path, in->pols, powers.data));
+        }
+    }
+out:
+    text_free(&powers);
+    return st;
+}
+
+static status_t bank_choose_ifs(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    const struct export_bank_options *options = bank->options;
+    uint64_t there = bank->in->nifs;
+    REQUIRE(options->only_if < 0 || (uint64_t)options->only_if < there, STATUS_USAGE,
+            "export: --if %lld: %s has %llu, counted from 0", (long long)options->only_if,
+            bank->in->path, (unsigned long long)there);
+    TRY(options->sum ? bank_check_sum(bank->in) : STATUS_OK);
+    bank->first_if = options->only_if < 0 ? 0 : (uint64_t)options->only_if;
+    bank->nifs = options->only_if < 0 ? there : 1;
+    bank->header.nifs = options->sum ? 1 : bank->nifs;
+out:
+    return st;
+}
+
+/* The least bits that hold every value exactly. */
+static uint32_t bank_exact_bits(const struct export_bank *bank)
+{
+    uint32_t stored = (uint32_t)bank_stored_bits(bank);
+    uint64_t terms = bank->options->sum ? bank->nifs : 1;
+    if (terms == 1 || stored == 32) {
+        return stored;
+    }
+    return stored == 8 && terms <= UINT16_MAX / UINT8_MAX ? 16 : 32;
+}
+
+static status_t bank_choose_bits(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    uint32_t exact = bank_exact_bits(bank);
+    bank->bits = bank->options->bits ? bank->options->bits : exact;
+    struct scale_options scale = bank->options->scale;
+    /* What undoes the scaling is in the file. */
+    if (bank->format->keeps_scale && bank->bits < exact && scale.kind == SCALE_NONE) {
+        scale.kind = SCALE_CHANNELS;
+    }
+    enum scale_kind kind = scale.kind;
+    REQUIRE(kind == SCALE_NONE || bank->bits < 32, STATUS_USAGE,
+            "export: --scale is for --bits 8 and 16; 32 bits are floats and need none");
+    REQUIRE(kind != SCALE_NONE || bank->bits >= exact, STATUS_USAGE,
+            "export: %u bits do not hold what %s holds in %u: say how with --scale channels, "
+            "--scale range or --scale LOW..HIGH",
+            bank->bits, bank->in->path, exact);
+    bank->is_plain =
+        kind == SCALE_NONE && bank->bits == bank_stored_bits(bank) && !bank->options->sum;
+    bank->header.nbits = bank->bits;
+    TRY(scale_begin(&scale, bank->bits, bank->header.nifs * bank->header.nchans, &bank->scale));
+out:
+    return st;
+}
+
+/* Whole spectra in a block, whole chunks of the file where they fit; else a piece of a spectrum. */
+static status_t bank_plan_blocks(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    uint64_t spectrum = bank->nifs * bank->header.nchans;
+    uint64_t chunk = bank->in->chunk_rows;
+    uint64_t unit = bank->together > 0 ? bank->together : chunk;
+    bank->rows = min_u64(max_u64(EXPORT_BLOCK / spectrum, 1), bank->in->rows);
+    bank->rows = bank->rows > unit ? bank->rows - bank->rows % unit : bank->rows;
+    bank->chans =
+        spectrum <= EXPORT_BLOCK ? bank->header.nchans : max_u64(EXPORT_BLOCK / bank->nifs, 1);
+    size_t samples = (size_t)(bank->rows * bank->nifs * bank->chans);
+    TRY(memory_aligned(samples, bank_stored_bits(bank) / 8, "samples", &bank->stored));
+    if (!bank->is_plain) {
+        TRY(memory_aligned(samples, sizeof *bank->numbers, "samples", &bank->numbers));
+        TRY(memory_aligned(samples, bank->bits / 8, "samples", &bank->made));
+    }
+out:
+    return st;
+}
+
+/* The stored samples as floats, summed over ifs if so asked: [rows][nifs written][chans]. */
+static void bank_make_numbers(struct export_bank *bank, const struct fbh5_block *block)
+{
+    uint64_t terms = bank->options->sum ? bank->nifs : 1;
+    uint64_t lines = block->rows * bank->header.nifs;
+    for (uint64_t line = 0; line < lines; line++) {
+        for (uint64_t i = 0; i < block->chans; i++) {
+            double sum = 0;
+            for (uint64_t term = 0; term < terms; term++) {
+                uint64_t at = (line * terms + term) * block->chans + i;
+                sum += bank_stored_bits(bank) == 8    ? ((const uint8_t *)bank->stored)[at]
+                       : bank_stored_bits(bank) == 16 ? ((const uint16_t *)bank->stored)[at]
+                                                      : (double)((const float *)bank->stored)[at];
+            }
+            bank->numbers[line * block->chans + i] = (float)sum;
+        }
+    }
+}
+
+/* Which of the scale's channels begins line `line` of the block. */
+static uint64_t bank_first_channel(const struct export_bank *bank, const struct fbh5_block *block,
+                                   uint64_t line)
+{
+    return line % bank->header.nifs * bank->header.nchans + block->chan;
+}
+
+static status_t bank_measure_block(struct export_bank *bank, const struct fbh5_block *block)
+{
+    bank_make_numbers(bank, block);
+    for (uint64_t line = 0; line < block->rows * bank->header.nifs; line++) {
+        scale_measure(&bank->scale, bank->numbers + line * block->chans, block->chans,
+                      bank_first_channel(bank, block, line));
+    }
+    return STATUS_OK;
+}
+
+static void bank_encode_block(struct export_bank *bank, const struct fbh5_block *block)
+{
+    uint64_t bytes = block->chans * bank->bits / 8;
+    bank_make_numbers(bank, block);
+    for (uint64_t line = 0; line < block->rows * bank->header.nifs; line++) {
+        const float *values = bank->numbers + line * block->chans;
+        char *out = (char *)bank->made + line * bytes;
+        if (bank->bits == 32) {
+            memcpy(out, values, bytes);
+        } else {
+            scale_encode(&bank->scale, values, block->chans, bank_first_channel(bank, block, line),
+                         out);
+        }
+    }
+}
+
+static status_t bank_write_block(struct export_bank *bank, const struct fbh5_block *block)
+{
+    if (!bank->is_plain) {
+        bank_encode_block(bank, block);
+    }
+    char *data = bank->is_plain ? bank->stored : bank->made;
+    if (bank->bits == 32) {
+        bank->nans += export_count_nans((const float *)(void *)data,
+                                        block->rows * bank->header.nifs * block->chans);
+    }
+    return bank->format->put(bank, block, data);
+}
+
+/* Reads all of the input, block by block. */
+static status_t bank_for_each_block(struct export_bank *bank,
+                                    status_t (*use)(struct export_bank *,
+                                                    const struct fbh5_block *))
+{
+    status_t st = STATUS_OK;
+    uint64_t nchans = bank->header.nchans;
+    for (uint64_t row = 0; row < bank->in->rows; row += bank->rows) {
+        for (uint64_t chan = 0; chan < nchans; chan += bank->chans) {
+            struct fbh5_block block = {.row = row,
+                                       .rows = min_u64(bank->rows, bank->in->rows - row),
+                                       .first_if = bank->first_if,
+                                       .nifs = bank->nifs,
+                                       .chan = chan,
+                                       .chans = min_u64(bank->chans, nchans - chan)};
+            TRY(fbh5_read(bank->reader, &block, bank->stored));
+            TRY(use(bank, &block));
+            TRY(bank->options->tick ? bank->options->tick(bank->options->context) : STATUS_OK);
+        }
+    }
+out:
+    return st;
+}
+
+/* Its place: the file that was lent, or one of its own, not over what is read: the filterbank, and
+ * all files that it leads to. */
+static status_t bank_begin_file(struct export_bank *bank, const char *path)
+{
+    status_t st = STATUS_OK;
+    static const char what[] = "the file which it is made of,";
+    struct guard reads = {0};
+    if (bank->options->into) {
+        TRY(export_file_lend(bank->options->into, path, &bank->head, &bank->file));
+        goto out;
+    }
+    TRY(guard_add(&reads, what, bank->in->path));
+    for (uint32_t i = 0; i < bank->in->storage.sources.count; i++) {
+        TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
+    }
+    TRY(export_file_check(path, &reads, bank->options->force));
+    TRY(export_file_begin(path, bank->options->force, &bank->head, &bank->file));
+out:
+    guard_free(&reads);
+    return st;
+}
+
+static status_t bank_write(struct export_bank *bank, const char *path)
+{
+    status_t st = STATUS_OK;
+    TRY(bank_begin_file(bank, path));
+    TRY(export_file_reserve(&bank->file, bank->bytes));
+    if (scale_must_measure(&bank->scale)) {
+        TRY(bank_for_each_block(bank, bank_measure_block));
+    }
+    TRY(scale_settle(&bank->scale, bank->in->path));
+    TRY(bank_for_each_block(bank, bank_write_block));
+    TRY(export_file_publish(&bank->file));
+out:
+    return st;
+}
+
+/* What readers of the file could be surprised by. */
+static void bank_warn(const struct export_bank *bank, const char *path)
+{
+    uint64_t nans = bank->bits == 32 ? bank->nans : bank->scale.blanks;
+    if (nans > 0) {
+        report_note("%s: %llu %s of %s %s NaN (holes of the run?): %s", path,
+                    (unsigned long long)nans, units_plural(nans, "sample", "samples"),
+                    bank->in->path, units_plural(nans, "is", "are"),
+                    bank->bits == 32 ? "they stay NaN"
+                    : bank->scale.options.kind == SCALE_CHANNELS
+                        ? "their channels' means stand there"
+                        : "0 stands there");
+    }
+}
+
+static status_t bank_say(const struct export_bank *bank, const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char bytes[UNITS_TEXT];
+    char rows[UNITS_TEXT];
+    const struct sigproc *header = &bank->header;
+    double last = header->fch1 + (double)(header->nchans - 1) * header->foff;
+    TRY(text_add_shown(out, "%s: %s, %s %s of %llu x %llu channels, %.9g to %.9g MHz%s, %s, %s\n",
+                       path, bank->format->title, units_count(bank->in->rows, rows),
+                       units_plural(bank->in->rows, "spectrum", "spectra"),
+                       (unsigned long long)header->nifs, (unsigned long long)header->nchans,
+                       header->fch1, last,
+                       bank->is_reversed ? " (reversed: the highest comes first)" : "",
+                       bank->bits == 32  ? "32-bit float"
+                       : bank->bits == 8 ? "8 bit"
+                                         : "16 bit",
+                       units_bytes(bank->bytes, bytes)));
+    if (bank->scale.options.kind != SCALE_NONE) {
+        TRY(scale_say(&bank->scale, out));
+    }
+out:
+    return st;
+}
+
+static void bank_end(struct export_bank *bank)
+{
+    export_file_end(&bank->file);
+    scale_end(&bank->scale);
+    text_free(&bank->head);
+    free(bank->own);
+    free(bank->stored);
+    free(bank->numbers);
+    free(bank->made);
+    fbh5_reader_destroy(bank->reader);
+    fbh5_destroy(bank->in);
+}
+
+status_t export_bank(const struct export_bank_options *options, struct text *said)
+{
+    status_t st = STATUS_OK;
+    const struct bank_format *format =
+        options->format == FILE_PSRFITS ? &export_psrfits_format : &export_fil_format;
+    struct export_bank bank = {.options = options, .format = format, .file = {.fd = -1}};
+    char *path = NULL;
+    TRY(export_name(options->out, options->product, format->ending, &path));
+    TRY(bank_open_input(&bank));
+    TRY(bank_choose_ifs(&bank));
+    TRY(bank_choose_bits(&bank));
+    TRY(format->begin(&bank));
+    TRY(bank_plan_blocks(&bank));
+    TRY(bank_write(&bank, path));
+    TRY(bank_say(&bank, path, said));
+    bank_warn(&bank, path);
+out:
+    bank_end(&bank);
+    free(path);
+    return st;
+}

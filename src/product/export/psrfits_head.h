@@ -1,0 +1,29 @@
+/* The headers of search-mode PSRFITS (the PSRFITS definition of CSIRO, version 6): of the file, and
+ * of its table SUBINT. */
+#ifndef VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
+#define VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
+
+#include "base/terms.h"
+#include "product/kind/sigproc.h"
+
+/* What goes in, and where the columns lie in a row of the table. */
+struct psrfits_head {
+    const struct fbh5 *in;
+    struct sigproc header;     /* of what is written */
+    const char *pol_type;      /* POL_TYPE */
+    enum feed feed;            /* AUTO: unknown */
+    int is_left_handed;        /* FD_HAND -1 */
+    const char *comment;       /* NULL: none */
+    uint64_t rows_each, count; /* NSBLK; rows of the table */
+    uint64_t spectra;          /* NSTOT: what is more in the last row is filling */
+    uint64_t freqs, weights, offsets, scales, data, row_bytes;
+};
+
+/* Finds the columns; the numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB (double),
+ * TEL_AZ, TEL_ZEN (float). */
+void psrfits_head_place(struct psrfits_head *head);
+
+/* Appends both headers, as bytes. Fails with DEVICE (memory). */
+status_t psrfits_head_write(const struct psrfits_head *head, struct text *out);
+
+#endif
