@@ -17,6 +17,7 @@ static status_t chunks_create_workers(chunks_t *chunks)
     status_t st = STATUS_OK;
     const struct chunks_spec *spec = &chunks->spec;
     TRY(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
+    TRY(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct chunk_worker *worker = &chunks->workers[i];
         worker->chunks = chunks;
@@ -72,6 +73,7 @@ void chunks_close(chunks_t *chunks)
     file_close(chunks->fd);
     pthread_mutex_destroy(&chunks->lock);
     free(chunks->workers);
+    free(chunks->splits);
     free(chunks->kept);
     free(chunks->wants);
     free(chunks->tasks);
@@ -204,13 +206,14 @@ status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nbo
     chunks->status = STATUS_OK;
     chunks->failed = SIZE_MAX;
     atomic_store(&chunks->next, 0);
-    uint32_t helpers = (uint32_t)min_u64(chunks->spec.threads, max_u64(chunks->ntasks, 1));
-    for (uint32_t i = 1; i < helpers; i++) {
-        thread_worker_begin(chunks->workers[i].thread, chunks_work, &chunks->workers[i]);
+    chunks_choose_split(chunks);
+    if (chunks->ntasks == 1 && chunks->nsplits == 0) {
+        chunks_work(&chunks->workers[0]);
+    } else if (chunks->ntasks > chunks->nsplits) {
+        chunks_run(chunks, chunks_work);
     }
-    chunks_work(&chunks->workers[0]);
-    for (uint32_t i = 1; i < helpers; i++) {
-        thread_worker_wait(chunks->workers[i].thread);
+    if (chunks->status == STATUS_OK) {
+        chunks_work_split(chunks);
     }
     chunks_settle_kept(chunks);
     REQUIRE(chunks->status == STATUS_OK, chunks->status, "%s",

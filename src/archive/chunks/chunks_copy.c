@@ -100,12 +100,23 @@ struct copy {
     int rank;
     uint64_t count[CHUNKS_MOST_RANK], from[CHUNKS_MOST_RANK], to[CHUNKS_MOST_RANK];
     uint64_t run; /* bytes that lie together */
+    int is_none;
     uint64_t first_from;
     unsigned char *out;
 };
 
+/* The outermost dimension along which a chunk has several elements: along it a copy is shared. */
+static int copy_shared(const chunks_t *chunks)
+{
+    int at = 0;
+    while (at < chunks->spec.rank - 1 && chunks->spec.chunk[at] == 1) {
+        at++;
+    }
+    return at;
+}
+
 static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chunk_box *box,
-                      struct copy *copy)
+                      size_t part, size_t parts, struct copy *copy)
 {
     const struct chunks_spec *spec = &chunks->spec;
     hsize_t origin[CHUNKS_MOST_RANK];
@@ -115,7 +126,13 @@ static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chun
     for (int i = spec->rank; i-- > 0;) {
         uint64_t low = max_u64(box->start[i], origin[i]);
         uint64_t high = min_u64(box->start[i] + box->count[i], origin[i] + spec->chunk[i]);
+        if (i == copy_shared(chunks)) {
+            uint64_t all = high - low;
+            high = low + all * (part + 1) / parts;
+            low += all * part / parts;
+        }
         uint64_t count = high - low;
+        copy->is_none = copy->is_none || count == 0;
         copy->first_from += (low - origin[i]) * step;
         copy->out += (low - box->start[i]) * box->stride[i];
         if (count > 1 && copy->rank == 0 && step == copy->run && box->stride[i] == copy->run) {
@@ -132,7 +149,7 @@ static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chun
 unsigned char *chunks_whole(const chunks_t *chunks, uint64_t number, const struct chunk_box *box)
 {
     struct copy copy;
-    copy_plan(chunks, number, box, &copy);
+    copy_plan(chunks, number, box, 0, 1, &copy);
     return copy.run == chunks->spec.chunk_bytes ? copy.out : NULL;
 }
 
@@ -167,13 +184,16 @@ static void copy_runs(const unsigned char *from, uint64_t from_step, unsigned ch
 }
 
 void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned char *data,
-                 const struct chunk_box *box)
+                 const struct chunk_box *box, size_t part, size_t parts)
 {
     struct copy copy;
     uint64_t at[CHUNKS_MOST_RANK] = {0};
-    copy_plan(chunks, number, box, &copy);
+    copy_plan(chunks, number, box, part, parts, &copy);
     const unsigned char *from = data + copy.first_from;
     unsigned char *to = copy.out;
+    if (copy.is_none) {
+        return;
+    }
     if (copy.rank == 0) {
         memcpy(to, from, (size_t)copy.run);
         return;

@@ -34,8 +34,7 @@ out:
     return st;
 }
 
-/* The filters that a chunk did not go through. */
-static uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *task)
+uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *task)
 {
     const struct chunks_spec *spec = &chunks->spec;
     hsize_t origin[CHUNKS_MOST_RANK];
@@ -45,6 +44,20 @@ static uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *tas
         is_edge = is_edge || spec->dims[i] - origin[i] < spec->chunk[i];
     }
     return is_edge && spec->are_edges_plain ? UINT32_MAX : task->place.mask;
+}
+
+status_t chunks_room_for(struct chunk_worker *worker, size_t stored)
+{
+    status_t st = STATUS_OK;
+    if (stored > worker->stored_bytes) {
+        free(worker->stored);
+        worker->stored = NULL;
+        worker->stored_bytes = 0;
+        TRY(memory_aligned(stored, 1, "a chunk", &worker->stored));
+        worker->stored_bytes = stored;
+    }
+out:
+    return st;
 }
 
 static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_task *task,
@@ -57,13 +70,7 @@ static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_ta
     if (spec->filters.count == 0 && bytes == spec->chunk_bytes) {
         TRY(file_read(chunks->fd, spec->path, task->place.offset, out, bytes));
     } else {
-        if (bytes > worker->stored_bytes) {
-            free(worker->stored);
-            worker->stored = NULL;
-            worker->stored_bytes = 0;
-            TRY(memory_aligned(bytes, 1, "a chunk", &worker->stored));
-            worker->stored_bytes = bytes;
-        }
+        TRY(chunks_room_for(worker, bytes));
         TRY(file_read(chunks->fd, spec->path, task->place.offset, worker->stored, bytes));
         TRY(unfilter_chunk(worker->unfilter, chunks_mask(chunks, task), worker->stored, bytes,
                            out));
@@ -73,15 +80,13 @@ out:
     return st;
 }
 
-/* Where a chunk that is kept nowhere is decompressed: where it is wanted, if that takes it whole.
- */
-static status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *task,
-                                 unsigned char **out)
+status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *task,
+                          unsigned char **out)
 {
     status_t st = STATUS_OK;
     const chunks_t *chunks = worker->chunks;
-    *out = NULL;
-    if (task->count == 1) {
+    *out = task->kept ? task->kept->data : NULL;
+    if (!*out && task->count == 1) {
         *out = chunks_whole(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box]);
     }
     if (!*out && !worker->decoded) {
@@ -92,23 +97,41 @@ out:
     return st;
 }
 
+int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task *task,
+                      const unsigned char *data)
+{
+    return task->kept || data == worker->decoded;
+}
+
 static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *task)
 {
     status_t st = STATUS_OK;
     const chunks_t *chunks = worker->chunks;
-    unsigned char *data = task->kept ? task->kept->data : NULL;
-    if (!task->is_decoded) {
-        TRY(task->kept ? STATUS_OK : chunks_place_for(worker, task, &data));
-        TRY(chunks_decode(worker, task, data));
-    }
-    for (size_t i = 0; i < task->count; i++) {
+    unsigned char *data = NULL;
+    TRY(chunks_place_for(worker, task, &data));
+    TRY(task->is_decoded ? STATUS_OK : chunks_decode(worker, task, data));
+    for (size_t i = 0; i < task->count && chunks_are_copied(worker, task, data); i++) {
         const struct chunk_box *box = &chunks->boxes[chunks->wants[task->first + i].box];
-        if (task->kept || data == worker->decoded) {
-            chunks_copy(chunks, task->number, data, box);
-        }
+        chunks_copy(chunks, task->number, data, box, 0, 1);
     }
 out:
     return st;
+}
+
+void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t status)
+{
+    size_t i = (size_t)(task - chunks->tasks);
+    (void)chunks_refail(chunks, task->number, status);
+    pthread_mutex_lock(&chunks->lock);
+    if (chunks->status == STATUS_OK || i < chunks->failed) {
+        free(chunks->cause);
+        chunks->cause = NULL;
+        chunks->failed = i;
+        chunks->status = report_cause_status();
+        (void)memory_text(report_cause(), &chunks->cause);
+    }
+    pthread_mutex_unlock(&chunks->lock);
+    report_clear();
 }
 
 void chunks_work(void *context)
@@ -118,22 +141,22 @@ void chunks_work(void *context)
     for (size_t i = atomic_fetch_add(&chunks->next, 1); i < chunks->ntasks;
          i = atomic_fetch_add(&chunks->next, 1)) {
         const struct chunk_task *task = &chunks->tasks[i];
-        status_t st =
-            task->is_decoded || task->place.bytes > 0 ? chunks_do(worker, task) : STATUS_OK;
-        if (st == STATUS_OK) {
-            continue;
+        int is_mine = task->is_decoded || (task->place.bytes > 0 && !task->is_split);
+        status_t st = is_mine ? chunks_do(worker, task) : STATUS_OK;
+        if (st != STATUS_OK) {
+            chunks_record(chunks, task, st);
+            atomic_store(&chunks->next, chunks->ntasks);
         }
-        (void)chunks_refail(chunks, task->number, st);
-        pthread_mutex_lock(&chunks->lock);
-        if (chunks->status == STATUS_OK || i < chunks->failed) {
-            free(chunks->cause);
-            chunks->cause = NULL;
-            chunks->failed = i;
-            chunks->status = report_cause_status();
-            (void)memory_text(report_cause(), &chunks->cause);
-        }
-        pthread_mutex_unlock(&chunks->lock);
-        report_clear();
-        atomic_store(&chunks->next, chunks->ntasks);
+    }
+}
+
+void chunks_run(chunks_t *chunks, void (*work)(void *context))
+{
+    for (uint32_t i = 1; i < chunks->spec.threads; i++) {
+        thread_worker_begin(chunks->workers[i].thread, work, &chunks->workers[i]);
+    }
+    work(&chunks->workers[0]);
+    for (uint32_t i = 1; i < chunks->spec.threads; i++) {
+        thread_worker_wait(chunks->workers[i].thread);
     }
 }

@@ -72,7 +72,7 @@ static const struct filter_kind unfilter_kinds[] = {
     {32000, "LZF", NULL, unfilter_lzf},
     {32001, "Blosc", "hdf5plugin (PyPI) or hdf5-blosc has it", NULL},
     {32004, "LZ4", NULL, unfilter_lz4},
-    {32008, "bitshuffle", NULL, unfilter_bitshuffle},
+    {FILTER_BITSHUFFLE, "bitshuffle", NULL, unfilter_bitshuffle},
     {32013, "ZFP", "hdf5plugin (PyPI) or H5Z-ZFP has it", NULL},
     {32015, "Zstandard", NULL, unfilter_zstd},
     {32017, "SZ", "hdf5plugin (PyPI) has it", NULL},
@@ -95,7 +95,7 @@ int unfilter_knows(const struct chunk_filter *filter)
 {
     const struct filter_kind *kind = unfilter_kind(filter->id);
     int has_size = filter->id == 2 ? filter->nvalues > 0 && filter->values[0] > 0 : 1;
-    int is_possible = filter->id == 32008 ? bitshuffle_knows(filter) : has_size;
+    int is_possible = filter->id == FILTER_BITSHUFFLE ? bitshuffle_knows(filter) : has_size;
     return kind && kind->undo && is_possible;
 }
 
@@ -147,19 +147,30 @@ void unfilter_destroy(unfilter_t *unfilter)
     free(unfilter);
 }
 
-static int unfilter_is_on(const unfilter_t *unfilter, uint32_t mask, uint32_t i)
+static int unfilter_is_on(const struct chunk_filters *filters, uint32_t mask, uint32_t i)
 {
-    return i < unfilter->filters->count && !(mask >> i & 1);
+    return i < filters->count && !(mask >> i & 1);
 }
 
 /* The filters that are on below number i. */
-static uint32_t unfilter_below(const unfilter_t *unfilter, uint32_t mask, uint32_t i)
+static uint32_t unfilter_below(const struct chunk_filters *filters, uint32_t mask, uint32_t i)
 {
     uint32_t count = 0;
     while (i-- > 0) {
-        count += (uint32_t)unfilter_is_on(unfilter, mask, i);
+        count += (uint32_t)unfilter_is_on(filters, mask, i);
     }
     return count;
+}
+
+const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filters, uint32_t mask)
+{
+    const struct chunk_filter *only = NULL;
+    for (uint32_t i = 0; i < filters->count; i++) {
+        int is_only =
+            unfilter_is_on(filters, mask, i) && unfilter_below(filters, mask, filters->count) == 1;
+        only = is_only && filters->items[i].id == FILTER_BITSHUFFLE ? &filters->items[i] : only;
+    }
+    return only;
 }
 
 /* One step back, into a room of our own, or with the last one where the chunk is wanted. */
@@ -192,8 +203,8 @@ status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, siz
     status_t st = STATUS_OK;
     struct bytes now = {in, bytes};
     for (uint32_t i = unfilter->filters->count; i-- > 0;) {
-        if (unfilter_is_on(unfilter, mask, i)) {
-            int is_last = unfilter_below(unfilter, mask, i) == 0;
+        if (unfilter_is_on(unfilter->filters, mask, i)) {
+            int is_last = unfilter_below(unfilter->filters, mask, i) == 0;
             TRY(unfilter_step(unfilter, &unfilter->filters->items[i], is_last, out, &now));
         }
     }

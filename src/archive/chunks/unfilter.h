@@ -51,4 +51,28 @@ void unfilter_destroy(unfilter_t *unfilter);
 status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, size_t bytes,
                         void *out);
 
+/* Blocks of a chunk that went through bitshuffle alone, which threads undo side by side. */
+struct unfilter_piece {
+    uint32_t compression;    /* of each block, as the filter numbers them */
+    size_t size, block;      /* bytes of an element; elements of a block, at most */
+    const unsigned char *in; /* [bytes] as they are stored */
+    size_t bytes;
+    size_t first, count; /* elements, of the chunk's */
+    size_t rest;         /* bytes behind the last element of a block, not compressed */
+};
+
+/* The filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */
+const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filters, uint32_t mask);
+
+/* All of a chunk, of at most `room` bytes. Takes so many blocks from the front of what is left; the
+ * last ones bring the rest. Fail with DATA, as unfilter_chunk() does. */
+status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
+                              size_t room, struct unfilter_piece *out);
+status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,
+                             struct unfilter_piece *out);
+
+/* Writes the piece's bytes where they belong in the chunk. Fails with DATA or DEVICE. */
+status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
+                             unsigned char *chunk);
+
 #endif

@@ -35,67 +35,123 @@ static size_t bitshuffle_block(size_t stated, size_t size)
     return block;
 }
 
-/* What is being undone. */
-struct unshuffling {
-    unfilter_t *unfilter;
-    uint32_t compression;
-    size_t size;     /* of an element */
-    struct bytes in; /* what is left */
-};
-
-/* The next `count` elements. */
-static status_t bitshuffle_undo_block(struct unshuffling *at, size_t count, unsigned char *out)
+/* How many bytes come, and in which blocks: where they are compressed the chunk says. */
+status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
+                              size_t room, struct unfilter_piece *out)
 {
     status_t st = STATUS_OK;
-    size_t bytes = count * at->size;
-    uint64_t stored = bytes;
-    TRY(at->compression == PLAIN ? STATUS_OK : unfilter_take(&at->in, 4, &stored));
-    REQUIRE(stored <= at->in.count, STATUS_DATA,
-            "bitshuffle: it ends in a block of %llu bytes, where %zu are left",
-            (unsigned long long)stored, at->in.count);
-    struct bytes block = {at->in.at, (size_t)stored};
-    const unsigned char *planes = at->unfilter->block;
-    if (at->compression == LZ4) {
-        TRY(unfilter_lz4_block(block, at->unfilter->block, bytes));
-    } else if (at->compression == ZSTANDARD) {
-        TRY(unfilter_zstd_block(at->unfilter, block, at->unfilter->block, bytes));
-    } else {
-        planes = block.at;
-    }
-    transpose_bits(planes, count, at->size, out);
-    at->in.at += stored;
-    at->in.count -= (size_t)stored;
-out:
-    return st;
-}
-
-/* How many bytes come, and in which blocks (elements): where they are compressed the chunk says. */
-static status_t bitshuffle_begin(struct unshuffling *at, const struct chunk_filter *filter,
-                                 size_t room, size_t *bytes, size_t *block)
-{
-    status_t st = STATUS_OK;
-    uint64_t total = at->in.count;
+    struct bytes left = {in, bytes};
+    uint64_t total = bytes;
     uint64_t stated = filter->nvalues > BLOCK_AT ? filter->values[BLOCK_AT] : 0;
-    if (at->compression != PLAIN) {
-        TRY(unfilter_take(&at->in, 8, &total));
-        TRY(unfilter_take(&at->in, 4, &stated));
-        stated /= at->size;
+    struct unfilter_piece all = {.compression = bitshuffle_compression(filter),
+                                 .size = filter->values[SIZE_AT]};
+    if (all.compression != PLAIN) {
+        TRY(unfilter_take(&left, 8, &total));
+        TRY(unfilter_take(&left, 4, &stated));
+        stated /= all.size;
         REQUIRE(stated > 0, STATUS_DATA, "bitshuffle: a chunk says that its blocks are empty");
     }
     REQUIRE(total <= room, STATUS_DATA, "bitshuffle: %llu bytes, where a chunk has %zu",
             (unsigned long long)total, room);
-    *bytes = (size_t)total;
-    *block = bitshuffle_block((size_t)stated, at->size);
-    REQUIRE(*block % MULTIPLE == 0, STATUS_DATA, "bitshuffle: blocks of %zu elements", *block);
-    /* No block is longer than all. */
-    size_t most = (size_t)min_u64(*block, total / at->size) * at->size;
-    if (at->compression != PLAIN && most > at->unfilter->block_bytes) {
-        free(at->unfilter->block);
-        at->unfilter->block = NULL;
-        at->unfilter->block_bytes = 0;
-        TRY(memory_aligned(most, 1, "a block of bits", &at->unfilter->block));
-        at->unfilter->block_bytes = most;
+    all.block = bitshuffle_block((size_t)stated, all.size);
+    REQUIRE(all.block % MULTIPLE == 0, STATUS_DATA, "bitshuffle: blocks of %zu elements",
+            all.block);
+    all.in = left.at;
+    all.bytes = left.count;
+    all.count = (size_t)total / all.size / MULTIPLE * MULTIPLE;
+    all.rest = (size_t)total - all.count * all.size;
+    *out = all;
+out:
+    return st;
+}
+
+/* Where the next block, of `made` bytes, is stored. */
+static status_t bitshuffle_find_block(uint32_t compression, struct bytes *in, size_t made,
+                                      struct bytes *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t stored = made;
+    TRY(compression == PLAIN ? STATUS_OK : unfilter_take(in, 4, &stored));
+    REQUIRE(stored <= in->count, STATUS_DATA,
+            "bitshuffle: it ends in a block of %llu bytes, where %zu are left",
+            (unsigned long long)stored, in->count);
+    *out = (struct bytes){in->at, (size_t)stored};
+    in->at += stored;
+    in->count -= (size_t)stored;
+out:
+    return st;
+}
+
+status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks, struct unfilter_piece *out)
+{
+    status_t st = STATUS_OK;
+    struct bytes in = {left->in, left->bytes};
+    struct bytes stored;
+    size_t count = 0;
+    *out = *left;
+    for (size_t i = 0; i < blocks && count < left->count; i++) {
+        size_t now = (size_t)min_u64(left->block, left->count - count);
+        TRY(bitshuffle_find_block(left->compression, &in, now * left->size, &stored));
+        count += now;
     }
+    left->in = in.at;
+    left->bytes = in.count;
+    left->first += count;
+    left->count -= count;
+    out->count = count;
+    out->bytes -= left->bytes;
+    if (left->count == 0) { /* what is left over goes with the last ones */
+        out->bytes += left->bytes;
+        left->rest = 0;
+    } else {
+        out->rest = 0;
+    }
+out:
+    return st;
+}
+
+/* Room for a block that is decompressed. */
+static status_t bitshuffle_room(unfilter_t *unfilter, const struct unfilter_piece *piece)
+{
+    status_t st = STATUS_OK;
+    size_t most = (size_t)min_u64(piece->block, piece->count) * piece->size;
+    if (piece->compression != PLAIN && most > unfilter->block_bytes) {
+        free(unfilter->block);
+        unfilter->block = NULL;
+        unfilter->block_bytes = 0;
+        TRY(memory_aligned(most, 1, "a block of bits", &unfilter->block));
+        unfilter->block_bytes = most;
+    }
+out:
+    return st;
+}
+
+/* Blocks are small enough to stay in the nearest cache from one step to the next. */
+status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
+                             unsigned char *chunk)
+{
+    status_t st = STATUS_OK;
+    struct bytes in = {piece->in, piece->bytes};
+    unsigned char *out = chunk + piece->first * piece->size;
+    TRY(bitshuffle_room(unfilter, piece));
+    for (size_t done = 0, now = 0; done < piece->count; done += now) {
+        struct bytes stored;
+        now = (size_t)min_u64(piece->block, piece->count - done);
+        size_t made = now * piece->size;
+        TRY(bitshuffle_find_block(piece->compression, &in, made, &stored));
+        if (piece->compression == LZ4) {
+            TRY(unfilter_lz4_block(stored, unfilter->block, made));
+        } else if (piece->compression == ZSTANDARD) {
+            TRY(unfilter_zstd_block(unfilter, stored, unfilter->block, made));
+        }
+        transpose_bits(piece->compression == PLAIN ? stored.at : unfilter->block, now, piece->size,
+                       out);
+        out += made;
+    }
+    /* Fewer than eight elements have no planes. */
+    REQUIRE(in.count >= piece->rest, STATUS_DATA, "bitshuffle: it ends %zu bytes early",
+            piece->rest - in.count);
+    memcpy(out, in.at, piece->rest);
 out:
     return st;
 }
@@ -104,24 +160,10 @@ status_t unfilter_bitshuffle(unfilter_t *unfilter, const struct chunk_filter *fi
                              struct bytes in, struct room *out)
 {
     status_t st = STATUS_OK;
-    struct unshuffling at = {unfilter, bitshuffle_compression(filter), filter->values[SIZE_AT], in};
-    size_t bytes = 0;
-    size_t block = 0;
-    TRY(bitshuffle_begin(&at, filter, out->room, &bytes, &block));
-    size_t elements = bytes / at.size;
-    size_t done = 0;
-    while (done < elements / MULTIPLE * MULTIPLE) {
-        size_t left = (elements - done) / MULTIPLE * MULTIPLE;
-        size_t now = left < block ? left : block;
-        TRY(bitshuffle_undo_block(&at, now, out->at + done * at.size));
-        done += now;
-    }
-    /* Fewer than eight elements have no planes. */
-    size_t rest = bytes - done * at.size;
-    REQUIRE(at.in.count >= rest, STATUS_DATA, "bitshuffle: it ends %zu bytes early",
-            rest - at.in.count);
-    memcpy(out->at + done * at.size, at.in.at, rest);
-    out->count = bytes;
+    struct unfilter_piece all;
+    TRY(unfilter_piece_begin(filter, in.at, in.count, out->room, &all));
+    TRY(unfilter_piece_undo(unfilter, &all, out->at));
+    out->count = all.count * all.size + all.rest;
 out:
     return st;
 }

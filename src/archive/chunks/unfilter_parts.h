@@ -7,7 +7,7 @@
 
 #include <zstd.h>
 
-enum { FILTER_FLETCHER32 = 3 };
+enum { FILTER_FLETCHER32 = 3, FILTER_BITSHUFFLE = 32008 };
 
 struct libdeflate_decompressor;
 
