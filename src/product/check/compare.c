@@ -40,7 +40,9 @@ static const char *const links[] = {"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSI
 static const char *const changed[] = {"telescope_id", "gap_samples", "format_version", "title"};
 
 /* Attributes that products of format_version 3 have only since the program writes them. */
-static const char *const added[] = {"pol_type", "cutoff"};
+static const char *const added[] = {
+    "pol_type", "cutoff",   "units", "standard_name", "axis",
+    "type",     "observer", "scale", "_Encoding",     "ancillary_variables"};
 
 #define IS_AMONG(names, name) compare_is_among(names, sizeof(names) / sizeof *(names), name)
 

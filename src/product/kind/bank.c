@@ -111,8 +111,7 @@ static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
     }
     TRY(parts_scale_time(file, spec->rows, spec->archive->has_start ? &spec->archive->start : NULL,
                          "centre of the samples that make the spectra of a dump"));
-    TRY(parts_scale_f64(file, "frequency", frequency, count, "Hz",
-                        "sky frequency of the channel's centre"));
+    TRY(parts_scale_frequency(file, frequency, count));
 out:
     free(frequency);
     return st;

@@ -162,6 +162,7 @@ static status_t dedispersed_put_series(hid_t file, const struct product_spec *pr
                          "when a pulse arrives at the reference frequency"));
     TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));
+    TRY(h5_put_text(data, "units", "V2"));
     TRY(parts_attach(file, data, "dm", 0, "dm"));
     TRY(parts_attach(file, data, "time", 1, "time"));
 out:

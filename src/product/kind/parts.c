@@ -61,6 +61,8 @@ status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsi
     TRY(parts_dataset(file, name, type, type, 1, &count, packed, &dataset));
     H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
     TRY(h5_put_text(dataset, "long_name", long_name));
+    /* By this readers of netCDF (xarray) make texts of the bytes. */
+    TRY(h5_put_text(dataset, "_Encoding", "utf-8"));
 out:
     free(packed);
     h5_close(dataset);
@@ -99,9 +101,34 @@ out:
     return st;
 }
 
+/* What CF (standard_name, axis) and MSv4 (type, scale, observer) call an axis. */
+struct parts_word {
+    const char *name, *value;
+};
+static const struct parts_word time_words[] = {
+    {"standard_name", "time"}, {"axis", "T"}, {"type", "time"}, {"scale", "utc"}, {NULL, NULL}};
+static const struct parts_word frequency_words[] = {{"standard_name", "radiation_frequency"},
+                                                    {"type", "spectral_coord"},
+                                                    {"observer", "TOPO"},
+                                                    {NULL, NULL}};
+
+static status_t parts_put_words(hid_t file, const char *scale, const struct parts_word *words)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
+    H5_TRY(dataset, "scale %s cannot be opened", scale);
+    for (; words->name; words++) {
+        TRY(h5_put_text(dataset, words->name, words->value));
+    }
+out:
+    h5_close(dataset);
+    return st;
+}
+
 status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
                           const char *long_name)
 {
+    status_t st = STATUS_OK;
     char units[UNITS_TEXT + 32] = "s";
     if (start) {
         /* To the nanosecond: readers of CF times add the values of /time to this. */
@@ -112,7 +139,20 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
         snprintf(units, sizeof units, "seconds since %.19s.%09u", text,
                  (unsigned)((utc.second - second) * 1e9));
     }
-    return parts_scale_f64(file, "time", NULL, count, units, long_name);
+    TRY(parts_scale_f64(file, "time", NULL, count, units, long_name));
+    TRY(parts_put_words(file, "time", time_words));
+out:
+    return st;
+}
+
+status_t parts_scale_frequency(hid_t file, const double *values, hsize_t count)
+{
+    status_t st = STATUS_OK;
+    TRY(parts_scale_f64(file, "frequency", values, count, "Hz",
+                        "sky frequency of the channel's centre"));
+    TRY(parts_put_words(file, "frequency", frequency_words));
+out:
+    return st;
 }
 
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name)

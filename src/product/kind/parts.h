@@ -14,6 +14,8 @@ status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsi
                          const char *units, const char *long_name);
 status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
                            const char *long_name);
+/* /frequency, Hz. */
+status_t parts_scale_frequency(hid_t file, const double *values, hsize_t count);
 /* /time, whose values come with the rows: seconds since `start` (NULL: unknown). */
 status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
                           const char *long_name);

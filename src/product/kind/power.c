@@ -58,6 +58,8 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
                  "filter's gain",
                  power_long_name(spec)));
     TRY(h5_put_text(data, "long_name", name.data));
+    TRY(h5_put_text(data, "units", "V2"));
+    TRY(spec->has_weights ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
     TRY(ifs_put(data, spec));
     TRY(h5_put_text(data, "tstart_convention",
                     "MJD (UTC) of the leading edge of the first dump, = start + first_time - "

@@ -75,6 +75,8 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(data, "long_name",
                     "complex spectra, volts of the archive times the filter's "
                     "gain"));
+    TRY(h5_put_text(data, "units", "V"));
+    TRY(spec->has_weights ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
     TRY(parts_attach(file, data, "time", 0, "time"));
     TRY(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
     int dim = 1;
