@@ -148,19 +148,13 @@ out:
     return st;
 }
 
-status_t archive_open_file(const char *path, struct archive **out)
+status_t archive_open_files(char **files, uint32_t count, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    char *name = NULL;
-    TRY(memory_text(path, &name));
-    const struct job job = {.path = name,
-                            .files = &name,
-                            .nfiles = 1,
+    const struct job job = {.path = files[0],
+                            .files = files,
+                            .nfiles = count,
                             .layout = {.automatic = 1, .files_along = AXIS_TIME},
                             .select = {.kind = SELECT_ALL},
                             .on_bad = ON_BAD_NAN};
-    TRY(archive_open_here(&job, out));
-out:
-    free(name);
-    return st;
+    return archive_open_here(&job, out);
 }

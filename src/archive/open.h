@@ -9,9 +9,10 @@
 /* As archive_open(), always in this process. */
 status_t archive_open_here(const struct job *job, struct archive **out);
 
-/* One file that is of a known format of voltages, with everything selected, whatever is lost of it.
- * Fails with DATA. Uses HDF5, in this process. */
-status_t archive_open_file(const char *path, struct archive **out);
+/* One file or more (names or patterns, as input.files) of a known format of voltages, with
+ * everything selected, whatever is lost of it. Fails with DATA; with USAGE, what a job must say.
+ * Uses HDF5, in this process. */
+status_t archive_open_files(char **files, uint32_t count, struct archive **out);
 
 /* Fills first_sample, samples, selected and nstreams of an archive that is whole but for that.
  * Fails with USAGE: what it does not hold. */

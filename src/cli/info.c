@@ -1,18 +1,21 @@
-/* voltmill info FILE */
+/* voltmill info FILE... */
 #include "archive/format/formats.h"
 #include "archive/format/holds.h"
 #include "archive/open.h"
 #include "archive/propose/propose.h"
 #include "archive/propose/propose_said.h"
 #include "base/display.h"
+#include "base/memory.h"
 #include "cli/json/json_describe.h"
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
 #include "cli/print/elsewhere.h"
 #include "compute/backend.h"
+#include "io/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct info_settings {
     struct shared shared;
@@ -102,13 +105,15 @@ out:
     return st;
 }
 
-static status_t info_archive(const char *path, const struct format *format, struct json *json)
+/* `format`: that of an only file. */
+static status_t info_archive(char **files, uint32_t count, const struct format *format,
+                             struct json *json)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    st = archive_open_file(path, &archive);
-    if (st == STATUS_USAGE) {
-        st = info_unsaid(path, format, json);
+    st = archive_open_files(files, count, &archive);
+    if (st == STATUS_USAGE && format) {
+        st = info_unsaid(files[0], format, json);
         goto out;
     }
     TRY(st);
@@ -154,7 +159,7 @@ static void info_product(const struct product *product, const struct product_wei
     }
 }
 
-static status_t info_describe_here(const char *path, struct json *json)
+static status_t info_describe_here(char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct format *format = NULL;
@@ -168,10 +173,25 @@ static status_t info_describe_here(const char *path, struct json *json)
     } else if (!format) {
         TRY(info_describe_other(path, json));
     } else {
-        TRY(format->open ? info_archive(path, format, json) : info_filterbank(path, json));
+        TRY(format->open ? info_archive(&path, 1, format, json) : info_filterbank(path, json));
     }
 out:
     product_destroy(product);
+    return st;
+}
+
+/* Several files, or what a pattern stands for, are one archive, as in a job. */
+static status_t info_describe(char **files, uint32_t count, struct json *json)
+{
+    status_t st = STATUS_OK;
+    int exists = 0;
+    TRY(file_exists(files[0], &exists));
+    if (count > 1 || (!exists && strpbrk(files[0], "*?["))) {
+        TRY(info_archive(files, count, NULL, json));
+    } else {
+        TRY(info_describe_here(files[0], json));
+    }
+out:
     return st;
 }
 
@@ -180,20 +200,28 @@ static status_t info_answer(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     (void)answer; /* what is printed comes through */
     struct json json = {.depth = 0};
-    char *path = unpack_text(question);
     int is_json = unpack_u64(question) != 0;
-    REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
+    uint32_t count = (uint32_t)unpack_u64(question);
+    char **files = NULL;
+    TRY(memory_zeroed(count, sizeof *files, "names", &files));
+    for (uint32_t i = 0; i < count; i++) {
+        files[i] = unpack_text(question);
+        REQUIRE(files[i], STATUS_DEVICE, "out of memory: a name");
+    }
     if (is_json) {
         json_begin(&json, NULL);
     }
-    TRY(info_describe_here(path, is_json ? &json : NULL));
+    TRY(info_describe(files, count, is_json ? &json : NULL));
     if (is_json) {
         json_end(&json);
         TRY(json_print(&json));
     }
 out:
     json_free(&json);
-    free(path);
+    for (uint32_t i = 0; files && i < count; i++) {
+        free(files[i]);
+    }
+    free(files);
     return st;
 }
 
@@ -219,6 +247,16 @@ out:
     return st;
 }
 
+static status_t info_check(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct info_settings *s = settings;
+    REQUIRE(!s->devices || s->shared.noperands == 0, STATUS_USAGE,
+            "info: expected files or --devices, not both; see voltmill info --help");
+out:
+    return st;
+}
+
 static status_t info_run(void *settings)
 {
     status_t st = STATUS_OK;
@@ -228,8 +266,11 @@ static status_t info_run(void *settings)
     if (s->devices) {
         TRY(info_devices(s->json));
     } else {
-        TRY(pack_text(&question, s->shared.operand));
         TRY(pack_u64(&question, (uint64_t)s->json));
+        TRY(pack_u64(&question, s->shared.noperands));
+        for (uint32_t i = 0; i < s->shared.noperands; i++) {
+            TRY(pack_text(&question, s->shared.operands[i]));
+        }
         TRY(apart_do(&info_task, &question, &answer));
     }
 out:
@@ -248,13 +289,16 @@ static const struct option_row rows[] = {
 const struct command cli_info = {
     .name = "info",
     .summary = "describe an archive or a product, or list compute devices",
-    .usage = "[OPTION]... FILE\n--devices",
+    .usage = "[OPTION]... FILE...\n--devices",
     .about =
         "Describes an archive of any known format, a filterbank, or a product of voltmill, in "
-        "words and units; of another HDF5 file what it holds, and a description to begin with.",
+        "words and units; of another HDF5 file what it holds, and a description to begin with. "
+        "Several files, or a pattern in quotes, are one archive, as input.files of a job.",
     .operand = "file",
-    .ends = "h5",
+    .ends = "h5|hdf5|raw|vdif|dada|dat|fil|fits",
+    .takes_many = 1,
     .instead = "devices",
     .rows = rows,
     .bytes = sizeof(struct info_settings),
+    .check = info_check,
     .run = info_run};

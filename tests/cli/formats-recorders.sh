@@ -76,6 +76,15 @@ open("none.fits", "wb").write(first.ljust(2880))
 open("cut.fits", "wb").write(first)
 PY
 
+# --- several files are one observation
+for what in 'next.raw good.raw' '[gn][oe][ox][dt].raw'; do
+    # shellcheck disable=SC2086
+    same "info of $what" "complex, 384 " "$(set -f; "$voltmill" info $what | grep -o 'complex, [0-9]* ')"
+done
+fails "info of a pattern without files" 4 'no file matches input\.files: x\*\.raw' "$voltmill" info 'x*.raw'
+fails "info of files that do not belong together" 4 'frequency\.raw' "$voltmill" info good.raw frequency.raw
+fails "info of a file and the devices" 2 'expected files or --devices' "$voltmill" info --devices good.raw
+
 job() { # job FILES: a job of voltages
     printf 'input: {files: %s}\nproducts: [{kind: voltages, file: out.h5}]\n' "$1" >job.yaml
 }

@@ -66,7 +66,7 @@ same "the last one holds" 1 "$("$voltmill" info obs.h5 | grep -c ' 256 at')"
 fails "shortened to what many begin with" 2 'run: unknown option --t; see' "$voltmill" run --t spec.yaml
 fails "-o and --output are the same" 4 'nowhere' "$voltmill" export -o out.fil --format fil nowhere
 fails "-oFILE" 4 'nowhere' "$voltmill" export -oout.fil --output=other.fil --format=fil nowhere
-fails "instead of an operand" 2 'info: expected one file or --devices, not both' "$voltmill" info --devices obs.h5
+fails "instead of an operand" 2 'info: expected files or --devices, not both' "$voltmill" info --devices obs.h5
 fails "no use for an operand" 2 'bench ppf: there is no use for obs.h5; see voltmill bench ppf --help' "$voltmill" bench ppf obs.h5
 fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, fir, run; see voltmill bench --help' "$voltmill" bench
 fails "no command of the two words" 2 'unknown command bench walk; see voltmill bench --help' "$voltmill" bench walk

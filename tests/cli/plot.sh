@@ -118,6 +118,8 @@ runs "two numbers" plot -o one.png one.h5
 runs "nothing but NaN" plot -o blank.png blank.h5
 runs "nine ifs" plot -o many.png many.h5
 same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 ifs: the first 4 are drawn' output)"
+runs "lines of a band with a gap" plot --kind bandpass -o uneven.svg uneven.h5
+same "do not bridge it" 1 "$(grep -c "rgb(  0, 114, 178)'  d='M[^M]*M[^M]*M[^M]*'" uneven.svg)" # the key, and two pieces
 runs "a band with a gap" plot --kind waterfall -o uneven.png --data numbers.csv uneven.h5
 same "which is left open" "22 18" "$(values waterfall | awk '$2 == 0.005 { n++; b += $3 == "nan" } END { print n, b }')"
 runs "weights and kurtosis" plot -o beside.png --data numbers.csv beside.h5
@@ -132,6 +134,7 @@ same "whose weights are those of their coarse channels" "1412:0.40 1415.5:0.40 1
 runs "dedispersed series" plot -o series.svg --data numbers.csv series.h5
 same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples wide, DM 53')"
 same "its map has it there" "53 2.0" "$(values dm-time | greatest | awk '{ printf "%g %.1f\n", $2, $1 }')"
+same "plot says the best pulse" yes "$(grep -q '^the best: signal / noise .* at 2 s, .* DM 53$' "$work/output" && echo yes)"
 same "and its list of DMs" "53 -" "$(values snr | greatest | awk '{ print $1, $2 }')"
 runs "some DMs alone" plot --dm 41..45 --time 1..3 -o dms.png series.h5
 

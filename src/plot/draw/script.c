@@ -45,7 +45,7 @@ static status_t script_begin(const struct picture *p, struct text *script)
                  p->kind == PICTURE_PNG ? "pngcairo" : "svg standalone", p->width, p->height,
                  points));
     TRY(text_add(script, "set border linecolor rgb '#404040'\nset tics nomirror out scale 0.6\n"
-                         "set style data lines\nset datafile missing NaN\n"));
+                         "set style data lines\n"));
 out:
     return st;
 }
