@@ -102,8 +102,10 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const char *path = job->products[i].sum_weights;
+        const char *mask = job->products[i].flag.mask;
         TRY(path ? inputs_add(&inputs, path, "the file of sum_weights", UINT32_C(1) << i)
                  : STATUS_OK);
+        TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job->filters[i].coefficients;

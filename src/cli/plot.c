@@ -73,10 +73,10 @@ static const struct option_row rows[] = {
      "with --filter: sets a key of the job, e.g. --set channelise.taps=16"},
     {.help = "Of a product:"},
     {"kind", "LIST", plot_read_kinds, AT(choice.kinds),
-     "waterfall|bandpass|time|weights|kurtosis|dm-time|snr|series|pulse", NULL,
+     "waterfall|bandpass|time|weights|kurtosis|flags|dm-time|snr|series|pulse", NULL,
      "only these panels, such as waterfall,bandpass. Of power and spectra: waterfall, bandpass, "
-     "time, weights, kurtosis; of dedispersed series: dm-time, snr, series, pulse (default: all "
-     "that the file has)"},
+     "time, weights, kurtosis, flags; of dedispersed series: dm-time, snr, series, pulse "
+     "(default: all that the file has)"},
     {"time", "A..B", value_range, AT(choice.time), "seconds such as 0.5..2", NULL,
      "seconds after the first row (of series: the first sample)"},
     {"freq", "A..B", value_range, AT(choice.freq), "MHz such as 1420..1421", NULL,

@@ -117,6 +117,7 @@ static status_t job_settle(struct job *job, const struct tree *root)
         if (!job->products[i].has_format) {
             job->products[i].format = file_format_of(job->products[i].file);
         }
+        job_flag_settle(&job->products[i]);
         struct job_part part = {.product = (int)i, .dedisperse = -1, .bank = job->products[i].bank};
         TRY(job_text(root, part, &job->products[i].text));
     }

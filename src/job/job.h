@@ -159,6 +159,22 @@ struct job_select {
     uint32_t nstreams[AXIS_KINDS];
 };
 
+/* products.N.flag: cells of so many spectra that are left out of the sums. */
+struct job_range {
+    uint64_t first, last; /* the last included */
+};
+
+enum { JOB_KURTOSIS_SPECTRA = 8 /* at least */, JOB_KURTOSIS_SIGMA = 6 /* at most */ };
+
+struct job_flag {
+    int has_kurtosis;
+    double kurtosis;            /* sigma; 0: it is stored, and decides nothing */
+    uint64_t spectra;           /* of a cell; settled: it divides the product's `integrate` */
+    char *mask;                 /* a file (plan/products/flag_mask.h); NULL: none */
+    struct job_range *channels; /* of those that the bank makes, coarse channels side by side */
+    uint32_t nchannels;
+};
+
 struct job_product {
     enum product_kind kind;
     char *file;
@@ -180,6 +196,8 @@ struct job_product {
     char *sum_weights; /* the file of their weights; NULL: all 1 */
     int is_raw;        /* weights: raw; of power, which else is divided by its weight */
     double min_weight; /* below it dumps are NaN; default 0.1 */
+    int is_flagged;
+    struct job_flag flag; /* then */
     /* Of voltages: how they are stored. */
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;

@@ -11,6 +11,7 @@ extern const struct schema job_bank_schema[];       /* fills struct job_bank */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
 extern const struct schema job_streams_schema[];    /* fills struct job_stream */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
+extern const struct schema job_flag_schema[];       /* fills struct job_flag */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been
  * told already and are passed over. `job` was filled from `root`. Fails with DEVICE (memory). */
@@ -28,6 +29,9 @@ status_t job_ifs_check(struct tree *product, struct mistakes *mistakes);
 status_t job_format_check(struct tree *product, struct mistakes *mistakes);
 /* What the file of a product is to be: as `format` says, or its name. */
 enum file_format job_format_of(struct tree *product);
+/* The same of its `flag`; then the spectra of a cell, where that is left to us. */
+status_t job_flag_check(struct tree *product, struct mistakes *mistakes);
+void job_flag_settle(struct job_product *product);
 /* The entry of `channelise` that makes a product; NULL: there is none. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
 

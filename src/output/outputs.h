@@ -15,6 +15,7 @@
 #include <mpi.h>
 
 typedef struct outputs outputs_t;
+struct flag_block; /* product/flag/flagged.h */
 
 struct outputs_options {
     int force;      /* replace products that exist */
@@ -69,6 +70,8 @@ status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
                        uint64_t first_row, uint64_t rows, const float *weights);
+status_t outputs_flag(void *outputs, uint32_t product, const struct chunk *chunk,
+                      uint64_t first_cell, uint64_t cells, const struct flag_block *flags);
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
@@ -86,6 +89,9 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 /* On rank 0, when all is done: rows of product i that are NaN because their input could not be
  * read. Fails with DATA. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
+
+/* The same of its cells, and how many are flagged; zeros where that is not known. */
+status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
 
 /* When all is done, compresses the rows of products that want it, with so many threads a rank, or
  * makes files of their formats: ends

@@ -57,6 +57,7 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
     TRY(convert_watch(&converting));
     TRY(outputs_put_counts(output));
     TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
+    TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
     TRY(claim_part(output->packed_path, outputs->options.force, export_file_is_ours,
                    &output->packed_fd, &made));
     const struct export_into into = {output->packed_fd, output->packed_path};

@@ -23,8 +23,9 @@ struct output {
     uint64_t part_bytes; /* when it was claimed */
     int is_whole;        /* part is the file that the journal tells of */
     int is_packed;       /* part is that with compressed rows, or of another format, already */
-    uint64_t holes;      /* in the rows of one that was not left as HDF5 */
-    int packed_fd;       /* holds the lock of the one that is to become part, */
+    uint64_t holes;      /* in the rows of one that was not left as HDF5, */
+    struct product_flags flags;        /* and its flags, if it was this run that wrote it */
+    int packed_fd;                     /* holds the lock of the one that is to become part, */
     struct product_place packed_place; /* where things lie in it */
     struct identity identity;          /* of the file that got the name */
     enum journal_state state;
@@ -67,6 +68,10 @@ void outputs_pack_abandon(struct output *output);
 /* Rank 0: writes product i, all of which is there, into a second file in its format. The other
  * ranks wait meanwhile. Fails as outputs_pack_all(). */
 status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience);
+
+/* Rank 0: looks through the flags of product i, all of which is there, in its file or .part. */
+status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
+                             struct product_flags *out);
 
 /* The sync thread's work: syncs rows, and on rank 0 journals. */
 status_t outputs_sync(void *outputs);

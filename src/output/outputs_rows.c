@@ -172,30 +172,6 @@ out:
     return st;
 }
 
-status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
-                       uint64_t first_row, uint64_t rows, const float *weights)
-{
-    status_t st = STATUS_OK;
-    const outputs_t *outputs = context;
-    const struct output *output = &outputs->outputs[product];
-    const struct product_spec *spec = &outputs->spec->items[product].spec;
-    const struct chunking *chunking = &outputs->spec->chunking;
-    uint64_t row_bytes =
-        (uint64_t)spec->nifs * spec->archive->nselected[AXIS_CHAN] * sizeof *weights;
-    uint64_t piece = chunk_share(chunking, row_bytes, chunk->streams);
-    uint64_t at = output->place.weights_offset + first_row * row_bytes +
-                  chunk_share(chunking, row_bytes, chunk->first_stream);
-    /* All in one, or row by row where streams come in groups. */
-    uint64_t count = piece == row_bytes ? min_u64(rows, 1) : rows;
-    uint64_t bytes = piece == row_bytes ? rows * piece : piece;
-    for (uint64_t i = 0; i < count; i++) {
-        TRY(file_write(output->fd, output->part, at + i * row_bytes,
-                       (const char *)weights + i * piece, bytes));
-    }
-out:
-    return st;
-}
-
 /* An entry tells of a chunk: its number as uint64, and for each product missing samples and clipped
  * numbers as uint64, and what it adds to the sums of the spans that it touches. */
 status_t outputs_end(void *context, const struct chunk *chunk, const struct chunk_counts *counts)

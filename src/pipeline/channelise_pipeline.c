@@ -139,7 +139,7 @@ static status_t channelising_run_bank(const struct channelising *p, struct slot 
     uint64_t rows[MOST_OUTPUTS] = {0};
     for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
         uint64_t integrate = bank->channelise.outputs[j].integrate;
-        out[j] = slot->out[bank->products[j]];
+        out[j] = (bank->is_squares[j] ? slot->squares : slot->out)[bank->products[j]];
         slot->first_rows[bank->products[j]] = first / integrate;
         slot->rows[bank->products[j]] = 0;
     }

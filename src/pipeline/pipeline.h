@@ -13,6 +13,7 @@
 #include "ranks/driver.h"
 
 typedef struct pipeline pipeline_t;
+struct flag_block; /* product/flag/flagged.h */
 
 /* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
  * first_row + rows - 1.
@@ -23,9 +24,11 @@ typedef struct pipeline pipeline_t;
  *          NULL: none is
  *
  * Of voltages: rows as they are stored, and no holes. Before its rows are put, weigh() gets their
- * weights, float [rows][ifs][coarse channels], of products that have any (may be NULL where none
- * has). Then, when all rows of a chunk were put, its end, with what was counted in it of each
- * product (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
+ * weights, float [rows][ifs][coarse channels], of flagged power [rows][ifs][frequencies], of
+ * products that have any (may be NULL where none has); and before these, flag() what was flagged of
+ * the cells (may be NULL where no product is flagged; cells behind the last dump belong to none).
+ * Then, when all rows of a chunk were put, its end, with what was counted in it of each product
+ * (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -33,6 +36,8 @@ struct pipeline_sink {
     status_t (*end)(void *context, const struct chunk *chunk, const struct chunk_counts *counts);
     status_t (*weigh)(void *context, uint32_t product, const struct chunk *chunk,
                       uint64_t first_row, uint64_t rows, const float *weights);
+    status_t (*flag)(void *context, uint32_t product, const struct chunk *chunk,
+                     uint64_t first_cell, uint64_t cells, const struct flag_block *flags);
 };
 
 /* ---- For who has a pipeline ---- */

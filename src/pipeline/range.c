@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_ifs.h"
 
 #include <float.h>
 #include <math.h>
@@ -123,7 +124,7 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
 {
     status_t st = STATUS_OK;
     struct overlap_rows needs[JOB_FILTERS + 1];
-    uint64_t integrate = range->work->job->products[block->product].integrate;
+    uint64_t integrate = plan_ifs_output(&range->work->job->products[block->product]).integrate;
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from);
     TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,

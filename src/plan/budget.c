@@ -114,7 +114,8 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
                      budget_filtered_bytes(work, group, spectra, memory);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += channelise_plan_rows(work, i, spectra) *
-                 plan_products_made_bytes(work, i, group->streams);
+                 (plan_products_made_bytes(work, i, group->streams) +
+                  plan_products_squares_bytes(work, i, group->streams));
     }
     return bytes;
 }
@@ -143,12 +144,32 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work, const s
     return bytes;
 }
 
+/* What flags power: cells of a block, and for each channel of a stream the sums and weights of its
+ * dumps. */
+static uint64_t budget_flags_bytes(const struct channelise_plan *work, const struct group *group,
+                                   uint64_t spectra)
+{
+    const uint64_t of_cell = 5;
+    const uint64_t of_dump = 20;
+    const uint64_t open = 64; /* of a dump that is not complete */
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct product_spec *spec = &work->products[i].spec;
+        uint64_t cells = spec->is_flagged ? channelise_plan_rows(work, i, spectra) : 0;
+        uint64_t each = spec->is_flagged ? spec->integrate / spec->flag_spectra : 1;
+        uint64_t one = of_cell * cells + of_dump * (cells / each + 1) + open;
+        bytes += spec->is_flagged ? one * group->streams * spec->nchannels : 0;
+    }
+    return bytes;
+}
+
 /* The same with all buffers and the workspace. */
 static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
                                    uint64_t spectra)
 {
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
            group->bounce_bytes + budget_weights_bytes(work, group, spectra) +
+           budget_flags_bytes(work, group, spectra) +
            budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
 }
 

@@ -7,6 +7,7 @@
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/flag_mask.h"
 #include "plan/products/plan_ifs.h"
 #include "plan/products/plan_products.h"
 
@@ -56,6 +57,10 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
                        work->job->on_bad == ON_BAD_NAN;
         bank->has_weights =
             work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        int is_flagged = work->job->products[i].is_flagged;
+        work->banks[work->job->products[i].bank].has_weights |= is_flagged;
     }
 }
 
@@ -143,6 +148,12 @@ static void plan_set_channelise(const struct channelise_plan *work,
             bank->products[spec->noutputs] = i;
             spec->outputs[spec->noutputs++] = plan_ifs_output(&job->products[i]);
         }
+        if (channelise_plan_bank_of(work, i) == bank && job->products[i].flag.has_kurtosis) {
+            bank->products[spec->noutputs] = i;
+            bank->is_squares[spec->noutputs] = 1;
+            spec->outputs[spec->noutputs++] = (struct channelise_output){
+                QUANTITY_SQUARES, plan_ifs_output(&job->products[i]).integrate};
+        }
     }
 }
 
@@ -194,8 +205,9 @@ static status_t plan_count_rows(struct channelise_plan *work)
             overlap_filter_bank(is_there && work->is_bank ? work->banks[i].job->taps : 1)};
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        work->nodes[NODE_DUMPS + i] = (struct overlap_node){
-            NODE_SPECTRA(job->products[i].bank), overlap_sum(job->products[i].integrate)};
+        work->nodes[NODE_DUMPS + i] =
+            (struct overlap_node){NODE_SPECTRA(job->products[i].bank),
+                                  overlap_sum(plan_ifs_output(&job->products[i]).integrate)};
     }
     TRY(overlap_tree_makes(work->nodes, NODE_DUMPS + job->nproducts, 0, rows));
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -203,7 +215,8 @@ static status_t plan_count_rows(struct channelise_plan *work)
         work->banks[i].spectra = (uint64_t)rows[NODE_SPECTRA(i)].end;
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end;
+        uint64_t cells = job->products[i].integrate / plan_ifs_output(&job->products[i]).integrate;
+        work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end / cells;
     }
 out:
     return st;
@@ -272,6 +285,22 @@ out:
     return st;
 }
 
+/* What stages can make at once. */
+static status_t plan_check_count(const struct job *job)
+{
+    status_t st = STATUS_OK;
+    uint32_t with_kurtosis = 0;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        with_kurtosis += job->products[i].flag.has_kurtosis ? 1 : 0;
+    }
+    REQUIRE(job->nproducts + with_kurtosis <= MOST_OUTPUTS, STATUS_USAGE,
+            "%s: %u products%s, expected at most %d in one job", job->path, job->nproducts,
+            with_kurtosis > 0 ? ", of which those with flag.kurtosis count twice" : "",
+            MOST_OUTPUTS);
+out:
+    return st;
+}
+
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut, struct channelise_plan **out)
@@ -289,9 +318,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                            &work->filters));
     TRY(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
     work->seen = work->filters ? filter_plan_seen(work->filters) : archive;
-    REQUIRE(job->nproducts <= MOST_OUTPUTS, STATUS_USAGE,
-            "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
-            MOST_OUTPUTS);
+    TRY(plan_check_count(job));
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY(plan_count_spectra(work));
     plan_settle_weights(work, cut);
@@ -303,6 +330,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     work->is_judged = cut && cut->is_judged;
+    work->judged = cut ? cut->judged : NULL;
     TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
@@ -337,6 +365,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
         channelise_plan_drop_coefficients(work);
         for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
             free(work->products[i].sum_weights);
+            flag_mask_destroy(work->products[i].mask);
         }
         free(work->products);
         filter_plan_destroy(work->filters);

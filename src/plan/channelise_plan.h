@@ -19,13 +19,14 @@ struct channelise_plan_product {
     uint64_t row_bytes;
     uint64_t dropped_spectra; /* at the end, too few for a dump */
     double *sum_weights;      /* of struct product_spec */
+    struct flag_mask *mask;   /* of flagged power (plan/products/flag_mask.h); NULL: none */
 };
 
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */
 enum {
     NODE_SAMPLES,
     NODE_BANKS,                             /* of each bank its raw spectra and spectra, */
-    NODE_DUMPS = NODE_BANKS + 2 * JOB_BANKS /* of each product its dumps */
+    NODE_DUMPS = NODE_BANKS + 2 * JOB_BANKS /* of each product the rows that the backend makes */
 };
 #define NODE_RAW(bank) (NODE_BANKS + 2 * (bank))
 #define NODE_SPECTRA(bank) (NODE_RAW(bank) + 1)
@@ -36,7 +37,8 @@ struct channelise_plan_bank {
     uint64_t samples_per_spectrum;
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
     uint64_t spectra; /* of the observation; what the last units have behind them is dropped */
-    uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products */
+    uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
+    int is_squares[MOST_OUTPUTS];    /* and whether it is the squares of one's power */
     uint64_t gap_samples; /* of those that it uses, all streams together: lie in declared gaps */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
     double cutoff;        /* of its filter: the job's, or the one that was found */
@@ -66,12 +68,13 @@ struct channelise_plan {
     struct channelise_plan_product *products; /* job->nproducts */
     uint64_t input_bytes;                     /* of the selected samples, overlaps not counted */
     uint64_t read_bytes;                      /* with overlaps */
-    uint64_t cache_bytes;   /* for chunks of datasets that are read through HDF5 */
-    uint32_t unpackers;     /* threads that decompress them */
-    uint64_t memory_bytes;  /* that a rank needs, all told */
-    uint64_t stage_bytes;   /* of run.memory: what stages and their buffers may take */
-    uint64_t wanted_block;  /* struct channelise_plan_cut */
-    int is_judged;          /* likewise */
+    uint64_t cache_bytes;  /* for chunks of datasets that are read through HDF5 */
+    uint32_t unpackers;    /* threads that decompress them */
+    uint64_t memory_bytes; /* that a rank needs, all told */
+    uint64_t stage_bytes;  /* of run.memory: what stages and their buffers may take */
+    uint64_t wanted_block; /* struct channelise_plan_cut */
+    int is_judged;         /* likewise, */
+    const struct product *judged;
     uint32_t group_quantum; /* streams that products take together: groups are of multiples of it,
                                or of all */
 };
@@ -85,7 +88,8 @@ struct channelise_plan_cut {
     const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
     enum plan_weights weights[JOB_BANKS];
     uint64_t block; /* units of all streams together that a block should have; 0: as suits */
-    int is_judged;  /* rows are compared with others (pipeline/finish/finish.h, finish_wholes()) */
+    int is_judged;  /* rows are compared with others (pipeline/finish/finish.h, finish_wholes()): */
+    const struct product *judged; /* with those of this one, where that has flags */
 };
 
 /* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `cut` may be NULL. The job and
@@ -116,7 +120,7 @@ static inline struct overlap_rows channelise_plan_spectra(const struct channelis
     return (struct overlap_rows){(int64_t)from, (int64_t)end};
 }
 
-/* The most rows of product i that a block of so many units completes. */
+/* The most rows of the backend for product i that a block of so many units completes. */
 static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
                                             uint64_t units)
 {

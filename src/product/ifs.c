@@ -56,6 +56,12 @@ uint32_t ifs_count(const struct product_spec *spec)
     return ifs_antennas(spec, AXIS_STATION) * ifs_antennas(spec, AXIS_BEAM) * ifs_of_antenna(spec);
 }
 
+uint64_t ifs_weights(const struct product_spec *spec)
+{
+    return spec->nifs *
+           (spec->is_flagged ? spec->frequencies : (uint64_t)spec->archive->nselected[AXIS_CHAN]);
+}
+
 uint32_t ifs_streams(const struct product_spec *spec)
 {
     const uint32_t *selected = spec->archive->nselected;

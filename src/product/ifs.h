@@ -15,6 +15,9 @@ int ifs_are_combined(const struct product_spec *spec);
 uint32_t ifs_of_antenna(const struct product_spec *spec);
 uint32_t ifs_count(const struct product_spec *spec);
 
+/* Weights of a row, where there are any. */
+uint64_t ifs_weights(const struct product_spec *spec);
+
 /* Streams that an if is made of, together with others: groups of streams have multiples of it, or
  * all. Channels apart. */
 uint32_t ifs_streams(const struct product_spec *spec);

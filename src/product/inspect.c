@@ -178,6 +178,38 @@ out:
     return st;
 }
 
+/* Where the flags of cells lie, and their kurtosis, if there are any. */
+static status_t inspect_find_flags(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct h5_dataset data[2] = {{0}, {0}};
+    static const char *const names[] = {"flags", "kurtosis"};
+    static const size_t sizes[] = {1, sizeof(float)};
+    for (int i = 0; i < 2 && product->weights > 0; i++) {
+        int is_there = 0;
+        TRY(h5_has(file, path, names[i], &is_there));
+        if (!is_there) {
+            break;
+        }
+        TRY(h5_dataset_open(file, path, names[i], &data[i]));
+        haddr_t at = h5_offset(data[i].id);
+        REQUIRE(at != HADDR_UNDEF && data[i].rank == 3 && data[i].count > 0 &&
+                    data[i].dims[0] % product->rows == 0 && H5Tget_size(data[i].type) == sizes[i] &&
+                    H5Dget_storage_size(data[i].id) == data[i].count * sizes[i] &&
+                    data[i].count == data[0].count,
+                STATUS_DATA, "%s: its %s are not those of its rows", path, names[i]);
+        *(i == 0 ? &product->place.flags_offset : &product->place.kurtosis_offset) = at;
+        product->flag_rows = data[0].dims[0];
+        product->flag_ifs = data[0].dims[1];
+        product->flag_channels = data[0].dims[2];
+    }
+out:
+    h5_dataset_close(&data[0]);
+    h5_dataset_close(&data[1]);
+    return st;
+}
+
 /* Where the number of clipped numbers lies. */
 static status_t inspect_find_clipped(hid_t file, const char *path, struct product_place *place)
 {
@@ -292,6 +324,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
             (unsigned long long)product->rows);
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
+    TRY(kind->is_archive ? STATUS_OK : inspect_find_flags(file, product));
 out:
     h5_dataset_close(&data);
     return st;
@@ -438,6 +471,9 @@ static const struct pack_field inspect_fields[] = {
     FIELD(scale),
     FIELD(clipped),
     FIELD(weights),
+    FIELD(flag_rows),
+    FIELD(flag_ifs),
+    FIELD(flag_channels),
     FIELD(compression),
     FIELD(nseries),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),

@@ -58,6 +58,11 @@ struct product_spec {
     int sums_stations, sums_beams;
     const double *sum_weights;
     uint32_t nsum_weights;
+    /* Of power that is flagged (product/kind/flagged.h): cells of so many spectra, which divide
+     * `integrate`; by kurtosis beyond so many sigma (0: it is only stored), by other means. */
+    int is_flagged, has_kurtosis;
+    double flag_sigma;
+    uint64_t flag_spectra;
     int has_weights;     /* the product says how much of what makes each dump was there */
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */
@@ -72,13 +77,16 @@ struct product_spec {
  * product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples, a uint64, at
  * missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input could not be
  * read; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r, float
- * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels. 0 is none: products of
- * format 1 have no CRCs, voltages no time stamps and holes, only they count what was clipped.
- * Journals hold it as it lies: its bytes are part of their format. */
+ * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is flagged
+ * [ifs][frequencies], and the flags and kurtosis of its cells (product/kind/flagged.h) at
+ * flags_offset and kurtosis_offset. 0 is none: products of format 1 have no CRCs, voltages no time
+ * stamps and holes, only they count what was clipped. Journals hold it as it lies: its bytes are
+ * part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
     uint64_t clipped_offset, weights_offset;
+    uint64_t flags_offset, kurtosis_offset;
     uint64_t file_bytes;
 };
 
@@ -146,15 +154,29 @@ struct product {
     uint32_t bits;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
-    uint32_t weights;             /* of a row; 0: none */
+    uint32_t weights; /* of a row; 0: none */
+    /* Of flagged power: /flags [flag_rows][flag_ifs][flag_channels]; 0: none. */
+    uint64_t flag_rows, flag_ifs, flag_channels;
     enum compression compression; /* of the rows: else they lie in one piece */
     struct product_place place;
 };
 
-/* The weights of a product that has some: the least, the mean, and how many of them are below 1. */
+/* Cells of a flagged product, and how many of them are flagged: by any means, by kurtosis, and how
+ * many have no kurtosis (of a product that has it). */
+struct product_flags {
+    uint64_t count, flagged, by_kurtosis, unknown;
+};
+/* Looks at all `cells` of the file at `path`, where things lie at `place`. *out stays zero where
+ * there are none. Fails with DATA. */
+status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
+                             struct product_flags *out);
+
+/* The weights of a product that has some: the least, the mean, and how many of them are below 1;
+ * and its flags. */
 struct product_weights {
     double least, mean;
     uint64_t below, count;
+    struct product_flags flags;
 };
 /* Reads them all. *out stays zero where there are none. Fails with DATA. */
 status_t product_weigh(const struct product *product, struct product_weights *out);

@@ -15,6 +15,7 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
     float *weights = NULL;
     double sum = 0;
     struct product_weights found = {.least = 1, .count = product->rows * product->weights};
+    uint64_t cells = product->flag_rows * product->flag_ifs * product->flag_channels;
     if (found.count == 0) {
         goto out;
     }
@@ -31,6 +32,7 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
         }
     }
     found.mean = sum / (double)found.count;
+    TRY(product_count_flags(product->path, &product->place, cells, &found.flags));
     *out = found;
 out:
     file_close(fd);

@@ -267,7 +267,8 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     pass_end_later(p);
     pass_limit(pass, p->work->backend);
     TRY(pass_open_all(pass));
-    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, outputs_weigh};
+    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, outputs_weigh,
+                                 outputs_flag};
     st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
                                     &pass->pipeline);
     TRY(agree_all(comm, st));
@@ -404,6 +405,27 @@ static void pass_tell_of_blanks_all(const struct channelise_pass *p)
     }
 }
 
+/* On rank 0: which share of the cells of flagged power was left out, of all that is there. */
+static status_t pass_tell_of_flags(const struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        struct product_flags flags;
+        TRY(outputs_flags(p->pass.outputs, i, &flags));
+        if (flags.count > 0) {
+            double all = (double)flags.count / 100;
+            display_print("%s: %.4g %% of %s cells are flagged (by kurtosis %.4g %%; %.4g %% have "
+                          "none) and left out\n",
+                          p->pass.job->products[i].file, (double)flags.flagged / all,
+                          units_count(flags.count, count), (double)flags.by_kurtosis / all,
+                          (double)flags.unknown / all);
+        }
+    }
+out:
+    return st;
+}
+
 /* Says where the times went, to whom it was asked for. */
 static status_t pass_conclude(const struct channelise_pass *p, double before, double total,
                               double after)
@@ -423,6 +445,7 @@ static status_t pass_conclude(const struct channelise_pass *p, double before, do
                                .out_bytes = (double)outputs_bytes(p->pass.outputs)};
     } else if (p->pass.rank == 0) {
         TRY(pass_summarise(p, total));
+        TRY(pass_tell_of_flags(p));
     }
 out:
     return st;

@@ -15,7 +15,8 @@ enum { MOST_TOGETHER = 4 };
 struct verify_rows {
     const struct product_spec *spec;
     double *went_in; /* [streams] verify_measure_input(); NULL: no filters */
-    float *weights;  /* of a row, [ifs][coarse channels]; NULL: it was not renormalised */
+    float *weights;  /* of a row, [ifs][coarse channels], of flagged power [ifs][frequencies]; NULL:
+                        it was not renormalised */
     float *plain[2]; /* a part before it was renormalised: found, expected */
 };
 
@@ -28,8 +29,8 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     rows->spec = spec;
     TRY(verify_measure_input(plan, &rows->went_in));
     if (spec->renormalises) {
-        TRY(memory_zeroed((size_t)spec->nifs * spec->archive->nselected[AXIS_CHAN],
-                          sizeof *rows->weights, "weights", &rows->weights));
+        TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
+                          &rows->weights));
     }
     *out = rows;
     rows = NULL;
@@ -111,8 +112,8 @@ static float rows_weight(const struct verify_rows *rows, const struct judged *ju
                          const struct part *part)
 {
     float least = 1;
-    if (!rows->weights) {
-        return least;
+    if (!rows->weights || rows->spec->is_flagged) {
+        return least; /* of flagged power each number has its own */
     }
     uint32_t all = judged->has_ifs ? rows->spec->archive->nselected[AXIS_CHAN] : 1;
     for (uint32_t i = 0; i < judged->together * part->ncoarse; i++) {
@@ -206,6 +207,39 @@ out:
     return st;
 }
 
+/* Of flagged power numbers are NaN one by one, and each is as it was before it was divided by its
+ * weight. */
+static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *rows,
+                                     const struct judged *judged, const struct part *part,
+                                     uint64_t row)
+{
+    status_t st = STATUS_OK;
+    uint64_t floats = judged->together * judged->coarse * judged->floats;
+    struct part plain = *part;
+    for (int i = 0; i < 2; i++) {
+        TRY(rows->plain[i]
+                ? STATUS_OK
+                : memory_zeroed((size_t)floats, sizeof(float), "a row", &rows->plain[i]));
+    }
+    for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
+        uint64_t line = part->first + i / judged->floats;
+        uint64_t of = line * judged->floats + i % judged->floats;
+        float weight = rows->weights ? rows->weights[of] : 1;
+        int is_blank = isnan(part->expected[i]);
+        REQUIRE(is_blank == isnan(part->stored[i]), STATUS_DATA,
+                "%s: row %llu: number %llu of if %llu is %g, expected %g", verify->product->path,
+                (unsigned long long)row, (unsigned long long)(i % judged->floats),
+                (unsigned long long)line, (double)part->stored[i], (double)part->expected[i]);
+        rows->plain[0][i] = is_blank ? 0 : part->stored[i] * weight;
+        rows->plain[1][i] = is_blank ? 0 : part->expected[i] * weight;
+    }
+    plain.stored = rows->plain[0];
+    plain.expected = rows->plain[1];
+    TRY(rows_compare_numbers(verify, rows, judged, plain));
+out:
+    return st;
+}
+
 /* NaN where, and only where, numbers are to be. */
 static status_t rows_compare_part(struct verify *verify, struct verify_rows *rows,
                                   const struct judged *judged, const struct part *part,
@@ -247,7 +281,9 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
     }
     for (uint32_t i = 0; i < judged.groups * judged.coarse; i++) {
         struct part part = rows_part(verify, rows, &judged, i, expected);
-        TRY(rows_compare_part(verify, rows, &judged, &part, row, is_marked));
+        TRY(rows->spec->is_flagged
+                ? rows_compare_flagged(verify, rows, &judged, &part, row)
+                : rows_compare_part(verify, rows, &judged, &part, row, is_marked));
     }
 out:
     return st;

@@ -8,9 +8,12 @@
 #include "io/file.h"
 #include "pipeline/channelise_pipeline.h"
 #include "product/check/compare.h"
+#include "product/flag/flagged.h"
+#include "product/ifs.h"
 #include "ranks/agree.h"
 #include "run/share.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +85,54 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
     }
 out:
     free(stored);
+    return st;
+}
+
+/* The sink of the pipeline: flags as they are stored, kurtosis up to rounding. What lies too near
+ * to a limit to be told was taken as it is stored. */
+static status_t spectra_compare_flags(void *context, uint32_t index, const struct chunk *chunk,
+                                      uint64_t first_cell, uint64_t cells,
+                                      const struct flag_block *flags)
+{
+    status_t st = STATUS_OK;
+    const struct verify *verify = context;
+    const struct product *product = verify->product;
+    unsigned char *stored = NULL;
+    float *kurtosis = NULL;
+    (void)index;
+    uint64_t row = product->flag_ifs * product->flag_channels;
+    uint64_t piece = chunk_share(verify->chunking, row, chunk->streams);
+    uint64_t first = chunk_share(verify->chunking, row, chunk->first_stream);
+    TRY(memory_zeroed((size_t)piece, 1, "flags", &stored));
+    TRY(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
+    for (uint64_t i = 0; i < cells && first_cell + i < product->flag_rows; i++) {
+        uint64_t at = (first_cell + i) * row + first;
+        TRY(file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
+        if (flags->kurtosis) {
+            TRY(file_read(verify->fd, product->path,
+                          product->place.kurtosis_offset + at * sizeof *kurtosis, kurtosis,
+                          piece * sizeof *kurtosis));
+        }
+        for (uint64_t k = 0; k < piece; k++) {
+            uint64_t of = i * piece + k;
+            REQUIRE(stored[k] == flags->flags[of], STATUS_DATA,
+                    "%s is not what its job and input make of it: /flags of channel %llu in cell "
+                    "%llu is %u, expected %u",
+                    product->path, (unsigned long long)((first + k) % product->flag_channels),
+                    (unsigned long long)(first_cell + i), stored[k], flags->flags[of]);
+            float expected = flags->kurtosis ? flags->kurtosis[of] : 0;
+            int is_right = isnan(expected) ? isnan(kurtosis[k])
+                                           : fabsf(kurtosis[k] - expected) <= flags->tolerance[of];
+            REQUIRE(!flags->kurtosis || is_right, STATUS_DATA,
+                    "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
+                    "in cell %llu is %.9g, expected %.9g",
+                    product->path, (unsigned long long)((first + k) % product->flag_channels),
+                    (unsigned long long)(first_cell + i), (double)kurtosis[k], (double)expected);
+        }
+    }
+out:
+    free(stored);
+    free(kurtosis);
     return st;
 }
 
@@ -194,7 +245,13 @@ static status_t spectra_compare_description(const struct verify *verify)
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
             (unsigned long long)ifs, (unsigned long long)frequencies);
-    uint64_t weights = ifs * spectra->archive->nselected[AXIS_CHAN];
+    uint64_t weights = ifs_weights(spec);
+    uint64_t cells = spec->is_flagged ? spec->rows * flagged_cells(spec) : 0;
+    REQUIRE(product->flag_rows == cells &&
+                (cells == 0 || (product->flag_ifs == flagged_ifs(spec) &&
+                                product->flag_channels == flagged_channels(spec))) &&
+                (product->place.kurtosis_offset > 0) == spec->has_kurtosis,
+            STATUS_DATA, "%s does not have the flags that its job makes", product->path);
     REQUIRE(product->weights == 0 || product->weights == weights, STATUS_DATA,
             "%s has %u weights in a row, but its job and archive make %llu", product->path,
             product->weights, (unsigned long long)weights);
@@ -268,12 +325,13 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     const struct product *product = verify->product;
     struct pipeline_sink sink = {
         verify, product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages : spectra_compare_rows,
-        spectra_count_missing, spectra_compare_weights};
+        spectra_count_missing, spectra_compare_weights, spectra_compare_flags};
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
     struct channelise_plan_cut cut = {
         .is_judged = 1,
+        .judged = product->place.flags_offset > 0 ? product : NULL,
         .filters = product->filters ? filters : NULL,
         .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
     if (product->filters) {

@@ -219,6 +219,10 @@ void json_product(struct json *json, const struct product *product,
     json_f64(json, "mean_weight", weights->count > 0 ? weights->mean : NAN);
     json_f64(json, "least_weight", weights->count > 0 ? weights->least : NAN);
     json_u64(json, "weights_below_1", weights->below);
+    json_u64(json, "cells", weights->flags.count);
+    json_u64(json, "cells_flagged", weights->flags.flagged);
+    json_u64(json, "cells_flagged_by_kurtosis", weights->flags.by_kurtosis);
+    json_u64(json, "cells_without_kurtosis", weights->flags.unknown);
     json_text(json, "version", product->version);
     json_lines(json, "inputs", product->inputs);
     json_text(json, "job", product->job_text);

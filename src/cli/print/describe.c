@@ -351,8 +351,26 @@ static void describe_print_weights(const struct product_weights *weights)
                       "weights", weights->mean, weights->least, units_count(weights->below, a),
                       100.0 * (double)weights->below / (double)weights->count);
     } else if (weights->count > 0) {
-        display_print("  %-13s all 1: no sample is missing\n", "weights");
+        display_print("  %-13s all 1: nothing is left out\n", "weights");
     }
+}
+
+static void describe_print_flags(const struct product *product, const struct product_flags *flags)
+{
+    char a[UNITS_TEXT];
+    if (flags->count == 0) {
+        return;
+    }
+    uint64_t cells = product->flag_rows / product->rows;
+    double all = (double)flags->count / 100;
+    display_print("  %-13s %.4g %% of %s cells of %llu spectra are left out", "flags",
+                  (double)flags->flagged / all, units_count(flags->count, a),
+                  (unsigned long long)(product->integrate / cells));
+    if (product->place.kurtosis_offset > 0) {
+        display_print(", by kurtosis %.4g %%; %.4g %% have no kurtosis",
+                      (double)flags->by_kurtosis / all, (double)flags->unknown / all);
+    }
+    display_print("\n");
 }
 
 void describe_product(const struct product *product, const struct product_weights *weights)
@@ -389,6 +407,7 @@ void describe_product(const struct product *product, const struct product_weight
                       units_plural(product->missing + product->gaps, "sample", "samples"));
     }
     describe_print_weights(weights);
+    describe_print_flags(product, &weights->flags);
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
     display_print("  from\n");
     describe_print_lines(product->inputs);

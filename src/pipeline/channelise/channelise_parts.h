@@ -13,8 +13,9 @@
 struct slot {
     buffer_t *in;
     buffer_t *out[MOST_OUTPUTS];
-    mapping_t *mapping; /* of samples that were not copied; else NULL */
-    struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
+    buffer_t *squares[MOST_OUTPUTS]; /* of power whose kurtosis is asked for; else NULL */
+    mapping_t *mapping;              /* of samples that were not copied; else NULL */
+    struct slab *slab; /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     struct filter_block filtered; /* where there are filters */
     struct losses losses, unread; /* samples that are not there, and that could not be read */

@@ -33,6 +33,7 @@ static void channelising_drop_slot(struct slot *slot)
     buffer_destroy(slot->in);
     for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
         buffer_destroy(slot->out[j]);
+        buffer_destroy(slot->squares[j]);
     }
     mapping_close(slot->mapping);
     slab_destroy(slot->slab);
@@ -73,7 +74,10 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
         uint64_t row = plan_products_made_bytes(work, i, streams);
+        uint64_t squares = plan_products_squares_bytes(work, i, streams);
         TRY(buffer_create(p->backend, BUFFER_OUT, rows * row, &slot->out[i]));
+        TRY(squares > 0 ? buffer_create(p->backend, BUFFER_OUT, rows * squares, &slot->squares[i])
+                        : STATUS_OK);
     }
 out:
     return st;

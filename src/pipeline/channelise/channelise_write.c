@@ -141,7 +141,8 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     const struct chunk *chunk = &slot->chunk;
     const struct product_spec *spec = &p->work->products[i].spec;
     weights_t *weigh = p->weights[p->work->job->products[i].bank];
-    int is_combined = ifs_are_combined(spec);
+    int is_combined = ifs_are_combined(spec) || spec->is_flagged;
+    void *squares = NULL;
     struct finish_rows rows = {.chunk = chunk,
                                .is_first = slot->from == chunk->first,
                                .is_last = slot->from + slot->count == chunk->first + chunk->count,
@@ -150,6 +151,10 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                .columns = chunk->streams,
                                .channels = spec->nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
+    if (slot->squares[i]) {
+        TRY(pipeline_get(p->pipeline, slot->squares[i], &squares));
+        rows.squares = squares;
+    }
     if (weigh && is_combined) {
         rows.lost = weights_lost(weigh, i);
     } else if (weigh) {
@@ -158,6 +163,9 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
     if (rows.blanked > 0) {
         weights_note_blank(weigh, i, rows.blanked);
+    }
+    if (rows.cells > 0) {
+        TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
     }
     if (rows.count > 0 && spec->has_weights) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));

@@ -1,7 +1,8 @@
-/* The first step of finishing: ifs out of streams, by what the plan says of a product. */
+/* The step of finishing that makes ifs out of streams, by what the plan says of a product. */
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
+#include "product/flag/flagged.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 struct combine_step {
     struct combine combine;
     uint32_t stations, beams; /* of the archive; a group of streams has some of them */
+    uint32_t antenna;         /* streams of one of these */
+    uint32_t flagged;         /* channels of a coarse one where each has a weight; else 1 */
     double *factors;          /* [stations][beams] */
     float *weights;           /* [rows][lines of a group] */
     char *holes;              /* [rows] */
@@ -52,15 +55,17 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     const uint32_t *selected = spec->archive->nselected;
     struct combine_step *step = NULL;
     *out = NULL;
-    if (!ifs_are_combined(spec)) {
+    if (!ifs_are_combined(spec) && !spec->is_flagged) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *step, "ifs", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
+    step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
+    step->flagged = spec->is_flagged ? spec->nchannels : 1;
     step->combine = (struct combine){.pols = selected[AXIS_POL],
-                                     .coarse = selected[AXIS_CHAN],
-                                     .nchannels = spec->nchannels,
+                                     .coarse = selected[AXIS_CHAN] * step->flagged,
+                                     .nchannels = spec->nchannels / step->flagged,
                                      .polarisation = spec->polarisation,
                                      .stokes = spec->stokes,
                                      .sums_stations = spec->sums_stations,
@@ -68,8 +73,9 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
                                      .renormalises = spec->renormalises,
                                      .min_weight = spec->has_weights ? spec->min_weight : 0};
     TRY(combine_expand_factors(spec, step));
-    TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2, sizeof *step->weights,
-                      "weights of ifs", &step->weights));
+    rows = spec->is_flagged ? rows / flagged_cells(spec) + 1 : rows;
+    TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,
+                      sizeof *step->weights, "weights of ifs", &step->weights));
     TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     *out = step;
     step = NULL;
@@ -84,9 +90,8 @@ out:
 static struct combine combine_of_group(const struct combine_step *step, const struct chunk *chunk)
 {
     struct combine combine = step->combine;
-    uint32_t antenna = combine.pols * combine.coarse;
-    uint32_t antennas = chunk->streams / antenna;
-    uint32_t first = chunk->first_stream / antenna;
+    uint32_t antennas = chunk->streams / step->antenna;
+    uint32_t first = chunk->first_stream / step->antenna;
     int is_summed = combine.sums_stations || combine.sums_beams;
     combine.beams = is_summed ? step->beams : 1;
     combine.stations = antennas / combine.beams;
@@ -100,14 +105,15 @@ static status_t combine_run(void *context, struct finish_rows *rows)
     const struct combine combine = combine_of_group(step, rows->chunk);
     size_t lines = combine_lines_out(&combine);
     const struct combine_weights *lost = rows->lost;
-    rows->blanked = combine_rows(&combine, rows->count, rows->data, lost, rows->data,
-                                 lost ? step->weights : NULL, lost ? step->holes : NULL);
+    uint64_t blanked = combine_rows(&combine, rows->count, rows->data, lost, rows->data,
+                                    lost ? step->weights : NULL, lost ? step->holes : NULL);
+    rows->blanked = step->flagged == 1 ? blanked : 0; /* flags are counted by themselves */
     for (size_t i = 0; i < rows->count * lines && !lost; i++) {
         step->weights[i] = 1;
     }
     rows->weights = step->weights;
     rows->holes = lost && memchr(step->holes, 1, rows->count) ? step->holes : NULL;
-    rows->columns = (uint32_t)lines;
+    rows->columns = (uint32_t)(lines / step->flagged);
     return STATUS_OK;
 }
 

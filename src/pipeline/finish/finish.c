@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-static const struct finish_step *const finish_steps[] = {&finish_combine, &finish_keep};
+static const struct finish_step *const finish_steps[] = {&finish_flag, &finish_combine,
+                                                         &finish_keep};
 enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
@@ -56,8 +57,12 @@ out:
 const struct agreement_whole *finish_wholes(const finish_t *finish)
 {
     for (size_t i = FINISH_STEPS; i > 0 && finish; i--) {
-        if (finish->steps[i - 1] && finish_steps[i - 1]->wholes) {
-            return finish_steps[i - 1]->wholes(finish->steps[i - 1]);
+        const struct agreement_whole *wholes =
+            finish->steps[i - 1] && finish_steps[i - 1]->wholes
+                ? finish_steps[i - 1]->wholes(finish->steps[i - 1])
+                : NULL;
+        if (wholes) {
+            return wholes;
         }
     }
     return NULL;

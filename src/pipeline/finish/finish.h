@@ -10,6 +10,7 @@
 
 #include "compute/agreement.h"
 #include "pipeline/finish/combine.h"
+#include "pipeline/finish/flag_cells.h"
 #include "plan/channelise_plan.h"
 
 typedef struct finish finish_t;
@@ -34,6 +35,12 @@ struct finish_rows {
     const float *weights;
     const struct combine_weights *lost;
     uint64_t blanked;
+    /* Of flagged power the backend's rows are cells, and beside them come the sums of their squares
+     * (NULL: not asked for). The first step makes dumps of them, and says what was flagged of so
+     * many cells; weights are of each channel from then on, [count][ifs][channels]. */
+    const float *squares;
+    uint64_t first_cell, cells;
+    struct flag_block flagged; /* flags NULL: nothing is flagged at all */
 };
 
 /* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be

@@ -15,6 +15,8 @@ struct finish_step {
     const struct agreement_whole *(*wholes)(const void *step);
 };
 
+/* Leaves flagged cells out, and makes dumps of the others. */
+extern const struct finish_step finish_flag;
 /* Makes ifs of streams: Stokes parameters, sums of stations and beams. */
 extern const struct finish_step finish_combine;
 /* Leaves channels out, and averages neighbours. */

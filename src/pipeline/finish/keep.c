@@ -3,6 +3,7 @@
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
+#include "product/flag/flagged.h"
 #include "product/kind/bank.h"
 
 #include <math.h>
@@ -14,6 +15,8 @@ struct keep {
         count; /* channels of an if; those that are kept, and what becomes of them */
     uint32_t average;
     uint32_t parts;                 /* floats of a channel: 2 of spectra */
+    int is_flagged;                 /* each channel has a weight */
+    float *weights;                 /* [rows][ifs][count] then */
     struct agreement_whole *wholes; /* [rows][ifs] where they are asked for */
 };
 
@@ -21,6 +24,7 @@ static void keep_destroy(void *step)
 {
     struct keep *keep = step;
     if (keep) {
+        free(keep->weights);
         free(keep->wholes);
         free(keep);
     }
@@ -42,7 +46,12 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
                           .count = spec->frequencies,
                           .average = spec->average,
                           .parts = product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1};
-    if (work->is_judged) {
+    keep->is_flagged = spec->is_flagged;
+    if (keep->is_flagged) {
+        uint64_t dumps = rows / flagged_cells(spec) + 1;
+        TRY(memory_zeroed((size_t)(dumps * spec->nifs * keep->count), sizeof *keep->weights,
+                          "weights of kept channels", &keep->weights));
+    } else if (work->is_judged) {
         TRY(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
                           &keep->wholes));
     }
@@ -86,6 +95,28 @@ static void keep_if(const struct keep *keep, const float *from, float *to)
     }
 }
 
+/* The same of flagged power: the mean of what is left, whose weight is the mean of the weights, 0
+ * for what is NaN. */
+static void keep_flagged_if(const struct keep *keep, const float *from, const float *weights,
+                            float *to, float *weight)
+{
+    from += keep->first;
+    weights += keep->first;
+    for (uint64_t i = 0; i < keep->count; i++, from += keep->average, weights += keep->average) {
+        double sum = 0;
+        double left = 0;
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < keep->average; j++) {
+            int is_there = !isnan(from[j]);
+            sum += is_there ? (double)from[j] : 0;
+            left += is_there ? (double)weights[j] : 0;
+            count += is_there ? 1 : 0;
+        }
+        weight[i] = keep->average == 1 ? weights[0] : (float)(left / keep->average);
+        to[i] = count > 0 ? (float)(sum / count) : NAN;
+    }
+}
+
 static status_t keep_run(void *step, struct finish_rows *rows)
 {
     const struct keep *keep = step;
@@ -96,10 +127,16 @@ static status_t keep_run(void *step, struct finish_rows *rows)
         if (keep->wholes) {
             keep->wholes[i] = keep_measure(keep, from);
         }
-        keep_if(keep, from, to);
+        if (keep->is_flagged) {
+            keep_flagged_if(keep, from, rows->weights + i * keep->all, to,
+                            keep->weights + i * keep->count);
+        } else {
+            keep_if(keep, from, to);
+        }
         from += keep->all * keep->parts;
         to += keep->count * keep->parts;
     }
+    rows->weights = keep->is_flagged ? keep->weights : rows->weights;
     rows->columns = ifs;
     rows->channels = keep->count;
     return STATUS_OK;

@@ -2,6 +2,7 @@
 #include "pipeline/weights/dumps.h"
 
 #include "base/memory.h"
+#include "plan/products/plan_ifs.h"
 #include "plan/products/plan_products.h"
 
 #include <float.h>
@@ -21,7 +22,8 @@ struct lost {
 
 struct dumps {
     const struct product_spec *spec;
-    size_t stream_floats;  /* of a row as the backend makes it */
+    uint64_t integrate;    /* spectra of a row as the backend makes it, */
+    size_t stream_floats;  /* and its numbers of a stream */
     uint64_t first, count; /* spectra of the block */
     uint32_t streams;      /* of the block */
     struct lost *open;     /* [streams] of dumps that no block has completed yet */
@@ -41,6 +43,7 @@ status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint
     dumps_t *dumps = NULL;
     TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
     dumps->spec = &work->products[product].spec;
+    dumps->integrate = plan_ifs_output(&work->job->products[product]).integrate;
     dumps->stream_floats = (size_t)(plan_products_made_bytes(work, product, 1) / sizeof(float));
     TRY(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
     TRY(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
@@ -67,7 +70,7 @@ void dumps_destroy(dumps_t *dumps)
 
 int dumps_begin(dumps_t *dumps, int is_first, uint64_t first, uint64_t count, uint32_t streams)
 {
-    uint64_t integrate = dumps->spec->integrate;
+    uint64_t integrate = dumps->integrate;
     uint64_t rows = (first + count) / integrate - first / integrate;
     int is_open = !is_first && dumps->is_open;
     if (is_first) {
@@ -101,7 +104,7 @@ static int dumps_is_blank(const dumps_t *dumps, float weight)
 
 static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
 {
-    uint64_t integrate = dumps->spec->integrate;
+    uint64_t integrate = dumps->integrate;
     float weight = dumps_weight(lost.all, integrate);
     dumps->weights[at] = weight;
     dumps->has_less |= weight < 1 || lost.unread > 0;
@@ -114,7 +117,7 @@ static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
 
 void dumps_add(dumps_t *dumps, uint32_t stream, const uint64_t *lost, const uint64_t *unread)
 {
-    uint64_t integrate = dumps->spec->integrate;
+    uint64_t integrate = dumps->integrate;
     struct lost sum = dumps->open[stream];
     uint64_t row = 0;
     for (uint64_t at = 0; at < dumps->count;) {

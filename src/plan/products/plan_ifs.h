@@ -9,7 +9,7 @@
  * of weights. */
 status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i);
 
-/* What the backend makes for product i. */
+/* What the backend makes for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "plan/products/flag_mask.h"
 #include "plan/products/plan_ifs.h"
 #include "product/ifs.h"
 #include "product/kind/bank.h"
@@ -92,6 +93,10 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,
         .average = job->average,
+        .is_flagged = job->is_flagged,
+        .has_kurtosis = job->flag.has_kurtosis,
+        .flag_sigma = job->flag.kurtosis,
+        .flag_spectra = job->is_flagged ? job->flag.spectra : 0,
         .has_weights = bank->has_weights,
         .renormalises = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
         .min_weight = job->min_weight,
@@ -106,7 +111,8 @@ static void products_set(struct channelise_plan *work, uint32_t i)
 int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec));
+    return work->is_bank &&
+           (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) || spec->is_flagged);
 }
 
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
@@ -116,6 +122,13 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
     return work->is_bank
                ? product_row_bytes(spec->kind, channelise_sums(&output, streams), spec->nchannels)
                : work->products[i].row_bytes / work->archive->nstreams * streams;
+}
+
+uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
+                                     uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return spec->has_kurtosis ? product_row_bytes(spec->kind, streams, spec->nchannels) : 0;
 }
 
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
@@ -128,6 +141,33 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
     }
     return (struct plan_products_shape){streams, units_plural(streams, "stream", "streams"),
                                         spec->nchannels};
+}
+
+/* Streams that are in one group. */
+static uint64_t products_together(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const uint32_t *selected = work->archive->nselected;
+    uint64_t streams = max_u64(ifs_streams(spec), spec->is_flagged ? selected[AXIS_POL] : 1);
+    return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
+}
+
+/* What of its cells is left out, whatever they hold. */
+static status_t products_settle_flag(struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct job_flag *flag = &job->products[i].flag;
+    const struct product_spec *spec = &work->products[i].spec;
+    for (uint32_t at = 0; at < flag->nchannels; at++) {
+        REQUIRE(flag->channels[at].last < bank_channels(spec), STATUS_USAGE,
+                "%s: products.%u.flag.channels.%u ends at %" PRIu64 ", but there are %" PRIu64
+                " channels (counted from 0)",
+                job->path, i, at, flag->channels[at].last, bank_channels(spec));
+    }
+    TRY(flag->mask ? flag_mask_create(flag->mask, spec, &work->products[i].mask) : STATUS_OK);
+out:
+    return st;
 }
 
 status_t plan_products_settle(struct channelise_plan *work)
@@ -151,11 +191,8 @@ status_t plan_products_settle(struct channelise_plan *work)
                                                                                             << 62,
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
                 job->products[i].file);
-        if (plan_products_is_finished(work, i)) {
-            uint64_t together =
-                (uint64_t)ifs_streams(&product->spec) * work->archive->nselected[AXIS_CHAN];
-            work->group_quantum = (uint32_t)max_u64(work->group_quantum, together);
-        }
+        work->group_quantum = (uint32_t)max_u64(work->group_quantum, products_together(work, i));
+        TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
     }
 out:
     return st;

@@ -9,8 +9,12 @@
  * not, sizes that do not fit. */
 status_t plan_products_settle(struct channelise_plan *work);
 
-/* Bytes of a row of product i as the backend makes it, of so many streams. */
+/* Bytes of a row of product i as the backend makes it, of so many streams; of its squares, where it
+ * makes those, too, another row of one number a stream and channel. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+
+uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
+                                     uint32_t streams);
 
 /* Whether its rows are other ones when they are written (pipeline/finish/finish.h), and why streams
  * of a group are as many as they are: of all coarse channels. */

@@ -7,6 +7,7 @@
 #include "product/sheet.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WATERFALL_SHARE 4.0 /* of the height */
@@ -22,11 +23,13 @@ struct beside {
     const char *label;
     enum palette palette;
     double least, most; /* of the colours; both 0: as the numbers are */
+    int is_share;       /* how many of the numbers are not 0 */
 };
 
 static const struct beside besides[] = {
-    {"weights", "weight", PALETTE_LEVEL, 0, 1},
-    {"kurtosis", "spectral kurtosis", PALETTE_ABOUT, 0.5, 1.5},
+    {"weights", "weight", PALETTE_LEVEL, 0, 1, 0},
+    {"kurtosis", "spectral kurtosis", PALETTE_ABOUT, 0.5, 1.5, 0},
+    {"flags", "share left out", PALETTE_LEVEL, 0, 1, 1},
 };
 /* Their panels are so many times lower than a waterfall. */
 enum { BESIDES = sizeof besides / sizeof *besides, BESIDE_SHARE = 3 };
@@ -181,9 +184,9 @@ static status_t bank_match_channels(const struct bank_view *v, const struct shee
     uint32_t channels = v->bank->nchannels;
     const double *coarse = sheet->coarse_hz;
     uint64_t *of = NULL;
-    REQUIRE(coarse || channels % sheet->nchannels == 0, STATUS_DATA,
-            "%s: %u channels and those of its weights, %llu, do not fit each other", v->bank->path,
-            channels, (unsigned long long)sheet->nchannels);
+    REQUIRE(coarse || channels % sheet->nchannels == 0 || sheet->nchannels % channels == 0,
+            STATUS_DATA, "%s: %u channels and those of its weights, %llu, do not fit each other",
+            v->bank->path, channels, (unsigned long long)sheet->nchannels);
     TRY(memory_zeroed(channels, sizeof *of, "weights", &of));
     uint64_t at = 0;
     for (uint32_t c = 0; c < channels; c++) {
@@ -192,21 +195,46 @@ static status_t bank_match_channels(const struct bank_view *v, const struct shee
                fabs(sky - coarse[at + 1]) < fabs(sky - coarse[at])) {
             at++;
         }
-        of[c] = coarse ? at : c / (channels / sheet->nchannels);
+        of[c] = coarse                         ? at
+                : channels >= sheet->nchannels ? c / (channels / sheet->nchannels)
+                                               : c * (sheet->nchannels / channels);
     }
     *out = of;
 out:
     return st;
 }
 
-/* A channel of the sheet is many of the file's; rows are read by the thousand. */
-static status_t bank_fill_beside(const struct bank_view *v, const struct sheet *sheet,
-                                 uint64_t first, uint64_t count, struct pixels *p)
+/* What a channel of the file shows of `count` of the sheet's: their mean, NaN apart. */
+static float bank_mean_beside(const struct beside *beside, const float *values, uint64_t count)
+{
+    double sum = 0;
+    uint64_t there = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        int is_there = !isnan(values[i]);
+        sum += !is_there ? 0 : beside->is_share ? values[i] != 0 : (double)values[i];
+        there += is_there ? 1 : 0;
+    }
+    return there > 0 ? (float)(sum / (double)there) : NAN;
+}
+
+/* The sheet's if that is shown beside one of the file's: where they are not the same, one of those
+ * that it was made of. */
+static uint64_t bank_beside_if(const struct bank_view *v, const struct sheet *sheet)
+{
+    return v->at_if * sheet->nifs / v->bank->nifs;
+}
+
+/* A channel of the sheet is many of the file's, or one of some that became one; rows are read by
+ * the thousand. */
+static status_t bank_fill_beside(const struct bank_view *v, const struct beside *beside,
+                                 const struct sheet *sheet, uint64_t first, uint64_t count,
+                                 struct pixels *p)
 {
     status_t st = STATUS_OK;
     enum { READ = 1 << 20 };
     uint64_t rows = max_u64(1, READ / sheet->nchannels);
     uint64_t group = ceil_div_u64(count, p->y.count);
+    uint64_t each = max_u64(sheet->nchannels / v->bank->nchannels, 1);
     uint64_t *of = NULL;
     float *values = NULL;
     float *spread = NULL;
@@ -215,10 +243,11 @@ static status_t bank_fill_beside(const struct bank_view *v, const struct sheet *
     TRY(memory_zeroed(v->bank->nchannels, sizeof *spread, "weights", &spread));
     for (uint64_t row = 0; row < count; row += rows) {
         uint64_t here = min_u64(rows, count - row);
-        TRY(sheet_read(sheet, first + row, here, v->at_if, 0, sheet->nchannels, values));
+        TRY(sheet_read(sheet, first + row, here, bank_beside_if(v, sheet), 0, sheet->nchannels,
+                       values));
         for (uint64_t r = 0; r < here; r++) {
             for (uint64_t c = 0; c < v->bank->nchannels; c++) {
-                spread[c] = values[r * sheet->nchannels + of[c]];
+                spread[c] = bank_mean_beside(beside, values + r * sheet->nchannels + of[c], each);
             }
             pixels_add(p, (uint32_t)((row + r) / group), v->columns, spread, v->bank->nchannels);
         }
@@ -231,11 +260,14 @@ out:
 }
 
 static status_t bank_put_beside(const struct bank_view *v, const struct pixels *p,
-                                const struct beside *beside)
+                                const struct beside *beside, int is_part)
 {
     status_t st = STATUS_OK;
     struct panel *panel;
-    TRY(bank_add_panel(v, beside->name, WATERFALL_SHARE / BESIDE_SHARE, beside->label, &panel));
+    char title[96];
+    snprintf(title, sizeof title, "%s%s", beside->label,
+             is_part ? ", of one that it was made of" : "");
+    TRY(bank_add_panel(v, beside->name, WATERFALL_SHARE / BESIDE_SHARE, title, &panel));
     TRY(figure_label(&panel->x, "frequency (MHz)"));
     TRY(figure_label(&panel->y, "time (s)"));
     TRY(figure_label(&panel->z, beside->label));
@@ -265,12 +297,11 @@ static status_t bank_add_beside(const struct bank_view *v, const struct pixels *
     uint64_t count;
     TRY(v->choice->sum ? STATUS_OK : bank_open_beside(v->bank, beside, &sheet));
     if (sheet) {
-        REQUIRE(sheet->nifs == v->bank->nifs, STATUS_DATA,
-                "%s: /%s and the rows do not fit each other", v->bank->path, beside->name);
+        int is_part = sheet->nifs != v->bank->nifs;
         struct grid y = bank_beside_times(v, sheet, p->y, &first, &count);
         TRY(pixels_create(p->x, y, &own));
-        TRY(bank_fill_beside(v, sheet, first, count, &own));
-        TRY(bank_put_beside(v, &own, beside));
+        TRY(bank_fill_beside(v, beside, sheet, first, count, &own));
+        TRY(bank_put_beside(v, &own, beside, is_part));
     }
 out:
     pixels_free(&own);

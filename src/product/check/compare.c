@@ -22,7 +22,9 @@ static const char *const made_later[] = {"/time",
                                          "/provenance/crc32",
                                          "/provenance/holes",
                                          "/provenance/clipped_samples",
-                                         "/weights"};
+                                         "/weights",
+                                         "/flags",
+                                         "/kurtosis"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";

@@ -56,6 +56,11 @@ static const char weights_convention[] =
     "1, "
     "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
 
+static const char flagged_convention[] =
+    "Each channel has a weight of its own: the mean over the cells of a dump, in which those that "
+    "are flagged (/flags) have none; of the mean of neighbouring channels, which leaves out those "
+    "that are NaN, the mean of theirs.";
+
 static const char kept_convention[] =
     "Of the channels that the filter bank makes, coarse channels side by side and counted from 0, "
     "the file has those from first_channel on; each of its frequencies is the mean of `average` "
@@ -140,18 +145,21 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
 {
     status_t st = STATUS_OK;
     hid_t weights = -1;
-    hsize_t dims[3] = {spec->rows, nifs, spec->archive->nselected[AXIS_CHAN]};
-    TRY(bank_put_coarse(file, spec));
+    hsize_t dims[3] = {spec->rows, nifs, ifs_weights(spec) / nifs};
+    TRY(spec->is_flagged ? STATUS_OK : bank_put_coarse(file, spec));
     TRY(h5_create_dataset(file, "weights", H5T_IEEE_F32LE, 3, dims, &weights));
     TRY(h5_put_text(weights, "units", "1"));
     TRY(h5_put_text(weights, "long_name",
                     "share of what makes a dump that came from good samples"));
     TRY(h5_put_text(weights, "weights_convention", weights_convention));
+    TRY(spec->is_flagged ? h5_put_text(weights, "flagged_convention", flagged_convention)
+                         : STATUS_OK);
     TRY(h5_put_f64(weights, "min_weight", spec->min_weight));
     TRY(h5_put_i32(weights, "is_renormalised", spec->renormalises));
     TRY(parts_attach(file, weights, "time", 0, "time"));
     TRY(parts_attach(file, weights, ifs, 1, "if"));
-    TRY(parts_attach(file, weights, "coarse_frequency", 2, "coarse_frequency"));
+    const char *channels = spec->is_flagged ? "frequency" : "coarse_frequency";
+    TRY(parts_attach(file, weights, channels, 2, channels));
 out:
     h5_close(weights);
     return st;

@@ -17,7 +17,8 @@ double bank_frequency(const struct product_spec *spec, uint64_t at);
 /* Where voltages were dedispersed coherently: the frequency whose delay it still has. */
 double bank_delay(const struct product_spec *spec, uint64_t at);
 
-/* /weights [time][if][coarse channel], whose values come with the rows; `ifs`: their scale. */
+/* /weights [time][if][coarse channel], of flagged power [time][if][frequency], whose values come
+ * with the rows; `ifs`: their scale. */
 status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
                           uint32_t nifs);
 

@@ -2,6 +2,7 @@
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/flag/flagged.h"
 #include "product/ifs.h"
 #include "product/kind/bank.h"
 #include "product/kind/kinds.h"
@@ -93,6 +94,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
     TRY(spec->has_weights ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY(spec->is_flagged ? flagged_put(file, spec, "pol") : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
     h5_close(data);

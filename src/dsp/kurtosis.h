@@ -1,0 +1,34 @@
+/* Spectral kurtosis: whether so many powers of a channel are those of Gaussian noise.
+ *
+ * Of M independent powers x_i with S1 = sum x_i, S2 = sum x_i^2:
+ *
+ *   K = (M + 1) / (M - 1) (M S2 / S1^2 - 1)
+ *
+ * whose expectation is 1 for noise of any strength, about 0 for a steady tone, and above 1 for what
+ * is on for less than half of the time. Nita and Gary 2010, The generalized spectral kurtosis
+ * estimator, MNRAS 406 L60, eqs. 8 to 10, with N = d = 1.
+ *
+ * K of noise is skewed, so limits at the same distance from 1 would not be equally likely. They are
+ * those of the Pearson distribution that has the exact mean, variance, skewness and kurtosis of K
+ * (type VI, of larger M type IV), as there. */
+#ifndef VOLTMILL_DSP_KURTOSIS_H
+#define VOLTMILL_DSP_KURTOSIS_H
+
+#include <stdint.h>
+
+/* Of sums over `count` >= 2 spectra; NaN where they do not tell: no power, or beyond what 32-bit
+ * floats hold with all digits. */
+float kurtosis_of(uint64_t count, float power, float squares);
+
+/* The central moments of K for noise: [0] is the variance, then the third and the fourth. */
+void kurtosis_moments(uint64_t count, double moments[3]);
+
+/* Beyond each of them K lies as often as a Gaussian lies so many sigma beyond its mean on that
+ * side. count >= 8, 0 < sigma <= 6. Rounded to floats, so that the last bits of a machine's
+ * functions decide nothing. */
+struct kurtosis_limits {
+    float low, high;
+};
+struct kurtosis_limits kurtosis_limits(uint64_t count, double sigma);
+
+#endif

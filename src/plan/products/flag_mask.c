@@ -1,0 +1,334 @@
+/* Masks: ranges of a text file, or the flags of a product. */
+#include "plan/products/flag_mask.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "product/flag/flagged.h"
+#include "product/kind/bank.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A channel of the bank, in the order of frequencies. */
+struct place {
+    double hz;
+    uint64_t at;
+};
+
+struct range {
+    int is_by_hz;         /* places of by_hz, else channels */
+    uint64_t first, last; /* the last included */
+    double from, to;      /* seconds */
+};
+
+struct flag_mask {
+    char *path;
+    struct time_axis time; /* of our cells */
+    uint64_t channels, ifs;
+    double width_hz;     /* of a channel */
+    struct place *by_hz; /* [channels] */
+    struct range *ranges;
+    size_t nranges;
+    /* Of a product. */
+    struct product *product;
+    int fd;
+    uint64_t *theirs; /* [channels] where its channel is; UINT64_MAX: nowhere */
+    unsigned char *row;
+    uint64_t row_at; /* which row that is; UINT64_MAX: none */
+};
+
+static int flag_mask_by_hz(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    return (a->hz > b->hz) - (a->hz < b->hz);
+}
+
+/* The first place whose frequency is at least that. */
+static uint64_t flag_mask_find(const struct place *places, uint64_t count, double hz)
+{
+    uint64_t low = 0;
+    uint64_t high = count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (places[middle].hz < hz) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* ---- text ---- */
+
+static status_t flag_mask_add(flag_mask_t *mask, struct range range)
+{
+    status_t st = STATUS_OK;
+    struct range *grown = realloc(mask->ranges, (mask->nranges + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: a mask");
+    mask->ranges = grown;
+    mask->ranges[mask->nranges++] = range;
+out:
+    return st;
+}
+
+/* Channels whose bands touch a range of frequencies. */
+static status_t flag_mask_add_band(flag_mask_t *mask, const double *numbers, struct range range)
+{
+    double half = mask->width_hz / 2;
+    range.is_by_hz = 1;
+    range.first = flag_mask_find(mask->by_hz, mask->channels, numbers[0] - half);
+    uint64_t end = flag_mask_find(mask->by_hz, mask->channels, numbers[1] + half);
+    range.last = end - 1;
+    return end > range.first ? flag_mask_add(mask, range) : STATUS_OK;
+}
+
+static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
+{
+    status_t st = STATUS_OK;
+    enum { WORDS = 6 };
+    char *words[WORDS + 1] = {NULL};
+    double numbers[4] = {0, 0, -INFINITY, INFINITY};
+    char *rest = NULL;
+    size_t count = 0;
+    text[strcspn(text, "#")] = '\0';
+    for (char *word = strtok_r(text, " \t\r\n\v\f,", &rest); word && count <= WORDS;
+         word = strtok_r(NULL, " \t\r\n\v\f,", &rest)) {
+        words[count++] = word;
+    }
+    if (count == 0) {
+        goto out;
+    }
+    int is_band = strcmp(words[0], "freq_hz") == 0;
+    int ok = (is_band || strcmp(words[0], "channels") == 0) && (count == 3 || count == WORDS);
+    ok = ok && (count == 3 || strcmp(words[3], "seconds") == 0);
+    for (size_t i = 0; i < 4 && ok; i++) {
+        static const size_t places[] = {1, 2, 4, 5};
+        ok = places[i] >= count || units_parse_f64(words[places[i]], &numbers[i]);
+    }
+    ok = ok && numbers[0] <= numbers[1] && numbers[2] <= numbers[3];
+    ok = ok && (is_band || (numbers[0] >= 0 && numbers[0] == floor(numbers[0]) &&
+                            numbers[1] == floor(numbers[1]) && numbers[1] < 0x1p53));
+    REQUIRE(ok, STATUS_DATA,
+            "%s, line %zu: expected freq_hz FROM TO or channels FIRST LAST, and perhaps seconds "
+            "FROM TO",
+            mask->path, line);
+    struct range range = {.from = numbers[2], .to = numbers[3]};
+    if (is_band) {
+        TRY(flag_mask_add_band(mask, numbers, range));
+        goto out;
+    }
+    range.first = (uint64_t)numbers[0];
+    range.last = (uint64_t)numbers[1];
+    REQUIRE(range.last < mask->channels, STATUS_DATA,
+            "%s, line %zu: channel %llu, but there are %llu (counted from 0)", mask->path, line,
+            (unsigned long long)range.last, (unsigned long long)mask->channels);
+    TRY(flag_mask_add(mask, range));
+out:
+    return st;
+}
+
+static status_t flag_mask_read_text(flag_mask_t *mask)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = fopen(mask->path, "r");
+    REQUIRE(file, STATUS_DATA, "the mask %s cannot be read: %s", mask->path, strerror(errno));
+    for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
+        TRY(flag_mask_take_line(mask, line, text));
+    }
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
+out:
+    if (file) {
+        fclose(file);
+    }
+    free(text);
+    return st;
+}
+
+static void flag_mask_mark_range(const flag_mask_t *mask, const struct range *range, uint64_t ifs,
+                                 unsigned char *flags)
+{
+    for (uint64_t i = range->first; i <= range->last; i++) {
+        uint64_t at = range->is_by_hz ? mask->by_hz[i].at : i;
+        for (uint64_t s = 0; s < ifs; s++) {
+            flags[s * mask->channels + at] |= FLAG_MASK;
+        }
+    }
+}
+
+/* ---- a product ---- */
+
+/* Where each of our channels lies among theirs: they may be means of several of which cells have
+ * each. */
+static status_t flag_mask_match(flag_mask_t *mask)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    uint64_t each = product->flag_channels / product->frequencies;
+    double width = product->frequencies > 1
+                       ? fabs(product->frequency_hz[1] - product->frequency_hz[0]) / (double)each
+                       : mask->width_hz;
+    struct place *places = NULL;
+    TRY(memory_zeroed((size_t)product->flag_channels, sizeof *places, "a mask", &places));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->theirs, "a mask", &mask->theirs));
+    int falls = product->frequencies > 1 && product->frequency_hz[1] < product->frequency_hz[0];
+    for (uint64_t i = 0; i < product->flag_channels; i++) {
+        double offset = (double)(i % each) - (double)(each - 1) / 2;
+        places[i] =
+            (struct place){product->frequency_hz[i / each] + (falls ? -offset : offset) * width, i};
+    }
+    qsort(places, (size_t)product->flag_channels, sizeof *places, flag_mask_by_hz);
+    for (uint64_t i = 0; i < mask->channels; i++) {
+        double hz = mask->by_hz[i].hz;
+        uint64_t near = flag_mask_find(places, product->flag_channels, hz - width / 2);
+        int is_there = near < product->flag_channels && places[near].hz <= hz + width / 2;
+        mask->theirs[mask->by_hz[i].at] = is_there ? places[near].at : UINT64_MAX;
+    }
+out:
+    free(places);
+    return st;
+}
+
+static status_t flag_mask_read_product(flag_mask_t *mask)
+{
+    status_t st = STATUS_OK;
+    TRY(product_open(mask->path, &mask->product));
+    const struct product *product = mask->product;
+    REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
+                product->flag_channels % product->frequencies == 0,
+            STATUS_DATA, "the mask %s: expected text, or a product with /flags", mask->path);
+    TRY(flag_mask_match(mask));
+    TRY(memory_zeroed((size_t)(product->flag_ifs * product->flag_channels), 1, "a mask",
+                      &mask->row));
+    TRY(file_open_read(mask->path, &mask->fd));
+out:
+    return st;
+}
+
+/* Reads the row of cells in which a time lies; *found 0: there is none. */
+static status_t flag_mask_find_row(flag_mask_t *mask, double seconds, int *found)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    double step = product->time_step / (double)(product->flag_rows / product->rows);
+    double row = floor((seconds - product->first_time + product->time_step / 2) / step + 1e-6);
+    uint64_t bytes = product->flag_ifs * product->flag_channels;
+    *found = row >= 0 && row < (double)product->flag_rows;
+    if (*found && mask->row_at != (uint64_t)row) {
+        mask->row_at = (uint64_t)row;
+        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + mask->row_at * bytes,
+                      mask->row, bytes));
+    }
+out:
+    return st;
+}
+
+static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint64_t ifs,
+                               unsigned char *flags)
+{
+    const struct product *product = mask->product;
+    int is_same = product->flag_ifs == mask->ifs;
+    for (uint64_t s = 0; s < ifs; s++) {
+        uint64_t from = is_same ? first_if + s : 0;
+        uint64_t end = is_same ? from + 1 : product->flag_ifs;
+        for (uint64_t i = 0; i < mask->channels; i++) {
+            for (uint64_t f = from; f < end && mask->theirs[i] < UINT64_MAX; f++) {
+                int is_marked = mask->row[f * product->flag_channels + mask->theirs[i]] != 0;
+                flags[s * mask->channels + i] |= is_marked ? FLAG_MASK : 0;
+            }
+        }
+    }
+}
+
+/* ---- both ---- */
+
+status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
+                        unsigned char *flags)
+{
+    status_t st = STATUS_OK;
+    double centre = mask->time.first + (double)cell * mask->time.step;
+    double half = mask->time.step / 2;
+    int found = 0;
+    for (size_t i = 0; i < mask->nranges; i++) {
+        const struct range *range = &mask->ranges[i];
+        if (centre - half < range->to && centre + half > range->from) {
+            flag_mask_mark_range(mask, range, ifs, flags);
+        }
+    }
+    TRY(mask->product ? flag_mask_find_row(mask, centre, &found) : STATUS_OK);
+    if (found) {
+        flag_mask_mark_row(mask, first_if, ifs, flags);
+    }
+out:
+    return st;
+}
+
+static status_t flag_mask_is_hdf5(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    static const char signature[] = "\211HDF\r\n\032\n";
+    char first[sizeof signature - 1] = "";
+    struct stat info;
+    FILE *file = NULL;
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "the mask %s cannot be read: %s", path,
+            strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "the mask %s: expected a file", path);
+    file = fopen(path, "r");
+    REQUIRE(file, STATUS_DATA, "the mask %s cannot be read: %s", path, strerror(errno));
+    *out = fread(first, 1, sizeof first, file) == sizeof first &&
+           memcmp(first, signature, sizeof first) == 0;
+out:
+    if (file) {
+        fclose(file);
+    }
+    return st;
+}
+
+status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out)
+{
+    status_t st = STATUS_OK;
+    flag_mask_t *mask = NULL;
+    int is_hdf5 = 0;
+    TRY(memory_zeroed(1, sizeof *mask, "a mask", &mask));
+    mask->fd = -1;
+    mask->row_at = UINT64_MAX;
+    mask->time = flagged_time(spec);
+    mask->channels = bank_channels(spec);
+    mask->ifs = flagged_ifs(spec);
+    mask->width_hz = archive_chan_width_hz(spec->archive) / spec->channels;
+    TRY(memory_text(path, &mask->path));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
+    for (uint64_t i = 0; i < mask->channels; i++) {
+        mask->by_hz[i] = (struct place){bank_channel(spec, i), i};
+    }
+    qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, flag_mask_by_hz);
+    TRY(flag_mask_is_hdf5(path, &is_hdf5));
+    TRY(is_hdf5 ? flag_mask_read_product(mask) : flag_mask_read_text(mask));
+    *out = mask;
+    mask = NULL;
+out:
+    flag_mask_destroy(mask);
+    return st;
+}
+
+void flag_mask_destroy(flag_mask_t *mask)
+{
+    if (mask) {
+        file_close(mask->fd);
+        product_destroy(mask->product);
+        free(mask->path);
+        free(mask->by_hz);
+        free(mask->ranges);
+        free(mask->theirs);
+        free(mask->row);
+        free(mask);
+    }
+}

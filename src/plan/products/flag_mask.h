@@ -1,0 +1,32 @@
+/* A mask file of a flagged product: channels and times that are left out whatever they hold.
+ *
+ * Text, a line for each: frequencies in Hz or channels (counted from 0, coarse channels side by
+ * side, the last included), and seconds after sample 0 of the observation, unless it is for ever;
+ * # begins a comment:
+ *
+ *   freq_hz 101.2e6 101.3e6
+ *   freq_hz 104e6 104.01e6 seconds 2.5 3
+ *   channels 100 120
+ *
+ * A channel is left out when some of its band is in the range, a cell when some of its time is. Or
+ * a product with /flags: what lies with its centre in one of its flagged cells is left out, if by
+ * if where both have the same number of them, else where any if is flagged. */
+#ifndef VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
+#define VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
+
+#include "product/product.h"
+
+typedef struct flag_mask flag_mask_t;
+
+/* For cells as `spec` says, of all channels that the bank makes. Main thread only. Fails with DATA:
+ * file, line or dataset, what was expected. */
+status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
+void flag_mask_destroy(flag_mask_t *mask);
+
+/* Marks (FLAG_MASK) what of a cell is masked. Not for several threads at once. Fails with DATA.
+ *
+ *   flags   uint8 [ifs][channels] of ifs from first_if on, all channels of the bank */
+status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
+                        unsigned char *flags);
+
+#endif

@@ -1,0 +1,42 @@
+/* Power that is flagged: its cells, so many spectra of a channel of one station, beam and
+ * polarisation; a dump is made of those that are good. They stand beside the rows:
+ *
+ *   /flags      uint8 [cell][if][channel]   enum flag
+ *   /kurtosis   float [cell][if][channel]   dsp/kurtosis.h; NaN: not all of the cell was there, or
+ *                                           its numbers do not tell
+ *
+ * ifs and channels are those that the filter bank makes, before polarisations, stations and
+ * neighbours become one; of the channels those that are kept. Their scales are the rows' own where
+ * these are the same, else /cell_time, /cell_if, /cell_frequency. */
+#ifndef VOLTMILL_PRODUCT_FLAG_FLAGGED_H
+#define VOLTMILL_PRODUCT_FLAG_FLAGGED_H
+
+#include "product/product.h"
+
+#include <hdf5.h>
+
+/* Why a cell was left out. */
+enum flag { FLAG_KURTOSIS = 1, FLAG_MASK = 2, FLAG_CHANNELS = 4 };
+
+/* What was flagged of some rows of cells, [rows][ifs][channels] of some ifs; kurtosis is NULL where
+ * it is not asked for; `tolerance`: by how much it may be another where rows are judged, else NULL.
+ */
+struct flag_block {
+    const unsigned char *flags;
+    const float *kurtosis, *tolerance;
+};
+
+/* Cells of a dump; ifs and channels of a cell; numbers of all ifs of a row of cells. */
+uint64_t flagged_cells(const struct product_spec *spec);
+uint64_t flagged_ifs(const struct product_spec *spec);
+uint64_t flagged_channels(const struct product_spec *spec);
+uint64_t flagged_row(const struct product_spec *spec);
+
+/* The centres of cells. */
+struct time_axis flagged_time(const struct product_spec *spec);
+
+/* Puts both datasets into a new file, but their values, which come with the rows. `ifs`: the scale
+ * of the rows' ifs. */
+status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs);
+
+#endif
