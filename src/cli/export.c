@@ -12,7 +12,7 @@ enum { MOST_DMS = 65536 };
 
 struct export_settings {
     struct shared shared;
-    const char *format, *output;
+    const char *format, *output, *url;
     uint32_t bits;    /* 0: as stored */
     uint64_t only_if; /* when it is given */
     struct scale_options scale;
@@ -62,14 +62,16 @@ static int export_read_dms(const struct option_row *row, const char *text, void 
 }
 
 static const struct option_row rows[] = {
-    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim", NULL,
+    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim|kerchunk", NULL,
      "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
      "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
      "PRESTO's BASE_DM475.00.dat and "
-     ".inf; tim: as SIGPROC's .tim"},
+     ".inf; tim: as SIGPROC's .tim; kerchunk: a JSON of references by which xarray, dask and "
+     "others "
+     "read any product as zarr, without a copy"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the file, or what the names of series begin with (default: the product's name, ending in "
-     ".fil, .fits; without its ending)"},
+     ".fil, .fits, .json; without its ending)"},
     {.name = "force"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
@@ -88,6 +90,9 @@ static const struct option_row rows[] = {
      "DMs such as 475 or 474.5,475; the nearest that are stored"},
     {"dms", "A..B", value_range, AT(dms), "a range such as 470..480", NULL,
      "all that are stored from A to B"},
+    {.help = "With --format kerchunk:"},
+    {"url", "URL", value_text, AT(url), NULL, NULL,
+     "where readers find the product, such as s3://bucket/power.h5 (default: its path)"},
     {.name = NULL}};
 
 /* Options that belong to the other format. */
@@ -95,13 +100,18 @@ static status_t export_check(void *settings)
 {
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
-    REQUIRE(s->format, STATUS_USAGE, "export: --format is missing: fil, psrfits, dat or tim");
+    REQUIRE(s->format, STATUS_USAGE,
+            "export: --format is missing: fil, psrfits, dat, tim or kerchunk");
+    int is_kerchunk = strcmp(s->format, "kerchunk") == 0;
     int is_bank = strcmp(s->format, "fil") == 0 || strcmp(s->format, "psrfits") == 0;
     int has_dms = options_first(s, "dm dms") != NULL;
-    REQUIRE(!is_bank || !has_dms, STATUS_USAGE,
+    int is_series = !is_bank && !is_kerchunk;
+    REQUIRE(is_series || !has_dms, STATUS_USAGE,
             "export: --dm and --dms are for --format dat and tim");
     REQUIRE(is_bank || !options_first(s, "bits scale if sum"), STATUS_USAGE,
             "export: --bits, --scale, --if and --sum are for --format fil and psrfits");
+    REQUIRE(is_kerchunk || !options_first(s, "url"), STATUS_USAGE,
+            "export: --url is for --format kerchunk");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
     REQUIRE(!s->sum || !options_first(s, "if"), STATUS_USAGE,
@@ -127,6 +137,12 @@ static status_t export_run(void *settings)
                                            .scale = s->scale,
                                            .force = s->shared.force};
         st = export_bank(&bank, &said);
+    } else if (strcmp(s->format, "kerchunk") == 0) {
+        struct export_kerchunk_options kerchunk = {.product = s->shared.operand,
+                                                   .out = s->output,
+                                                   .url = s->url,
+                                                   .force = s->shared.force};
+        st = export_kerchunk(&kerchunk, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,
@@ -147,8 +163,9 @@ static status_t export_run(void *settings)
 
 const struct command cli_export = {
     .name = "export",
-    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim",
+    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim, kerchunk",
     .usage = "--format fil|psrfits [OPTION]... PRODUCT\n"
+             "--format kerchunk [OPTION]... PRODUCT\n"
              "--format dat|tim --dm LIST|--dms A..B [OPTION]... PRODUCT",
     .about = "Writes a product in a format that other programs read (docs/export.md).",
     .operand = "product",

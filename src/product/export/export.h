@@ -33,6 +33,17 @@ struct export_bank_options {
  * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory), or as tick() does. */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
+struct export_kerchunk_options {
+    const char *product;
+    const char *out; /* NULL: the product's name, ending in .json */
+    const char *url; /* where readers find the product; NULL: its path */
+    int force;
+};
+
+/* Writes references by which a product of ours is read as zarr, without a copy. Fails as
+ * export_bank(). */
+status_t export_kerchunk(const struct export_kerchunk_options *options, struct text *said);
+
 struct export_series_options {
     const char *product;
     const char

@@ -1,0 +1,133 @@
+"""`voltmill export --format kerchunk`: references by which a product is read as zarr. A reader of our own (json, numpy,
+zlib) makes the arrays of them; fsspec, zarr and xarray do where they are."""
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+
+sys.path.pop(0)  # this file is called as the package is
+from importlib import import_module, util
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+common = import_module("common")
+import h5py
+import numpy as np
+
+ok, same, note, scratch, voltmill = common.ok, common.same, common.note, common.scratch, common.voltmill
+random = np.random.default_rng(5)
+# 9,371 spectra, a prime number: no chunks divide them
+stored = random.normal(0, 20, (299968, 2, 2, 2)).round().astype("i1")
+archive = common.write_archive("obs", stored, "time,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8],
+                               root={"start_mjd_day": np.int32(60370), "start_second": 86399.25})
+with h5py.File(archive, "r+") as file:
+    file["pol"] = ["X", "Y"]
+    file["gaps"] = np.array([[5000, 3000]], "u8")
+ROWS = {"power": "data", "spectra": "spectra", "series": "dedispersed"}
+
+
+def job(compress, **more):
+    return common.write_yaml("job.yaml", {
+        "input": {"files": archive}, "channelise": {"channels": 32, "taps": 4},
+        "products": [{"kind": "power", "integrate": 4, "file": "power.h5", "compress": compress},
+                     {"kind": "spectra", "file": "spectra.h5", "compress": compress}],
+        "dedisperse": {"dm": {"start": 0, "step": 1, "count": 3}, "file": "series.h5", "compress": compress}, **more})
+
+
+def read_array(refs, url, name):
+    """An array, as zarr's format 2 describes it."""
+    shape = json.loads(refs[f"{name}/.zarray"])
+    chunks, dims = shape["chunks"], shape["shape"]
+    out = np.zeros(dims, shape["dtype"])
+    pieces = 0
+    for key, reference in refs.items():
+        if not re.fullmatch(re.escape(name) + r"/[\d.]+", key):
+            continue
+        if isinstance(reference, str):
+            raw = base64.b64decode(reference[len("base64:"):], validate=True)
+        else:
+            with open(reference[0].replace("{{u}}", url), "rb") as file:
+                file.seek(reference[1])
+                raw = file.read(reference[2])
+        if shape["compressor"]:
+            raw = zlib.decompress(raw)
+        if shape["filters"]:
+            size = shape["filters"][0]["elementsize"]
+            raw = np.frombuffer(raw, "u1").reshape(size, -1).T.tobytes()
+        piece = np.frombuffer(raw, shape["dtype"]).reshape(chunks)
+        at = [int(i) * n for i, n in zip(key.split("/")[1].split("."), chunks)] if dims else []
+        here = tuple(slice(i, min(i + n, d)) for i, n, d in zip(at, chunks, dims))
+        out[here] = piece[tuple(slice(0, s.stop - s.start) for s in here)]
+        pieces += 1
+    return out, json.loads(refs[f"{name}/.zattrs"]), pieces
+
+
+def fails(status, words, *command):
+    done = subprocess.run([common.VOLTMILL, *command], cwd=common.SCRATCH, env=common.ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    said = done.stdout.decode()
+    return ok(done.returncode == status and re.search(words, said) and said.count("error:") == 1,
+              f"status {status}: {words}", done.returncode, said)
+
+
+def equal(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+have = [name for name in ("fsspec", "zarr", "xarray") if util.find_spec(name)]
+if len(have) < 3:
+    note(f"SKIP zarr through fsspec, xarray: only {', '.join(have) or 'none'} of fsspec, zarr, xarray installed")
+for compress in "none", "deflate", "zstd":
+    voltmill("run", "--force", job(compress))
+    for name, rows in ROWS.items():
+        voltmill("export", "--format", "kerchunk", "--force", f"{name}.h5")
+        with open(scratch(f"{name}.json")) as file:
+            content = json.load(file)
+        refs, url = content["refs"], content["templates"]["u"]
+        same(url, os.path.realpath(scratch(f"{name}.h5")), f"{name}, {compress}: refers to the product")
+        with h5py.File(scratch(f"{name}.h5")) as file:
+            names = [key for key in file if isinstance(file[key], h5py.Dataset)]
+            same(sorted(key[:-8] for key in refs if key.endswith("/.zarray")), sorted(names), "all arrays of the root")
+            for key in names if compress != "zstd" else [one for one in names if one != rows]:
+                found, words, pieces = read_array(refs, url, key)
+                ok(equal(found, file[key][:]), f"/{key}: the same bytes, from {pieces} chunks")
+                labels = [scale[0].name.strip("/") if len(scale) else key for scale in file[key].dims]
+                same(words["_ARRAY_DIMENSIONS"], labels, f"/{key}: its axes")
+            whole = file[rows][:] if compress != "zstd" else None
+        if len(have) == 3:
+            import xarray
+            data = xarray.open_dataset("reference://", engine="zarr", backend_kwargs={
+                "consolidated": False, "storage_options": {"fo": scratch(f"{name}.json")}})
+            if compress == "none":
+                ok(equal(data[rows].values, whole), f"{name}: xarray reads the same through fsspec and zarr")
+                with h5py.File(scratch(f"{name}.h5")) as file:
+                    start = np.datetime64("2024-03-01T23:59:59.25")
+                    stamp = (data.time.values[5] - start) / np.timedelta64(1, "ns")
+                    common.close(stamp, file["time"][5] * 1e9, 1, "and times")
+                if name != "series":
+                    same(list(data.pol.values), ["X", "Y"], "and names as str")
+                kept = {name: whole} if name == "power" else {**kept, name: whole}
+            else:
+                ok(equal(data[rows].values, kept[name]), f"{name}, {compress}: xarray reads it through numcodecs")
+
+# ---- where the last chunk lacks something, it is in the references itself
+voltmill("run", "--force", job("none"))
+voltmill("export", "--format", "kerchunk", "--force", "--url", "s3://bucket/spectra.h5", "spectra.h5")
+with open(scratch("spectra.json")) as file:
+    after = json.load(file)
+same(after["templates"]["u"], "s3://bucket/spectra.h5", "--url says where readers find it")
+inside = [key for key, value in after["refs"].items() if isinstance(value, str) and value.startswith("base64:")]
+same(inside, [max(key for key in after["refs"] if key.startswith("spectra/"))], "the last chunk of a prime number of rows is inside")
+
+fails(2, "spectra.json exists already", "export", "--format", "kerchunk", "spectra.h5")
+fails(2, "the product which it refers to", "export", "--format", "kerchunk", "--force", "-o", "spectra.h5", "spectra.h5")
+fails(2, "--url is for", "export", "--format", "fil", "--url", "x", "power.h5")
+for compress in "lz4", "bitshuffle":
+    voltmill("run", "--force", job(compress))
+    fails(2, "no codec of zarr undoes .*deflate and zstd", "export", "--format", "kerchunk", "-o", "no.json", "power.h5")
+with h5py.File(scratch("other.h5"), "w") as file:
+    file["data"] = np.ones((3, 1, 3), "f4")
+fails(4, "no product of voltmill", "export", "--format", "kerchunk", "other.h5")
+common.finish()
