@@ -8,6 +8,33 @@
 
 enum { MOST_BOXES = 1 << 20 };
 
+/* HDF5 counts every element of a selection that was not made of blocks: what touches is made one.
+ */
+static status_t lost_join_touching(hid_t space)
+{
+    status_t st = STATUS_OK;
+    hsize_t start[H5S_MAX_RANK];
+    hsize_t stride[H5S_MAX_RANK];
+    hsize_t count[H5S_MAX_RANK];
+    hsize_t block[H5S_MAX_RANK];
+    if (H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0) {
+        goto out;
+    }
+    H5_TRY(H5Sget_regular_hyperslab(space, start, stride, count, block),
+           "what is lost cannot be listed");
+    for (int d = 0; d < H5Sget_simple_extent_ndims(space); d++) {
+        if (stride[d] == block[d] || count[d] == 1) {
+            block[d] *= count[d];
+            stride[d] = block[d];
+            count[d] = 1;
+        }
+    }
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block),
+           "what is lost cannot be listed");
+out:
+    return st;
+}
+
 /* The boxes of one piece. */
 static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box **out,
                                uint32_t *count)
@@ -17,6 +44,7 @@ static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box *
     hsize_t dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(piece->space, dims, NULL);
     int is_all = H5Sget_select_type(piece->space) == H5S_SEL_ALL;
+    TRY(lost_join_touching(piece->space));
     hssize_t blocks = is_all ? 1 : H5Sget_select_hyper_nblocks(piece->space);
     REQUIRE(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
             STATUS_DATA, "too much is missing here and there: %s", piece->why);

@@ -48,6 +48,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);
+    TRY(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
     TRY(product_find_dataset(file, kind->rows, &place->data_offset));
     TRY(product_find_dataset(file, "provenance/crc32", &place->crc_offset));
     TRY(product_find_dataset(file, "provenance/missing_samples", &place->missing_offset));

@@ -97,7 +97,7 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     for (int i = 0; i < rank; i++) {
         dims[i] = counts[i];
     }
-    TRY(h5_create_dataset(file, "voltages", voltages_number_type(spec), rank, dims, out));
+    TRY(h5_create_placeless(file, "voltages", voltages_number_type(spec), rank, dims, out));
     TRY(h5_put_text(*out, "axes", axes->data));
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
@@ -242,7 +242,9 @@ status_t voltages_finish(hid_t file, const char *path, const struct voltages_spe
                          struct voltages_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    hid_t voltages = -1;
+    TRY(h5_place_last(file, "voltages"));
+    voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
     H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",

@@ -72,6 +72,33 @@ out:
     return st;
 }
 
+/* Rows of three numbers, for gaps that are known when all samples are: a thousandth of the file, at
+ * most a chunk of 1 MiB. */
+static status_t voltages_reserve_gaps(hid_t file, const struct voltages_spec *spec)
+{
+    status_t st = STATUS_OK;
+    enum { LEAST = 128, MOST = 40000, ROW = 24, SHARE = 1000 };
+    uint64_t bytes = spec->samples * sample_bytes(spec->format, spec->is_complex);
+    for (int i = 0; i < STREAM_AXES; i++) {
+        bytes *= spec->axes[archive_stream_axes[i]].count;
+    }
+    const hsize_t dims[2] = {min_u64(max_u64(bytes / SHARE / ROW, LEAST), MOST), 3};
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t gaps = -1;
+    H5_TRY(H5Pset_chunk(plist, 2, dims), "gaps cannot be planned");
+    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "gaps cannot be planned");
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "gaps cannot be planned");
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "gaps cannot be planned");
+    gaps = H5Dcreate2(file, "gaps", H5T_STD_U64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(gaps, "gaps cannot be made");
+out:
+    h5_close(gaps);
+    h5_close(plist);
+    h5_close(space);
+    return st;
+}
+
 status_t voltages_create_copy(const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place)
 {
@@ -87,6 +114,7 @@ status_t voltages_create_copy(const char *path, const struct archive *archive,
     spec.scale = packing->scale;
     TRY(h5_file_create(path, &file));
     TRY(voltages_describe_streams(file, archive, spec));
+    TRY(voltages_reserve_gaps(file, &spec));
     hid_t whole = file;
     file = -1;
     TRY(voltages_finish(whole, path, &spec, place));
@@ -194,25 +222,47 @@ static int gaps_are_of_streams(const struct loss *losses, size_t count)
     return 0;
 }
 
+/* Into the room that was kept before the samples, if they fit; else behind these. */
+static status_t gaps_put(hid_t file, const struct gap_rows *gaps, hsize_t columns)
+{
+    status_t st = STATUS_OK;
+    const hsize_t dims[2] = {gaps->count, columns};
+    hsize_t room[2] = {0, 0};
+    hid_t dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
+    hid_t space = H5Dget_space(dataset);
+    int rank = H5Sget_simple_extent_dims(space, room, NULL);
+    if (rank == 2 && gaps->count > 0 && gaps->count <= room[0]) {
+        H5_TRY(H5Dset_extent(dataset, dims), "gaps cannot be written");
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, gaps->rows),
+               "gaps cannot be written");
+        goto out;
+    }
+    h5_close(dataset);
+    dataset = -1;
+    H5_TRY(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
+    if (gaps->count > 0) {
+        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, gaps->rows,
+                          &dataset));
+    }
+out:
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
 status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, uint32_t nstreams)
 {
     status_t st = STATUS_OK;
     struct gap_rows gaps = {0};
     hid_t file = -1;
-    hid_t dataset = -1;
-    hsize_t dims[2] = {0, gaps_are_of_streams(losses, count) ? 3 : 2};
-    if (count == 0) {
-        goto out;
+    if (count > 0) {
+        TRY(gaps_make(losses, count, nstreams, &gaps));
     }
-    TRY(gaps_make(losses, count, nstreams, &gaps));
-    dims[0] = gaps.count;
     file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     H5_TRY(file, "%s: its gaps cannot be written", path);
-    TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, gaps.rows,
-                      &dataset));
+    TRY(gaps_put(file, &gaps, gaps_are_of_streams(losses, count) ? 3 : 2));
     H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s: its gaps cannot be written", path);
 out:
-    h5_close(dataset);
     h5_close(file);
     free(gaps.rows);
     return st;

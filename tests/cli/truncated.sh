@@ -78,6 +78,48 @@ bad = np.isnan(x.view("f4")).reshape(len(x), -1).any(1)
 print(not bad[:184].any(), bad[187:].all(), len(bad))')"
 done
 
+# What voltmill writes: samples come last, so that all that is said of them is there however early a file ends.
+cat >spec.yaml <<'YAML'
+{file: synth.h5, samples: 400000, streams: {pols: 2, chans: 2}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9,
+ gaps: [{first: 1000, count: 500}, {first: 90000, count: 64, stream: 3}]}
+YAML
+runs "synth" "$voltmill" synth spec.yaml
+runs "import" "$voltmill" import -o import.h5 synth.h5
+sed 's/spectra, file: out.h5/voltages, file: voltages.h5, bits: 8, scale: 1/; s/plain.h5/synth.h5, select: {samples: [500, 400000]}/; /^channelise/d' job.yaml >cut.yaml
+runs "voltages" "$voltmill" run cut.yaml
+power=(--set products.0.kind=power --set products.0.integrate=64 --set run.chunk=2048)
+powers() { warm -c 'import h5py,hashlib,sys; d=h5py.File(sys.argv[1])["data"]; print(len(d), hashlib.sha256(d[:180].tobytes()).hexdigest())' "$1"; }
+for name in synth import voltages; do
+    begin=$(warm -c '
+import os, sys, h5py
+with h5py.File(sys.argv[1]) as f:
+    at = f["voltages"].id.get_offset()
+    assert at + f["voltages"].size == os.path.getsize(sys.argv[1])
+    print(at)' "$name.h5")
+    ok $? "$name: the samples come last"
+    head -c $((begin + 200000 * 8 + 3)) "$name.h5" >"cut-$name.h5"
+    runs "$name: whole" "$voltmill" run --force job.yaml "${power[@]}" --set "input.files=$name.h5"
+    expected=$(powers out.h5)
+    status=0
+    "$voltmill" run --force job.yaml "${power[@]}" --set "input.files=cut-$name.h5" --set run.on_bad=nan >stdout 2>stderr || status=$?
+    same "$name: half of it, on_bad: nan" 6 $status
+    same "$name: rows of the whole, as far as it goes" "$expected" "$(powers out.h5)"
+    "$voltmill" info "cut-$name.h5" >output 2>/dev/null
+    same "$name: info says names, gaps, and what is lost" 3 \
+        "$(grep -cE '^  (polarisations X, Y: linear|gaps +2,064 samples of single streams|lost +samples 200,000 \.\. )' output)"
+    head -c $((begin - 1)) "$name.h5" >none.h5
+    fails "$name: no sample" 4 "none.h5: /voltages: samples 0 \.\. [0-9]+ cannot be had" "$voltmill" run --force job.yaml "${power[@]}" --set input.files=none.h5
+done
+# More gaps than room was kept for, and none at all.
+runs "synth, many gaps" "$voltmill" synth spec.yaml --force --set samples=40000 --set "gaps=[$(seq -s, -f '{first: %g00, count: 3, stream: 1}' 1 300)]"
+runs "import, many gaps" "$voltmill" import --force -o import.h5 synth.h5
+gaps() { warm -c 'import h5py,sys,hashlib; f=h5py.File(sys.argv[1]); print(len(f["gaps"]), hashlib.sha256(f["gaps"][()].tobytes()).hexdigest()) if "gaps" in f else print("none")' "$1"; }
+same "import, many gaps: all of them" "$(gaps synth.h5)" "$(gaps import.h5)"
+same "synth, many gaps: they are there" 300 "$(gaps synth.h5 | cut -d' ' -f1)"
+runs "synth, no gap" "$voltmill" synth spec.yaml --force --set 'gaps=[]'
+runs "import, no gap" "$voltmill" import --force -o import.h5 synth.h5
+same "import, no gap" none "$(gaps import.h5)"
+
 # MeerKAT's: samples, then times and flags, which must all be there; and what is said of them.
 "$python" - <<'PYTHON' || exit 1
 import h5py

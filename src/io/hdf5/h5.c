@@ -160,14 +160,14 @@ int h5_is_unfinished(const char *path)
     return is_written || (begins && file < 0);
 }
 
-status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
-                           hid_t *out)
+static status_t h5_make_dataset(hid_t file, const char *name, hid_t type, int rank,
+                                const hsize_t *dims, H5D_alloc_time_t when, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t space = H5Screate_simple(rank, dims, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
     H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_alloc_time(plist, when), "dataset %s cannot be planned", name);
     H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
     H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
@@ -175,6 +175,43 @@ status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, c
 out:
     h5_close(plist);
     h5_close(space);
+    return st;
+}
+
+status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                           hid_t *out)
+{
+    return h5_make_dataset(file, name, type, rank, dims, H5D_ALLOC_TIME_EARLY, out);
+}
+
+status_t h5_create_placeless(hid_t file, const char *name, hid_t type, int rank,
+                             const hsize_t *dims, hid_t *out)
+{
+    return h5_make_dataset(file, name, type, rank, dims, H5D_ALLOC_TIME_LATE, out);
+}
+
+status_t h5_place_last(hid_t file, const char *name)
+{
+    status_t st = STATUS_OK;
+    static const hsize_t first[H5S_MAX_RANK] = {0};
+    static const uint64_t nothing[4] = {0}; /* a number, or two */
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    hid_t from = H5Dget_space(dataset);
+    hid_t type = H5Dget_type(dataset);
+    hid_t to = H5Screate(H5S_SCALAR);
+    H5_TRY(dataset, "dataset %s cannot be opened", name);
+    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
+    H5_TRY(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements", name);
+    /* Its first write gives a dataset its room. */
+    REQUIRE(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
+            name);
+    H5_TRY(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
+           name);
+out:
+    h5_close(to);
+    h5_close(type);
+    h5_close(from);
+    h5_close(dataset);
     return st;
 }
 

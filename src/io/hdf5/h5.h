@@ -55,6 +55,11 @@ int h5_is_unfinished(const char *path);
  * may fill it in (h5_offset()). */
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                            hid_t *out);
+/* The same, but it has no place until h5_place_last() gives it one behind all that is in the file
+ * so far: what is cut off at the end is then its data alone. */
+status_t h5_create_placeless(hid_t file, const char *name, hid_t type, int rank,
+                             const hsize_t *dims, hid_t *out);
+status_t h5_place_last(hid_t file, const char *name);
 
 /* Where in its file the data of a dataset begin that lie in one piece; else, and as long as nobody
  * has written any, HADDR_UNDEF. */
