@@ -158,6 +158,7 @@ runs "a table of a benchmark" plot --bench -o bench.svg --data numbers.csv bench
 same "over what was varied, without what failed" "4 - 1.5,8 - 1.25," "$(values taps | tr '\n' ',')"
 printf 'problem,round,how,ms,spent_s,model_ms,result\np,0,a,4,0.1,3,ok\np,0,b,2,0.1,2,ok\np,0,c,3,0.1,0,wrong\n' >tune.log
 runs "a log of the tuner" plot --tuner -o tuner.svg tune.log
+same "names a problem by what was the best for it" 1 "$(letters tuner.svg | grep -Ec '(^|[|])b([|]|$)')"
 
 peak() { /usr/bin/env "$python" -c 'import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); sys.exit(code)' "$@" | tail -n 1; }
 megabytes=$(peak "$voltmill" plot --force --time 0..400 -o huge.png --data numbers.csv huge.h5)

@@ -2,6 +2,8 @@
 # tree, and is gone afterwards.
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
 
+command -v gnuplot >/dev/null || { echo "1..0 # SKIP gnuplot is not installed (make deps)"; exit 0; }
+
 # The reader's PATH: the program, and this Python, whatever is called python3 here.
 mkdir "$work/path"
 ln -s "$voltmill" "$work/path/voltmill"

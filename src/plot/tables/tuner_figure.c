@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PROBLEMS = 7, NAME = 60 };
+enum { MOST_PROBLEMS = 7, NAME = 40 };
 
 static int tuner_is_ok(const struct table *t, uint32_t row)
 {
@@ -32,6 +32,24 @@ static uint32_t tuner_problems(const struct table *t, uint32_t problems[MOST_PRO
     return count;
 }
 
+/* The configuration that was the best of a problem tells it from others: the log knows problems by
+ * numbers alone. */
+static const char *tuner_best(const struct table *t, uint32_t first)
+{
+    int problem = table_column(t, "problem");
+    const char *how = "";
+    double best = INFINITY;
+    for (uint32_t row = first; row < t->rows; row++) {
+        double value = table_number(t, row, table_column(t, "ms"));
+        if (tuner_is_ok(t, row) && value > 0 && value < best &&
+            strcmp(table_text(t, row, problem), table_text(t, first, problem)) == 0) {
+            best = value;
+            how = table_text(t, row, table_column(t, "how"));
+        }
+    }
+    return how;
+}
+
 /* The points of one problem: their trials' numbers, and the best so far. */
 static status_t tuner_add_problem(const struct table *t, uint32_t first, uint32_t colour,
                                   struct panel *panel, struct panel *model)
@@ -44,7 +62,7 @@ static status_t tuner_add_problem(const struct table *t, uint32_t first, uint32_
     size_t count = 0;
     double best = INFINITY;
     const char *words = table_text(t, first, problem);
-    strncpy(name, words, sizeof name - 1);
+    strncpy(name, tuner_best(t, first), sizeof name - 1);
     name[sizeof name - 1] = '\0';
     TRY(figure_line(panel, name, t->rows, LOOK_POINTS, colour, &lines[0]));
     TRY(figure_line(panel, NULL, t->rows, LOOK_DRAWN, colour, &lines[1]));
@@ -131,7 +149,8 @@ status_t from_tuner(const char *path, struct figure *out)
     struct table table = {.rows = 0};
     struct text title = {0};
     TRY(table_read(path, &table));
-    REQUIRE(table_column(&table, "problem") == 0 && table_column(&table, "model_ms") > 0,
+    REQUIRE(table_column(&table, "problem") == 0 && table_column(&table, "model_ms") > 0 &&
+                table_column(&table, "how") > 0,
             STATUS_DATA, "%s: is no log of voltmill tune", path);
     TRY(tuner_draw_log(path, &table, out));
     TRY(text_add_shown(&title, "%s", text_basename(path)));
