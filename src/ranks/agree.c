@@ -7,8 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TAG_CAUSE = 11, MOST_PIECE = 1 << 28 };
+
+/* Waits until a collective call is complete. MPI's own waiting never sleeps: it would take the
+ * processor from the rank that is waited for, and ranks often wait for one that opens files. */
+static void agree_wait(MPI_Request *request)
+{
+    enum { SHORTEST = 20000, LONGEST = 500000 }; /* ns */
+    int there = 0;
+    struct timespec pause = {.tv_nsec = SHORTEST};
+    for (int i = 0; i < 100 && !there; i++) {
+        MPI_Test(request, &there, MPI_STATUS_IGNORE);
+    }
+    while (!there) {
+        nanosleep(&pause, NULL);
+        pause.tv_nsec += pause.tv_nsec < LONGEST ? pause.tv_nsec / 4 : 0;
+        MPI_Test(request, &there, MPI_STATUS_IGNORE);
+    }
+}
 
 /* Hands the cause of the failing rank to rank 0. */
 static void agree_move_cause(MPI_Comm comm, int rank, int failing, status_t st)
@@ -39,13 +57,15 @@ int agree_rank(MPI_Comm comm)
 status_t agree_all(MPI_Comm comm, status_t st)
 {
     int rank;
+    MPI_Request request;
     if (comm == MPI_COMM_NULL) {
         return st;
     }
     MPI_Comm_rank(comm, &rank);
     int mine = st == STATUS_OK ? INT_MAX : rank;
     int failing = INT_MAX;
-    MPI_Allreduce(&mine, &failing, 1, MPI_INT, MPI_MIN, comm);
+    MPI_Iallreduce(&mine, &failing, 1, MPI_INT, MPI_MIN, comm, &request);
+    agree_wait(&request);
     if (failing == INT_MAX) {
         return STATUS_OK;
     }
@@ -58,8 +78,10 @@ status_t agree_all(MPI_Comm comm, status_t st)
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes)
 {
     for (size_t at = 0; at < bytes && comm != MPI_COMM_NULL; at += MOST_PIECE) {
+        MPI_Request request;
         int piece = (int)min_u64(bytes - at, MOST_PIECE);
-        MPI_Bcast((char *)data + at, piece, MPI_BYTE, 0, comm);
+        MPI_Ibcast((char *)data + at, piece, MPI_BYTE, 0, comm, &request);
+        agree_wait(&request);
     }
 }
 
@@ -86,15 +108,19 @@ out:
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value)
 {
     uint64_t sum = 0;
-    MPI_Reduce(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, comm);
+    MPI_Request request;
+    MPI_Ireduce(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, comm, &request);
+    agree_wait(&request);
     return sum;
 }
 
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value)
 {
     uint32_t most = value;
+    MPI_Request request;
     if (comm != MPI_COMM_NULL) {
-        MPI_Allreduce(&value, &most, 1, MPI_UINT32_T, MPI_MAX, comm);
+        MPI_Iallreduce(&value, &most, 1, MPI_UINT32_T, MPI_MAX, comm, &request);
+        agree_wait(&request);
     }
     return most;
 }
