@@ -2,6 +2,7 @@
 # Jobs, outputs and command lines that are wrong: each gets one message with place, value and expected
 # value, its stated exit status, and leaves nothing behind.
 . "$(dirname "$0")/../tools/lib.sh"
+no_devices
 . "$here/tests/cli/jobs.bash"
 
 PYTHONPATH="$here/tests/cli" warm - <<'END' || exit 1

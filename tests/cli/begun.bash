@@ -46,13 +46,13 @@ ranks() {
 # chunks FILE: how many its journal has
 chunks() { "$voltmill" status "$1" 2>/dev/null | sed -n 's/^  chunks *\([0-9,]*\) of.*/\1/p' | tr -d ,; }
 
-# await COUNT: until so many chunks are done; gives up when the run is through, or after a minute
+# await COUNT: until so many chunks are done; gives up when the run is through, or after five
 await() {
-    local done end=$((SECONDS + 60))
+    local done end=$((SECONDS + 300))
     while [ "$SECONDS" -lt "$end" ] && [ ! -e power.h5 ]; do
         done=$(chunks power.h5)
         [ "${done:-0}" -ge "$1" ] && return 0
-        sleep 0.01
+        sleep 0.04 # each look is a process
     done
     return 1
 }

@@ -40,7 +40,7 @@ job noise '{start: 0, step: 0.5, count: 256}'
 planned() {
     local name=$1 times=$2 least=$3 most=$4 chunks few many
     shift 4
-    timeout 60 "$voltmill" plan "$name.yaml" "$@" >output 2>&1
+    timeout 300 "$voltmill" plan "$name.yaml" "$@" >output 2>&1
     chunks=$(sed -n 's/^  chunks *\([0-9,]*\) of.*/\1/p' output | tr -d ,)
     warm - "$times" <<'PYTHON'
 import re

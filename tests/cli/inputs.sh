@@ -296,7 +296,7 @@ warm - <<'PYTHON'
 import h5py
 import numpy as np
 with h5py.File("large.h5", "w") as f:
-    f["v"] = np.random.default_rng(5).integers(-100, 101, (10 << 20, 2), dtype="i1")
+    f["v"] = np.random.default_rng(5).integers(-100, 101, (2 << 20, 2), dtype="i1")
 PYTHON
 large=("$voltmill" run power.yaml --set input.files=large.h5 --set products.0.file=large-power.h5)
 runs "a large file" "${large[@]}"

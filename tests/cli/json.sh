@@ -8,7 +8,7 @@
 json() {
     local name=$1 expression=$2 status=0
     shift 2
-    timeout 60 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
+    timeout 300 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
     "$python" - "$work/stdout" "$expression" <<'PYTHON' >"$work/found" 2>&1
 import json, math, sys
 def no(word):

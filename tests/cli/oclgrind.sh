@@ -7,7 +7,7 @@ if ! command -v oclgrind >/dev/null || [ ! -x "$program" ]; then
     exit 0
 fi
 export VOLTMILL_CACHE=off
-runs "kernels run" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races "$program"
+runs "kernels run" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races "$program"
 same "kernels: nothing but their rows is said" "fused: 21 rows
 fused: 4 rows
 slide: 21 rows
@@ -16,7 +16,7 @@ local: 21 rows
 cache: 4 rows
 cache: 21 rows
 fused: 4 rows" "$(cat "$work/output")"
-runs "dedispersion runs" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+runs "dedispersion runs" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
     "$(dirname "$program")/opencl_dedisperse_kernels"
 same "dedispersion: nothing but its shapes is said" "copies:4:4x2:4x2:4:0:0: 0 wrong
 copies:4:4x2:3x2:2:8:0: 0 wrong
@@ -24,7 +24,7 @@ funnel:4:4x2:3x2:4:0:0: 0 wrong
 direct:4:4x2:3x2:4:4:0: 0 wrong
 copies:2:4x2:4x2:4:0:0: 0 wrong
 copies:1:4x2:3x2:4:3:0: 0 wrong" "$(cat "$work/output")"
-runs "long filters run" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+runs "long filters run" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
     "$(dirname "$program")/opencl_filter_kernels"
 same "long filters: nothing but their kernels is said" "direct (registers) of 6 taps
 direct (registers) of 5 taps

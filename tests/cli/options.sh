@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The options of every command as its table has them: help, values, mistakes, the man page, completion in bash.
 . "$(dirname "$0")/../tools/lib.sh"
+no_devices
 cd "$work" || exit 1
 "$voltmill" --options >table
 mapfile -t commands < <(sed -n 's/^command\t\([^\t]*\).*/\1/p' table)

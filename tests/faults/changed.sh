@@ -75,7 +75,7 @@ run: {chunk: 16000, threads: 1}
 YAML
 # between HOW FILE JOB RANKS PATTERN: while the first dedispersion runs; the second begins with another file
 between() {
-    local how=$1 file=$2 job=$3 size=$4 pattern=$5 status=0 bad=0 end=$((SECONDS + 60)) ranks=()
+    local how=$1 file=$2 job=$3 size=$4 pattern=$5 status=0 bad=0 end=$((SECONDS + 300)) ranks=()
     [ "$size" = 1 ] || ranks=(mpirun -n "$size")
     (exec "${ranks[@]}" "${slow[@]}" SHIM_NAP=400 "$voltmill" run "$job") >stdout 2>stderr &
     local run=$!

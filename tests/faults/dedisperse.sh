@@ -21,11 +21,11 @@ products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
 await_file() { # await_file FILE COUNT: until so many chunks of it are done
-    local done end=$((SECONDS + 60))
+    local done end=$((SECONDS + 300))
     while [ "$SECONDS" -lt "$end" ] && [ ! -e "$1" ]; do
         done=$(chunks "$1")
         [ "${done:-0}" -ge "$2" ] && return 0
-        sleep 0.01
+        sleep 0.04
     done
     return 1
 }
@@ -186,8 +186,8 @@ stopped() {
     kill "-$signal" "$(ranks | sed -n 2p)"
     reap $run
     same "$name: exit status" 75 $?
-    [ $((SECONDS - began)) -le 12 ] && [ ! -e "$file" ] && grep -q '^stopped: .* chunks are done' log
-    ok $? "$name: ends in order within 12 s"
+    [ $((SECONDS - began)) -le 60 ] && [ ! -e "$file" ] && grep -q '^stopped: .* chunks are done' log
+    ok $? "$name: ends in order within a minute"
     runs "$name: goes on" "$voltmill" run job.yaml
     same "$name: same bytes" "$expected" "$(digest)"
     clear_all

@@ -53,7 +53,7 @@ each() {
         which=$((number % 3))
         rm -f "${files[@]}"
         status=0
-        timeout 60 "${shim[@]}" "SHIM_WRITE=$number!:${reasons[which]}" "$@" >stdout 2>stderr || status=$?
+        timeout 300 "${shim[@]}" "SHIM_WRITE=$number!:${reasons[which]}" "$@" >stdout 2>stderr || status=$?
         if [ $status = 0 ]; then
             [ "$expected" = "$(digest "${files[@]}")" ] || { echo "# write $number: status 0, other bytes"; bad=1; }
         elif [ $status != "${statuses[which]}" ] || [ "$(grep -c '^error: ' stderr)" != 1 ] ||

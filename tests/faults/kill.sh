@@ -13,10 +13,8 @@ run: {sync: 0.05}
 YAML
 
 await_chunks() { # until the journal tells of some
-    local begun
-    for _ in $(seq 500); do
-        begun=$("$voltmill" status "$work/power.h5" 2>/dev/null | grep -E ' [1-9][0-9]* of [0-9]+ done')
-        [ -n "$begun" ] && return 0
+    while kill -0 "$first"; do
+        "$voltmill" status "$work/power.h5" 2>/dev/null | grep -qE ' [1-9][0-9]* of [0-9]+ done' && return 0
         sleep 0.02
     done
     return 1

@@ -16,10 +16,10 @@ pid_of() { # pid_of RANK
     done
 }
 
-# lost NAME PATTERN LIMIT DO...: DO to a run of three ranks; it ends within LIMIT seconds
+# lost NAME PATTERN DO...: DO to a run of three ranks; it ends within a minute
 lost() {
-    local name=$1 pattern=$2 limit=$3 status=0 began took bad=0
-    shift 3
+    local name=$1 pattern=$2 status=0 began took bad=0
+    shift 2
     mpirun -n 3 "${slow[@]}" "${faults[@]}" "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr &
     local run=$!
     await 10 || bad=1
@@ -27,11 +27,11 @@ lost() {
     began=$SECONDS
     { wait $run || status=$?; } 2>/dev/null
     took=$((SECONDS - began))
-    [ "$status" != 0 ] && [ "$took" -le "$limit" ] || { echo "# exit $status after $took s"; bad=1; }
+    [ "$status" != 0 ] && [ "$took" -le 60 ] || { echo "# exit $status after $took s"; bad=1; }
     [ "$(grep -c '^error: ' stderr)" = 1 ] || { echo "# not one error line"; bad=1; }
     grep -Eq "^error: .*$pattern" stderr || { echo "# no such message: $pattern"; bad=1; }
     [ "$(chunks power.h5)" -ge 10 ] && [ ! -e power.h5 ] || { echo "# nothing was kept"; bad=1; }
-    while [ -n "$(ranks)" ] && [ $((SECONDS - began)) -le 20 ]; do sleep 0.05; done
+    while [ -n "$(ranks)" ] && [ $((SECONDS - began)) -le 60 ]; do sleep 0.05; done
     [ -z "$(ranks)" ] || { echo "# still there: $(ranks)"; bad=1; kill -9 $(ranks); }
     ok $bad "$name"
     [ $bad = 0 ] || note <stderr
@@ -43,27 +43,27 @@ lost() {
 
 faults=()
 kill_rank() { kill "-$2" "$(pid_of "$1")"; }
-lost "a rank that dies" "rank 2 on $host has died: cannot go on with spectra.h5" 15 kill_rank 2 KILL
-lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5" 15 kill_rank 0 KILL
-lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" 15 kill_rank 1 SEGV
-lost "a rank that hangs" "rank 1 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 1 STOP
-lost "rank 0 that hangs" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 0 STOP
+lost "a rank that dies" "rank 2 on $host has died: cannot go on with spectra.h5" kill_rank 2 KILL
+lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5" kill_rank 0 KILL
+lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" kill_rank 1 SEGV
+lost "a rank that hangs" "rank 1 on $host has not been heard of for 2 s: cannot go on with spectra.h5" kill_rank 1 STOP
+lost "rank 0 that hangs" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" kill_rank 0 STOP
 # The launcher wakes it before it ends it: it must not complain then of what it did not see.
 comes_back_late() {
     kill -STOP "$run" "$(pid_of 0)"
     sleep 3
     kill -CONT "$run"
 }
-lost "rank 0 that comes back" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 comes_back_late
+lost "rank 0 that comes back" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" comes_back_late
 faults=(SHIM_RANK=1 SHIM_SAMPLES=40:hang)
-lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank 1 on $host\)" 17 true
+lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank 1 on $host\)" true
 faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
-lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" 17 true
+lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" true
 
 # A file system that goes away when products are made or finished: nobody else looks then.
 for call in 1:made 5:finished; do
     for size in 1 2; do
-        timeout -k 1 20 mpirun -n $size env "${slow[1]}" SHIM_RANK=0 SHIM_FSYNC=${call%:*}:hang \
+        timeout -k 1 120 mpirun -n $size env "${slow[1]}" SHIM_RANK=0 SHIM_FSYNC=${call%:*}:hang \
             "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr
         status=$?
         bad=0
@@ -100,5 +100,5 @@ clear_all
 # The input, cut off while it is read; for the next run it is there again.
 faults=()
 cut() { truncate -s 1500000 obs.h5; }
-lost "a file that is cut off" "obs\.h5" 15 cut
+lost "a file that is cut off" "obs\.h5" cut
 plan

@@ -4,8 +4,11 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm_rsh_age
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
 # A process without mpirun starts no daemon of its own, and ranks that wait let other tests have the processor.
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
-# Neither looks at OpenCL devices to learn what processors there are.
-export HWLOC_COMPONENTS=-opencl
+# To learn what processors there are, neither looks at other devices, nor loads what could (an empty folder of
+# plugins): half of what starting a process takes, without X servers asked and PCI devices read.
+export HWLOC_COMPONENTS=-opencl,-pci,-gl,-linux:io HWLOC_PLUGINS_PATH=/var/empty
+# No files in memory shared with the launcher for the few words that it says; threads that wait do not spin.
+export PMIX_MCA_gds=hash OMP_WAIT_POLICY=passive
 export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 export HDF5_USE_FILE_LOCKING=FALSE
 # Kernels that one test has built, the others need not build again.

@@ -32,6 +32,9 @@ warm() {
     return "$status"
 }
 
+# no_devices: for scripts that speak of OpenCL, but need none (run-test hides it from those that do not)
+no_devices() { export OCL_ICD_VENDORS=$here/tests/tools/; }
+
 ok() { # ok STATUS NAME: one line of TAP
     count=$((count + 1))
     if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
@@ -51,7 +54,7 @@ runs() {
 # reap PID: wait for an mpirun of which a rank was killed. It ends by itself within seconds, but now and then
 # hangs for ever when all ranks are gone: PMIx 4.2 locks itself out in PMIx_server_finalize().
 reap() {
-    local end=$((SECONDS + 60))
+    local end=$((SECONDS + 100))
     while kill -0 "$1" && [ "$SECONDS" -lt "$end" ]; do sleep 0.02; done
     kill -9 "$1"
     wait "$1"
@@ -73,7 +76,7 @@ errs() {
     local expected=$1 pattern=$2 status=0 line errors=0 is_said=0
     shift 2
     bad=0
-    timeout -k 5 60 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
+    timeout -k 5 300 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
     # shellcheck disable=SC2053
     [[ $status == $expected ]] || { echo "# exit status $status, expected $expected"; bad=1; }
     while IFS= read -r line || [ -n "$line" ]; do
