@@ -76,6 +76,8 @@ $(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_
 $(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o) archive/chunks/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
 $(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o) archive/chunks/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
+$(BUILD)/src/compute/boxcar/boxcar_avx2.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx2)
+$(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 
 # What benchmarks compare with is a plain loop.
 $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize

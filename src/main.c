@@ -4,6 +4,7 @@
 #include "archive/open.h"
 #include "cli/options/options.h"
 #include "io/apart/launch.h"
+#include "product/candidates/candidates.h"
 #include "product/check/contents.h"
 #include "product/kind/series.h"
 #include "product/product.h"
@@ -41,7 +42,8 @@ static const struct apart_task *const tasks[] = {
     &info_task,           &archive_open_task,    &fbh5_open_task,
     &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
     &product_open_task,   &product_is_ours_task, &contents_compare_task,
-    &series_open_task,    &sheet_open_task,      &coefficients_task,
+    &series_open_task,    &candidates_open_task, &sheet_open_task,
+    &coefficients_task,
 };
 
 int main(int argc, char **argv)

@@ -110,14 +110,15 @@ enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 /* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
  * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
  * as an archive holds them; coherency float, of two polarisations |A|^2, |B|^2, Re A B*, Im A B*,
- * summed; squares float, |spectrum|^4 summed. */
+ * summed; squares float, |spectrum|^4 summed; peaks struct peak (dsp/bursts/boxes.h) of series. */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
     QUANTITY_SERIES,
     QUANTITY_VOLTAGES,
     QUANTITY_COHERENCY,
-    QUANTITY_SQUARES
+    QUANTITY_SQUARES,
+    QUANTITY_PEAKS
 };
 const char *quantity_name(enum quantity quantity);
 
@@ -147,7 +148,8 @@ const char *feed_name(enum feed feed);
     KIND(VOLTAGES, voltages, QUANTITY_VOLTAGES, 0)
 #define PRODUCT_KINDS(KIND)                                                                        \
     PRODUCT_KINDS_OF_JOB(KIND)                                                                     \
-    KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)
+    KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)                                             \
+    KIND(CANDIDATES, candidates, QUANTITY_PEAKS, 0)
 
 #define PRODUCT_KIND_ID(id, name, quantity, is_filterbank) PRODUCT_##id,
 enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };

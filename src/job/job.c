@@ -16,6 +16,7 @@ struct job_part {
     int product;    /* a place among the products */
     int dedisperse; /* among the dedispersions: of that product, or of the input */
     uint32_t bank;  /* of the product */
+    int is_search;  /* of the series of the dedispersion; else they are meant themselves */
 };
 
 /* What determines the bytes of a part is written; in the place of all banks that of its product. */
@@ -35,6 +36,9 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
     int is_product = !list->up->up && strcmp(list->key, "products") == 0;
     int is_dedisperse = !list->up->up && strcmp(list->key, "dedisperse") == 0;
     int is_bank = !list->up->up && strcmp(list->key, "channelise") == 0;
+    if (up->up->up && up->up->up->up && strcmp(up->key ? up->key : "", "search") == 0) {
+        return strcmp(node->key, "file") == 0 ? NULL : node;
+    }
     if (list == up) {
         int is_other = (is_product && (int)node->index != part->product) ||
                        (is_dedisperse && (int)node->index != part->dedisperse);
@@ -45,7 +49,8 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
         (is_bank && strcmp(node->key, "name") == 0) ||
         (is_product && (strcmp(node->key, "bank") == 0 || strcmp(node->key, "format") == 0)) ||
         ((is_product || is_dedisperse) && strcmp(node->key, "file") == 0) ||
-        (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0));
+        (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0 ||
+                           strcmp(node->key, part->is_search ? "compress" : "search") == 0));
     return is_name ? NULL : node;
 }
 
@@ -129,6 +134,9 @@ static status_t job_settle(struct job *job, const struct tree *root)
             part.bank = job->products[part.product].bank;
         }
         TRY(job_text(root, part, &job->dedisperse[i].text));
+        part.is_search = 1;
+        TRY(job->dedisperse[i].search.file ? job_text(root, part, &job->dedisperse[i].search_text)
+                                           : STATUS_OK);
     }
 out:
     return st;
@@ -196,17 +204,54 @@ int job_is_semi_coherent(const struct job *job)
            !is_filtered;
 }
 
+const char *job_series_name(const struct job_dedisperse *dedisperse)
+{
+    return dedisperse->file ? dedisperse->file : dedisperse->search.file;
+}
+
+uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2])
+{
+    uint32_t count = 0;
+    const char *const there[] = {dedisperse->file, dedisperse->search.file};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (there[i]) {
+            files[count++] = there[i];
+        }
+    }
+    return count;
+}
+
 uint32_t job_nfiles(const struct job *job)
 {
-    return job_is_semi_coherent(job) ? 1 : job->nproducts + job->ndedisperse;
+    const char *files[2];
+    uint32_t count = job->nproducts;
+    if (job_is_semi_coherent(job)) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        count += job_series_files(&job->dedisperse[i], files);
+    }
+    return count;
 }
 
 const char *job_file(const struct job *job, uint32_t i)
 {
+    const char *files[2] = {NULL, NULL};
     if (job_is_semi_coherent(job)) {
         return job->dedisperse[i].file;
     }
-    return i < job->nproducts ? job->products[i].file : job->dedisperse[i - job->nproducts].file;
+    if (i < job->nproducts) {
+        return job->products[i].file;
+    }
+    i -= job->nproducts;
+    for (uint32_t j = 0; j < job->ndedisperse; j++) {
+        uint32_t count = job_series_files(&job->dedisperse[j], files);
+        if (i < count) {
+            break;
+        }
+        i -= count;
+    }
+    return files[i];
 }
 
 const char *job_filterbank(const struct job *job, uint32_t number)
@@ -225,6 +270,7 @@ void job_destroy(struct job *job)
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         free(job->dedisperse[i].text);
+        free(job->dedisperse[i].search_text);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         free(job->filters[i].taps);

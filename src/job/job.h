@@ -285,6 +285,14 @@ struct job_filter {
     int is_complex;
 };
 
+/* `dedisperse.search`: bursts in the series of a dedispersion (compute/boxcar.h). */
+struct job_search {
+    char *file;       /* NULL: there is no search */
+    uint32_t widths;  /* samples of the widest box; a power of two; default 64 */
+    double threshold; /* S/N; default 7 */
+    uint64_t most;    /* peaks that are grouped, the strongest; default 2^22 */
+};
+
 /* `dedisperse`: one dedispersion of a filterbank. */
 struct job_dedisperse {
     int has_input;
@@ -305,9 +313,11 @@ struct job_dedisperse {
     uint32_t nifs;
     int has_backend;
     enum backend_kind backend; /* has_backend 0: that of `channelise` */
-    char *file;
+    char *file;                /* NULL: the series are not kept, only searched */
     enum compression compression;
-    char *text; /* as that of struct job_product */
+    struct job_search search;
+    char *text;        /* as that of struct job_product, */
+    char *search_text; /* and of the search; NULL: there is none */
 };
 
 /* How many of them a job may have. */
@@ -377,6 +387,11 @@ int job_reads_voltages(const struct job *job);
  * (run/grid/grid.h). With a filter that dedisperses, the job makes that filter's share alone, as
  * any other. */
 int job_is_semi_coherent(const struct job *job);
+
+/* What messages call a dedispersion: the file of its series, or else of its search. */
+const char *job_series_name(const struct job_dedisperse *dedisperse);
+/* How many files it writes, and which: series, search. */
+uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
 
 /* Files that the job writes: its products', then its dedispersions'; of a semi-coherent search
  * the series'. */

@@ -68,27 +68,31 @@ static int job_check_is_same(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Adds a mistake when the file of `entry` is that of an output before it, or an input. */
-static status_t job_check_file(struct tree *root, struct tree *entry, struct mistakes *mistakes)
+/* Adds a mistake when a file of `entry`, an output, is that of an output before it, or an input. */
+static status_t job_check_file(struct tree *root, struct tree *entry, const char *key,
+                               struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    /* Two lists of outputs, then two of inputs. */
-    static const char *const lists[][2] = {{"products", "file"},
-                                           {"dedisperse", "file"},
-                                           {"input.files", ""},
-                                           {"filter", "coefficients"}};
-    const char *file = tree_value(entry, "file");
+    /* Lists of outputs, then two of inputs. */
+    enum { OUTPUTS = 3, LISTS = 5 };
+    static const char *const lists[LISTS][2] = {{"products", "file"},
+                                                {"dedisperse", "file"},
+                                                {"dedisperse", "search.file"},
+                                                {"input.files", ""},
+                                                {"filter", "coefficients"}};
+    const char *file = tree_value(entry, key);
     struct text path = {0};
     int is_before = 1;
-    for (size_t list = 0; list < 4 && file; list++) {
+    for (size_t list = 0; list < LISTS && file; list++) {
         const struct tree *others = tree_list(root, lists[list][0]);
+        int is_mine = list < OUTPUTS && strcmp(lists[list][1], key) == 0;
         for (size_t i = 0; others && i < others->nchildren; i++) {
             struct tree *other = others->child[i];
             const char *name = tree_value(other, lists[list][1]);
-            is_before = is_before && other != entry;
-            if ((is_before || list >= 2) && name && job_check_is_same(file, name)) {
+            is_before = is_before && !(is_mine && other == entry);
+            if ((is_before || list >= OUTPUTS) && name && job_check_is_same(file, name)) {
                 TRY(tree_path(other, &path));
-                TRY(mistakes_at(mistakes, entry, "file",
+                TRY(mistakes_at(mistakes, entry, key,
                                 "is the same as %s%s%s, expected a file of its own", path.data,
                                 *lists[list][1] ? "." : "", lists[list][1]));
                 goto out;
@@ -201,7 +205,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     TRY(job_format_check(product, mistakes));
     TRY(job_flag_check(product, mistakes));
     TRY(job_bank_check_product(root, product, mistakes));
-    TRY(job_check_file(root, product, mistakes));
+    TRY(job_check_file(root, product, "file", mistakes));
 out:
     return st;
 }
@@ -224,7 +228,8 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
     const struct tree *entries = tree_list(root, "dedisperse");
     for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
         TRY(job_dedisperse_check(entries->child[i], mistakes));
-        TRY(job_check_file(root, entries->child[i], mistakes));
+        TRY(job_check_file(root, entries->child[i], "file", mistakes));
+        TRY(job_check_file(root, entries->child[i], "search.file", mistakes));
     }
 out:
     return st;

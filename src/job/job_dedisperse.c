@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { JOB_CHANNELS = 1 << 24 };
+enum { JOB_CHANNELS = 1 << 24, JOB_MOST_WIDTHS = 16384 };
 
 /* "17", "17-40" (both included). Returns 0 when it is neither. */
 static int job_dedisperse_parse_channels(const char *text, void *out, char *message)
@@ -45,6 +45,16 @@ static const struct schema dm_rows[] = {
 
 #define ENTRY(member) SCHEMA_AT(struct job_dedisperse, member)
 
+static const struct schema search_rows[] = {
+    {"file", SCHEMA_TEXT, ENTRY(search.file), .is_required = 1,
+     .expected = "the path of the file to write"},
+    {"widths", SCHEMA_WHOLE, ENTRY(search.widths), .min = 1, .max = JOB_MOST_WIDTHS,
+     .otherwise = "64"},
+    {"threshold", SCHEMA_NUMBER, ENTRY(search.threshold), .min = 1, .max = 1e6, .otherwise = "7"},
+    {"most", SCHEMA_WHOLE, ENTRY(search.most), .min = 1, .max = 1 << 28, .otherwise = "4194304"},
+    {.key = NULL},
+};
+
 const struct schema job_dedisperse_schema[] = {
     {"input", SCHEMA_WHOLE, ENTRY(input), .max = JOB_PRODUCTS - 1,
      SCHEMA_GIVEN(struct job_dedisperse, has_input, 1)},
@@ -70,7 +80,8 @@ const struct schema job_dedisperse_schema[] = {
      SCHEMA_GIVEN(struct job_dedisperse, has_backend, 1)},
     {"compress", SCHEMA_CHOICE, ENTRY(compression),
      .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
-    {"file", SCHEMA_TEXT, ENTRY(file), .is_required = 1,
+    {"search", SCHEMA_MAPPING, .members = search_rows},
+    {"file", SCHEMA_TEXT, ENTRY(file), .unless = "search",
      .expected = "the path of the file to write"},
     {.key = NULL},
 };
@@ -156,9 +167,28 @@ out:
     return st;
 }
 
+static status_t job_dedisperse_check_search(struct tree *entry, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    double widths = tree_number(entry, "search.widths", 1);
+    uint32_t whole = widths >= 1 && widths <= JOB_MOST_WIDTHS ? (uint32_t)widths : 1;
+    if ((whole & (whole - 1)) != 0) {
+        TRY(mistakes_at(mistakes, entry, "search.widths",
+                        "is %u, expected a power of two, such as 64", whole));
+    }
+    if (tree_list(entry, "coherent")) {
+        TRY(mistakes_at(mistakes, entry, "search",
+                        "is not there for a semi-coherent search: its series can be searched when "
+                        "they are there"));
+    }
+out:
+    return st;
+}
+
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
+    TRY(tree_member(entry, "search") ? job_dedisperse_check_search(entry, mistakes) : STATUS_OK);
     TRY(job_dedisperse_check_dms(entry, mistakes));
     TRY(tree_list(entry, "coherent") ? job_dedisperse_check_coherent(entry, mistakes) : STATUS_OK);
     if (job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step")) {

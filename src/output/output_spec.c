@@ -76,18 +76,25 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     }
 }
 
-/* The item of a dedispersion. */
+/* The items of a dedispersion: its series, what a search of them finds. */
 static status_t spec_begin_series(const struct job *job, uint32_t number, struct output_spec *out)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
-    TRY(spec_begin(job, 1, out));
-    out->items[0] = (struct output_spec_item){.file = what->file,
-                                              .text = what->text,
-                                              .integrate = 1,
-                                              .ratio = 1,
-                                              .compression = what->compression,
-                                              .has_times_across = 1};
+    const char *files[2];
+    TRY(spec_begin(job, job_series_files(what, files), out));
+    for (uint32_t i = 0; i < out->count; i++) {
+        int is_search = files[i] == what->search.file;
+        out->items[i] = (struct output_spec_item){
+            .file = files[i],
+            .text = is_search ? what->search_text : what->text,
+            .integrate = 1,
+            .ratio = 1,
+            /* Most cells hold zeros, and the table comes with the second file. */
+            .compression = is_search ? COMPRESSION_DEFLATE : what->compression,
+            .has_times_across = 1,
+            .column = is_search ? PEAK_CELL : 1};
+    }
 out:
     return st;
 }
@@ -115,13 +122,18 @@ out:
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *d)
 {
     size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
-    spec_plan_item(&spec->items[0], &d->spec, d->outputs * sizeof(float));
+    uint32_t crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
     spec->is_planned = 1;
     spec->chunking = d->chunking;
     spec->backend = d->backend;
-    spec->items[0].choice = (struct channelise_choice){.backend = BACKEND_AUTO};
-    spec->items[0].spectra = d->chunking.spectra;
-    spec->items[0].crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
+    for (uint32_t i = 0; i < spec->count; i++) {
+        struct output_spec_item *item = &spec->items[i];
+        const struct product_spec *product = item->column > 1 ? &d->search : &d->spec;
+        spec_plan_item(item, product, product_spec_row_bytes(product));
+        item->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+        item->spectra = d->chunking.spectra;
+        item->crc = crc;
+    }
 }
 
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,

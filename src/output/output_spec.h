@@ -25,7 +25,8 @@ struct output_spec_item {
     uint64_t row_bytes;
     struct channelise_choice choice; /* of the filter bank that makes it */
     uint32_t crc;                    /* of the coefficients, or delays */
-    int has_times_across;            /* time stamps are those of the columns */
+    int has_times_across;            /* time stamps are those of the columns, */
+    uint64_t column;                 /* of which each is made of so many of the chunking's */
 };
 
 struct output_spec {

@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "product/candidates/candidates.h"
+#include "product/kind/dedispersed.h"
 #include "product/pack/compress.h"
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
@@ -208,12 +210,22 @@ static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
     const outputs_t *outputs = s->outputs;
     struct output *output = s->output;
     char *made = NULL; /* no folder: that of the .part */
+    struct candidates found = {.count = 0};
+    struct product_spec spec = outputs->spec->items[i].spec;
+    struct dedispersed_spec series;
     TRY(outputs_put_counts(output));
+    if (spec.kind == PRODUCT_CANDIDATES) {
+        TRY(candidates_find(&spec, output->fd, output->part, &output->place, &found));
+        series = *spec.series;
+        series.search.found = &found;
+        spec.series = &series;
+    }
     TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
                    &made));
-    TRY(packed_begin(output->packed_path, output->part, &outputs->spec->items[i].spec,
-                     outputs->spec->items[i].compression, &s->packed, &s->shape));
+    TRY(packed_begin(output->packed_path, output->part, &spec, outputs->spec->items[i].compression,
+                     &s->packed, &s->shape));
 out:
+    candidates_free(&found);
     free(made);
     return st;
 }

@@ -137,8 +137,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     const struct output_spec_item *item = &outputs->spec->items[product];
     uint64_t row_bytes = output->place.row_bytes;
     const struct chunking *chunking = &outputs->spec->chunking;
-    uint64_t first = chunk_share(chunking, row_bytes, chunk->first_stream);
-    uint64_t piece = chunk_share(chunking, row_bytes, chunk->streams);
+    uint64_t first = chunk_columns_share(chunking, item->column, row_bytes, chunk->first_stream);
+    uint64_t piece = chunk_columns_share(chunking, item->column, row_bytes, chunk->streams);
     uint64_t at = output->place.data_offset + first_row * row_bytes;
     struct summing summing = {output, chunk, item->integrate, item->ratio, first_row,
                               rows,   first, piece,           data};
@@ -159,7 +159,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     }
     /* Once: with the rows of the first columns, or the columns of the first row. */
     if (item->has_times_across && first_row == 0) {
-        TRY(rows_put_times(outputs, product, chunk->first_stream, chunk->streams));
+        TRY(rows_put_times(outputs, product, chunk->first_stream / item->column,
+                           ceil_div_u64(chunk->streams, item->column)));
     } else if (!item->has_times_across && chunk->first_stream == 0) {
         TRY(rows_put_times(outputs, product, first_row, rows));
     }

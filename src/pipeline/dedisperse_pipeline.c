@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "pipeline/left_out.h"
+#include "pipeline/search/seek.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +47,8 @@ struct dedispersing {
     int has_last;       /* a block of this group was read before, */
     uint32_t last_slot; /* here */
     dedisperse_t *stage;
-    char *holes; /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
+    seek_t *seek; /* NULL: nothing is searched */
+    char *holes;  /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
 };
 
 static void dedispersing_drop_stage(struct dedispersing *p)
@@ -171,13 +173,29 @@ static status_t dedispersing_read(void *context, uint32_t number)
         memmove(in, before->samples + slot->kept_from * row, (size_t)(kept * row));
     }
     TRY(left_out_keep(&before->left_out, slot->kept_from, kept, &slot->left_out));
-    TRY(power_reader_read(p->reader, p->plan->first + (int64_t)(slot->from + slot->base + kept),
-                          slot->inputs - kept, slot->samples + kept * row,
-                          slot->bad ? slot->bad + kept : NULL));
+    if (kept < slot->inputs) {
+        TRY(power_reader_read(p->reader, p->plan->first + (int64_t)(slot->from + slot->base + kept),
+                              slot->inputs - kept, slot->samples + kept * row,
+                              slot->bad ? slot->bad + kept : NULL));
+    }
     TRY(left_out_find(p->plan, p->reader, p->plan->first + (int64_t)(slot->from + slot->base), kept,
                       slot->inputs - kept, slot->samples, slot->bad, &slot->left_out));
 out:
     return st;
+}
+
+static void dedispersing_range(const void *context, const struct chunk *chunk, uint64_t *from,
+                               uint64_t *end)
+{
+    const struct dedispersing *p = context;
+    dedisperse_plan_range(p->plan, chunk, from, end);
+}
+
+/* Whether the block's outputs are the chunk's; else boxes and noise reach over them. */
+static int dedispersing_is_own(const struct slot *slot)
+{
+    return slot->from >= slot->chunk.first_stream &&
+           slot->from < (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
 }
 
 /* The writer thread. */
@@ -190,13 +208,19 @@ static status_t dedispersing_write(void *context, uint32_t number)
     void *data = NULL;
     int has_holes = 0;
     TRY(pipeline_get(p->pipeline, slot->out, &data));
+    uint64_t first;
+    uint64_t end;
+    dedispersing_range(p, &slot->chunk, &first, &end);
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
     TRY(left_out_scale(p->plan, &p->group, &slot->left_out, part.streams, data, p->holes,
                        &has_holes));
-    TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data,
-                    has_holes ? p->holes : NULL));
-    uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
+    const char *holes = has_holes ? p->holes : NULL;
+    if (p->plan->what->file && dedispersing_is_own(slot)) {
+        TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data, holes));
+    }
+    TRY(p->seek ? seek_take(p->seek, &slot->chunk, slot->from, slot->count, data, holes)
+                : STATUS_OK);
     if (p->sink.end && slot->from + slot->count == end) {
         TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
     }
@@ -240,8 +264,9 @@ static struct pipeline_block dedispersing_describe(const void *context, uint32_t
 {
     const struct dedispersing *p = context;
     const struct slot *slot = &p->slots[number];
-    return (struct pipeline_block){is_reading ? p->plan->fbh5->path : p->plan->what->file, "times",
-                                   slot->from, slot->count};
+    return (struct pipeline_block){is_reading ? p->plan->fbh5->path
+                                              : job_series_name(p->plan->what),
+                                   "times", slot->from, slot->count};
 }
 
 /* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
@@ -263,18 +288,24 @@ static status_t dedispersing_prepare(void *context, uint32_t number, const struc
 {
     struct dedispersing *p = context;
     struct slot *slot = &p->slots[number];
-    const struct slot *before = &p->slots[p->last_slot];
-    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
-    /* What came from the device was never in the host's memory. */
-    int goes_on = p->has_last && before->from + before->count == from && !before->is_resident;
-    slot->kept_slot = p->last_slot;
-    slot->kept_from = goes_on ? before->count : 0;
-    slot->kept = goes_on ? overlap_shared(&p->group.overlap) : 0;
+    const struct slot before = p->slots[p->last_slot]; /* perhaps this one */
+    uint64_t first = chunk->first_stream;
+    uint64_t last = first + chunk->streams;
+    uint64_t begin;
+    uint64_t end;
+    dedispersing_range(p, chunk, &begin, &end);
+    end = from < first ? first : from < last ? last : end;
     slot->chunk = *chunk;
     slot->base = p->group.base;
     slot->from = from;
     slot->count = *count = min_u64(p->block, end - from);
     slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
+    /* What came from the device was never in the host's memory. */
+    int goes_on = p->has_last && from >= before.from && from <= before.from + before.count &&
+                  !before.is_resident;
+    slot->kept_slot = p->last_slot;
+    slot->kept_from = goes_on ? from - before.from : 0;
+    slot->kept = goes_on ? min_u64(before.inputs - slot->kept_from, slot->inputs) : 0;
     slot->part =
         power_reader_clip(p->plan, p->plan->first + (int64_t)(from + slot->base), slot->inputs);
     slot->is_resident = p->resident && resident_rows_holds(p->resident, &p->sums, slot->part.first,
@@ -293,6 +324,7 @@ static void dedispersing_destroy(void *context)
         dedispersing_drop_stage(p);
         dedispersing_drop_slots(p);
         power_reader_destroy(p->reader);
+        seek_destroy(p->seek);
         free(p->holes);
         free(p);
     }
@@ -320,10 +352,13 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->block = plan->block_outputs;
     TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
     TRY(power_reader_create(plan, &p->reader));
+    TRY(plan->boxes.widths > 0 ? seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek)
+                               : STATUS_OK);
     TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .cuts_streams = 1,
                                      .begin = dedispersing_begin,
+                                     .range = dedispersing_range,
                                      .prepare = dedispersing_prepare,
                                      .read = dedispersing_read,
                                      .compute = dedispersing_compute,

@@ -278,6 +278,9 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
     const struct pipeline_stages *stages = &pipeline->stages;
     uint64_t from = stages->cuts_streams ? chunk->first_stream : chunk->first;
     uint64_t end = from + (stages->cuts_streams ? chunk->streams : chunk->count);
+    if (stages->range) {
+        stages->range(stages->context, chunk, &from, &end);
+    }
     TRY(stages->begin ? stages->begin(stages->context, driver, chunk) : STATUS_OK);
     while (from < end) {
         uint64_t count = 0;

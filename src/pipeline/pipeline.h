@@ -78,6 +78,9 @@ struct pipeline_stages {
     int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra */
     /* The main thread is about to work off a chunk; may be NULL. */
     status_t (*begin)(void *context, driver_t *driver, const struct chunk *chunk);
+    /* Where the blocks of a chunk begin and end, when they make more than the chunk's own; may be
+     * NULL. */
+    void (*range)(const void *context, const struct chunk *chunk, uint64_t *from, uint64_t *end);
     /* The main thread fills in a slot for the block that begins at `from` of the chunk's streams or
      * spectra; gives the block's length. */
     status_t (*prepare)(void *context, uint32_t slot, const struct chunk *chunk, uint64_t from,

@@ -44,6 +44,14 @@ uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t s
            whole % chunking->streams * streams / chunking->streams;
 }
 
+uint64_t chunk_columns_share(const struct chunking *chunking, uint64_t column, uint64_t whole,
+                             uint32_t streams)
+{
+    return column > 1
+               ? ceil_div_u64(streams, column) * (whole / ceil_div_u64(chunking->streams, column))
+               : chunk_share(chunking, whole, streams);
+}
+
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page)
 {
     return page / gcd_u64(row_bytes, page);

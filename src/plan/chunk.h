@@ -50,6 +50,10 @@ uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk,
  */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
+/* The same of rows of columns that `column` streams make, the last one perhaps fewer. */
+uint64_t chunk_columns_share(const struct chunking *chunking, uint64_t column, uint64_t whole,
+                             uint32_t streams);
+
 /* The multiple of rows such that rows * row_bytes is a multiple of `page`. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 

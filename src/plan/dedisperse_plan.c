@@ -283,6 +283,52 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->ifs = d->ifs_words.data;
 }
 
+/* Below this, noise alone fills the table. */
+static const double low_threshold = 3;
+
+static void plan_warn_of_noise(const struct dedisperse_plan *d)
+{
+    char trials[UNITS_TEXT];
+    double all = (double)d->delays.ndms * (double)d->outputs;
+    if (d->boxes.threshold < low_threshold) {
+        report_warn("dedisperse.%u.search.threshold: of %s single samples of all DMs, noise alone "
+                    "lifts about %.3g to S/N %g, and wider boxes as well",
+                    plan_number_of(d), units_count(d->delays.ndms * d->outputs, trials),
+                    boxes_expect_false(d->boxes.threshold, all), d->boxes.threshold);
+    }
+}
+
+/* The peaks of a search: a row of cells for each DM. */
+static status_t plan_describe_search(struct dedisperse_plan *d)
+{
+    status_t st = STATUS_OK;
+    const struct job_search *search = &d->what->search;
+    char times[UNITS_TEXT];
+    if (!search->file) {
+        goto out;
+    }
+    uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)search->widths);
+    REQUIRE(
+        d->outputs >= least, STATUS_USAGE,
+        "%s: dedisperse.%u.search: %s times of each DM tell no noise: boxes of %u need at least "
+        "%" PRIu64,
+        d->job->path, plan_number_of(d), units_count(d->outputs, times), search->widths, least);
+    d->boxes = boxes_of(search->widths, search->threshold, d->outputs);
+    d->peaks = d->product;
+    d->peaks.search = (struct dedispersed_search){
+        .boxes = &d->boxes, .time = d->product.time, .most = search->most};
+    d->peaks.times = boxes_cells(&d->boxes);
+    d->peaks.time.step = PEAK_CELL * d->product.time.step;
+    d->peaks.time.first = d->product.time.first + 0.5 * (PEAK_CELL - 1) * d->product.time.step;
+    d->search = d->spec;
+    d->search.kind = PRODUCT_CANDIDATES;
+    d->search.job_text = d->what->search_text;
+    d->search.series = &d->peaks;
+    plan_warn_of_noise(d);
+out:
+    return st;
+}
+
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out)
@@ -302,6 +348,7 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
     TRY(plan_make_delays(d));
     TRY(plan_settle_outputs(d));
     plan_describe_product(d);
+    TRY(plan_describe_search(d));
     TRY(dedisperse_plan_cut(d, begun));
     *out = d;
     d = NULL;

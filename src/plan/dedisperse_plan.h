@@ -5,6 +5,7 @@
 
 #include "archive/fbh5/fbh5.h"
 #include "compute/dedisperse.h"
+#include "dsp/bursts/boxes.h"
 #include "dsp/overlap.h"
 #include "plan/channelise_plan.h"
 #include "product/kind/dedispersed.h"
@@ -45,6 +46,10 @@ struct dedisperse_plan {
     uint64_t memory_bytes;
     struct dedispersed_spec product;
     struct product_spec spec; /* of the same */
+    /* Of a search, if there is one: */
+    struct boxes boxes; /* widths 0: there is none */
+    struct dedispersed_spec peaks;
+    struct product_spec search;
 };
 
 /* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`
@@ -90,6 +95,14 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedis
 
 /* Bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
+
+/* Outputs first .. end - 1 that are made for a chunk: beside its own, those that its boxes and its
+ * noise reach over. */
+void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const struct chunk *chunk,
+                           uint64_t *first, uint64_t *end);
+
+/* Columns of a chunk's series that a search holds at a time. */
+uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 
 /* Sets of buffers. */
 uint32_t dedisperse_plan_slots(enum backend_kind backend);

@@ -14,6 +14,7 @@
  * against the overlap, then DMs. It is a function of the job, the filterbank and the backend, never
  * of the number of ranks. */
 #include "base/memory.h"
+#include "compute/boxcar.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
 #include "product/spans.h"
@@ -51,6 +52,32 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend)
     return backend_abilities(backend)->is_reference ? 1 : SLOTS;
 }
 
+void dedisperse_plan_range(const struct dedisperse_plan *d, const struct chunk *chunk,
+                           uint64_t *first, uint64_t *end)
+{
+    *first = chunk->first_stream;
+    *end = (uint64_t)chunk->first_stream + chunk->streams;
+    if (d->boxes.widths > 0) {
+        *first = boxes_need_from(&d->boxes, *first, *end);
+        *end = boxes_need_end(&d->boxes, *end);
+    }
+}
+
+uint64_t dedisperse_plan_held(const struct dedisperse_plan *d)
+{
+    return min_u64(d->boxes.block + d->boxes.widths - 1, d->outputs);
+}
+
+/* What a search of so many DMs holds: series, and the peaks of a block. */
+static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms)
+{
+    uint64_t cells = d->boxes.block / PEAK_CELL;
+    return d->boxes.widths > 0
+               ? dms * (dedisperse_plan_held(d) * sizeof(float) + cells * sizeof(struct peak)) +
+                     boxcar_bytes(&d->boxes, d->threads)
+               : 0;
+}
+
 /* Memory that is no block's. */
 static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
 {
@@ -76,7 +103,14 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     return dedisperse_plan_slots(d->backend) *
                (dedisperse_inputs(&spec, block) * (d->input.row_bytes + mark) +
                 cut->dms * block * sizeof(float)) +
-           dedisperse_bytes(d->backend, &spec);
+           dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms);
+}
+
+/* Chunks of a search are whole blocks of noise. */
+static uint64_t cut_whole_blocks(const struct dedisperse_plan *d, uint64_t outputs)
+{
+    uint64_t block = d->boxes.widths > 0 ? d->boxes.block : 1;
+    return min_u64(ceil_div_u64(outputs, block) * block, d->outputs);
 }
 
 /* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
@@ -86,7 +120,7 @@ static uint64_t cut_given_outputs(const struct dedisperse_plan *d)
         job_reads_voltages(d->job) ? d->job->products[d->what->input].integrate : 1;
     uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
     return d->job->chunk_spectra > 0
-               ? min_u64(max_u64(ceil_div_u64(whole, d->what->downsample), 1), d->outputs)
+               ? cut_whole_blocks(d, max_u64(ceil_div_u64(whole, d->what->downsample), 1))
                : 0;
 }
 
@@ -95,7 +129,7 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
 {
     uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
     uint64_t quantum = wanted > 4 * PAGE_OUTPUTS ? PAGE_OUTPUTS : 1;
-    return min_u64(ceil_div_u64(wanted, quantum) * quantum, d->outputs);
+    return cut_whole_blocks(d, ceil_div_u64(wanted, quantum) * quantum);
 }
 
 /* The longest block that fits; 0 when none does. */
@@ -219,7 +253,7 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
     if (begun) {
         REQUIRE(begun->spectra == d->delays.ndms && begun->streams == d->outputs, STATUS_USAGE,
                 "%s: %s was begun with other DMs or times: --restart begins anew", d->job->path,
-                d->what->file);
+                job_series_name(d->what));
         cut.dms = (uint32_t)begun->chunk_spectra;
         cut.outputs = begun->group_streams;
         cut.span = dm_groups_span(d, cut.dms, &cut.spans);

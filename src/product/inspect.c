@@ -470,6 +470,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(bits),
     FIELD(scale),
     FIELD(clipped),
+    FIELD(candidates),
     FIELD(weights),
     FIELD(flag_rows),
     FIELD(flag_ifs),

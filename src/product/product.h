@@ -154,7 +154,8 @@ struct product {
     uint32_t bits;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
-    uint32_t weights; /* of a row; 0: none */
+    uint32_t weights;    /* of a row; 0: none */
+    uint64_t candidates; /* groups that a search has found */
     /* Of flagged power: /flags [flag_rows][flag_ifs][flag_channels]; 0: none. */
     uint64_t flag_rows, flag_ifs, flag_channels;
     enum compression compression; /* of the rows: else they lie in one piece */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "pipeline/dedisperse_pipeline.h"
+#include "product/candidates/candidates.h"
 #include "ranks/agree.h"
 #include "run/share.h"
 #include "run/tuned.h"
@@ -195,8 +196,40 @@ out:
     return st;
 }
 
-static void pass_summarise(const struct dedisperse_pass *p, double seconds)
+/* What a search has found, and the best of it. */
+static status_t pass_summarise_search(const struct dedisperse_pass *p)
 {
+    status_t st = STATUS_OK;
+    const char *file = p->plan->what->search.file;
+    struct candidates_file *of = NULL;
+    const struct candidate *best = NULL;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    if (!file) {
+        goto out;
+    }
+    TRY(candidates_open(file, &of));
+    for (uint64_t i = 0; i < of->found.count; i++) {
+        best = !best || of->found.rows[i].snr > best->snr ? &of->found.rows[i] : best;
+    }
+    display_print("%s: %s %s of %s %s of S/N %g or more", file, units_count(of->found.count, a),
+                  units_plural(of->found.count, "candidate", "candidates"),
+                  units_count(of->found.peaks, b), units_plural(of->found.peaks, "peak", "peaks"),
+                  of->threshold);
+    if (best) {
+        display_print("; the best: S/N %.4g, DM %.10g, %.6f s, %llu %s wide", best->snr, best->dm,
+                      best->time_s, (unsigned long long)best->width,
+                      units_plural(best->width, "sample", "samples"));
+    }
+    display_print("\n");
+out:
+    candidates_close(of);
+    return st;
+}
+
+static status_t pass_summarise(const struct dedisperse_pass *p, double seconds)
+{
+    status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
@@ -204,9 +237,10 @@ static void pass_summarise(const struct dedisperse_pass *p, double seconds)
     MPI_Comm_size(p->pass.comm, &size);
     const struct dedisperse_plan *plan = p->plan;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
-    display_print("%s: dedispersed, %s %s x %s %s, %s\n", plan->what->file,
-                  units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
-                  units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
+    display_print("%s: dedispersed%s, %s %s x %s %s, %s\n", job_series_name(plan->what),
+                  plan->what->file ? "" : " and searched", units_count(plan->delays.ndms, a),
+                  units_plural(plan->delays.ndms, "DM", "DMs"), units_count(plan->outputs, b),
+                  units_plural(plan->outputs, "time", "times"),
                   units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
     display_print("%s %s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
                   "write %.2f s)\n",
@@ -217,6 +251,9 @@ static void pass_summarise(const struct dedisperse_pass *p, double seconds)
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
                       100 * dedisperse_pipeline_carried(p->pass.pipeline));
     }
+    TRY(pass_summarise_search(p));
+out:
+    return st;
 }
 
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
@@ -232,8 +269,8 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
     TRY(agree_all(comm, p.pass.rank == 0 ? fbh5_check_unchanged(p.fbh5) : STATUS_OK));
     TRY(pass_finish_all(&p.pass));
     if (p.pass.rank == 0) {
-        pass_summarise(&p, clock_now() - started);
-        st = pass_judge_holes(&p.pass);
+        st = pass_summarise(&p, clock_now() - started);
+        st = st == STATUS_OK ? pass_judge_holes(&p.pass) : st;
     }
     TRY(agree_all(comm, st));
 out:

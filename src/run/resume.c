@@ -194,21 +194,24 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct text contents = {0};
-    struct output_spec_item item = {.file = job->dedisperse[i].file,
-                                    .text = job->dedisperse[i].text};
+    struct output_spec making = {0};
+    TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
     if (!has_filterbank) {
         const char *missing = NULL;
         TRY(resume_find_missing(job, i, &missing));
         FAIL(STATUS_USAGE,
              "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
              "it",
-             item.file, missing);
+             making.items[0].file, missing);
     }
     TRY(resume_find_filterbank(job, i, &inputs));
     TRY(inputs_contents(&inputs, &contents));
-    TRY(resume_check_made_by(&item, contents.data));
-    TRY(resume_note_later(item.file, &inputs, is_said));
+    for (uint32_t j = 0; j < making.count; j++) {
+        TRY(resume_check_made_by(&making.items[j], contents.data));
+        TRY(resume_note_later(making.items[j].file, &inputs, is_said));
+    }
 out:
+    output_spec_free(&making);
     text_free(&contents);
     inputs_free(&inputs);
     return st;

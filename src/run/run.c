@@ -24,7 +24,7 @@ static void run_say_what_is_complete(const struct job *job, const struct resume 
     }
     for (uint32_t i = 0; i < job->ndedisperse && rank == 0; i++) {
         if (skip->dedisperse[i]) {
-            report_note("%s is complete", job->dedisperse[i].file);
+            report_note("%s is complete", job_series_name(&job->dedisperse[i]));
         }
     }
 }

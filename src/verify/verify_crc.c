@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "dsp/bursts/boxes.h"
 #include "io/file.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
@@ -85,19 +86,27 @@ out:
     return st;
 }
 
+/* Of each time, in a row that has many: a sum, or a peak of so many sums. */
+static uint64_t crc_time_bytes(const struct check *check)
+{
+    const struct product *product = check->product;
+    return product->place.row_bytes / product->frequencies;
+}
+
 /* The time stamps that go with a stretch: those of its rows, of one stretch of each; or those of
- * its bytes, a float each, of the first row's. */
+ * its bytes, of the first row's. */
 static status_t crc_compare_stamps(const struct check *check, const struct stretch *stretch,
                                    int *same)
 {
     status_t st = STATUS_OK;
-    int is_across = check->product->series != NULL;
+    enum quantity holds = product_quantity(check->product->kind);
+    int is_across = holds == QUANTITY_SERIES || holds == QUANTITY_PEAKS;
     if (check->product->place.time_offset == 0) {
         goto out;
     }
     if (is_across && stretch->first_row == 0) {
-        TRY(crc_compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
-                              same));
+        TRY(crc_compare_times(check, stretch->from / crc_time_bytes(check),
+                              stretch->piece / crc_time_bytes(check), same));
     } else if (!is_across && stretch->from == 0) {
         TRY(crc_compare_times(check, stretch->first_row, stretch->rows, same));
     }
@@ -163,10 +172,11 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
     struct journal_rows rows = journal_head_rows(head, &chunk);
-    struct stretch stretch = {
-        rows.first, rows.count,
-        chunk_share(&head->chunking, head->place.row_bytes, chunk.first_stream),
-        chunk_share(&head->chunking, head->place.row_bytes, chunk.streams)};
+    uint64_t row = head->place.row_bytes;
+    uint64_t column = check->product->kind == PRODUCT_CANDIDATES ? PEAK_CELL : 1;
+    struct stretch stretch = {rows.first, rows.count,
+                              chunk_columns_share(&head->chunking, column, row, chunk.first_stream),
+                              chunk_columns_share(&head->chunking, column, row, chunk.streams)};
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
     return crc_check_stretch(check, driver, &stretch, check->expected + check->places[number],

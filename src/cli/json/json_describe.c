@@ -197,6 +197,10 @@ void json_product(struct json *json, const struct product *product,
     json_i64(json, "format_version", product->version_of_format);
     if (product->series) {
         json_series(json, product);
+    } else if (product->kind == PRODUCT_CANDIDATES) {
+        json_u64(json, "candidates", product->candidates);
+        json_u64(json, "dms", product->rows);
+        json_u64(json, "cells", product->frequencies);
     } else if (product->kind == PRODUCT_VOLTAGES) {
         json_voltages(json, product);
     } else {

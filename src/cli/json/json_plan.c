@@ -149,6 +149,7 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     const struct dedisperse_plan *d = series->plan;
     json_begin(json, NULL);
     json_text(json, "file", d->what->file);
+    json_text(json, "candidates", d->what->search.file);
     json_text(json, "filterbank", d->fbh5->path);
     json_bool(json, "is_complete", series->pass.is_complete);
     json_u64(json, "dms", d->delays.ndms);
@@ -164,7 +165,9 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     json_plan_pass(json, &series->pass, &d->chunking);
     json_u64(json, "read_bytes", d->read_bytes);
     json_u64(json, "memory_bytes", d->memory_bytes);
-    json_u64(json, "bytes", series->pass.bytes[0]);
+    json_u64(json, "bytes", d->what->file ? series->pass.bytes[0] : 0);
+    json_u64(json, "candidates_bytes",
+             d->what->search.file ? series->pass.bytes[series->pass.making.count - 1] : 0);
     json_end(json);
 }
 
@@ -177,7 +180,7 @@ static void json_plan_complete(struct json *json, const struct job *job, const s
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (left->dedisperse[i]) {
-            json_text(json, NULL, job->dedisperse[i].file);
+            json_text(json, NULL, job_series_name(&job->dedisperse[i]));
         }
     }
     json_list_end(json);

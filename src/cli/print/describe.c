@@ -342,6 +342,16 @@ static void describe_print_series(const struct product *product)
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
+static void describe_print_candidates(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s\n", "candidates", units_count(product->candidates, a));
+    display_print("  %-13s the best boxes of %s DMs in %s cells of %s\n", "peaks",
+                  units_count(product->rows, a), units_count(product->frequencies, b),
+                  units_seconds(product->time_step, (char[UNITS_TEXT]){0}));
+}
+
 static void describe_print_weights(const struct product_weights *weights)
 {
     char a[UNITS_TEXT];
@@ -385,6 +395,8 @@ void describe_product(const struct product *product, const struct product_weight
     }
     if (product->series) {
         describe_print_series(product);
+    } else if (product->kind == PRODUCT_CANDIDATES) {
+        describe_print_candidates(product);
     } else if (product->kind == PRODUCT_VOLTAGES) {
         describe_print_voltages(product);
     } else {

@@ -119,7 +119,7 @@ static status_t plan_job_print_passes(const struct run_plan *plan)
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(plan->series[i].plan ? plan_series_print(&plan->series[i]) : STATUS_OK);
         if (left->dedisperse[i]) {
-            plan_job_print_complete(job->dedisperse[i].file);
+            plan_job_print_complete(job_series_name(&job->dedisperse[i]));
         }
     }
 out:

@@ -10,6 +10,28 @@
 
 #include <stdlib.h>
 
+static void series_print_files(const struct dedisperse_pass *series)
+{
+    const struct dedisperse_plan *d = series->plan;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    for (uint32_t i = 0; i < series->pass.making.count; i++) {
+        const struct output_spec_item *item = &series->pass.making.items[i];
+        const char *bytes = units_bytes(series->pass.bytes[i], b);
+        if (item->spec.kind == PRODUCT_CANDIDATES) {
+            display_print(
+                "  %s: candidates of S/N %g or more in boxes of 1 to %u samples, noise by "
+                "%s; %s of peaks before they are compressed\n",
+                item->file, d->boxes.threshold, d->boxes.widths,
+                units_seconds((double)d->boxes.block * d->product.time.step, a), bytes);
+        } else {
+            display_print("  %s: dedispersed, %u %s x %s %s, %s\n", item->file, d->delays.ndms,
+                          units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
+                          units_plural(d->outputs, "time", "times"), bytes);
+        }
+    }
+}
+
 static void series_print(const struct dedisperse_pass *series)
 {
     const struct dedisperse_plan *d = series->plan;
@@ -54,9 +76,7 @@ static void series_print(const struct dedisperse_pass *series)
     display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
     plan_pass_print(&series->pass);
-    display_print("  %s: dedispersed, %u %s x %s %s, %s\n", d->what->file, d->delays.ndms,
-                  units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
-                  units_plural(d->outputs, "time", "times"), units_bytes(series->pass.bytes[0], b));
+    series_print_files(series);
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */
@@ -82,7 +102,7 @@ out:
 status_t plan_series_print(const struct dedisperse_pass *series)
 {
     status_t st = STATUS_OK;
-    const char *file = series->plan->what->file;
+    const char *file = job_series_name(series->plan->what);
     if (series->is_foreseen && !series->pass.options->restart) {
         TRY(series_warn_of_begun(file, series->fbh5->path));
     }

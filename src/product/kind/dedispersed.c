@@ -71,14 +71,15 @@ out:
     return st;
 }
 
-static status_t dedispersed_put_root(hid_t file, const struct dedispersed_spec *spec)
+status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
+                              const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
     struct parts_sky sky = {input->has_start,  input->start,        input->telescope,
                             input->source,     input->has_position, 15 * input->raj_hours,
                             input->dej_degrees};
-    TRY(parts_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", &sky));
+    TRY(parts_put_root(file, kind, title, &sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
 out:
@@ -121,8 +122,8 @@ out:
     return st;
 }
 
-static status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
-                                           const struct product_place *place)
+status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
+                                    const struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
@@ -174,7 +175,7 @@ static status_t dedispersed_describe(hid_t file, const struct product_spec *spec
                                      const struct product_place *place)
 {
     status_t st = STATUS_OK;
-    TRY(dedispersed_put_root(file, spec->series));
+    TRY(dedispersed_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", spec->series));
     TRY(dedispersed_put_series(file, spec));
     TRY(dedispersed_put_provenance(file, spec, place));
 out:

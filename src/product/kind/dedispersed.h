@@ -7,6 +7,19 @@
 #include "dsp/dispersion/dispersion.h"
 #include "product/product.h"
 
+#include <hdf5.h>
+
+struct boxes;
+struct candidates;
+
+/* Of a search of them: `times` are cells then (dsp/bursts/boxes.h), and `time` is theirs. */
+struct dedispersed_search {
+    const struct boxes *boxes;
+    struct time_axis time;          /* of the series */
+    uint64_t most;                  /* peaks that are grouped */
+    const struct candidates *found; /* NULL: nobody has looked yet */
+};
+
 /* What is known of the series of a new product (struct product_spec). */
 struct dedispersed_spec {
     const struct fbh5 *input;
@@ -20,9 +33,17 @@ struct dedispersed_spec {
     const char *mode, *edges, *plan; /* plan: which DMs, in words */
     uint32_t error_samples;
     uint64_t downsample;
-    const uint8_t *mask; /* [input->nchannels] 1: left out */
-    const char *ifs;     /* those added up, in words */
+    const uint8_t *mask;              /* [input->nchannels] 1: left out */
+    const char *ifs;                  /* those added up, in words */
+    struct dedispersed_search search; /* boxes NULL: none, the series themselves */
 };
+
+/* For the kind `candidates`: what the root, and the provenance, say of series. Fail with NO_SPACE,
+ * DATA. */
+status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
+                              const struct dedispersed_spec *spec);
+status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
+                                    const struct product_place *place);
 
 /* What a product of the kind says of itself beside struct product. */
 struct dedispersed {

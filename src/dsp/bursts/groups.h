@@ -1,0 +1,34 @@
+/* Peaks of neighbouring DMs and times that belong to one burst, put together.
+ *
+ * Two peaks are linked when their boxes overlap, or lie no farther apart than the wider of the two
+ * is long, and their DMs are neighbours: at most two steps apart, or as far as their delays across
+ * the band differ by no more than the wider box, 32 steps at most. What is linked, by however many
+ * peaks between, is a group. */
+#ifndef VOLTMILL_DSP_BURSTS_GROUPS_H
+#define VOLTMILL_DSP_BURSTS_GROUPS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct burst {
+    float snr;
+    uint32_t dm;           /* which */
+    uint32_t first, width; /* times */
+};
+
+struct burst_group {
+    struct burst best; /* of equal ones the least DM's, then the earliest */
+    uint64_t members;
+    uint32_t least_dm, most_dm;
+    uint64_t first, end; /* times of all boxes */
+};
+
+/* Groups of bursts [count], which are sorted by DM, then time; spans [ndms]: samples of delay
+ * across the band, ascending. Groups come sorted by the time of their best box's middle, then DM.
+ * free() returns *out. Fails with DEVICE (memory). */
+status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
+                           uint32_t ndms, struct burst_group **out, size_t *ngroups);
+
+#endif

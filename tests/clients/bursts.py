@@ -1,0 +1,178 @@
+"""dedisperse.search: bursts put into a filterbank are found where and as strong as they are, the same bytes whatever
+the cut, threads, ranks and kills; noise makes as many peaks as it should; real recordings have the bursts that others
+found in them; voltages from `synth` all the way."""
+import math
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+
+from common import DATA, ENVIRONMENT, SCRATCH, VOLTMILL, Failed, finish, note, ok, same, scratch, synth, voltmill, write_yaml
+from mocks.filterbanks import write_fil
+
+TSAMP, CHANNELS, TIMES, TOP = 1e-3, 32, 60000, 1500.0
+MHZ = TOP - 4.0 * np.arange(CHANNELS)
+DMS = 10.0 * np.arange(100)
+
+
+def delays(dm):
+    return np.floor(dm * (MHZ ** -2 - TOP ** -2) / 2.41e-4 / TSAMP + 0.5).astype(int)
+
+
+def table(path):
+    with h5py.File(path, "r") as file:
+        return file["candidates"][()], dict(file["candidates"].attrs)
+
+
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---- Bursts of all widths and strengths, some at the borders of cells and blocks, in noise of rms 8 a channel.
+rng = np.random.default_rng(17)
+power = rng.normal(120, 8, (TIMES, CHANNELS))
+bursts = []
+for i, first in enumerate(range(1024, TIMES - 1024, 896)):
+    width = int(2 ** rng.uniform(0, 6))
+    snr = 8 + 32 * rng.uniform()
+    dm = DMS[rng.integers(1, len(DMS))]
+    first = (first + 511) // 1024 * 1024 - width // 2 if i % 2 else first + int(rng.integers(0, 64))
+    if not bursts or first > bursts[-1][0] + 600:
+        bursts.append((first, width, dm, snr))
+bursts = [b for b in bursts if b[0] + delays(b[2]).max() + b[1] < TIMES]
+for first, width, dm, snr in bursts:
+    for c, delay in enumerate(delays(dm)):
+        power[first + delay:first + delay + width, c] += 8 * snr / math.sqrt(width * CHANNELS)
+source = write_fil(scratch("bursts.fil"), np.clip(np.rint(power), 0, 255)[:, None, :], 8, fch1=TOP, foff=-4.0, tsamp=TSAMP)
+JOB = {"input": {"files": source}, "dedisperse": {"dm": {"start": 0, "step": 10, "count": len(DMS)},
+                                                  "search": {"file": "found.h5", "threshold": 6.5}}}
+job = write_yaml("search.yaml", JOB)
+said = voltmill("run", job)
+found, _ = table(scratch("found.h5"))
+missed, ratios = [], []
+for first, width, dm, snr in bursts:
+    middle = (first + (width - 1) / 2) * TSAMP
+    near = found[np.abs(found["time_s"] - middle) <= (width / 2 + 2) * TSAMP]
+    near = near[np.abs(near["dm"] - dm) <= 60]
+    if len(near) == 0:
+        missed.append((first, width, dm, snr))
+    else:
+        ratios.append((near["snr"].max(), snr))
+measured, wanted = np.array(ratios).T
+ok(len(bursts) >= 50, f"{len(bursts)} bursts were put in")
+ok(not [b for b in missed if b[3] > 10], "all above S/N 10 are found", missed)
+ok(len(missed) <= 1, "and those below", missed)
+ok(np.abs(measured - wanted).max() < 4.5, "as strong as they are", np.abs(measured - wanted).max())
+ok(abs((measured / wanted).mean() - 1) < 0.06, "on the average, too", (measured / wanted).mean())
+strong = found[found["snr"] > 10]
+ok(len(strong) <= len(bursts), "each is one candidate", len(strong), len(bursts))
+ok(f"{len(found)} candidates" in said, "the run says how many", said)
+
+# ---- The best boxcars of the series are those of plain sums.
+voltmill("run", write_yaml("series.yaml", {**JOB, "dedisperse": {**JOB["dedisperse"], "file": "series.h5",
+                                                                  "search": {"file": "both.h5", "threshold": 6.5}}}))
+ok(contents(scratch("both.h5")) == contents(scratch("found.h5")), "with the series beside it, the same")
+with h5py.File(scratch("series.h5"), "r") as file:
+    series = file["dedispersed"][()].astype(float)
+rms = math.sqrt((8 ** 2 + 1 / 12) * CHANNELS)  # numbers are rounded
+worst = 0
+for row in strong[:40]:
+    x = series[int(round(row["dm"] / 10))]
+    total = np.concatenate([[0], np.cumsum(x - 120 * CHANNELS)])
+    best = 0
+    for w in range(1, 65):
+        at = np.arange(max(0, int(row["sample"]) - 64), min(len(x) - w, int(row["sample"]) + 64))
+        best = max(best, ((total[at + w] - total[at]) / (rms * math.sqrt(w))).max())
+    worst = max(worst, abs(row["snr"] / best - 1))
+ok(worst < 0.05, "S/N within 5 % of the best of all boxcars", worst)
+
+# ---- The same bytes.
+expected = contents(scratch("found.h5"))
+for name, words, how in (("in chunks of one block", ["run.chunk=4096"], {}),
+                         ("in uneven chunks, by one thread", ["run.chunk=9000", "run.threads=1"], {}),
+                         ("on three ranks", ["run.chunk=8192"], {"ranks": 3})):
+    voltmill("run", job, "--force", *[w for word in words for w in ("--set", word)], **how)
+    ok(contents(scratch("found.h5")) == expected, f"the same bytes {name}")
+voltmill("run", job, "--set", "dedisperse.0.backend=reference", "--set", "dedisperse.0.search.file=reference.h5")
+same(table(scratch("reference.h5"))[0], found, "of the reference's series, the same candidates")
+for attempt in range(3):
+    os.remove(scratch("found.h5"))
+    sets = ["--set", "run.chunk=4096", "--set", "run.sync=0.01", "--set", "run.threads=1"]
+    run = subprocess.Popen([VOLTMILL, "run", job, *sets], cwd=SCRATCH, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    time.sleep(0.05 * (attempt + 2))
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    voltmill("run", job, *(sets if attempt < 2 else ()))
+    ok(contents(scratch("found.h5")) == expected, f"the same bytes after kill {attempt + 1}")
+ok(not [name for name in os.listdir(SCRATCH) if name.endswith((".part", ".journal"))], "nothing is left behind")
+ok("damaged" in voltmill("verify", "--crc", "found.h5"), "verify --crc reads it")
+voltmill("run", job)
+ok("candidates    " in voltmill("info", "found.h5"), "info tells how many")
+
+# ---- Noise alone, and more peaks than are wanted.
+noise = rng.normal(1000, 30, (300000, 1, 2))
+path = write_fil(scratch("noise.fil"), noise, 32, fch1=TOP, foff=-4.0, tsamp=TSAMP)
+said = voltmill("run", write_yaml("noise.yaml", {"input": {"files": path}, "dedisperse": {
+    "dm": [0], "search": {"file": "noise.h5", "threshold": 2.5, "widths": 1, "most": 500}}}))
+few, attributes = table(scratch("noise.h5"))
+trials = len(noise) * 0.5 * math.erfc(2.5 / math.sqrt(2))
+ok(abs(attributes["samples_above"] - trials) < 3 * math.sqrt(trials), "noise lifts as many samples as it should",
+   attributes["samples_above"], trials)
+ok("noise alone" in said, "a low threshold is warned of", said)
+ok(few["members"].sum() <= 500 and few["members"].sum() > 400 and few["snr"].min() >= attributes["kept_above"],
+   "only the strongest are grouped when there are too many", few["members"].sum(), attributes)
+ok("more than search.most" in said, "and that is said", said)
+
+# ---- What cannot be.
+for words, text in ((["dedisperse.0.search.widths=48"], "a power of two"), (["dedisperse.0.search.threshold=0"], "threshold"),
+                    (["dedisperse.0.search.file=noise.fil"], "noise.fil"), (["dedisperse.0.file=noise.h5"], "file of its own"),
+                    (["dedisperse.0.search.widths=16384", "dedisperse.0.downsample=20", "dedisperse.0.search.file=x.h5"],
+                     "tell no noise")):
+    try:
+        voltmill("run", "noise.yaml", *[w for word in words for w in ("--set", word)])
+        ok(False, f"{words[0]} is refused")
+    except Failed as failed:
+        ok(text in str(failed) and "exit 2" in str(failed), f"{words[0]} is refused", failed)
+
+# ---- Voltages with bursts.
+SKY = [(0.5, 20.0, 10.0, 0.0005), (1.2, 60.0, 8.0, 0.002), (1.9, 35.0, 300.0, 0.0)]
+archive = synth("sky", sample_rate_hz=1e6, samples=2600000, freq_hz=4e8, streams={"chans": 2}, bits=32, noise=10, seed=5,
+                burst=[{"time_s": t, "dm": dm, "amplitude": a, "width_s": w, "reference_hz": 4e8} for t, dm, a, w in SKY])
+voltmill("run", write_yaml("sky.yaml", {
+    "input": {"files": archive}, "channelise": {"channels": 64, "taps": 4},
+    "products": [{"kind": "power", "file": "sky-power.h5", "integrate": 4}],
+    "dedisperse": {"dm": {"start": 0, "step": 0.5, "count": 161}, "reference": 4e8, "search": {"file": "sky-found.h5", "threshold": 8}}}))
+sky, _ = table(scratch("sky-found.h5"))
+for t, dm, _, width in SKY:
+    best = max(sky, key=lambda row: row["snr"] if abs(row["time_s"] - t) < 0.003 else 0)
+    ok(abs(best["time_s"] - t) < 0.001 + width / 2 and abs(best["dm"] - dm) < 1.5, f"a burst of synth at {t} s, DM {dm}", best)
+same(len(sky), len(SKY), "and no other")
+
+# ---- Real ones.
+for name in ("frb/askap_frb_dm475_fbh5.h5", "sigproc/28.fil", "psrfits/28.fits"):
+    if not os.path.exists(os.path.join(DATA, name)):
+        ok(True, f"# SKIP {name} is not here (it is not part of the project)")
+        continue
+    voltmill("run", write_yaml("real.yaml", {"input": {"files": os.path.join(DATA, name)}, "dedisperse": {
+        "dm": {"start": 0, "step": 1, "count": 1001}, "search": {"file": "real.h5"}}}), "--force")
+    rows, _ = table(scratch("real.h5"))
+    rows = rows[rows["snr"] > 10]
+    ok(len(rows) == 1 and 474 <= rows[0]["dm"] <= 476 and abs(rows[0]["time_s"] - 2.029) < 2e-3 and
+       abs(rows[0]["snr"] / 16.2 - 1) < 0.05, f"{name}: one burst, DM 474 to 476, 2.029 s", rows)
+name = os.path.join(DATA, "sigproc/tutorial.fil")
+if os.path.exists(name):
+    voltmill("run", write_yaml("real.yaml", {"input": {"files": name}, "dedisperse": {
+        "dm": [29.5, 30, 30.5], "search": {"file": "pulses.h5", "threshold": 6}}}))
+    rows, _ = table(scratch("pulses.h5"))
+    phase = rows["time_s"] / 0.250004 % 1
+    middle = np.angle(np.exp(2j * np.pi * phase).mean()) / 2 / np.pi
+    off = np.abs((phase - middle + 0.5) % 1 - 0.5)
+    ok(len(rows) > 100 and (off < 0.05).mean() > 0.95, "sigproc/tutorial.fil: pulses of its period", len(rows), off.max())
+else:
+    ok(True, "# SKIP sigproc/tutorial.fil is not here (it is not part of the project)")
+finish()
