@@ -105,6 +105,11 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         const char *mask = job->products[i].flag.mask;
         TRY(path ? inputs_add(&inputs, path, "the file of sum_weights", UINT32_C(1) << i)
                  : STATUS_OK);
+        for (uint32_t j = 0; j < job->products[i].ndroop; j++) {
+            const char *droop = job->products[i].droop[j].path;
+            TRY(droop ? inputs_add(&inputs, droop, "the table of the droop", UINT32_C(1) << i)
+                      : STATUS_OK);
+        }
         TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {

@@ -175,6 +175,12 @@ struct job_flag {
     uint32_t nchannels;
 };
 
+/* products.N.droop: "correct", of the job's own filters, or "file:/a/table.txt". */
+struct job_droop {
+    char *text;       /* as written */
+    const char *path; /* inside `text`; else NULL */
+};
+
 struct job_product {
     enum product_kind kind;
     char *file;
@@ -197,7 +203,9 @@ struct job_product {
     int is_raw;        /* weights: raw; of power, which else is divided by its weight */
     double min_weight; /* below it dumps are NaN; default 0.1 */
     int is_flagged;
-    struct job_flag flag; /* then */
+    struct job_flag flag;    /* then */
+    struct job_droop *droop; /* by whose response channels are divided */
+    uint32_t ndroop;
     /* Of voltages: how they are stored. */
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;

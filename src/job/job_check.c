@@ -204,6 +204,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     TRY(job_ifs_check(product, mistakes));
     TRY(job_format_check(product, mistakes));
     TRY(job_flag_check(product, mistakes));
+    TRY(job_droop_check(root, product, mistakes));
     TRY(job_bank_check_product(root, product, mistakes));
     TRY(job_check_file(root, product, "file", mistakes));
 out:

@@ -70,6 +70,8 @@ static const struct schema product_rows[] = {
     {"flag", SCHEMA_MAPPING, SCHEMA_AT(struct job_product, flag), .members = job_flag_schema,
      SCHEMA_GIVEN(struct job_product, is_flagged, 1),
      .expected = "a mapping with kurtosis, mask or channels"},
+    {"droop", SCHEMA_TEXT, SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2),
+     .parse = job_droop_parse, .expected = "correct, file:PATH, or a list of both"},
     {"bits", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, bits),
      .choices = (const char *const[]){"32", "16", "8", NULL}, .values = (const int[]){32, 16, 8},
      .otherwise = "32"},

@@ -32,6 +32,9 @@ enum file_format job_format_of(struct tree *product);
 /* The same of its `flag`; then the spectra of a cell, where that is left to us. */
 status_t job_flag_check(struct tree *product, struct mistakes *mistakes);
 void job_flag_settle(struct job_product *product);
+/* Its `droop`: an entry, as a schema's `parse`; and the check. */
+int job_droop_parse(const char *text, void *out, char *message);
+status_t job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes);
 /* The entry of `channelise` that makes a product; NULL: there is none. */
 struct tree *job_bank_of(struct tree *root, struct tree *product);
 

@@ -366,6 +366,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
         for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
             free(work->products[i].sum_weights);
             flag_mask_destroy(work->products[i].mask);
+            free(work->products[i].droop);
         }
         free(work->products);
         filter_plan_destroy(work->filters);

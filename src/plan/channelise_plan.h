@@ -19,6 +19,7 @@ struct channelise_plan_product {
     uint64_t row_bytes;
     uint64_t dropped_spectra; /* at the end, too few for a dump */
     double *sum_weights;      /* of struct product_spec */
+    double *droop;            /* likewise */
     struct flag_mask *mask;   /* of flagged power (plan/products/flag_mask.h); NULL: none */
 };
 

@@ -63,6 +63,8 @@ struct product_spec {
     int is_flagged, has_kurtosis;
     double flag_sigma;
     uint64_t flag_spectra;
+    const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
+                            they are not */
     int has_weights;     /* the product says how much of what makes each dump was there */
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const struct finish_step *const finish_steps[] = {&finish_flag, &finish_combine,
-                                                         &finish_keep};
+                                                         &finish_droop, &finish_keep};
 enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {

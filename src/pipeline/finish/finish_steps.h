@@ -19,6 +19,8 @@ struct finish_step {
 extern const struct finish_step finish_flag;
 /* Makes ifs of streams: Stokes parameters, sums of stations and beams. */
 extern const struct finish_step finish_combine;
+/* Divides channels by the gain of what was before. */
+extern const struct finish_step finish_droop;
 /* Leaves channels out, and averages neighbours. */
 extern const struct finish_step finish_keep;
 

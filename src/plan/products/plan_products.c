@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "plan/products/droop.h"
 #include "plan/products/flag_mask.h"
 #include "plan/products/plan_ifs.h"
 #include "product/ifs.h"
@@ -111,8 +112,8 @@ static void products_set(struct channelise_plan *work, uint32_t i)
 int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return work->is_bank &&
-           (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) || spec->is_flagged);
+    return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||
+                             spec->is_flagged || spec->droop);
 }
 
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
@@ -182,6 +183,8 @@ status_t plan_products_settle(struct channelise_plan *work)
         products_set(work, i);
         TRY(plan_ifs_settle(work, i));
         TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
+        TRY(work->is_bank ? droop_settle(work, i, &product->droop) : STATUS_OK);
+        product->spec.droop = product->droop;
         product->row_bytes = product_spec_row_bytes(&product->spec);
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",

@@ -56,6 +56,11 @@ static const char weights_convention[] =
     "1, "
     "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
 
+static const char droop_convention[] =
+    "gain in power of what was before the filter bank, of each channel before neighbours became "
+    "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
+    "of the whole band";
+
 static const char flagged_convention[] =
     "Each channel has a weight of its own: the mean over the cells of a dump, in which those that "
     "are flagged (/flags) have none; of the mean of neighbouring channels, which leaves out those "
@@ -212,6 +217,22 @@ out:
     return st;
 }
 
+/* By what channels were divided. */
+static status_t bank_put_droop(hid_t group, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t droop = -1;
+    hsize_t count = spec->frequencies * spec->average;
+    if (spec->droop) {
+        TRY(parts_dataset(group, "droop", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count,
+                          spec->droop + spec->first_frequency, &droop));
+        TRY(h5_put_text(droop, "long_name", droop_convention));
+    }
+out:
+    h5_close(droop);
+    return st;
+}
+
 /* Where voltages were dedispersed coherently: how, and whose delay each channel still has. */
 static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
 {
@@ -248,6 +269,7 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(group, "missing_convention", missing_convention));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(ifs_put_provenance(group, spec));
+    TRY(bank_put_droop(group, spec));
     TRY(bank_put_filters(file, group, spec));
     TRY(bank_put_coherent(file, spec));
     TRY(parts_reserve_counts(group, place));

@@ -1,0 +1,67 @@
+/* Divides channels by the gain of what was before the filter bank (plan/products/droop.h). */
+#include "pipeline/finish/finish_steps.h"
+
+#include "base/memory.h"
+#include "plan/products/droop.h"
+#include "product/kind/bank.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct droop {
+    uint32_t coarse; /* lines of an if */
+    uint64_t nchannels;
+    uint32_t parts;  /* floats of a channel: 2 of spectra */
+    float factors[]; /* [coarse][nchannels] */
+};
+
+static status_t droop_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+                             void **out)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &work->products[i].spec;
+    int is_power = product_quantity(spec->kind) != QUANTITY_SPECTRA;
+    uint64_t count = bank_channels(spec);
+    struct droop *droop = NULL;
+    double most = 0;
+    (void)rows;
+    *out = NULL;
+    if (!spec->droop) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *droop + (size_t)count * sizeof *droop->factors, "gains", &droop));
+    droop->coarse = spec->archive->nselected[AXIS_CHAN];
+    droop->nchannels = spec->nchannels;
+    droop->parts = is_power ? 1 : 2;
+    for (uint64_t k = 0; k < count; k++) {
+        most = fmax(most, spec->droop[k]);
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        double gain = spec->droop[k];
+        droop->factors[k] =
+            gain < DROOP_LEAST * most ? NAN : (float)(1 / (is_power ? gain : sqrt(gain)));
+    }
+    *out = droop;
+    droop = NULL;
+out:
+    free(droop);
+    return st;
+}
+
+static status_t droop_run(void *step, struct finish_rows *rows)
+{
+    const struct droop *droop = step;
+    float *at = rows->data;
+    for (uint64_t i = 0; i < rows->count * rows->columns; i++) {
+        /* Groups are of whole ifs. */
+        const float *factors = droop->factors + i % droop->coarse * droop->nchannels;
+        for (uint64_t k = 0; k < droop->nchannels; k++) {
+            for (uint32_t part = 0; part < droop->parts; part++) {
+                *at++ *= factors[k];
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+const struct finish_step finish_droop = {.create = droop_create, .run = droop_run, .destroy = free};
