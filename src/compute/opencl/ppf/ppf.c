@@ -135,7 +135,7 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
         uint64_t channels = channelise_row_floats(&bank->spec, i, bank->spec.nstreams);
-        TRY(sum_options(&bank->spec, &sum_text));
+        TRY(sum_options(&bank->spec, i, &sum_text));
         TRY(launch_build(bank->device, sum, 2, sum_text.data, "sum", &last->sum));
         TRY(device_allocate(
             bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),

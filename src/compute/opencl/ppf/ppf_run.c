@@ -90,11 +90,12 @@ static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
+    uint64_t both = lcm_u64(GRAIN, integrate); /* 0: beyond all numbers */
+    uint64_t next = both ? bank->next % both : bank->next;
     struct launch_size size = sum_size(&bank->spec, i, bank->next, block->spectra, block->nstreams);
     return LAUNCH(bank->device, last->sum, size, block->watch, STEP_DETECT, ARGUMENT(last->grains),
-                  ARGUMENT(last->carry), ARGUMENT(block->out[i]), ARGUMENT_ULONG(bank->next),
-                  ARGUMENT_ULONG(block->spectra), ARGUMENT_ULONG(integrate),
-                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)),
+                  ARGUMENT(last->carry), ARGUMENT(block->out[i]), ARGUMENT_ULONG(next),
+                  ARGUMENT_ULONG(block->spectra), ARGUMENT_ULONG(integrate), ARGUMENT_ULONG(both),
                   ARGUMENT_UINT(channelise_sums(&bank->spec.outputs[i], block->nstreams)));
 }
 
