@@ -22,6 +22,7 @@
     ROW(verify)                                                                                    \
     ROW(plot)                                                                                      \
     ROW(export)                                                                                    \
+    ROW(join)                                                                                      \
     ROW(import)                                                                                    \
     ROW(synth)                                                                                     \
     ROW(tune)                                                                                      \

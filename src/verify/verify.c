@@ -9,6 +9,7 @@
 #include "verify/verify_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
@@ -109,6 +110,10 @@ static status_t verify_open(struct verify *verify)
             path, find.part, path);
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
+    REQUIRE(strncmp(verify->product->job_text, "join:", 5) != 0, STATUS_USAGE,
+            "%s was joined of parts, each made by a job of its own: verify those; --crc checks the "
+            "bytes of the whole",
+            path);
     TRY(file_open_read(path, &verify->fd));
     TRY(rows_open(verify->product, &verify->rows));
     if (verify->product->place.holes_offset > 0) {

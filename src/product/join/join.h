@@ -1,0 +1,22 @@
+/* Parts of one observation that were made apart, spectra or power, put together: rows behind each
+ * other, what lies between them missing (NaN, weight 0), or channels side by side. Rows are copied
+ * byte for byte; the result says of which parts it is. One process; uses HDF5: main thread only. */
+#ifndef VOLTMILL_PRODUCT_JOIN_JOIN_H
+#define VOLTMILL_PRODUCT_JOIN_JOIN_H
+
+#include "base/text.h"
+
+#include <stdint.h>
+
+struct join_options {
+    const char *out;
+    char *const *parts; /* [nparts], in any order */
+    uint32_t nparts;
+    int force;
+};
+
+/* Appends to `said` what became of them. Fails with USAGE: parts that do not fit each other, and
+ * where they differ; a part that would be written. With DATA, NO_SPACE or DEVICE (memory). */
+status_t join_parts(const struct join_options *options, struct text *said);
+
+#endif

@@ -1,0 +1,56 @@
+/* What the files of a join share. Private to product/join/. */
+#ifndef VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
+#define VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
+
+#include "io/hdf5/h5_dataset.h"
+#include "product/join/join.h"
+#include "product/product.h"
+
+enum join_along { JOIN_TIME, JOIN_FREQUENCY };
+
+struct join_part {
+    const char *path;
+    struct product *product;
+    hid_t file;
+    double first;       /* seconds after the first part's first row; Hz of its first channel */
+    uint64_t first_row; /* in the result */
+};
+
+/* A dataset that is put together; all others are alike in all parts. */
+struct join_dataset {
+    char *name;
+    int rank, at;               /* at: the axis along which */
+    hsize_t dims[H5S_MAX_RANK]; /* of the result */
+    uint64_t element_bytes;
+    uint64_t offset;         /* in the result's file */
+    uint64_t *first, *count; /* [parts] along that axis, of the result; how many */
+    uint64_t *from;     /* [parts] where it begins in the part's file; HADDR_UNDEF of weights: it
+                           has none, and all are 1 */
+    int is_rows;        /* the rows themselves */
+    int is_nan;         /* what is missing is NaN, not 0 */
+    double start, step; /* of a scale of times, whose values follow from them; step 0: */
+};                      /* it is none */
+
+struct join {
+    const struct join_options *options;
+    struct join_part *parts; /* in their order */
+    uint32_t count;
+    enum join_along along;
+    uint64_t rows;
+    struct join_dataset *sets;
+    size_t nsets;
+    struct product_place place;
+};
+
+/* join_order.c: opens the parts, finds along which axis they are one after the other, and where
+ * each begins. Fails with USAGE, DATA. */
+status_t join_open(struct join *join);
+
+/* join_shape.c: makes the file `path`, all of it but what is put together. Fails with USAGE: what
+ * must be alike is not; with DATA, NO_SPACE. */
+status_t join_make(struct join *join, const char *path);
+
+/* join_fill.c: puts that in. Fails with DATA, NO_SPACE. */
+status_t join_fill(struct join *join, int fd, const char *path);
+
+#endif

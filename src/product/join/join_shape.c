@@ -1,0 +1,360 @@
+/* The file of a join: objects and attributes of the first part, with axes as long as all parts
+ * need, once it is certain that the others say the same. */
+#include "base/memory.h"
+#include "io/hdf5/h5_file.h"
+#include "product/check/contents.h"
+#include "product/join/join_parts.h"
+#include "product/join/join_words.h"
+#include "product/kind/kinds.h"
+#include "product/spans.h"
+
+#include <hdf5_hl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Made anew for the whole, or by counting. */
+static const char *const counted[] = {"provenance/crc32", "provenance/missing_samples",
+                                      "provenance/objects"};
+
+static int join_is_among(const char *const *names, size_t count, const char *name)
+{
+    int is = 0;
+    for (size_t i = 0; i < count; i++) {
+        is |= strcmp(names[i], name) == 0;
+    }
+    return is;
+}
+#define IS_AMONG(names, name) join_is_among(names, sizeof(names) / sizeof *(names), name)
+
+static herr_t join_take_scale(hid_t dataset, unsigned dim, hid_t scale, void *name)
+{
+    (void)dataset;
+    (void)dim;
+    return H5Iget_name(scale, name, 256) > 0 ? 1 : 0;
+}
+
+/* What an axis of a dataset counts, by its scale; NULL: nothing that has a name. */
+static const char *join_name_axis(const struct h5_dataset *data, const char *name, int axis,
+                                  char room[256])
+{
+    room[0] = '\0';
+    if (H5DSis_scale(data->id) > 0) {
+        return name;
+    }
+    if (strcmp(name, "provenance/holes") == 0) {
+        return "time";
+    }
+    if (strcmp(name, "delay_hz") == 0) {
+        return "frequency";
+    }
+    H5DSiterate_scales(data->id, (unsigned)axis, NULL, join_take_scale, room);
+    return room[0] ? text_basename(room) : NULL;
+}
+
+/* The axis along which a dataset is put together; -1: it is alike in all parts. */
+static int join_find_own_axis(const struct join *join, const struct h5_dataset *data,
+                              const char *name, char scale[256])
+{
+    static const char *const times[] = {"time", "cell_time", "block"};
+    static const char *const bands[] = {"frequency", "cell_frequency", "coarse_frequency"};
+    for (int i = 0; i < data->rank; i++) {
+        const char *counts = join_name_axis(data, name, i, scale);
+        int is_it = counts &&
+                    (join->along == JOIN_TIME ? IS_AMONG(times, counts) : IS_AMONG(bands, counts));
+        if (is_it) {
+            memmove(scale, counts, strlen(counts) + 1);
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Parts cut within one coarse channel, or made of one archive, share their coarse channels. */
+static status_t join_is_alike(const struct join *join, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    char difference[256];
+    *out = 1;
+    for (uint32_t i = 1; i < join->count && *out; i++) {
+        TRY(join_compare_values(join->parts[0].file, join->parts[i].file, name, out, difference));
+    }
+out:
+    return st;
+}
+
+/* Where each part's share lies along the axis, and how long that becomes. */
+static status_t join_place_times(const struct join *join, struct join_dataset *set,
+                                 const char *scale)
+{
+    status_t st = STATUS_OK;
+    uint64_t rows = join->parts[0].product->rows;
+    uint64_t of_rows = 1;  /* rows that one step of the axis stands for, */
+    uint64_t of_steps = 1; /* or steps of a row */
+    if (strcmp(scale, "block") == 0) {
+        TRY(join_read_block_rows(join->parts[0].file, join->parts[0].path, &of_rows));
+    } else {
+        of_steps = set->count[0] / rows;
+    }
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct join_part *part = &join->parts[i];
+        uint64_t expected = ceil_div_u64(part->product->rows, of_rows) * of_steps;
+        REQUIRE(set->count[i] == expected, STATUS_USAGE,
+                "join: %s: %s has %llu steps along %s for %llu rows, expected %llu", part->path,
+                set->name, (unsigned long long)set->count[i], scale,
+                (unsigned long long)part->product->rows, (unsigned long long)expected);
+        REQUIRE(
+            part->first_row % of_rows == 0, STATUS_USAGE,
+            "join: %s begins with row %llu of the whole: its numbers in few bits have scales for "
+            "blocks of %llu rows, which must begin at multiples of that",
+            part->path, (unsigned long long)part->first_row, (unsigned long long)of_rows);
+        set->first[i] = part->first_row / of_rows * of_steps;
+    }
+    set->dims[set->at] = ceil_div_u64(join->rows, of_rows) * of_steps;
+    if (strcmp(set->name, scale) == 0) {
+        const struct product *first = join->parts[0].product;
+        int is_block = strcmp(scale, "block") == 0;
+        set->step = is_block ? (double)of_rows : first->time_step / (double)of_steps;
+        set->start = is_block ? 0 : first->first_time - first->time_step / 2 + set->step / 2;
+    }
+out:
+    return st;
+}
+
+static void join_place_channels(const struct join *join, struct join_dataset *set)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < join->count; i++) {
+        set->first[i] = next;
+        next += set->count[i];
+    }
+    set->dims[set->at] = next;
+}
+
+/* Shape of the dataset in each part; all axes but one are alike. */
+static status_t join_measure(const struct join *join, const struct h5_dataset *data,
+                             struct join_dataset *set)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset other = {0};
+    TRY(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
+    set->count = set->first + join->count;
+    set->from = set->count + join->count;
+    for (uint32_t i = 0; i < join->count; i++) {
+        const char *path = join->parts[i].path;
+        int has = 0;
+        TRY(join_has(join, i, set->name, &has));
+        if (!has) { /* weights, of parts in time */
+            set->count[i] = join->parts[i].product->rows;
+            set->from[i] = HADDR_UNDEF;
+            continue;
+        }
+        TRY(h5_dataset_open(join->parts[i].file, path, set->name, &other));
+        int is_alike = other.rank == data->rank && H5Tequal(other.type, data->type) > 0;
+        for (int k = 0; k < data->rank && is_alike; k++) {
+            is_alike = k == set->at || other.dims[k] == data->dims[k];
+        }
+        REQUIRE(is_alike, STATUS_USAGE, "join: /%s of %s has another shape or type than in %s",
+                set->name, path, join->parts[0].path);
+        set->count[i] = other.dims[set->at];
+        set->from[i] = h5_offset(other.id);
+        REQUIRE(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
+                "%s: %s does not lie in one piece", path, set->name);
+        h5_dataset_close(&other);
+    }
+out:
+    h5_dataset_close(&other);
+    return st;
+}
+
+static status_t join_add_set(struct join *join, const struct h5_dataset *data, const char *name,
+                             int at, const char *scale)
+{
+    status_t st = STATUS_OK;
+    struct join_dataset *set = &join->sets[join->nsets++];
+    set->at = at;
+    set->rank = data->rank;
+    memcpy(set->dims, data->dims, sizeof set->dims);
+    set->element_bytes = H5Tget_size(data->type);
+    set->is_rows = strcmp(name, kind_of(join->parts[0].product->kind)->rows) == 0;
+    int is_float =
+        H5Tget_class(data->type) == H5T_FLOAT || H5Tget_class(data->type) == H5T_COMPOUND;
+    set->is_nan = is_float && (set->is_rows || strcmp(name, "kurtosis") == 0);
+    TRY(memory_text(name, &set->name));
+    TRY(join_measure(join, data, set));
+    if (join->along == JOIN_TIME) {
+        TRY(join_place_times(join, set, scale));
+    } else {
+        join_place_channels(join, set);
+    }
+out:
+    return st;
+}
+
+/* A dataset as the first part has it; values alike in all are copied, too. */
+static status_t join_make_dataset(struct join *join, hid_t out, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    hid_t made = -1;
+    char scale[256];
+    hsize_t dims[H5S_MAX_RANK];
+    uint32_t first = 0;
+    int is_counted = IS_AMONG(counted, name);
+    int is_alike = 0;
+    TRY(join_find(join, name, &first));
+    const struct join_part *part = &join->parts[first];
+    TRY(h5_dataset_open(part->file, part->path, name, &data));
+    memcpy(dims, data.dims, sizeof dims);
+    int at = is_counted ? -1 : join_find_own_axis(join, &data, name, scale);
+    if (at >= 0 && strcmp(scale, "coarse_frequency") == 0) {
+        TRY(join_is_alike(join, "coarse_frequency", &is_alike));
+        at = is_alike ? -1 : at;
+    }
+    if (at >= 0) {
+        TRY(join_add_set(join, &data, name, at, scale));
+        memcpy(dims, join->sets[join->nsets - 1].dims, sizeof dims);
+    } else if (!is_counted) {
+        TRY(join_check_values(join, name));
+    }
+    if (strcmp(name, "provenance/crc32") == 0) {
+        dims[0] = ceil_div_u64(join->place.rows, join->place.span_rows);
+    }
+    TRY(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
+    if (H5DSis_scale(data.id) > 0) {
+        H5_TRY(H5DSset_scale(made, name), "%s cannot be made a scale", name);
+    }
+    TRY(join_copy_attributes(join, name, data.id, made));
+    if (at < 0 && !is_counted) {
+        TRY(join_copy_values(&data, part->path, name, made));
+    }
+out:
+    h5_close(made);
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* Scales and labels of the axes of a dataset, as the first part has them. */
+static status_t join_attach(const struct join *join, hid_t out, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    char label[256];
+    char path[256];
+    hid_t made = -1;
+    hid_t scale = -1;
+    uint32_t first = 0;
+    TRY(join_find(join, name, &first));
+    TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
+    made = H5Dopen2(out, name, H5P_DEFAULT);
+    H5_TRY(made, "%s cannot be opened", name);
+    for (int i = 0; i < data.rank && H5DSis_scale(data.id) <= 0; i++) {
+        path[0] = label[0] = '\0';
+        H5DSiterate_scales(data.id, (unsigned)i, NULL, join_take_scale, path);
+        if (!path[0]) {
+            continue;
+        }
+        scale = H5Dopen2(out, path, H5P_DEFAULT);
+        H5_TRY(scale, "scale %s cannot be opened", path);
+        H5_TRY(H5DSattach_scale(made, scale, (unsigned)i), "scale %s cannot be attached", path);
+        h5_close(scale);
+        scale = -1;
+        if (H5DSget_label(data.id, (unsigned)i, label, sizeof label) > 0) {
+            H5_TRY(H5DSset_label(made, (unsigned)i, label), "dimension %s cannot be labelled",
+                   label);
+        }
+    }
+out:
+    h5_close(scale);
+    h5_close(made);
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* The provenance, as the first part has it; its attributes in a heap: a long job does not fit an
+ * object's header. */
+static status_t join_make_group(struct join *join, hid_t out, const char *name)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    hid_t from = -1;
+    hid_t made = -1;
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "%s cannot be made", name);
+    H5_TRY(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", name);
+    from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
+    made = H5Gcreate2(out, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(from, "%s: %s cannot be opened", join->parts[0].path, name);
+    H5_TRY(made, "%s cannot be made", name);
+    TRY(join_copy_attributes(join, name, from, made));
+out:
+    h5_close(from);
+    h5_close(made);
+    h5_close(plist);
+    return st;
+}
+
+static status_t join_make_objects(struct join *join, hid_t out, const struct h5_names *names)
+{
+    status_t st = STATUS_OK;
+    hid_t object = -1;
+    for (int pass = 0; pass < 3; pass++) {
+        for (size_t i = 0; i < names->count; i++) {
+            const char *name = names->names[i];
+            uint32_t first = 0;
+            TRY(join_find(join, name, &first));
+            object = H5Oopen(join->parts[first].file, name, H5P_DEFAULT);
+            H5_TRY(object, "%s: %s cannot be opened", join->parts[first].path, name);
+            int is_group = H5Iget_type(object) == H5I_GROUP;
+            h5_close(object);
+            object = -1;
+            if (strcmp(name, "provenance/objects") == 0) {
+                continue; /* made when all else is */
+            }
+            TRY(pass == 0 && is_group    ? join_make_group(join, out, name)
+                : pass == 1 && !is_group ? join_make_dataset(join, out, name)
+                : pass == 2 && !is_group ? join_attach(join, out, name)
+                                         : STATUS_OK);
+        }
+    }
+out:
+    h5_close(object);
+    return st;
+}
+
+status_t join_make(struct join *join, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct h5_names names = {0};
+    uint64_t bytes = 0;
+    hid_t out = -1;
+    const struct product *first = join->parts[0].product;
+    uint64_t channels = 0;
+    for (uint32_t i = 0; i < join->count; i++) {
+        channels += join->parts[i].product->frequencies;
+    }
+    channels = join->along == JOIN_TIME ? first->frequencies : channels;
+    join->place.rows = join->rows;
+    join->place.row_bytes = first->place.row_bytes / first->frequencies * channels;
+    join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
+    TRY(join_list_names(join, &names));
+    TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
+    TRY(h5_file_create(path, &out));
+    TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
+    TRY(join_make_objects(join, out, &names));
+    TRY(join_put_words(join, out, channels));
+    TRY(contents_reserve(out));
+    for (size_t i = 0; i < join->nsets; i++) {
+        hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);
+        join->sets[i].offset = made >= 0 ? h5_offset(made) : HADDR_UNDEF;
+        h5_close(made);
+        REQUIRE(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
+                join->sets[i].name);
+    }
+    hid_t whole = out;
+    out = -1;
+    TRY(h5_file_finish(whole, &bytes));
+    TRY(product_find_place(path, &join->place));
+out:
+    h5_close(out);
+    h5_free_texts(names.names, names.count);
+    return st;
+}

@@ -1,0 +1,167 @@
+"""`voltmill join`: parts of an observation that were made apart, in time and in frequency, are what one run makes of all;
+gaps between them are missing; what does not fit is refused."""
+import hashlib
+import os
+import re
+import subprocess
+
+import h5py
+import numpy as np
+
+from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, ok, same, scratch, voltmill, write_archive, write_yaml
+
+random = np.random.default_rng(44)
+CHANNELS, TAPS, INTEGRATE = 32, 4, 4
+stored = random.normal(0, 20, (60000, 2, 3, 2)).round().clip(-127, 127).astype("i1")
+ROOT = {"start_mjd_day": np.int32(60370), "start_second": 86399.25, "source": "B0329+54", "telescope": "GBT"}
+
+
+def observation(name, gaps=((21000, 3000),)):
+    path = write_archive(name, stored, "time,pol,chan,reim", 1e6, "complex", centres=[3e8, 3.01e8, 3.02e8], root=ROOT)
+    with h5py.File(path, "r+") as file:
+        file["pol"] = ["X", "Y"]
+        if gaps:
+            file["gaps"] = np.array(gaps, "u8")
+    return path
+
+
+archive = observation("obs")
+
+
+def make(name, select=None, source=archive, kind="power", **keys):
+    product = {"kind": kind, "file": name, **({"integrate": INTEGRATE} if kind == "power" else {}), **keys}
+    voltmill("run", "--force", write_yaml("job.yaml", {
+        "input": {"files": source, **({"select": select} if select else {})},
+        "channelise": {"channels": CHANNELS, "taps": TAPS}, "products": [product]}))
+    return name
+
+
+def everything(name):
+    found = {}
+    with h5py.File(scratch(name)) as file:
+        file.visititems(lambda path, item: found.__setitem__(path, item[()]) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def equal(a, b):
+    return a.dtype == b.dtype and np.shape(a) == np.shape(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+def digest(name):
+    with open(scratch(name), "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def fails(status, words, *command):
+    done = subprocess.run([VOLTMILL, *command], cwd=SCRATCH, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    said = done.stdout.decode()
+    return ok(done.returncode == status and re.search(words, said) and said.count("error:") == 1,
+              f"status {status}: {words}", done.returncode, said)
+
+
+# ---- frequency: coarse channels, and ranges of channels
+for kind, rows in ("power", "data"), ("spectra", "spectra"):
+    whole = make("whole.h5", kind=kind)
+    parts = [make(f"chan{i}.h5", {"chans": [i]}, kind=kind) for i in (2, 0, 1)]
+    said = voltmill("join", "-o", "joined.h5", "--force", *parts)
+    ok("3 parts in frequency" in said, f"{kind}: says what it did", said)
+    a, b = everything("joined.h5"), everything("whole.h5")
+    same(sorted(a), sorted(b), f"{kind}: the objects of one run")
+    for name in b:
+        if name not in ("provenance/objects", "provenance/missing_samples"):
+            ok(equal(a[name], b[name]), f"{kind}, frequency: /{name} is that of one run")
+    voltmill("verify", "--crc", "joined.h5")
+ranges = [make("low.h5", channels=[0, 39]), make("high.h5", channels=[40, 95])]
+make("whole.h5")
+voltmill("join", "-o", "joined.h5", "--force", *ranges)
+a, b = everything("joined.h5"), everything("whole.h5")
+for name in "data", "frequency", "weights", "coarse_frequency", "time":
+    ok(equal(a[name], b[name]), f"ranges of channels: /{name} is that of one run")
+with h5py.File(scratch("joined.h5")) as file, h5py.File(scratch("whole.h5")) as whole:
+    for word in "fch1", "foff", "nchans", "nifs", "tsamp", "tstart", "pol_type":
+        same(file["data"].attrs[word], whole["data"].attrs[word], f"ranges of channels: {word}")
+    same([scale[0].name for scale in file["weights"].dims], [scale[0].name for scale in whole["weights"].dims],
+         "scales are attached")
+
+# ---- time: parts on the grid of dumps, with what their filters need left out between them
+step = CHANNELS * INTEGRATE
+cuts = [(0, 100 * step), (150 * step, 260 * step), (260 * step, 60000)]
+whole = everything(make("whole.h5"))
+parts = [make(f"time{i}.h5", {"samples": list(cut)}) for i, cut in enumerate(cuts)]
+voltmill("join", "-o", "joined.h5", "--force", parts[2], parts[0], parts[1])
+joined = everything("joined.h5")
+same(joined["data"].shape, whole["data"].shape, "time: as many rows as one run makes")
+covered = np.zeros(len(whole["data"]), bool)
+for (first, _), name in zip(cuts, parts):
+    part = everything(name)
+    # a part without gaps has no weights: all are 1
+    part.setdefault("weights", np.ones((len(part["data"]), 2, 3), "f4"))
+    at = slice(first // step, first // step + len(part["data"]))
+    covered[at] = True
+    for key in "data", "weights", "provenance/holes":
+        ok(equal(joined[key][at], part[key]), f"{name}: its /{key} byte for byte")
+ok(equal(joined["data"][covered], whole["data"][covered]), "rows are those of one run")
+ok(np.isnan(joined["data"][~covered]).all() and not joined["weights"][~covered].any() and not covered.all(),
+   f"the {np.sum(~covered)} rows between them are NaN of weight 0")
+np.testing.assert_allclose(joined["time"], whole["time"], rtol=0, atol=1e-12)
+with h5py.File(scratch("joined.h5")) as file:
+    job = file["provenance"].attrs["job"].decode()
+    ok(job.startswith("join: time\nparts:\n  - file: time0.h5\n    rows: [0, ") and job.count("select:") == 3,
+       "the result says of which parts it is", job)
+voltmill("verify", "--crc", "joined.h5")
+ok("rows" in voltmill("info", "joined.h5"), "info reads it")
+fails(2, "was joined of parts", "verify", "joined.h5")
+before = digest("joined.h5")
+voltmill("join", "-o", "joined.h5", "--force", *parts)
+same(digest("joined.h5"), before, "the same bytes in any order")
+voltmill("run", write_yaml("dm.yaml", {"input": {"files": scratch("joined.h5")}, "dedisperse": {
+    "dm": {"start": 0, "step": 1, "count": 3}, "ifs": 0, "file": "series.h5"}}))
+
+# ---- compressed parts, flagged ones, another start
+squeezed = [make(f"squeezed{i}.h5", {"samples": list(cut)}, compress="deflate") for i, cut in enumerate(cuts)]
+voltmill("join", "-o", "again.h5", "--force", *squeezed)
+ok(equal(everything("again.h5")["data"], joined["data"]), "rows of compressed parts")
+flagged = [make(f"flagged{i}.h5", {"samples": list(cut)}, integrate=16, flag={"kurtosis": 3, "spectra": 8})
+           for i, cut in enumerate([(0, 100 * step), (152 * step, 60000)])]
+voltmill("join", "-o", "flagged.h5", "--force", *flagged)
+a, part = everything("flagged.h5"), everything("flagged1.h5")
+first = 152 * step // (4 * step)
+for key, ratio in ("data", 1), ("weights", 1), ("flags", 2), ("kurtosis", 2):
+    ok(equal(a[key][first * ratio:first * ratio + len(part[key])], part[key]), f"flagged parts: /{key}")
+np.testing.assert_allclose(np.diff(a["cell_time"]), 2 * step / 1e6, rtol=1e-9)
+voltmill("verify", "--crc", "flagged.h5")
+with h5py.File(scratch("time2.h5"), "r+") as file:
+    shifted = 3 * step / 1e6
+    file.attrs["start_second"] = file.attrs["start_second"] + shifted
+voltmill("join", "-o", "later.h5", *parts)
+a = everything("later.h5")
+ok(equal(a["data"][263:263 + 10], everything("time2.h5")["data"][:10]) and np.isnan(a["data"][260:263]).all(),
+   "a start of its own counts")
+
+# ---- refused
+fails(2, "-o is missing", "join", "a.h5", "b.h5")
+fails(2, "two products or more", "join", "-o", "x.h5", "time0.h5")
+fails(2, "are one file", "join", "-o", "x.h5", "time0.h5", "./time0.h5")
+fails(2, "the part", "join", "--force", "-o", "time0.h5", "time0.h5", "time1.h5")
+fails(2, "exists already", "join", "-o", "joined.h5", "time0.h5", "time1.h5")
+make("overlap.h5", {"samples": [90 * step, 200 * step]})
+fails(2, "they overlap", "join", "-o", "x.h5", "time0.h5", "overlap.h5")
+make("off.h5", {"samples": [150 * step + 32, 200 * step]})
+fails(2, "dumps do not lie on one grid", "join", "-o", "x.h5", "time0.h5", "off.h5")
+make("longer.h5", {"samples": [150 * step, 200 * step]}, integrate=8)
+fails(2, "a row every so many seconds", "join", "-o", "x.h5", "time0.h5", "longer.h5")
+make("stokes.h5", {"samples": [150 * step, 200 * step]}, polarisation="coherency")
+fails(2, "streams or ifs", "join", "-o", "x.h5", "time0.h5", "stokes.h5")
+make("spectra.h5", kind="spectra")
+fails(2, "holds spectra, but", "join", "-o", "x.h5", "time0.h5", "spectra.h5")
+make("raw.h5", {"chans": [1]}, weights="raw")
+make("chan2.h5", {"chans": [2]})
+fails(2, "is_renormalised of weights is 1 in chan2.h5, but 0 in raw.h5", "join", "-o", "x.h5", "chan2.h5", "raw.h5")
+make("sound.h5", {"chans": [1]}, observation("unbroken", None))
+fails(2, "chan2.h5 has /coarse_frequency, but sound.h5 has not", "join", "-o", "x.h5", "chan2.h5", "sound.h5")
+fails(2, "different channels, and different times", "join", "-o", "x.h5", "time0.h5", "chan2.h5")
+fails(2, "series.h5 holds dedispersed", "join", "-o", "x.h5", "series.h5", "time0.h5")
+fails(4, "nowhere.h5", "join", "-o", "x.h5", "nowhere.h5", "time0.h5")
+same([name for name in os.listdir(SCRATCH) if name.endswith(".part") or name.startswith("x.h5")], [], "nothing is left")
+finish()
