@@ -95,8 +95,8 @@ class Product:
         if len(dims) != rows.ndim:
             raise ValueError(f"{self.path}: {rows.name} has {rows.ndim} dimensions, expected {axes}")
         if "scale" in file and "offset" in file and (rows.dtype.kind in "iu" or rows.dtype.names):
-            per_block = file["scale"].attrs.get("rows_per_block", rows.attrs.get("rows_per_block", rows.shape[0]))
-            return _rows.Scaled(rows, dims, file["scale"], file["offset"], _plain(np.asarray(per_block)))
+            per_block = _plain(rows.attrs.get("scale_rows", rows.shape[0]))
+            return _rows.Scaled(rows, dims, file["scale"], file["offset"], per_block, said.get("blank_value"))
         return _rows.Rows(rows, dims)
 
     def _find_start(self):

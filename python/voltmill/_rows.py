@@ -167,10 +167,11 @@ class Voltages(Rows):
 
 
 class Scaled(Rows):
-    """Whole numbers q with a scale and an offset for each block of rows, if and channel: value = scale q + offset."""
+    """Whole numbers q with a scale and an offset for each block of rows, if and channel: value = scale q + offset;
+    `blank` (None: nothing) stands for no number."""
 
-    def __init__(self, dataset, dims, scale, offset, rows_per_block):
-        self.scale, self.offset, self.rows = scale, offset, int(rows_per_block)
+    def __init__(self, dataset, dims, scale, offset, rows_per_block, blank=None):
+        self.scale, self.offset, self.rows, self.blank = scale, offset, int(rows_per_block), blank
         super().__init__(dataset, dims)
 
     def dtype_of(self, stored):
@@ -185,10 +186,15 @@ class Scaled(Rows):
         high = int(np.max(block)) + 1 if np.size(block) else 0
         scale, offset = (self.of_rows(table, low, high, block)[self.behind(key)] for table in (self.scale, self.offset))
         if self.dataset.dtype.names:
-            re, im = (stored[name].astype("f4") for name in self.dataset.dtype.names)
-            stored = np.empty(np.shape(re), "c8")
-            stored.real, stored.imag = re, im
-        return (stored * scale + offset).astype(self.dtype)
+            out = np.empty(np.shape(stored), "c8")
+            out.real, out.imag = (self.value(stored[name], scale, offset) for name in self.dataset.dtype.names)
+            return out
+        return self.value(stored, scale, offset)
+
+    def value(self, stored, scale, offset):
+        """In double, as the nearest float."""
+        value = (stored * scale.astype("f8") + offset).astype("f4")
+        return value if self.blank is None else np.where(stored == self.blank, np.float32("nan"), value)
 
     def of_rows(self, table, low, high, block):
         """Of each row asked for; only blocks at hand are read. Stations, beams and polarisations are one axis there."""

@@ -28,6 +28,10 @@ extern const struct sample_type sample_types[SAMPLE_FORMATS];
 #define TERMS_LEAST_SCALE 1e-30
 #define TERMS_MOST_SCALE 1e30
 
+/* Most rows with one scale, of products in few bits: what is clipped of them is counted in 16 bits.
+ */
+#define TERMS_MOST_SCALE_ROWS (1 << 14)
+
 /* Bytes of a sample of one stream; from its real to its imaginary part, when these lie side by side
  * (0: the sample has no two parts, or one byte holds both). */
 uint32_t sample_bytes(enum sample_format format, int is_complex);

@@ -206,8 +206,10 @@ struct job_product {
     struct job_flag flag;    /* then */
     struct job_droop *droop; /* by whose response channels are divided */
     uint32_t ndroop;
-    /* Of voltages: how they are stored. */
-    uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
+    uint32_t bits;        /* of its numbers: 8, 16, or 32: floating point; default 32 */
+    int has_first_scales; /* scales: first, of the first block for all */
+    uint64_t scale_rows;  /* rows of a block that has its own scale; 0: auto */
+    /* Of voltages. */
     int has_scale;
     double scale;                 /* volts of 1 as it is stored, > 0; default 1 */
     enum compression compression; /* of rows, when all are there */

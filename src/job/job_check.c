@@ -130,14 +130,23 @@ out:
     return st;
 }
 
-static status_t job_check_not_stored(struct tree *product, struct mistakes *mistakes)
+/* How spectra and power are stored. */
+static status_t job_check_steps(struct tree *product, int is_voltages, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    static const char *const keys[] = {"bits", "scale"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const keys[] = {"scales", "scale_rows"};
+    const char *bits = tree_value(product, "bits");
+    int is_float = !bits || strcmp(bits, "32") == 0;
+    for (size_t i = 0; i < 2 && (is_voltages || is_float); i++) {
         if (tree_value(product, keys[i])) {
-            TRY(mistakes_at(mistakes, product, keys[i], "is for products of kind voltages"));
+            TRY(mistakes_at(mistakes, product, keys[i],
+                            "is for products of kind power and spectra with 8 or 16 bits"));
         }
+    }
+    if (!is_voltages && tree_value(product, "scale")) {
+        TRY(mistakes_at(mistakes, product, "scale",
+                        "is for products of kind voltages: each channel of power and spectra has "
+                        "scales of its own"));
     }
 out:
     return st;
@@ -197,8 +206,8 @@ static status_t job_check_product(struct tree *root, struct tree *product,
         TRY(mistakes_at(mistakes, product, "integrate",
                         "is %.0f, but only products of kind power are integrated", integrate));
     }
-    TRY(is_voltages ? job_check_stored(root, product, mistakes)
-                    : job_check_not_stored(product, mistakes));
+    TRY(is_voltages ? job_check_stored(root, product, mistakes) : STATUS_OK);
+    TRY(job_check_steps(product, is_voltages, mistakes));
     TRY(job_check_weights(product, mistakes));
     TRY(job_check_kept(product, mistakes));
     TRY(job_ifs_check(product, mistakes));

@@ -72,6 +72,8 @@ status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chun
                        uint64_t first_row, uint64_t rows, const float *weights);
 status_t outputs_flag(void *outputs, uint32_t product, const struct chunk *chunk,
                       uint64_t first_cell, uint64_t cells, const struct flag_block *flags);
+status_t outputs_step(void *outputs, uint32_t product, const struct chunk *chunk,
+                      const struct product_steps *steps);
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
@@ -92,6 +94,8 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
 /* The same of its cells, and how many are flagged; zeros where that is not known. */
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
+/* Likewise: numbers of product i that were clipped to few bits. Fails with DATA. */
+status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
 /* When all is done, compresses the rows of products that want it, with so many threads a rank, or
  * makes files of their formats: ends

@@ -1,4 +1,4 @@
-/* Writes what stands beside rows: weights, flags and kurtosis of cells. */
+/* Writes what stands beside rows: weights, flags and kurtosis of cells, scales of blocks. */
 #include "output/outputs_parts.h"
 
 #include "base/memory.h"
@@ -60,6 +60,47 @@ status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk
         TRY(beside_put(outputs, output, chunk, &beside, flags->kurtosis));
     }
 out:
+    return st;
+}
+
+status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk,
+                      const struct product_steps *steps)
+{
+    status_t st = STATUS_OK;
+    const outputs_t *outputs = context;
+    const struct output *output = &outputs->outputs[product];
+    const struct product_spec *spec = &outputs->spec->items[product].spec;
+    const struct product_place *place = &output->place;
+    uint64_t lines = spec->nifs * spec->frequencies;
+    /* Where there is one scale for all, it is written with the block that it is of. */
+    uint64_t scales = min_u64(steps->count, place->scales - min_u64(steps->first, place->scales));
+    struct beside beside = {place->scale_offset, lines * sizeof(float), steps->first, scales};
+    TRY(beside_put(outputs, output, chunk, &beside, steps->scale));
+    beside.offset = place->offset_offset;
+    TRY(beside_put(outputs, output, chunk, &beside, steps->offset));
+    beside =
+        (struct beside){place->low_offset, lines * sizeof(uint16_t), steps->first, steps->count};
+    TRY(beside_put(outputs, output, chunk, &beside, steps->low));
+    beside.offset = place->high_offset;
+    TRY(beside_put(outputs, output, chunk, &beside, steps->high));
+out:
+    return st;
+}
+
+status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out)
+{
+    status_t st = STATUS_OK;
+    const struct output_spec_item *item = &outputs->spec->items[i];
+    int fd = -1;
+    if (item->format != FILE_HDF5) {
+        *out = outputs->outputs[i].clips;
+        goto out;
+    }
+    TRY(file_open_read(item->file, &fd));
+    TRY(product_count_clips(fd, item->file, &outputs->outputs[i].place,
+                            (uint64_t)item->spec.nifs * item->spec.frequencies, out));
+out:
+    file_close(fd);
     return st;
 }
 

@@ -58,10 +58,13 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
     TRY(outputs_put_counts(output));
     TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
     TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
+    TRY(product_count_clips(output->fd, output->part, &output->place,
+                            (uint64_t)item->spec.nifs * item->spec.frequencies, &output->clips));
     TRY(claim_part(output->packed_path, outputs->options.force, export_file_is_ours,
                    &output->packed_fd, &made));
     const struct export_into into = {output->packed_fd, output->packed_path};
     const struct export_bank_options options = {.format = item->format,
+                                                .bits = item->spec.bits < 32 ? item->spec.bits : 0,
                                                 .product = output->part,
                                                 .out = item->file,
                                                 .into = &into,

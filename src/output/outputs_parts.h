@@ -25,6 +25,7 @@ struct output {
     int is_packed;       /* part is that with compressed rows, or of another format, already */
     uint64_t holes;      /* in the rows of one that was not left as HDF5, */
     struct product_flags flags;        /* and its flags, if it was this run that wrote it */
+    struct product_clips clips;        /* and what was clipped, if this run left it so */
     int packed_fd;                     /* holds the lock of the one that is to become part, */
     struct product_place packed_place; /* where things lie in it */
     struct identity identity;          /* of the file that got the name */

@@ -28,7 +28,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
         const struct product_spec *spec = &work->products[i].spec;
         /* Rows that become NaN, or are renormalised, do so on their way to the file. */
         int are_final = !spec->has_weights && job->on_bad != ON_BAD_NAN;
-        if (are_final && product_is_filterbank(spec->kind) && !plan_products_is_finished(work, i) &&
+        if (are_final && product_is_filterbank(spec->kind) && !plan_products_is_changed(work, i) &&
             carry_is_wanted(between, job, &i)) {
             uint64_t row = plan_products_made_bytes(work, i, work->archive->nstreams);
             TRY(resident_rows_create(

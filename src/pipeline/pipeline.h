@@ -10,6 +10,7 @@
 
 #include "compute/backend.h"
 #include "plan/chunk.h"
+#include "product/product.h"
 #include "ranks/driver.h"
 
 typedef struct pipeline pipeline_t;
@@ -26,9 +27,11 @@ struct flag_block; /* product/flag/flagged.h */
  * Of voltages: rows as they are stored, and no holes. Before its rows are put, weigh() gets their
  * weights, float [rows][ifs][coarse channels], of flagged power [rows][ifs][frequencies], of
  * products that have any (may be NULL where none has); and before these, flag() what was flagged of
- * the cells (may be NULL where no product is flagged; cells behind the last dump belong to none).
- * Then, when all rows of a chunk were put, its end, with what was counted in it of each product
- * (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
+ * the cells (may be NULL where no product is flagged; cells behind the last dump belong to none);
+ * and step(), of products in few bits, what blocks of rows are made of that are whole by now (may
+ * be NULL likewise). Then, when all rows of a chunk were put, its end, with what was counted in it
+ * of each product (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA.
+ */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -38,6 +41,8 @@ struct pipeline_sink {
                       uint64_t first_row, uint64_t rows, const float *weights);
     status_t (*flag)(void *context, uint32_t product, const struct chunk *chunk,
                      uint64_t first_cell, uint64_t cells, const struct flag_block *flags);
+    status_t (*step)(void *context, uint32_t product, const struct chunk *chunk,
+                     const struct product_steps *steps);
 };
 
 /* ---- For who has a pipeline ---- */

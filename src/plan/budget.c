@@ -167,8 +167,13 @@ static uint64_t budget_flags_bytes(const struct channelise_plan *work, const str
 static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
                                    uint64_t spectra)
 {
+    uint64_t held = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t rows = channelise_plan_rows(work, i, spectra);
+        held += plan_products_held_bytes(work, i, group->streams, rows);
+    }
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
-           group->bounce_bytes + budget_weights_bytes(work, group, spectra) +
+           group->bounce_bytes + budget_weights_bytes(work, group, spectra) + held +
            budget_flags_bytes(work, group, spectra) +
            budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
 }
@@ -444,8 +449,8 @@ static uint64_t budget_units(uint64_t spectra, uint64_t ratio)
     return spectra / gcd_u64(spectra, ratio);
 }
 
-/* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
- * every product (fine). 0 when such a number is absurd. */
+/* Chunks must hold whole dumps of every product (quantum), and whole blocks of those with a scale;
+ * and should begin at page borders of every product (fine). 0 when such a number is absurd. */
 static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *quantum,
                                 uint64_t *fine)
 {
@@ -454,9 +459,13 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t integrate = work->job->products[i].integrate;
         uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
-        uint64_t rows = chunk_row_quantum(work->products[i].row_bytes, PAGE);
+        uint64_t together = max_u64(work->products[i].spec.scale_rows, 1);
+        uint64_t rows = lcm_u64(chunk_row_quantum(work->products[i].row_bytes, PAGE), together);
         uint64_t both = 0;
-        *quantum = *quantum ? lcm_u64(*quantum, budget_units(integrate, ratio)) : 0;
+        if (!multiply_u64(together, integrate, &both)) {
+            both = 0;
+        }
+        *quantum = *quantum && both ? lcm_u64(*quantum, budget_units(both, ratio)) : 0;
         if (!multiply_u64(rows, integrate, &both)) {
             both = 0;
         }
@@ -515,8 +524,8 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     uint64_t fine;
     budget_chunk_quanta(work, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
-            "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
-            "common multiple",
+            "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
+            "have no sensible common multiple",
             work->job->path);
     REQUIRE(!begun ||
                 (begun->spectra == work->chunking.spectra &&

@@ -367,6 +367,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
             free(work->products[i].sum_weights);
             flag_mask_destroy(work->products[i].mask);
             free(work->products[i].droop);
+            free(work->products[i].first_scales);
         }
         free(work->products);
         filter_plan_destroy(work->filters);

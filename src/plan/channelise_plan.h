@@ -21,6 +21,8 @@ struct channelise_plan_product {
     double *sum_weights;      /* of struct product_spec */
     double *droop;            /* likewise */
     struct flag_mask *mask;   /* of flagged power (plan/products/flag_mask.h); NULL: none */
+    float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each
+                            frequency of all ifs; NULL: not known yet */
 };
 
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */

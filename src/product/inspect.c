@@ -7,6 +7,7 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/pack/packed_rows.h"
+#include "product/quantised/quantised.h"
 #include "product/spans.h"
 
 #include <errno.h>
@@ -301,9 +302,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
         product->streams *= data.dims[i];
     }
     product->frequencies = data.dims[data.rank - 1];
-    uint64_t row_bytes =
-        kind->is_archive ? inspect_row_bytes(data.id, product)
-                         : product_row_bytes(product->kind, product->streams, product->frequencies);
+    uint64_t row_bytes = inspect_row_bytes(data.id, product);
     REQUIRE(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
     haddr_t data_at = h5_offset(data.id);
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
@@ -312,6 +311,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                                     .data_offset = data_at,
                                     .time_offset = time_at,
                                     .file_bytes = (uint64_t)info.st_size};
+    product->bits = 32;
     TRY(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;
     REQUIRE((data_at != HADDR_UNDEF) != is_packed && time_at != HADDR_UNDEF, STATUS_DATA,
@@ -325,6 +325,9 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_flags(file, product));
+    TRY(product_quantity(product->kind) == QUANTITY_SERIES || kind->is_archive
+            ? STATUS_OK
+            : quantised_inspect(file, data.id, product));
 out:
     h5_dataset_close(&data);
     return st;

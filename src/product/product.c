@@ -9,6 +9,7 @@
 #include "product/kind/bank.h"
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
+#include "product/quantised/quantised.h"
 #include "product/spans.h"
 
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels)
@@ -63,6 +64,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
                              : STATUS_OK);
         TRY(spec->has_kurtosis ? product_find_dataset(file, "kurtosis", &place->kurtosis_offset)
                                : STATUS_OK);
+        TRY(quantised_is(spec) ? quantised_find(file, path, spec, place) : STATUS_OK);
     }
     hid_t whole = file;
     file = -1;

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
+#include "dsp/steps/steps.h"
 #include "dsp/stokes.h"
 #include "io/apart/apart.h"
 
@@ -34,10 +35,14 @@ struct product_spec {
     /* Of all others. */
     const struct archive *archive;
     uint64_t gap_samples; /* of all streams, in gaps that the archive declares, that were taken */
-    /* Of QUANTITY_VOLTAGES: how they are stored; then the rest is zero. `archive` is what the
+    uint32_t bits;        /* 8, 16, 32: float */
+    /* Of spectra and power in fewer bits: rows of a block whose channels have scales of their own
+     * (dsp/steps/steps.h), or all those of the first. */
+    uint64_t scale_rows;
+    int has_first_scales;
+    /* Of QUANTITY_VOLTAGES; then the rest is zero. `archive` is what the
      * product is to be read as: rows are its samples from first_sample on. */
-    uint32_t bits; /* 8, 16, 32 */
-    double scale;  /* volts of 1 as it is stored */
+    double scale; /* volts of 1 as it is stored */
     /* What voltages went through before: a line for each filter; NULL: nothing. */
     const char *filters;
     /* Of a filter bank. */
@@ -82,13 +87,18 @@ struct product_spec {
  * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is flagged
  * [ifs][frequencies], and the flags and kurtosis of its cells (product/kind/flagged.h) at
  * flags_offset and kurtosis_offset. 0 is none: products of format 1 have no CRCs, voltages no time
- * stamps and holes, only they count what was clipped. Journals hold it as it lies: its bytes are
- * part of their format. */
+ * stamps and holes, only they count what was clipped so. Of spectra and power in fewer bits than 32
+ * (dsp/steps/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
+ * [scales][ifs][frequencies] (scales: as many as blocks, or 1: of the first for all), and counts of
+ * what was clipped low and high, uint16 [blocks][ifs][frequencies]. Journals hold it as it lies:
+ * its bytes are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
     uint64_t clipped_offset, weights_offset;
     uint64_t flags_offset, kurtosis_offset;
+    uint64_t scale_rows, scales;
+    uint64_t scale_offset, offset_offset, low_offset, high_offset;
     uint64_t file_bytes;
 };
 
@@ -118,6 +128,26 @@ status_t product_put_counts(int fd, const char *path, const struct product_place
  * marked. Fails with DATA. */
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
+
+/* Whether a product's numbers have scales, and which they are. */
+int quantised_is(const struct product_spec *spec);
+struct steps_form quantised_form(enum product_kind kind, uint32_t bits);
+
+/* Blocks of rows that have scales of their own (dsp/steps/steps.h), each [count][lines], lines
+ * those of the streams at hand. */
+struct product_steps {
+    uint64_t first, count;
+    const float *scale, *offset;
+    const uint16_t *low, *high; /* how many numbers were clipped */
+};
+
+/* Numbers that were clipped: too low, too high; none where they have no scales. `lines`: ifs times
+ * frequencies. Fails with DATA. */
+struct product_clips {
+    uint64_t low, high;
+};
+status_t product_count_clips(int fd, const char *path, const struct product_place *place,
+                             uint64_t lines, struct product_clips *out);
 
 /* What a finished product says of itself: for `info` and `verify`. */
 struct product {
@@ -151,9 +181,9 @@ struct product {
     uint64_t missing, gaps;
     int is_coherent; /* dedispersed coherently, to coherent_dm */
     double coherent_dm;
+    uint32_t bits; /* of its numbers: 32: floats */
     /* Of voltages. */
     int is_complex;
-    uint32_t bits;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
     uint32_t weights;    /* of a row; 0: none */
@@ -175,13 +205,14 @@ status_t product_count_flags(const char *path, const struct product_place *place
                              struct product_flags *out);
 
 /* The weights of a product that has some: the least, the mean, and how many of them are below 1;
- * and its flags. */
+ * its flags, and of one in few bits what was clipped. */
 struct product_weights {
     double least, mean;
     uint64_t below, count;
     struct product_flags flags;
+    struct product_clips clips;
 };
-/* Reads them all. *out stays zero where there are none. Fails with DATA. */
+/* Reads them all. *out, zero before, stays so where there are none. Fails with DATA. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
 /* Whether the file is a product of ours, finished or not: what a run that died leaves. */

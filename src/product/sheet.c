@@ -4,6 +4,7 @@
 
 #include "archive/storage/stored.h"
 #include "base/memory.h"
+#include "dsp/steps/steps.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <stdio.h>
@@ -18,6 +19,10 @@ struct sheet_file {
     struct h5_dataset data;
     depot_t *depot; /* NULL: HDF5 reads it */
     struct storage storage;
+    /* Pairs in few bits (dsp/steps/steps.h): scale and offset of each block of rows. */
+    struct h5_dataset scale, offset;
+    struct steps_form form;
+    uint64_t scale_rows; /* 0: they have none */
 };
 
 /* {r, i} in memory, by the names that the file has. */
@@ -81,9 +86,41 @@ out:
     return st;
 }
 
+/* Which scales spectra in few bits have. */
+static status_t sheet_find_scales(struct sheet *sheet)
+{
+    status_t st = STATUS_OK;
+    struct sheet_file *f = sheet->file;
+    uint64_t bytes = H5Tget_size(f->data.type);
+    int64_t rows = 0;
+    int found = 0;
+    if (strcmp(f->name, "spectra") != 0 || !sheet->is_complex) {
+        goto out;
+    }
+    TRY(h5_get_i64(f->data.id, f->path, "scale_rows", &rows, &found));
+    if (!found) {
+        goto out;
+    }
+    TRY(h5_dataset_open(f->file, f->path, "scale", &f->scale));
+    TRY(h5_dataset_open(f->file, f->path, "offset", &f->offset));
+    const struct h5_dataset *both[] = {&f->scale, &f->offset};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(rows > 0 && (bytes == 2 || bytes == 4) && both[i]->rank == 3 &&
+                    both[i]->dims[0] > 0 && both[i]->dims[0] == f->scale.dims[0] &&
+                    both[i]->dims[1] == sheet->nifs && both[i]->dims[2] == sheet->nchannels,
+                STATUS_DATA, "%s: /scale and /offset are not those of /spectra", f->path);
+    }
+    f->form = (struct steps_form){(uint32_t)bytes * 4, 1};
+    f->scale_rows = (uint64_t)rows;
+out:
+    return st;
+}
+
 static hid_t sheet_type(const struct sheet *sheet)
 {
-    return sheet->is_complex ? sheet->file->pair : H5T_NATIVE_FLOAT;
+    return sheet->file->scale_rows > 0 ? sheet->file->data.type
+           : sheet->is_complex         ? sheet->file->pair
+                                       : H5T_NATIVE_FLOAT;
 }
 
 static status_t sheet_open_chunks(struct sheet *sheet)
@@ -126,6 +163,7 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
         TRY(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
         TRY(sheet_describe(sheet));
         TRY(sheet_find_coarse(sheet));
+        TRY(sheet_find_scales(sheet));
         h5_try_chunks(sheet->file->data.id, path, name);
         TRY(sheet_open_chunks(sheet));
     }
@@ -179,6 +217,8 @@ void sheet_close(struct sheet *sheet)
         storage_free(&sheet->file->storage);
         h5_close(sheet->file->pair);
         h5_dataset_close(&sheet->file->data);
+        h5_dataset_close(&sheet->file->scale);
+        h5_dataset_close(&sheet->file->offset);
         h5_close(sheet->file->file);
         free(sheet->file->path);
         free(sheet->file->name);
@@ -188,9 +228,9 @@ void sheet_close(struct sheet *sheet)
     free(sheet);
 }
 
-/* Into floats, or pairs of them. */
+/* Into floats, or pairs of them; those with scales as they are stored. */
 static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, const hsize_t *size,
-                             float *out)
+                             void *out)
 {
     status_t st = STATUS_OK;
     const struct sheet_file *f = sheet->file;
@@ -216,6 +256,50 @@ out:
     return st;
 }
 
+/* One block's scales or offsets, of some channels of an if. */
+static status_t sheet_read_scales(const struct sheet *sheet, const struct h5_dataset *scales,
+                                  uint64_t block, uint64_t at_if, uint64_t chan, uint64_t chans,
+                                  float *out)
+{
+    status_t st = STATUS_OK;
+    const hsize_t start[3] = {block, at_if, chan};
+    const hsize_t size[3] = {1, 1, chans};
+    hid_t space = H5Dget_space(scales->id);
+    hid_t memory = H5Screate_simple(3, size, NULL);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: its scales cannot be read", sheet->file->path);
+    H5_TRY(H5Dread(scales->id, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
+           "%s: its scales cannot be read", sheet->file->path);
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}
+
+/* Pairs of floats out of what is stored, row by row. */
+static status_t sheet_scale(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
+                            uint64_t chan, uint64_t chans, const char *stored, float *pairs)
+{
+    status_t st = STATUS_OK;
+    const struct sheet_file *f = sheet->file;
+    uint64_t last = UINT64_MAX;
+    float *scale = NULL;
+    TRY(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t block = min_u64((row + i) / f->scale_rows, f->scale.dims[0] - 1);
+        if (block != last) {
+            TRY(sheet_read_scales(sheet, &f->scale, block, at_if, chan, chans, scale));
+            TRY(sheet_read_scales(sheet, &f->offset, block, at_if, chan, chans, scale + chans));
+            last = block;
+        }
+        steps_load(f->form, stored + i * chans * f->form.bits / 4, (size_t)chans, scale,
+                   scale + chans, pairs + 2 * i * chans);
+    }
+out:
+    free(scale);
+    return st;
+}
+
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
                     uint64_t chan, uint64_t chans, float *out)
 {
@@ -224,21 +308,30 @@ status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint
     hsize_t start[MOST_DIMS] = {row};
     hsize_t size[MOST_DIMS] = {rows};
     float *pairs = NULL;
+    char *stored = NULL;
+    uint64_t left = at_if;
     for (int i = f->data.rank - 2; i >= 1; i--) {
-        start[i] = at_if % f->data.dims[i];
+        start[i] = left % f->data.dims[i];
         size[i] = 1;
-        at_if /= f->data.dims[i];
+        left /= f->data.dims[i];
     }
     start[f->data.rank - 1] = chan;
     size[f->data.rank - 1] = chans;
     if (sheet->is_complex) {
         TRY(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
     }
-    TRY(sheet_select(sheet, start, size, pairs ? pairs : out));
+    if (f->scale_rows > 0) {
+        TRY(memory_aligned((size_t)(rows * chans), f->form.bits / 4, "spectra", &stored));
+    }
+    TRY(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
+    if (stored) {
+        TRY(sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs));
+    }
     for (size_t i = 0; pairs && i < (size_t)(rows * chans); i++) {
         out[i] = pairs[2 * i] * pairs[2 * i] + pairs[2 * i + 1] * pairs[2 * i + 1];
     }
 out:
     free(pairs);
+    free(stored);
     return st;
 }

@@ -16,11 +16,14 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
     double sum = 0;
     struct product_weights found = {.least = 1, .count = product->rows * product->weights};
     uint64_t cells = product->flag_rows * product->flag_ifs * product->flag_channels;
+    TRY(file_open_read(product->path, &fd));
+    TRY(product_count_clips(fd, product->path, &product->place,
+                            product->streams * product->frequencies, &out->clips));
     if (found.count == 0) {
         goto out;
     }
+    found.clips = out->clips;
     TRY(memory_zeroed(PIECE, sizeof *weights, "weights", &weights));
-    TRY(file_open_read(product->path, &fd));
     for (uint64_t at = 0; at < found.count; at += PIECE) {
         uint64_t count = min_u64(PIECE, found.count - at);
         TRY(file_read(fd, product->path, product->place.weights_offset + at * sizeof *weights,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "pipeline/channelise/first_scales.h"
 #include "pipeline/channelise_pipeline.h"
 #include "plan/products/plan_products.h"
 #include "ranks/agree.h"
@@ -250,6 +251,23 @@ out:
     return st;
 }
 
+/* Rank 0 finds the scales that count for all rows. */
+static status_t pass_find_scales_all(const struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    MPI_Comm comm = p->pass.comm;
+    TRY(agree_all(comm,
+                  first_scales_make(p->work, p->backend, p->pass.rank == 0, p->pass.patience)));
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        if (p->work->products[i].first_scales) {
+            share_bytes_all(comm, p->work->products[i].first_scales,
+                            first_scales_count(p->work, i) * sizeof(float));
+        }
+    }
+out:
+    return st;
+}
+
 /* Everything before the first chunk. */
 static status_t pass_prepare_all(struct channelise_pass *p)
 {
@@ -267,8 +285,9 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     pass_end_later(p);
     pass_limit(pass, p->work->backend);
     TRY(pass_open_all(pass));
-    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, outputs_weigh,
-                                 outputs_flag};
+    TRY(pass_find_scales_all(p));
+    struct pipeline_sink sink = {pass->outputs, outputs_put,  outputs_end,
+                                 outputs_weigh, outputs_flag, outputs_step};
     st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
                                     &pass->pipeline);
     TRY(agree_all(comm, st));
@@ -312,6 +331,29 @@ out:
     return st;
 }
 
+/* What did not fit the bits of product i. */
+static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &p->work->products[i].spec;
+    struct product_clips clips = {0, 0};
+    char low[UNITS_TEXT];
+    char high[UNITS_TEXT];
+    if (!quantised_is(spec)) {
+        goto out;
+    }
+    double numbers = (double)p->work->products[i].row_bytes * 8 / spec->bits * (double)spec->rows;
+    TRY(outputs_clips(p->pass.outputs, i, &clips));
+    display_print("  %u bits, each channel with a scale %s %llu rows; clipped low %s (%.2g %%), "
+                  "high %s (%.2g %%)\n",
+                  spec->bits, spec->has_first_scales ? "of the first" : "for each",
+                  (unsigned long long)spec->scale_rows, units_count(clips.low, low),
+                  100 * (double)clips.low / numbers, units_count(clips.high, high),
+                  100 * (double)clips.high / numbers);
+out:
+    return st;
+}
+
 static status_t pass_summarise(const struct channelise_pass *p, double seconds)
 {
     status_t st = STATUS_OK;
@@ -349,6 +391,7 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
                       shape.columns, shape.what, (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"),
                       units_bytes(product->spec.rows * product->row_bytes, b));
+        TRY(pass_tell_of_clips(p, i));
     }
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "

@@ -188,7 +188,7 @@ static status_t pass_prepare_all(struct dedisperse_pass *p)
     TRY(pass_choose_shape_all(p));
     pass_limit(pass, p->plan->backend);
     TRY(pass_open_all(pass));
-    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, NULL, NULL};
+    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, NULL, NULL, NULL};
     st = dedisperse_pipeline_create(p->plan, p->backend, p->between, &sink, &pass->pipeline);
     TRY(agree_all(pass->comm, st));
     pass->in_bytes = p->plan->read_bytes;

@@ -32,6 +32,15 @@ out:
     return st;
 }
 
+static int verify_is_blank(const struct product *product, const float *numbers, uint64_t at)
+{
+    if (product->place.scale_rows == 0) {
+        return isnan(numbers[at]);
+    }
+    struct steps_form form = quantised_form(product->kind, product->bits);
+    return steps_number(form, numbers, at) == steps_blank(form);
+}
+
 /* Looks for NaN in a row from number `from` on, and then before it. *at: PIECE-wise the first, or
  * the number of numbers when there is none. */
 static status_t verify_find_nan(rows_t *rows, const struct product *product, uint64_t row,
@@ -39,14 +48,15 @@ static status_t verify_find_nan(rows_t *rows, const struct product *product, uin
 {
     status_t st = STATUS_OK;
     float numbers[PIECE];
-    uint64_t count = product->place.row_bytes / sizeof *numbers;
+    uint64_t bytes = max_u64(product->bits, 8) / 8;
+    uint64_t count = product->place.row_bytes / bytes;
     uint64_t pieces = ceil_div_u64(count, PIECE);
     for (uint64_t i = 0; i < pieces; i++) {
         uint64_t first = (from / PIECE + i) % pieces * PIECE;
         uint64_t some = min_u64(PIECE, count - first);
-        TRY(rows_read(rows, row, 1, first * sizeof *numbers, some * sizeof *numbers, numbers));
+        TRY(rows_read(rows, row, 1, first * bytes, some * bytes, numbers));
         for (uint64_t j = 0; j < some; j++) {
-            if (isnan(numbers[j])) {
+            if (verify_is_blank(product, numbers, j)) {
                 *at = first + j;
                 goto out;
             }
@@ -63,7 +73,7 @@ static status_t verify_check_mark(rows_t *rows, const struct product *product, u
 {
     status_t st = STATUS_OK;
     TRY(verify_find_nan(rows, product, row, *at, at));
-    REQUIRE(*at < product->place.row_bytes / sizeof(float), STATUS_DATA,
+    REQUIRE(*at < product->place.row_bytes * 8 / max_u64(product->bits, 8), STATUS_DATA,
             "%s: row %llu is marked in /provenance/holes, but holds numbers alone", product->path,
             (unsigned long long)row);
 out:
@@ -196,14 +206,16 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
                          char *is_marked)
 {
     status_t st = STATUS_OK;
-    const struct product_place *place = &verify->product->place;
-    const char *path = verify->product->path;
+    const struct product *product = verify->product;
+    const struct product_place *place = &product->place;
+    const char *path = product->path;
     uint64_t piece = chunk_share(verify->chunking, place->row_bytes, chunk->streams);
-    if (piece > verify->stored_size) {
+    uint64_t room = piece * 32 / product->bits; /* few bits become floats in place */
+    if (room > verify->stored_size) {
         free(verify->stored);
         verify->stored = NULL;
-        TRY(memory_aligned((size_t)piece, 1, "a row", &verify->stored));
-        verify->stored_size = piece;
+        TRY(memory_aligned((size_t)room, 1, "a row", &verify->stored));
+        verify->stored_size = room;
     }
     if (place->holes_offset > 0) {
         TRY(file_read(verify->fd, path, place->holes_offset + row, is_marked, 1));

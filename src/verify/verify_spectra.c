@@ -2,6 +2,7 @@
  * and voltages that are a product, by the filters alone. */
 #include "verify/verify_parts.h"
 #include "verify/verify_rows.h"
+#include "verify/verify_steps.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -22,7 +23,8 @@ struct spectra {
     struct text text; /* the job's */
     struct archive *archive;
     struct channelise_plan *plan;
-    struct verify_rows *rows; /* of a filter bank's */
+    struct verify_rows *rows;   /* of a filter bank's, */
+    struct verify_steps *steps; /* and in few bits; NULL: floats */
 };
 
 static void spectra_end(void *kind)
@@ -30,6 +32,7 @@ static void spectra_end(void *kind)
     struct spectra *spectra = kind;
     if (spectra) {
         verify_rows_destroy(spectra->rows);
+        verify_steps_destroy(spectra->steps);
         channelise_plan_destroy(spectra->plan);
         archive_destroy(spectra->archive);
         text_free(&spectra->text);
@@ -149,12 +152,15 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     uint64_t ifs =
         chunk_share(verify->chunking, spectra->plan->products[0].spec.nifs, chunk->streams);
     uint64_t floats =
-        chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) / sizeof(float);
+        chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) * 8 / product->bits;
     const float *expected = data;
     for (uint64_t i = 0; i < rows; i++, expected += floats) {
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
+        if (spectra->steps) {
+            TRY(verify_steps_nearest(verify, spectra->steps, chunk, first_row + i, expected));
+        }
         TRY(verify_rows_compare(verify, spectra->rows, chunk, first_row + i, is_marked, expected,
                                 wholes ? wholes + i * ifs : NULL));
     }
@@ -218,6 +224,14 @@ out:
     return st;
 }
 
+/* The sink of the pipeline: scales and counts as the reference makes them. */
+static status_t spectra_compare_steps(void *context, uint32_t index, const struct chunk *chunk,
+                                      const struct product_steps *steps)
+{
+    (void)index;
+    return verify_steps_compare(context, chunk, steps);
+}
+
 static status_t spectra_count_missing(void *context, const struct chunk *chunk,
                                       const struct chunk_counts *counts)
 {
@@ -252,6 +266,12 @@ static status_t spectra_compare_description(const struct verify *verify)
                                 product->flag_channels == flagged_channels(spec))) &&
                 (product->place.kurtosis_offset > 0) == spec->has_kurtosis,
             STATUS_DATA, "%s does not have the flags that its job makes", product->path);
+    REQUIRE(product->bits == spec->bits && product->place.scale_rows == spec->scale_rows,
+            STATUS_DATA,
+            "%s holds numbers of %u bits, with a scale for each %llu rows, but its job and archive "
+            "make %u bits and %llu rows",
+            product->path, product->bits, (unsigned long long)product->place.scale_rows, spec->bits,
+            (unsigned long long)spec->scale_rows);
     REQUIRE(product->weights == 0 || product->weights == weights, STATUS_DATA,
             "%s has %u weights in a row, but its job and archive make %llu", product->path,
             product->weights, (unsigned long long)weights);
@@ -323,9 +343,13 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    struct pipeline_sink sink = {
-        verify, product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages : spectra_compare_rows,
-        spectra_count_missing, spectra_compare_weights, spectra_compare_flags};
+    struct pipeline_sink sink = {verify,
+                                 product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages
+                                                                   : spectra_compare_rows,
+                                 spectra_count_missing,
+                                 spectra_compare_weights,
+                                 spectra_compare_flags,
+                                 spectra_compare_steps};
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
@@ -349,6 +373,7 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     TRY(spectra_compare_description(verify));
     if (spectra->plan->is_bank) {
         TRY(verify_rows_create(spectra->plan, &spectra->rows));
+        TRY(verify_steps_create(verify, spectra->plan, &spectra->steps));
     }
     /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all
      * samples are counted when all chunks are looked at. */

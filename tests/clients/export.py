@@ -171,8 +171,9 @@ def bits():
                                 "channels")
         kept = np.ma.masked_invalid(top.astype("f8"))
         mean, rms = kept.mean(axis=0).data, kept.std(axis=0).data
-        exact = (most + 1) / 4 + (top.astype("f8") - mean) * (most + 1) / 16 / rms
-        exact[np.isnan(top)] = (most + 1) / 4
+        centre, steps = (64, 16) if width == 8 else (8192, 256)
+        exact = centre + (top.astype("f8") - mean) * steps / rms
+        exact[np.isnan(top)] = centre
         worst = np.max(np.abs(found - np.clip(exact, 0, most)))
         ok(worst <= 0.5001, f"{width} bits, --scale channels", f"off by {worst}")
         ok("1 sample lay outside" in said, "clipped samples are counted", said)

@@ -192,9 +192,8 @@ with h5py.File("q.h5", "w") as file:
     file["data"].attrs.update({"fch1": 100.0, "foff": 1.0, "tsamp": 1.0, "tstart": 60000.0})
     scale, offset = random.random((4, 2, 8)).astype("f4"), random.random((4, 2, 8)).astype("f4")
     file["scale"], file["offset"] = scale, offset
-    for table in ("scale", "offset"):
-        file[table].attrs["rows_per_block"] = 16
-    values = np.repeat(scale, 16, axis=0)[:50] * q + np.repeat(offset, 16, axis=0)[:50]
+    file["data"].attrs["scale_rows"] = 16
+    values = (np.repeat(scale, 16, axis=0)[:50].astype("f8") * q + np.repeat(offset, 16, axis=0)[:50]).astype("f4")
 with voltmill.open("q.h5") as product:
     ok(product.dtype == "f4" and np.array_equal(product[...], values), "value = scale q + offset")
     bad = [k for k in ((15,), (slice(14, 18), 1), (slice(3, 40, 5), slice(None), 3), ([1, 17, 49], 1), (slice(0), 0), (-1, Ellipsis),

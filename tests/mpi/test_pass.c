@@ -93,7 +93,8 @@ static void begin_pass(struct pass *pass, struct small_job *small)
     assert_int_equal(pass_claim_all(pass), STATUS_OK);
     assert_int_equal(pass_open_all(pass), STATUS_OK);
     numbering = (struct numbering){.small = small, .has_hole = CHUNKS};
-    numbering.sink = (struct pipeline_sink){pass->outputs, outputs_put, outputs_end, NULL, NULL};
+    numbering.sink =
+        (struct pipeline_sink){pass->outputs, outputs_put, outputs_end, NULL, NULL, NULL};
     struct pipeline_stages stages = {.prepare = prepare,
                                      .read = nothing,
                                      .compute = nothing,

@@ -325,10 +325,14 @@ static void wrong_together(void **state)
     set_refused("products.0={kind: spectra, file: s.h5, integrate: 2}",
                 "products.0.integrate: is 2, but only products of kind power are integrated");
     job_destroy(small_with("products.0={kind: spectra, file: s.h5, integrate: 1}"));
-    set_refused("products.0={kind: spectra, file: s.h5, bits: 32}",
-                "products.0.bits: is for products of kind voltages");
+    job_destroy(small_with("products.0={kind: spectra, file: s.h5, bits: 8, scales: first}"));
+    set_refused("products.0={kind: spectra, file: s.h5, scales: first}",
+                "products.0.scales: is for products of kind power and spectra with 8 or 16 bits");
+    set_refused("products.0={kind: power, file: s.h5, bits: 16, scale_rows: 20000}",
+                "products.0.scale_rows: is 20000, expected auto or a whole number from 1 to 16384");
     set_refused("products.0={kind: spectra, file: s.h5, scale: 1}",
-                "products.0.scale: is for products of kind voltages");
+                "products.0.scale: is for products of kind voltages: each channel of power and "
+                "spectra has scales of its own");
     refused("input: {files: a.h5}\nproducts: [{kind: voltages, file: v.h5, bits: 8}]\n",
             "job.yaml:2: products.0.scale: is missing, expected the volts of 1 as it is stored: 8 "
             "bits hold whole numbers");

@@ -45,9 +45,8 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
 
 hid_t fbh5_memory_type(const struct fbh5 *fbh5)
 {
-    return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
-           : fbh5->sample_bytes == 2 ? H5T_NATIVE_UINT16
-                                     : H5T_NATIVE_FLOAT;
+    uint32_t bytes = fbh5_stored_bytes(fbh5);
+    return bytes == 1 ? H5T_NATIVE_UINT8 : bytes == 2 ? H5T_NATIVE_UINT16 : H5T_NATIVE_FLOAT;
 }
 
 /* The three kinds of stored numbers. */
@@ -222,6 +221,7 @@ static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
     TRY(fbh5_read_layout(&data, fbh5));
     h5_try_chunks(data.id, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data.id, fbh5));
+    TRY(fbh5_find_steps(file, data.id, fbh5));
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
         TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));

@@ -10,6 +10,7 @@
 #include "archive/storage/sources.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "dsp/steps/steps.h"
 #include "io/pack.h"
 
 #include <stddef.h>
@@ -33,12 +34,21 @@ struct fbh5_table {
     uint32_t count;
 };
 
+/* Numbers of our own power products in few bits (dsp/steps/steps.h): scale and offset, float
+ * [scales][if][channel] of blocks of rows, or of the first for all, in the file itself. */
+struct fbh5_steps {
+    uint32_t bits; /* 8, 16; 0: there are none */
+    uint64_t rows; /* of a block */
+    uint64_t scales, scale_offset, offset_offset;
+};
+
 struct fbh5 {
     char *path;
     char *format; /* how people call it; NULL: FBH5 */
     struct fbh5_table table;
     uint64_t file_bytes;
-    uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float */
+    struct fbh5_steps steps;
+    uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float, as with steps */
     uint64_t rows;
     uint32_t nifs, nchannels;
     int is_ours;           /* a power product, which knows more than the format does */
@@ -110,6 +120,9 @@ status_t fbh5_check_whole(const struct fbh5 *fbh5);
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
 status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
 
+/* Bits of a number as the file has it. */
+uint32_t fbh5_bits(const struct fbh5 *fbh5);
+
 /* Bytes of a row: all ifs. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
@@ -130,7 +143,8 @@ struct fbh5_block {
     uint64_t row, rows, first_if, nifs, chan, chans;
 };
 
-/* Reads it into out [rows][nifs][chans], as stored, in this machine's byte order. May use HDF5: one
+/* Reads it into out [rows][nifs][chans], as stored (with steps: what the numbers stand for), in
+ * this machine's byte order. May use HDF5: one
  * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a
  * failure, too. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);

@@ -68,9 +68,7 @@ static status_t fbh5_compare_counts(hid_t data, const struct fbh5 *fbh5)
     struct {
         const char *name;
         uint64_t value;
-    } stated[] = {{"nchans", fbh5->nchannels},
-                  {"nifs", fbh5->nifs},
-                  {"nbits", 8 * (uint64_t)fbh5->sample_bytes}};
+    } stated[] = {{"nchans", fbh5->nchannels}, {"nifs", fbh5->nifs}, {"nbits", fbh5_bits(fbh5)}};
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         int found = 0;
         int64_t number = 0;

@@ -8,8 +8,18 @@
 /* The attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
-/* Of its samples, as they are handed out. */
+/* Of its samples, before steps make floats of them. */
 hid_t fbh5_memory_type(const struct fbh5 *fbh5);
+uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
+
+/* Whether samples are in few bits: then they are handed out as floats. When all else is known.
+ * Fails with DATA. */
+status_t fbh5_find_steps(hid_t file, hid_t data, struct fbh5 *fbh5);
+
+/* A block's floats from its numbers, which end where its floats do: `fd` of the file with the
+ * scales. Fails with DATA, DEVICE. */
+status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
+                          float *out);
 
 /* A block from a table in an open file. `scratch`: room of the reader's, made here and for it to
  * free. Fails with DATA. */

@@ -12,7 +12,7 @@ struct fbh5_reader {
     uint64_t cache_bytes;
     uint32_t threads; /* that decompress */
     int fd;
-    int marks_fd; /* where rows are marked; -1: nowhere */
+    int own_fd; /* the file itself, where rows are marked, or scales lie; -1: it has neither */
     depot_t *depot;
     char *scratch;     /* of tables */
     int is_unreadable; /* the last failure was that of rows */
@@ -56,16 +56,16 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
                               .cache_bytes = cache_bytes,
                               .threads = fbh5_unpackers(fbh5, threads),
                               .fd = -1,
-                              .marks_fd = -1};
+                              .own_fd = -1};
     if (fbh5->is_plain || fbh5->table.bits > 0) {
         TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
         TRY(fbh5_open_data(reader));
     }
-    if (fbh5->marks_offset > 0) {
-        TRY(file_open_read(fbh5->path, &reader->marks_fd));
-        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->marks_fd));
+    if (fbh5->marks_offset > 0 || fbh5->steps.bits > 0) {
+        TRY(file_open_read(fbh5->path, &reader->own_fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
     }
     *out = reader;
     reader = NULL;
@@ -80,7 +80,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
         return;
     }
     file_close(reader->fd);
-    file_close(reader->marks_fd);
+    file_close(reader->own_fd);
     depot_close(reader->depot);
     free(reader->scratch);
     free(reader);
@@ -109,11 +109,12 @@ out:
     return st;
 }
 
-status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+/* As the file has them. */
+static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
-    uint64_t row = fbh5_row_bytes(fbh5);
+    uint64_t row = (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5_stored_bytes(fbh5);
     int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
     const struct lost_range *lost = lost_find(fbh5->lost, fbh5->nlost, block->row, block->rows);
     reader->is_unreadable = lost != NULL;
@@ -140,13 +141,25 @@ out:
     return st;
 }
 
+status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = reader->fbh5;
+    uint64_t numbers = block->rows * block->nifs * block->chans;
+    uint64_t before = numbers * (fbh5->sample_bytes - fbh5_stored_bytes(fbh5));
+    TRY(fbh5_read_stored(reader, block, (char *)out + before));
+    TRY(fbh5->steps.bits > 0 ? fbh5_apply_steps(fbh5, reader->own_fd, block, out) : STATUS_OK);
+out:
+    return st;
+}
+
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     char mark = 1;
-    if (reader->marks_fd >= 0) {
-        TRY(file_read(reader->marks_fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
+    if (fbh5->marks_offset > 0) {
+        TRY(file_read(reader->own_fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
     }
     *out = mark != 0;
 out:

@@ -174,7 +174,8 @@ static void json_voltages(struct json *json, const struct product *product)
     json_band(json, derived_band_of_product(product));
 }
 
-static void json_bank(struct json *json, const struct product *product)
+static void json_bank(struct json *json, const struct product *product,
+                      const struct product_clips *clips)
 {
     struct derived_band band = derived_band_of_product(product);
     json_u64(json, "rows", product->rows);
@@ -186,6 +187,14 @@ static void json_bank(struct json *json, const struct product *product)
     json_u64(json, "channels_of_a_coarse_channel", product->channels);
     json_u64(json, "taps", product->taps);
     json_bool(json, "has_weights", product->weights > 0);
+    json_u64(json, "bits", product->bits);
+    if (product->place.scale_rows > 0) {
+        json_u64(json, "scale_rows", product->place.scale_rows);
+        json_u64(json, "scales", product->place.scales);
+        json_u64(json, "clipped_low", clips->low);
+        json_u64(json, "clipped_high", clips->high);
+        json_f64(json, "numbers", derived_numbers(product));
+    }
 }
 
 void json_product(struct json *json, const struct product *product,
@@ -204,7 +213,7 @@ void json_product(struct json *json, const struct product *product,
     } else if (product->kind == PRODUCT_VOLTAGES) {
         json_voltages(json, product);
     } else {
-        json_bank(json, product);
+        json_bank(json, product, &weights->clips);
     }
     json_text(json, "polarisations", product->pols);
     json_text(json, "basis", derived_basis(product->pols));

@@ -40,7 +40,12 @@ struct derived_gaps derived_gaps_of(const struct archive *archive)
 
 uint32_t derived_bits(const struct fbh5 *fbh5)
 {
-    return fbh5->table.bits > 0 ? fbh5->table.bits : 8 * fbh5->sample_bytes;
+    return fbh5_bits(fbh5);
+}
+
+double derived_numbers(const struct product *product)
+{
+    return (double)product->rows * (double)product->place.row_bytes * 8 / product->bits;
 }
 
 uint32_t derived_largest_delay(const struct dedispersed *series)

@@ -23,6 +23,9 @@ struct derived_gaps {
 struct derived_gaps derived_gaps_of(const struct archive *archive);
 
 /* Of a number as it is stored. */
+/* Numbers of all rows of a product: of complex ones both parts. */
+double derived_numbers(const struct product *product);
+
 uint32_t derived_bits(const struct fbh5 *fbh5);
 
 /* Samples of the longest delay. */

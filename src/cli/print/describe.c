@@ -263,6 +263,25 @@ static void describe_print_product_axes(const struct product *product)
                   product->taps, units_plural(product->taps, "tap", "taps"));
 }
 
+/* Numbers in few bits. */
+static void describe_print_steps(const struct product *product, const struct product_clips *clips)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    double numbers = derived_numbers(product);
+    if (product->place.scale_rows == 0) {
+        return;
+    }
+    display_print("  %-13s %u bits, each channel with a scale %s %llu rows; clipped low %s "
+                  "(%.2g %%), high %s (%.2g %%)\n",
+                  "numbers", product->bits,
+                  product->place.scales < product->rows / product->place.scale_rows ? "of the first"
+                                                                                    : "for each",
+                  (unsigned long long)product->place.scale_rows, units_count(clips->low, a),
+                  100 * (double)clips->low / numbers, units_count(clips->high, b),
+                  100 * (double)clips->high / numbers);
+}
+
 static void describe_print_voltages(const struct product *product)
 {
     char a[UNITS_TEXT];
@@ -420,6 +439,7 @@ void describe_product(const struct product *product, const struct product_weight
     }
     describe_print_weights(weights);
     describe_print_flags(product, &weights->flags);
+    describe_print_steps(product, &weights->clips);
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
     display_print("  from\n");
     describe_print_lines(product->inputs);

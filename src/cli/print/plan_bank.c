@@ -169,6 +169,11 @@ static void bank_print_products(const struct channelise_pass *bank)
                       units_plural(product->spec.rows, "row", "rows"), shape.columns, shape.what,
                       (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"));
+        if (quantised_is(&product->spec)) {
+            display_print(", %u bits with a scale %s %llu rows", product->spec.bits,
+                          product->spec.has_first_scales ? "of the first" : "for each",
+                          (unsigned long long)product->spec.scale_rows);
+        }
         enum file_format format = work->job->products[i].format;
         display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),
                       units_bytes(bank->pass.bytes[i], b),

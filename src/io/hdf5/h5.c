@@ -442,7 +442,7 @@ status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *
 }
 
 /* Writes one attribute, a scalar. */
-static status_t h5_put(hid_t object, const char *name, hid_t type, const void *value)
+status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value)
 {
     status_t st = STATUS_OK;
     hid_t attribute = -1;
@@ -467,7 +467,7 @@ status_t h5_put_text(hid_t object, const char *name, const char *value)
     hid_t type = H5Tcopy(H5T_C_S1);
     H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
     H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
-    TRY(h5_put(object, name, type, value));
+    TRY(h5_put_number(object, name, type, value));
 out:
     h5_close(type);
     return st;
@@ -475,17 +475,17 @@ out:
 
 status_t h5_put_f64(hid_t object, const char *name, double value)
 {
-    return h5_put(object, name, H5T_NATIVE_DOUBLE, &value);
+    return h5_put_number(object, name, H5T_NATIVE_DOUBLE, &value);
 }
 
 status_t h5_put_i32(hid_t object, const char *name, int32_t value)
 {
-    return h5_put(object, name, H5T_NATIVE_INT32, &value);
+    return h5_put_number(object, name, H5T_NATIVE_INT32, &value);
 }
 
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 {
-    return h5_put(object, name, H5T_NATIVE_UINT64, &value);
+    return h5_put_number(object, name, H5T_NATIVE_UINT64, &value);
 }
 
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)

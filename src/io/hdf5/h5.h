@@ -84,6 +84,8 @@ status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
+/* A number of this type, in memory as it is stored. */
+status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
 /* Reads a one-dimensional dataset of texts or doubles; free with h5_free_texts() and free().
  * Fails with DATA when it has another rank or more than 2^30 elements. */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);

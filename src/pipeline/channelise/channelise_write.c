@@ -170,6 +170,9 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.count > 0 && spec->has_weights) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
+    if (rows.steps.count > 0) {
+        TRY(p->sink.step(p->sink.context, i, chunk, &rows.steps));
+    }
     if (rows.count > 0) {
         TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
     }

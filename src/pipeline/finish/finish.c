@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-static const struct finish_step *const finish_steps[] = {&finish_flag, &finish_combine,
-                                                         &finish_droop, &finish_keep};
+static const struct finish_step *const finish_steps[] = {
+    &finish_flag, &finish_combine, &finish_droop, &finish_keep, &finish_quantise};
 enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
@@ -30,7 +30,7 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     status_t st = STATUS_OK;
     finish_t *finish = NULL;
     *out = NULL;
-    if (!plan_products_is_finished(work, i)) {
+    if (!plan_products_is_changed(work, i)) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));

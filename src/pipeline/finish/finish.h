@@ -41,6 +41,9 @@ struct finish_rows {
     const float *squares;
     uint64_t first_cell, cells;
     struct flag_block flagged; /* flags NULL: nothing is flagged at all */
+    /* Of blocks of rows that were rounded to few bits (`data` is of these then), those that are
+     * among the rows, whole. Where the plan says that rows are judged, these stay floats. */
+    struct product_steps steps;
 };
 
 /* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be

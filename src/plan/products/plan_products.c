@@ -116,6 +116,58 @@ int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
                              spec->is_flagged || spec->droop);
 }
 
+int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
+{
+    return plan_products_is_finished(work, i) || quantised_is(&work->products[i].spec);
+}
+
+/* A pure function of the product: enough rows that scales take little room beside them, but not so
+ * many that ranks have nothing to share, or that they do not fit a rank's memory. */
+static uint64_t products_scale_rows(const struct product_spec *spec)
+{
+    enum { MOST_BYTES = 128 << 20, MOST = 1024, LEAST_BLOCKS = 16, SOME = 64, LEAST = 16 };
+    uint64_t row = product_row_bytes(spec->kind, spec->nifs, spec->frequencies);
+    uint64_t rows = MOST;
+    while (rows > SOME && rows * LEAST_BLOCKS > spec->rows) {
+        rows /= 2;
+    }
+    while (rows > LEAST && row > MOST_BYTES / rows) {
+        rows /= 2;
+    }
+    return rows;
+}
+
+static void products_settle_steps(const struct job_product *job, struct product_spec *spec)
+{
+    if (quantised_is(spec)) {
+        spec->has_first_scales = job->has_first_scales;
+        spec->scale_rows = job->scale_rows > 0 ? job->scale_rows : products_scale_rows(spec);
+    }
+}
+
+uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
+}
+
+uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
+                                  uint64_t rows)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const uint64_t measured = 32; /* of a line (dsp/steps/steps.h) */
+    const uint64_t told = 12;     /* scale, offset, counts */
+    if (!quantised_is(spec)) {
+        return 0;
+    }
+    uint64_t held = min_u64(spec->scale_rows, spec->rows);
+    uint64_t lines = plan_products_lines(work, i, streams);
+    uint64_t floats = product_row_bytes(spec->kind, 1, lines);
+    uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
+    return held * floats + (held + rows) * (floats * spec->bits / 32 + beside * sizeof(float)) +
+           lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
+}
+
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;
@@ -185,6 +237,7 @@ status_t plan_products_settle(struct channelise_plan *work)
         TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
         TRY(work->is_bank ? droop_settle(work, i, &product->droop) : STATUS_OK);
         product->spec.droop = product->droop;
+        products_settle_steps(&job->products[i], &product->spec);
         product->row_bytes = product_spec_row_bytes(&product->spec);
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",

@@ -16,9 +16,17 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
-/* Whether its rows are other ones when they are written (pipeline/finish/finish.h), and why streams
- * of a group are as many as they are: of all coarse channels. */
+/* Whether its rows are made of all coarse channels, or of several streams
+ * (pipeline/finish/finish.h): why streams of a group are as many as they are. */
 int plan_products_is_finished(const struct channelise_plan *work, uint32_t i);
+/* Whether they are other ones when they are written, that or rounded. */
+int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
+
+/* Numbers of a row as the product has it that so many streams make: lines, of spectra pairs. */
+uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+/* What rounding takes on the way: a block of rows with a scale, and what becomes of `rows` more. */
+uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
+                                  uint64_t rows);
 
 /* What a row is made of, for people: how many streams, or ifs once coarse channels stand side by
  * side, and of how many channels each. */

@@ -132,6 +132,12 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
     } else {
         TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped, text)));
     }
+    if (p->place.scale_rows > 0) {
+        struct product_clips clips = {0, 0};
+        TRY(product_count_clips(fd, p->path, &p->place, p->streams * p->frequencies, &clips));
+        TRY(page_row(glance->page, "numbers clipped low", units_count(clips.low, text)));
+        TRY(page_row(glance->page, "numbers clipped high", units_count(clips.high, text)));
+    }
     TRY(glance_weigh(p->path, &weight));
     if (!isnan(weight)) {
         snprintf(text, sizeof text, "%.6g", weight);

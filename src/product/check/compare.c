@@ -24,7 +24,11 @@ static const char *const made_later[] = {"/time",
                                          "/provenance/clipped_samples",
                                          "/weights",
                                          "/flags",
-                                         "/kurtosis"};
+                                         "/kurtosis",
+                                         "/scale",
+                                         "/offset",
+                                         "/clipped_low",
+                                         "/clipped_high"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";

@@ -15,12 +15,27 @@ static uint64_t bank_stored_bits(const struct export_bank *bank)
     return 8 * (uint64_t)bank->in->sample_bytes;
 }
 
+/* Numbers in few bits go as they are stored where so many are asked for, and their scales are
+ * nobody's; else what they stand for. */
+static void bank_choose_numbers(struct export_bank *bank)
+{
+    struct fbh5 *in = bank->in;
+    const struct export_bank_options *options = bank->options;
+    if (in->steps.bits > 0 && options->bits == in->steps.bits && !options->sum &&
+        options->scale.kind == SCALE_NONE && !bank->format->keeps_scale) {
+        bank->is_raw = 1;
+        in->sample_bytes = in->steps.bits / 8;
+        in->steps.bits = 0;
+    }
+}
+
 /* Opens it, with room for chunks that several blocks share. */
 static status_t bank_open_input(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
     TRY(fbh5_open(bank->options->product, &bank->in));
+    bank_choose_numbers(bank);
     TRY(fbh5_check_even(bank->in));
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
     bank->header = sigproc_of(bank->in);
@@ -284,6 +299,10 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
                        units_bytes(bank->bytes, bytes)));
     if (bank->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&bank->scale, out));
+    }
+    if (bank->is_raw) {
+        TRY(text_add(out, "numbers as they are stored, each channel by its own scale, which the "
+                          "file cannot say; 0 is no number\n"));
     }
 out:
     return st;

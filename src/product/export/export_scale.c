@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "dsp/steps/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,6 +87,7 @@ struct rule {
 static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
 {
     double steps = scale_largest(scale->bits) + 1;
+    double centre = steps_centre(scale->bits);
     if (scale->options.kind == SCALE_NONE) {
         return (struct rule){0, 0, 1, 0};
     }
@@ -97,7 +99,8 @@ static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
     double count = known->count > 0 ? (double)known->count : 1;
     double mean = known->sum / count;
     double rms = sqrt(fmax(known->squares / count - mean * mean, 0));
-    return (struct rule){steps / 4, known->first + mean, rms > 0 ? steps / 16 / rms : 0, steps / 4};
+    return (struct rule){centre, known->first + mean, rms > 0 ? steps_a_rms(scale->bits) / rms : 0,
+                         centre};
 }
 
 void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step)
@@ -147,11 +150,13 @@ status_t scale_say(const struct scale *scale, struct text *out)
 {
     status_t st = STATUS_OK;
     double top = scale_largest(scale->bits);
+    double centre = steps_centre(scale->bits);
+    double rms = steps_a_rms(scale->bits);
     if (scale->options.kind == SCALE_CHANNELS) {
         TRY(text_add(out,
                      "scaling: each channel's mean becomes %g and its rms %g steps, so that 0 to "
-                     "%g are -4 to 12 rms",
-                     (top + 1) / 4, (top + 1) / 16, top));
+                     "%g are %g to %g rms",
+                     centre, rms, top, -centre / rms, (top + 1 - centre) / rms));
     } else {
         TRY(text_add(out, "scaling: 0 stands for %.9g, %g for %.9g, a step for %.9g", scale->low,
                      top, scale->high, (scale->high - scale->low) / top));

@@ -9,6 +9,7 @@
 #include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
 #include "product/pack/packed_rows.h"
+#include "product/quantised/quantised.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->nchannels / spec->average) : 1));
     TRY(h5_put_i32(data, "nbeams", 1));
     TRY(h5_put_i32(data, "ibeam", 1));
-    TRY(h5_put_i32(data, "nbits", 32));
+    TRY(h5_put_i32(data, "nbits", (int32_t)spec->bits));
     TRY(h5_put_i32(data, "nifs", (int32_t)nifs));
     TRY(h5_put_f64(data, "src_raj", archive->has_position ? archive->ra_deg / 15 : 0));
     TRY(h5_put_f64(data, "src_dej", archive->has_position ? archive->dec_deg : 0));
@@ -85,7 +86,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
-    TRY(packed_rows_create(file, spec, "data", H5T_IEEE_F32LE, 3, dims, &data));
+    TRY(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
     TRY(power_put_header(data, spec, nifs));
     TRY(parts_scale_texts(file, "pol", ifs, nifs,
                           "station/beam/polarisation of each if, as far as the archive has such "
@@ -95,6 +96,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
     TRY(spec->has_weights ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
     TRY(spec->is_flagged ? flagged_put(file, spec, "pol") : STATUS_OK);
+    TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
     h5_close(data);

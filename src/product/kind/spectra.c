@@ -5,13 +5,15 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/pack/packed_rows.h"
+#include "product/quantised/quantised.h"
 
-static status_t spectra_pair_type(hid_t *out)
+static status_t spectra_pair_type(const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;
-    *out = H5Tcreate(H5T_COMPOUND, 8);
-    H5_TRY(H5Tinsert(*out, "r", 0, H5T_IEEE_F32LE), "the type of spectra cannot be made");
-    H5_TRY(H5Tinsert(*out, "i", 4, H5T_IEEE_F32LE), "the type of spectra cannot be made");
+    size_t bytes = spec->bits / 8;
+    *out = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    H5_TRY(H5Tinsert(*out, "r", 0, quantised_type(spec)), "the type of spectra cannot be made");
+    H5_TRY(H5Tinsert(*out, "i", bytes, quantised_type(spec)), "the type of spectra cannot be made");
 out:
     return st;
 }
@@ -31,18 +33,20 @@ out:
 }
 
 /* Ifs have a scale of their own where they count stations or beams, too. */
-static status_t spectra_put_weights(hid_t file, const struct product_spec *spec)
+static status_t spectra_put_beside(hid_t file, hid_t data, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     int has_more = archive->present[AXIS_STATION] || archive->present[AXIS_BEAM];
     char **ifs = NULL;
     uint32_t nifs = 0;
+    const char *scale = has_more ? "if" : "pol";
     TRY(ifs_name(spec, &ifs, &nifs));
-    if (has_more) {
+    if (has_more && (spec->has_weights || quantised_is(spec))) {
         TRY(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
     }
-    TRY(bank_put_weights(file, spec, has_more ? "if" : "pol", nifs));
+    TRY(spec->has_weights ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
+    TRY(quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
     return st;
@@ -69,7 +73,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
     }
     dims[rank++] = spec->frequencies;
     TRY(text_add(&words, ",frequency"));
-    TRY(spectra_pair_type(&type));
+    TRY(spectra_pair_type(spec, &type));
     TRY(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
     TRY(h5_put_text(data, "axes", words.data));
     TRY(h5_put_text(data, "long_name",
@@ -86,7 +90,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
             dim++;
         }
     }
-    TRY(spec->has_weights ? spectra_put_weights(file, spec) : STATUS_OK);
+    TRY(spectra_put_beside(file, data, spec));
 out:
     text_free(&words);
     h5_close(type);

@@ -73,7 +73,7 @@ status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct arc
     TRY(dedisperse_pass_plan_all(&p, NULL));
     pass_limit(&p.pass, p.plan->backend);
     TRY(pass_open_all(&p.pass));
-    struct pipeline_sink sink = {p.pass.outputs, outputs_put, outputs_end, NULL, NULL};
+    struct pipeline_sink sink = {p.pass.outputs, outputs_put, outputs_end, NULL, NULL, NULL};
     st = merge_list(grid, &sources);
     if (st == STATUS_OK) {
         st = merge_pipeline_create(p.plan, sources, grid->count, &sink, &p.pass.pipeline);

@@ -1,0 +1,128 @@
+/* The first block goes through a pipeline of its own, of which only the scales are kept. */
+#include "pipeline/channelise/first_scales.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Scale, then offset, of all lines of each product that wants them. */
+struct first_scales {
+    const struct channelise_plan *work;
+    float *of[MOST_OUTPUTS];
+};
+
+int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i)
+{
+    return quantised_is(&work->products[i].spec) && work->products[i].spec.has_first_scales;
+}
+
+size_t first_scales_count(const struct channelise_plan *work, uint32_t i)
+{
+    return (size_t)(2 * work->products[i].spec.nifs * work->products[i].spec.frequencies);
+}
+
+/* The sink: rows are made again when their chunks come. */
+static status_t first_scales_put(void *context, uint32_t product, const struct chunk *chunk,
+                                 uint64_t first_row, uint64_t rows, const void *data,
+                                 const char *holes)
+{
+    (void)context, (void)product, (void)chunk, (void)first_row;
+    (void)rows, (void)data, (void)holes;
+    return STATUS_OK;
+}
+
+static status_t first_scales_weigh(void *context, uint32_t product, const struct chunk *chunk,
+                                   uint64_t first_row, uint64_t rows, const float *weights)
+{
+    (void)context, (void)product, (void)chunk, (void)first_row, (void)rows, (void)weights;
+    return STATUS_OK;
+}
+
+static status_t first_scales_flag(void *context, uint32_t product, const struct chunk *chunk,
+                                  uint64_t first_cell, uint64_t cells,
+                                  const struct flag_block *flags)
+{
+    (void)context, (void)product, (void)chunk, (void)first_cell, (void)cells, (void)flags;
+    return STATUS_OK;
+}
+
+static status_t first_scales_take(void *context, uint32_t product, const struct chunk *chunk,
+                                  const struct product_steps *steps)
+{
+    struct first_scales *first = context;
+    const struct chunking *chunking = &first->work->chunking;
+    uint64_t all = first_scales_count(first->work, product) / 2;
+    uint64_t from = chunk_share(chunking, all, chunk->first_stream);
+    size_t bytes = (size_t)chunk_share(chunking, all, chunk->streams) * sizeof(float);
+    if (first->of[product] && steps->first == 0) {
+        memcpy(first->of[product] + from, steps->scale, bytes);
+        memcpy(first->of[product] + all + from, steps->offset, bytes);
+    }
+    return STATUS_OK;
+}
+
+/* Units that the first blocks of all these products take. */
+static uint64_t first_scales_units(const struct channelise_plan *work)
+{
+    uint64_t units = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct product_spec *spec = &work->products[i].spec;
+        if (first_scales_are_wanted(work, i)) {
+            uint64_t spectra = min_u64(spec->scale_rows, spec->rows) * spec->integrate;
+            uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
+            units = max_u64(units, ceil_div_u64(spectra, ratio));
+        }
+    }
+    return min_u64(units, work->chunking.spectra);
+}
+
+static status_t first_scales_run(struct first_scales *first, backend_t *backend, double patience)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = first->work;
+    const struct pipeline_sink sink = {.context = first,
+                                       .put = first_scales_put,
+                                       .weigh = first_scales_weigh,
+                                       .flag = first_scales_flag,
+                                       .step = first_scales_take};
+    pipeline_t *pipeline = NULL;
+    TRY(channelise_pipeline_create(work, backend, &sink, NULL, &pipeline));
+    pipeline_limit(pipeline, patience);
+    for (uint32_t group = 0; group < chunk_groups(&work->chunking); group++) {
+        struct chunk chunk = chunk_at(&work->chunking, group);
+        chunk.count = first_scales_units(work);
+        TRY(pipeline_chunk(pipeline, NULL, &chunk));
+    }
+    TRY(pipeline_finish(pipeline, NULL));
+out:
+    if (pipeline && !pipeline_hangs(pipeline)) { /* else its threads cannot be ended */
+        pipeline_destroy(pipeline);
+    }
+    return st;
+}
+
+status_t first_scales_make(struct channelise_plan *work, backend_t *backend, int makes,
+                           double patience)
+{
+    status_t st = STATUS_OK;
+    struct first_scales first = {.work = work};
+    int is_wanted = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        if (first_scales_are_wanted(work, i)) {
+            is_wanted = 1;
+            TRY(memory_zeroed(first_scales_count(work, i), sizeof *first.of[i], "scales",
+                              &first.of[i]));
+        }
+    }
+    TRY(is_wanted && makes ? first_scales_run(&first, backend, patience) : STATUS_OK);
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        work->products[i].first_scales = first.of[i];
+        first.of[i] = NULL;
+    }
+out:
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        free(first.of[i]);
+    }
+    return st;
+}

@@ -1,0 +1,22 @@
+/* Scales of the first block of rows that count for all (scales: first): every rank must have them
+ * before it begins. */
+#ifndef VOLTMILL_PIPELINE_CHANNELISE_FIRST_SCALES_H
+#define VOLTMILL_PIPELINE_CHANNELISE_FIRST_SCALES_H
+
+#include "pipeline/channelise_pipeline.h"
+
+/* Whether product i wants them. */
+int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
+
+/* Floats of product i: scale, then offset, of all lines. */
+size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
+
+/* Gives the plan's products that want them (`first_scales`) room for scales, and fills it on who
+ * `makes` them: of the first block, which goes through a pipeline of its own. Rows are a pure
+ * function of their place, so a run that goes on finds the same ones again. `patience`: seconds
+ * without a sign of work after which it fails; 0: no end. Fails as a pipeline does, or with DATA: a
+ * block without any number. */
+status_t first_scales_make(struct channelise_plan *work, backend_t *backend, int makes,
+                           double patience);
+
+#endif

@@ -1,0 +1,179 @@
+/* Numbers in few bits: rounded as fma() rounds, clipped, counted, read back within half a step;
+ * lines that are constant, zero, or no numbers at all. */
+#include "dsp/steps/steps.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LINES = 37, ROWS = 100 };
+
+struct table {
+    float rows[ROWS][LINES * 2];
+    double sums[4][LINES];
+    float scale[LINES], offset[LINES], factor[LINES];
+    uint16_t low[LINES], high[LINES];
+    int16_t stored[ROWS][LINES * 2];
+};
+
+static float noise(uint64_t i)
+{
+    uint64_t random = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    random ^= random >> 29;
+    random *= UINT64_C(0xBF58476D1CE4E5B9);
+    return (float)((double)(random >> 11) * 0x1p-53 - 0.5);
+}
+
+static void settle(struct table *t, struct steps_form form)
+{
+    memset(t->sums, 0, sizeof t->sums);
+    memset(t->low, 0, sizeof t->low);
+    memset(t->high, 0, sizeof t->high);
+    struct steps_sums sums = {t->sums[0], t->sums[1], t->sums[2], t->sums[3]};
+    for (int r = 0; r < ROWS; r++) {
+        steps_measure(form, t->rows[r], LINES, sums);
+    }
+    (void)steps_settle(form, sums, LINES, t->scale, t->offset);
+    steps_factors(t->scale, LINES, t->factor);
+    for (int r = 0; r < ROWS; r++) {
+        steps_store(form, t->rows[r], LINES, t->offset, t->factor, t->stored[r], t->low, t->high);
+    }
+}
+
+/* What a kernel on a device does, without the ends. */
+static float by_fma(float value, float offset, float factor)
+{
+    const float whole = 0x1.8p23F;
+    return fmaf(value - offset, factor, whole) - whole;
+}
+
+static void check(struct steps_form form, double amplitude, double mean)
+{
+    static struct table t;
+    uint32_t parts = form.is_signed ? 2 : 1;
+    memset(&t, 0, sizeof t);
+    for (int r = 0; r < ROWS; r++) {
+        float *row = t.rows[r];
+        for (uint32_t i = 0; i < LINES * parts; i++) {
+            row[i] = (float)(mean + amplitude * (double)noise((uint64_t)r * 1000 + i));
+        }
+        for (uint32_t p = 0; p < parts; p++) {
+            row[3 * parts + p] = r % 7 ? (float)mean : NAN;
+            row[5 * parts + p] = r == 50 ? INFINITY : r == 51 ? -INFINITY : row[5 * parts + p];
+            row[6 * parts + p] = r == 50 ? (float)(mean + amplitude * 1e6) : row[6 * parts + p];
+        }
+    }
+    settle(&t, form);
+    uint64_t clipped = 0;
+    for (int r = 0; r < ROWS; r++) {
+        float back[LINES * 2];
+        steps_load(form, t.stored[r], LINES, t.scale, t.offset, back);
+        for (uint32_t i = 0; i < LINES * parts; i++) {
+            uint32_t line = i / parts;
+            float value = t.rows[r][i];
+            int32_t number = steps_number(form, t.stored[r], i);
+            if (isnan(value)) {
+                assert_int_equal(number, steps_blank(form));
+                assert_true(isnan(back[i]));
+                continue;
+            }
+            double steps = steps_of(value, t.offset[line], t.factor[line]);
+            double whole = nearbyint(steps);
+            int is_in = whole >= steps_least(form) && whole <= steps_most(form);
+            clipped += is_in ? 0 : 1;
+            if (is_in) {
+                assert_int_equal(number, (int)whole);
+                assert_true((float)number == by_fma(value, t.offset[line], t.factor[line]));
+                double error =
+                    fabs((double)t.scale[line] * number + (double)t.offset[line] - (double)value);
+                assert_true(error <= (double)t.scale[line] * (0.5 + 0x1p-22 * abs(number)));
+            } else {
+                assert_int_equal(number, whole < 0 ? steps_least(form) : steps_most(form));
+            }
+        }
+    }
+    uint64_t counted = 0;
+    for (int i = 0; i < LINES; i++) {
+        counted += (uint64_t)t.low[i] + t.high[i];
+        assert_true(t.low[i] == (i == 5 ? parts : 0) || i == 6);
+    }
+    assert_true(clipped == counted && counted >= 2 * parts);
+}
+
+static void numbers_are_rounded_and_counted(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 8; bits <= 16; bits += 8) {
+        for (int scale = -20; scale <= 20; scale += 10) {
+            check((struct steps_form){bits, 0}, pow(10, scale), 3 * pow(10, scale));
+            check((struct steps_form){bits, 1}, pow(10, scale), 0);
+        }
+        check((struct steps_form){bits, 0}, 1, 1e6); /* the mean's own digits are the step */
+        check((struct steps_form){bits, 0}, 1, -1e4);
+    }
+}
+
+static void halves_go_to_even(void **state)
+{
+    (void)state;
+    const struct steps_form form = {8, 0};
+    const float values[] = {0.4F, 0.5F, 0.75F, 1.5F, 2.5F, 254.5F, 255.25F, 255.5F};
+    const uint8_t expected[] = {1, 1, 1, 2, 2, 254, 255, 255};
+    enum { COUNT = sizeof values / sizeof *values };
+    float offset[COUNT] = {0};
+    float factor[COUNT];
+    uint8_t out[COUNT];
+    uint16_t low[COUNT] = {0};
+    uint16_t high[COUNT] = {0};
+    for (int i = 0; i < COUNT; i++) {
+        factor[i] = 1;
+    }
+    steps_store(form, values, COUNT, offset, factor, out, low, high);
+    assert_memory_equal(out, expected, sizeof expected);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(low[i], i < 2);
+        assert_int_equal(high[i], i == COUNT - 1);
+    }
+}
+
+static void lines_without_noise(void **state)
+{
+    (void)state;
+    static struct table t;
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const struct steps_form form = {8, is_signed};
+        const float constants[] = {0, 1, -3e30F, 1e-44F, 12345.678F};
+        uint32_t parts = is_signed ? 2 : 1;
+        memset(&t, 0, sizeof t);
+        for (int r = 0; r < ROWS; r++) {
+            for (uint32_t i = 0; i < LINES * parts; i++) {
+                t.rows[r][i] = i / parts < 5 ? constants[i / parts] : NAN;
+            }
+        }
+        settle(&t, form);
+        assert_true(t.scale[0] == 1 && t.scale[5] == 1 && t.scale[3] >= FLT_MIN);
+        for (uint32_t i = 0; i < LINES; i++) {
+            int32_t number = steps_number(form, t.stored[7], i * parts);
+            double back = (double)t.scale[i] * number + (double)t.offset[i];
+            assert_true(t.low[i] + t.high[i] == 0);
+            assert_true(i >= 5 ? number == steps_blank(form)
+                               : fabs(back - (double)constants[i]) <= (double)t.scale[i] / 2);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_rounded_and_counted),
+        cmocka_unit_test(halves_go_to_even),
+        cmocka_unit_test(lines_without_noise),
+    };
+    return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
+}
