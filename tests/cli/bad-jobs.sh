@@ -419,7 +419,8 @@ usage 'unknown command frob; see voltmill --help' frob
 usage 'unknown command --frob' --frob
 for command in run plan info verify synth; do
     usage "$command: expected one .*, got 0; see voltmill $command --help" $command
-    usage "$command: expected one .*, got 2; see voltmill $command --help" $command job.yaml job.yaml
+    [ "$command" = info ] || # takes the files of an observation
+        usage "$command: expected one .*, got 2; see voltmill $command --help" $command job.yaml job.yaml
     usage "$command: unknown option --bogus; see voltmill $command --help" $command --bogus job.yaml
     usage "$command: unknown option -x" $command -xy job.yaml
     usage "$command: unknown option --force=1" $command job.yaml --force=1
