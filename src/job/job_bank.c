@@ -126,11 +126,6 @@ static status_t job_bank_check_several(struct tree *root, struct tree *bank,
                         "is %.40s, but no product says that as its bank, expected one",
                         tree_value(bank, "name")));
     }
-    if (bank->index == 0 && tree_says(root, "run.on_bad", "nan")) {
-        TRY(mistakes_at(mistakes, root, "run.on_bad",
-                        "is nan, which goes with one filter bank: what is given up where the input "
-                        "cannot be read depends on its channels"));
-    }
 out:
     return st;
 }

@@ -39,8 +39,7 @@ static status_t channelising_read(void *context, uint32_t number)
         p->has_warned = 1;
         report_clear();
         slot->losses.count = 0;
-        st = reader_salvage(p->reader, slot->slab, first, count, channelise_plan_piece(work), in,
-                            &slot->losses, &slot->unread);
+        st = reader_salvage(p->reader, slot->slab, first, count, in, &slot->losses, &slot->unread);
     }
 out:
     return st;

@@ -77,15 +77,6 @@ uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t uni
     return most;
 }
 
-uint64_t channelise_plan_piece(const struct channelise_plan *work)
-{
-    uint64_t samples = channelise_plan_unit(work);
-    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
-        samples *= work->filters->stages[i].spec.decimate;
-    }
-    return samples;
-}
-
 void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,
                                    struct channelise_spec *spec)
 {

@@ -34,10 +34,6 @@ void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t 
 /* Samples of a unit, as the filter banks see them. */
 uint64_t channelise_plan_unit(const struct channelise_plan *work);
 
-/* Samples that are given up together when some of them cannot be read: those from which one unit is
- * made more. Counted from the first selected one. */
-uint64_t channelise_plan_piece(const struct channelise_plan *work);
-
 /* Samples that two neighbouring blocks both need; behind filters that make rows in grains, on
  * average. */
 uint64_t channelise_plan_shared(const struct channelise_plan *work);

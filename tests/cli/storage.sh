@@ -17,7 +17,7 @@ runs "plain, one polarisation" "$voltmill" run job.yaml --set products.0.file=po
 whole=$(rows plain-out.h5)
 one=$(rows pol-out.h5)
 
-# others NAME FROM TO: the rows of out.h5 weigh what is there beside the raw spectra with these samples, those that
+# others NAME FROM TO: the rows of out.h5 weigh what is there beside these samples, those that
 # weigh least are NaN and marked, and those that need none of them are those of plain.h5
 others() {
     warm - "$2" "$3" <<'PYTHON'
@@ -27,11 +27,11 @@ import numpy as np
 low, high = int(sys.argv[1]), int(sys.argv[2])
 with h5py.File("out.h5") as f, h5py.File("plain-out.h5") as g:
     a, b, weights = f["spectra"][:], g["spectra"][:], f["weights"][:].reshape(len(f["spectra"]), -1)
-    # Spectrum s is made of the raw spectra s .. s + 3, of 16 samples each.
-    raw = np.arange(len(a) + 3)
-    there = ~((16 * raw < high) & (16 * (raw + 1) > low))
-    energy = (f["coefficients"][:] ** 2).sum(1)
-    expected = np.lib.stride_tricks.sliding_window_view(there, 4) @ (energy / energy.sum())
+    # Spectrum s is made of the samples 16 s .. 16 s + 63.
+    samples = np.arange(16 * (len(a) + 3))
+    there = (samples < low) | (samples >= high)
+    energy = (f["coefficients"][:] ** 2).ravel()
+    expected = np.lib.stride_tricks.sliding_window_view(there, 64)[::16] @ (energy / energy.sum())
     whole, bad = expected > 1 - 1e-12, expected < 0.1
     nan = np.isnan(a.view("f4")).reshape(len(a), -1)
     sys.exit(not (abs(weights - expected[:, None]).max() < 1e-7 and (nan == bad[:, None]).all() and

@@ -37,7 +37,7 @@ def digests(name, count=len(PRODUCTS)):
     return [digest(f"{name}-{i}.h5") for i in range(count)]
 
 
-def alone(name, archive, products=None, **more):
+def alone(name, archive, products=None, status=0, **more):
     """Each bank in a job of its own, its products in the order of the common job."""
     products, found = products or PRODUCTS, {}
     for bank in BANKS:
@@ -47,7 +47,7 @@ def alone(name, archive, products=None, **more):
         if mine:
             voltmill("run", "--force", job(f"{name}-{bank['name']}", archive, own,
                                            [{k: v for k, v in products[i].items() if k != "bank"} for i in mine],
-                                           **{k: v for k, v in more.items() if k != "bank"}))
+                                           **{k: v for k, v in more.items() if k != "bank"}), status=status)
         found.update({i: digest(f"{name}-{bank['name']}-{at}.h5") for at, i in enumerate(mine)})
     return [found[i] for i in range(len(products))]
 
@@ -109,6 +109,28 @@ ok(len(set(counts)) > 1, "each bank counts what it takes", counts)
 voltmill("run", "--force", job("lacks", real, run={"chunk": 1}), ranks=2)
 same(digests("lacks"), [digest(f"lacking-{n}") for n in ("fine-0.h5", "coarse-0.h5", "coarse-1.h5", "few-0.h5", "fine-1.h5")],
      "and in other chunks")
+
+# Of the input some cannot be read: two chunks that begin and end within spectra.
+few = np.random.default_rng(8).integers(-90, 90, (300007, 2, 2), "i1")
+torn = write_archive("torn", few, "time,pol,reim", 1e6, "complex", centres=[1e8], chunks=(7001, 2, 2), compression="gzip")
+with h5py.File(torn) as file:
+    chunks = [file["voltages"].id.get_chunk_info(i) for i in (10, 30)]
+with open(torn, "r+b") as file:
+    for chunk in chunks:
+        file.seek(chunk.byte_offset + chunk.size // 2)
+        file.write(b"torn" * 8)
+nan = {"on_bad": "nan"}
+voltmill("run", job("torn-all", torn, run=nan), status=6)
+expected = alone("torn-one", torn, run=nan, status=6)
+same(digests("torn-all"), expected, "input of which some cannot be read")
+voltmill("run", "--force", job("torn-all", torn, run=dict(nan, chunk=1)), ranks=2, status=6)
+same(digests("torn-all"), expected, "the same in other chunks, on two ranks")
+with h5py.File(scratch("torn-all-3.h5")) as file:
+    weights = file["weights"][:, 0, 0]
+    steps, span = np.arange(len(weights)) * 48 * 16, 49 * 16  # samples of a dump, and of the filter behind it
+    needs = sum((steps < at + 7001) & (steps + span > at) for at in (70010, 210030)) > 0
+    same((weights < 1), needs, "just the dumps that need a torn chunk weigh less")
+    ok(file["provenance/holes"][()].sum() > 10 and np.isnan(file["data"][95, 0]).all(), "those inside are NaN, and marked")
 
 # Behind a filter.
 np.savetxt(scratch("taps.txt"), np.sinc((np.arange(101) - 50) / 3) * np.hanning(101))

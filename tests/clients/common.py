@@ -108,8 +108,8 @@ def speaks_of_devices(words):
     return False
 
 
-def voltmill(*words, ranks=None, threads=None):
-    """Runs voltmill, without mpirun when ranks is None."""
+def voltmill(*words, ranks=None, threads=None, status=0):
+    """Runs voltmill, without mpirun when ranks is None, and expects an exit status."""
     command = [VOLTMILL, *words]
     if ranks:
         command = ["mpirun", "-n", str(ranks), *command]
@@ -123,7 +123,7 @@ def voltmill(*words, ranks=None, threads=None):
         environment["OMPI_MCA_orte_tmpdir_base"] = own
         done = subprocess.run(command, cwd=SCRATCH, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=400)
-    if done.returncode != 0:
+    if done.returncode != status:
         raise Failed(f"exit {done.returncode}: {' '.join(command)}\n{done.stdout.decode()}")
     return done.stdout.decode()
 

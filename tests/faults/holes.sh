@@ -38,11 +38,11 @@ warm - <<'PYTHON'
 import sys
 import h5py
 import numpy as np
-# Bytes 1000000 .. 1009999 are in raw spectra (256 bytes) 3906 .. 3945; each enters 64 spectra.
+# Bytes 1000000 .. 1009999 are those of samples 250000 .. 252499.
 with h5py.File("obs.h5") as f:
     there = (f["v"][:] != 100).all(2)
 read = np.ones(len(there), bool)
-read[3906 * 64:3946 * 64] = False
+read[250000:252500] = False
 good = True
 for name, rows, integrate in (("spectra", "spectra", 1), ("power", "data", 10)):
     with h5py.File(name + ".h5") as f, h5py.File("sound-" + name + ".h5") as sound:

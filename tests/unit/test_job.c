@@ -485,14 +485,11 @@ static void banks_have_names(void **state)
     job_destroy(alone);
     refused("input: {files: a.h5}\n"
             "channelise: [{channels: 64}, {name: a, channels: 4}, {name: a, channels: 2}]\n"
-            "products: [{kind: power, file: p.h5}, {kind: power, file: q.h5, bank: a}]\n"
-            "run: {on_bad: nan}\n",
-            "job.yaml has 3 mistakes:\n"
+            "products: [{kind: power, file: p.h5}, {kind: power, file: q.h5, bank: a}]\n",
+            "job.yaml has 2 mistakes:\n"
             "  job.yaml:2: channelise.0.name: is missing, expected a name, which products say as "
             "their bank\n"
-            "  job.yaml:2: channelise.2.name: is that of channelise.1, too\n"
-            "  job.yaml:4: run.on_bad: is nan, which goes with one filter bank: what is given up "
-            "where the input cannot be read depends on its channels");
+            "  job.yaml:2: channelise.2.name: is that of channelise.1, too");
     refused("input: {files: a.h5}\n"
             "channelise: [{name: a, channels: 64}, {name: b, channels: 4}]\n"
             "products: [{kind: power, file: p.h5}]\n",

@@ -76,12 +76,13 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
  * file is what it was, memory and file descriptors are there. */
 int reader_is_unreadable(const reader_t *reader);
 
-/* The same for what can perhaps not be read: in pieces of `piece` samples, counted from the first
- * selected one, of which those that cannot be read as a whole become zero volts and are added to
- * `unread`; so what is given up does not depend on which samples are asked for. Fails as
- * reader_read() does for other reasons. */
+/* The same for what can perhaps not be read: samples that cannot become zero volts and are added to
+ * `unread`. In pieces of samples that follow from the archive alone, counted from the first
+ * selected one, they are one range, from the first that cannot be read to the last; so what is
+ * given up does not depend on which samples are asked for. Fails as reader_read() does for other
+ * reasons. */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                        uint64_t piece, void *out, struct losses *losses, struct losses *unread);
+                        void *out, struct losses *losses, struct losses *unread);
 
 /* The same samples where they lie in the file, if they lie there as a slab and this machine can
  * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
