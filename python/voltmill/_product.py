@@ -15,7 +15,8 @@ except ImportError:
 
 # The dataset that holds the rows of each kind, and its dimensions where the file does not name them.
 KINDS = {"spectra": ("spectra", None), "power": ("data", ("time", "if", "frequency")),
-         "dedispersed": ("dedispersed", ("dm", "time")), "voltage": ("voltages", None)}
+         "dedispersed": ("dedispersed", ("dm", "time")), "candidates": ("peaks", ("dm", "time")),
+         "voltage": ("voltages", None)}
 UNITS = {"time": "s", "frequency": "Hz", "chan": "Hz", "dm": "pc cm^-3"}
 
 
@@ -43,7 +44,7 @@ class Product:
     """Made by voltmill.open(). Indexing reads what is asked for, as numpy arrays: product[:100, 0] are the first 100
     rows of one if. Closing it, or leaving its `with`, closes the file.
 
-    kind        "spectra", "power", "dedispersed" or "voltages"
+    kind        "spectra", "power", "dedispersed", "candidates" or "voltages"
     dims        names of the axes: time, station, beam, pol, if, frequency, chan, dm
     axes        {name: values along it}: seconds after `start`, Hz, pc cm^-3, or names
     attributes  what the file says of itself: those of its root, then of its rows
@@ -196,6 +197,11 @@ class Product:
     def frequency(self):
         """Hz: the centre of each channel, of voltages of each coarse channel."""
         return self._axis("chan" if "chan" in self.dims else "frequency")
+
+    @property
+    def candidates(self):
+        """The table of what a search has found: a structured array, for pandas.DataFrame()."""
+        return self._file["candidates"][()]
 
     @property
     def dm(self):

@@ -1,4 +1,5 @@
 /* voltmill export PRODUCT */
+#include "product/candidates/export.h"
 #include "product/export/export.h"
 
 #include "base/display.h"
@@ -62,16 +63,18 @@ static int export_read_dms(const struct option_row *row, const char *text, void 
 }
 
 static const struct option_row rows[] = {
-    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim|kerchunk", NULL,
+    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim|kerchunk|csv|heimdall|fetch",
+     NULL,
      "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
      "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
      "PRESTO's BASE_DM475.00.dat and "
      ".inf; tim: as SIGPROC's .tim; kerchunk: a JSON of references by which xarray, dask and "
      "others "
-     "read any product as zarr, without a copy"},
+     "read any product as zarr, without a copy; csv, heimdall, fetch: the candidates of a search, "
+     "all columns, or those of heimdall's .cand or FETCH's table"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the file, or what the names of series begin with (default: the product's name, ending in "
-     ".fil, .fits, .json; without its ending)"},
+     ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
     {.name = "force"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
@@ -100,12 +103,13 @@ static status_t export_check(void *settings)
 {
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
-    REQUIRE(s->format, STATUS_USAGE,
-            "export: --format is missing: fil, psrfits, dat, tim or kerchunk");
+    REQUIRE(
+        s->format, STATUS_USAGE,
+        "export: --format is missing: fil, psrfits, dat, tim, kerchunk, csv, heimdall or fetch");
     int is_kerchunk = strcmp(s->format, "kerchunk") == 0;
     int is_bank = strcmp(s->format, "fil") == 0 || strcmp(s->format, "psrfits") == 0;
     int has_dms = options_first(s, "dm dms") != NULL;
-    int is_series = !is_bank && !is_kerchunk;
+    int is_series = strcmp(s->format, "dat") == 0 || strcmp(s->format, "tim") == 0;
     REQUIRE(is_series || !has_dms, STATUS_USAGE,
             "export: --dm and --dms are for --format dat and tim");
     REQUIRE(is_bank || !options_first(s, "bits scale if sum"), STATUS_USAGE,
@@ -143,6 +147,15 @@ static status_t export_run(void *settings)
                                                    .url = s->url,
                                                    .force = s->shared.force};
         st = export_kerchunk(&kerchunk, &said);
+    } else if (strcmp(s->format, "dat") != 0 && strcmp(s->format, "tim") != 0) {
+        struct export_candidates_options candidates = {
+            .format = strcmp(s->format, "csv") == 0     ? CANDIDATES_CSV
+                      : strcmp(s->format, "fetch") == 0 ? CANDIDATES_FETCH
+                                                        : CANDIDATES_HEIMDALL,
+            .product = s->shared.operand,
+            .out = s->output,
+            .force = s->shared.force};
+        st = export_candidates(&candidates, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,
@@ -163,9 +176,10 @@ static status_t export_run(void *settings)
 
 const struct command cli_export = {
     .name = "export",
-    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim, kerchunk",
+    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim, kerchunk, CSV",
     .usage = "--format fil|psrfits [OPTION]... PRODUCT\n"
              "--format kerchunk [OPTION]... PRODUCT\n"
+             "--format csv|heimdall|fetch [OPTION]... CANDIDATES\n"
              "--format dat|tim --dm LIST|--dms A..B [OPTION]... PRODUCT",
     .about = "Writes a product in a format that other programs read (docs/export.md).",
     .operand = "product",

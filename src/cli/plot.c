@@ -75,13 +75,17 @@ static const struct option_row rows[] = {
     {"kind", "LIST", plot_read_kinds, AT(choice.kinds),
      "waterfall|bandpass|time|weights|kurtosis|flags|dm-time|snr|series|pulse", NULL,
      "only these panels, such as waterfall,bandpass. Of power and spectra: waterfall, bandpass, "
-     "time, weights, kurtosis, flags; of dedispersed series: dm-time, snr, series, pulse "
-     "(default: all that the file has)"},
+     "time, weights, kurtosis, flags; of dedispersed series: dm-time, snr, series, pulse; "
+     "of candidates: dm-time, snr, waterfall (default: all that the file has)"},
     {"time", "A..B", value_range, AT(choice.time), "seconds such as 0.5..2", NULL,
      "seconds after the first row (of series: the first sample)"},
     {"freq", "A..B", value_range, AT(choice.freq), "MHz such as 1420..1421", NULL,
      "channels from A to B MHz"},
-    {"dm", "A..B", value_range, AT(choice.dm), "DMs such as 470..480", NULL, "of series: DMs"},
+    {"dm", "A..B", value_range, AT(choice.dm), "DMs such as 470..480", NULL,
+     "of series and candidates: DMs"},
+    {"candidate", "N", value_u64, AT(choice.candidate), "0..4294967295", NULL,
+     "of the candidates of a search, the one in row N of the table, from 0 on, and what is around "
+     "it (default: all, and the strongest)"},
     {"if", "LIST", value_text, AT(choice.ifs), NULL, NULL,
      "ifs (polarisations, beams), by number from 0 on or by name, such as 0,1 or XX (default: the "
      "first four)"},
@@ -95,7 +99,7 @@ static status_t plot_check(void *settings)
     status_t st = STATUS_OK;
     struct plot_settings *s = settings;
     struct plot_choice *choice = &s->choice;
-    const char *mine = options_first(s, "kind time freq dm if sum flatten");
+    const char *mine = options_first(s, "kind time freq dm candidate if sum flatten");
     REQUIRE(s->filter + s->bench + s->tuner <= 1, STATUS_USAGE,
             "plot: one of --filter, --bench, --tuner at a time");
     REQUIRE(!mine || s->filter + s->bench + s->tuner == 0, STATUS_USAGE,
@@ -107,6 +111,7 @@ static status_t plot_check(void *settings)
     choice->has_time = options_first(s, "time") != NULL;
     choice->has_freq = options_first(s, "freq") != NULL;
     choice->has_dm = options_first(s, "dm") != NULL;
+    choice->has_candidate = options_first(s, "candidate") != NULL;
 out:
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "plot/bursts/bursts.h"
 #include "plot/draw/gnuplot.h"
 #include "plot/draw/numbers.h"
 #include "plot/draw/publish.h"
@@ -38,8 +39,12 @@ status_t plot_product(const char *path, const struct plot_choice *choice, struct
     TRY(report_forgive(
         st)); /* perhaps a filterbank that is no HDF5: its reader says what is wrong */
     TRY(product ? STATUS_OK : plot_is_series(path, &is_series));
+    REQUIRE(!choice->has_candidate || (product && product->kind == PRODUCT_CANDIDATES),
+            STATUS_USAGE, "%s: --candidate is for what dedisperse.search has found", path);
     if (is_series || (product && product->kind == PRODUCT_DEDISPERSED)) {
         TRY(from_series(path, choice, out));
+    } else if (product && product->kind == PRODUCT_CANDIDATES) {
+        TRY(from_candidates(product, choice, out));
     } else if (product && product->kind == PRODUCT_VOLTAGES) {
         FAIL(STATUS_USAGE, "%s: voltages, expected power, spectra or dedispersed series", path);
     } else {

@@ -14,7 +14,8 @@ struct plot_choice {
     const char *ifs;   /* numbers or names, with commas between; NULL: the first four */
     int sum;           /* of the ifs */
     int flatten;       /* levels count from each channel's median */
-    int has_time, has_freq, has_dm;
+    int has_time, has_freq, has_dm, has_candidate;
+    uint64_t candidate;             /* a row of /candidates */
     double time[2], freq[2], dm[2]; /* seconds after the first row, MHz, pc cm^-3 */
     uint32_t width, height;         /* of the picture, pixels; 0: as suits */
     uint32_t column;                /* of each of its columns; 0: as suits */

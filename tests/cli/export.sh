@@ -97,7 +97,7 @@ runs "the help's docs/export.md is there" test -s "$here/docs/export.md"
 
 # --- options
 fails "no format" 2 'format is missing' "${export[@]}" bank.h5
-fails "no such format" 2 'expected fil, psrfits, dat, tim or kerchunk' "${export[@]}" --format fits bank.h5
+fails "no such format" 2 'expected fil, psrfits, dat, tim, kerchunk, csv, heimdall or fetch' "${export[@]}" --format fits bank.h5
 fails "no product" 2 'expected one product, got 0' "${fil[@]}"
 fails "two products" 2 'expected one product, got 2' "${fil[@]}" bank.h5 float.h5
 fails "no such option" 2 'export: unknown option --fast' "${fil[@]}" --fast bank.h5

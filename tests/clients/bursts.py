@@ -3,14 +3,16 @@ the cut, threads, ranks and kills; noise makes as many peaks as it should; real 
 found in them; voltages from `synth` all the way."""
 import math
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import h5py
 import numpy as np
 
-from common import DATA, ENVIRONMENT, SCRATCH, VOLTMILL, Failed, finish, note, ok, same, scratch, synth, voltmill, write_yaml
+from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, note, ok, same, scratch, synth, voltmill, write_yaml
 from mocks.filterbanks import write_fil
 
 TSAMP, CHANNELS, TIMES, TOP = 1e-3, 32, 60000, 1500.0
@@ -113,6 +115,54 @@ ok(not [name for name in os.listdir(SCRATCH) if name.endswith((".part", ".journa
 ok("damaged" in voltmill("verify", "--crc", "found.h5"), "verify --crc reads it")
 voltmill("run", job)
 ok("candidates    " in voltmill("info", "found.h5"), "info tells how many")
+
+sys.path.insert(0, os.path.join(ROOT, "python"))
+import voltmill as module  # noqa: E402
+
+with module.open(scratch("found.h5")) as product:
+    ok(product.kind == "candidates" and product.dims == ("dm", "time") and np.array_equal(product.candidates, found) and
+       np.array_equal(product.dm, DMS) and (product[:]["snr"] > 0).sum() == table(scratch("found.h5"))[1]["peaks"],
+       "the Python module reads it", product.kind, product.dims)
+
+# ---- As text.
+for form in ("csv", "heimdall", "fetch"):
+    voltmill("export", "--format", form, "found.h5")
+lines = open(scratch("found.csv")).read().splitlines()
+same(lines[0].split(","), list(found.dtype.names), "csv names the columns")
+ok(np.allclose([[float(word) for word in line.split(",")] for line in lines[1:]], [list(row) for row in found], rtol=1e-5,
+               atol=1e-8), "and has them all")
+heimdall = np.loadtxt(scratch("found.cand"))
+same(heimdall.shape, (len(found), 9), "heimdall has nine columns")
+ok(np.allclose(heimdall[:, 2], found["time_s"]) and np.array_equal(heimdall[:, 4], np.round(found["dm"] / 10)) and
+   np.array_equal(heimdall[:, 3], np.rint(np.log2(found["width"]))) and
+   np.array_equal(heimdall[:, 1], found["sample"] + found["width"] // 2), "of which these are right")
+lines = open(scratch("found.fetch.csv")).read().splitlines()
+same(lines[0], "file,snr,stime,width,dm,label,chan_mask_path,num_files", "FETCH's columns")
+ok(len(lines) == len(found) + 1 and lines[1].startswith(source + ","), "and lines")
+
+# ---- As pictures.
+if shutil.which("gnuplot"):
+    n = int(np.argmax(found["snr"]))
+    voltmill("plot", "--candidate", str(n), "-o", "candidate.png", "--data", "candidate.csv", "found.h5")
+    drawn = [line.rsplit(",", 4) for line in open(scratch("candidate.csv")).read().splitlines()[1:]]
+    snr = {float(x): float(value) for name, _, x, _, value in drawn if name.startswith("snr,")}
+    dm = found["dm"][n]
+    ok(max(snr, key=snr.get) == dm and abs(snr[dm] - found["snr"][n]) < 1e-3, "plot: S/N is greatest at its DM", snr)
+    power = [(float(x), float(v)) for name, _, x, _, v in drawn if name.startswith("waterfall,")]
+    columns = {}
+    for x, v in power:
+        columns.setdefault(x, []).append(v)
+    best = max(columns, key=lambda x: np.mean(columns[x]))
+    ok(abs(best - found["time_s"][n]) < 2 * TSAMP + found["width"][n] * TSAMP / 2, "its waterfall is upright, and there", best)
+    voltmill("plot", "-o", "all.svg", "--kind", "dm-time,snr", "found.h5")
+    for words, text in ((["--candidate", "9999"], "has no candidate"), (["--kind", "series"], "no series to draw")):
+        try:
+            voltmill("plot", "found.h5", "-o", "none.png", *words)
+            ok(False, f"plot {words[0]} is refused")
+        except Failed as failed:
+            ok(text in str(failed), f"plot {words[0]} is refused", failed)
+else:
+    ok(True, "# SKIP gnuplot is not here")
 
 # ---- Noise alone, and more peaks than are wanted.
 noise = rng.normal(1000, 30, (300000, 1, 2))

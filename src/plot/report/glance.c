@@ -154,7 +154,8 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
     struct text size = {0};
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    int is_series = p->kind == PRODUCT_DEDISPERSED;
+    int is_search = p->kind == PRODUCT_CANDIDATES;
+    int is_series = p->kind == PRODUCT_DEDISPERSED || is_search;
     TRY(text_add(&size, "%s %s x ", units_count(p->rows, a),
                  is_series ? units_plural(p->rows, "DM", "DMs")
                            : units_plural(p->rows, "row", "rows")));
@@ -163,13 +164,20 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                              p->pol_type ? units_plural(p->streams, "if", "ifs")
                                          : units_plural(p->streams, "stream", "streams")));
     TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
-                 is_series ? "times" : units_plural(p->frequencies, "channel", "channels"),
+                 is_search   ? "cells"
+                 : is_series ? "times"
+                             : units_plural(p->frequencies, "channel", "channels"),
                  units_bytes(p->place.file_bytes, b)));
     TRY(page_table_begin(glance->page));
     TRY(page_row(glance->page, "kind", product_name(p->kind)));
     TRY(page_row(glance->page, "size", size.data));
+    TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates, a))
+                  : STATUS_OK);
     if (p->kind != PRODUCT_VOLTAGES) {
-        TRY(page_row(glance->page, is_series ? "a sample" : "a row",
+        TRY(page_row(glance->page,
+                     is_search   ? "a cell"
+                     : is_series ? "a sample"
+                                 : "a row",
                      units_seconds(p->time_step, a)));
     }
     TRY(page_row(glance->page, "filters", p->filters));
@@ -184,7 +192,9 @@ out:
 static struct plot_choice glance_choice(const struct product *p)
 {
     struct plot_choice choice = {.column = WIDTH, .height = 2 * HEIGHT};
-    double times = (double)(p->kind == PRODUCT_DEDISPERSED ? p->frequencies : p->rows);
+    double times =
+        (double)(p->kind == PRODUCT_DEDISPERSED || p->kind == PRODUCT_CANDIDATES ? p->frequencies
+                                                                                 : p->rows);
     double bytes = (double)p->rows * (double)p->place.row_bytes;
     if (bytes > MOST_BYTES) {
         choice.has_time = 1;

@@ -42,7 +42,7 @@ struct candidates_file {
     struct candidates found;
     char *filterbank, *source, *telescope; /* NULL when unknown */
     double threshold, tsamp, first_time;   /* of the series */
-    double reference_hz, constant;
+    double reference_hz, constant, highest_hz;
     uint32_t widths;
     int has_start;
     struct utc start;

@@ -137,6 +137,8 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     hid_t group = -1;
     uint64_t widths = 0;
     int found = 0;
+    double *hertz = NULL;
+    size_t count = 0;
     peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
     H5_TRY(peaks, "%s: /peaks cannot be opened", path);
     TRY(parts_need_f64(peaks, path, "threshold", &to->threshold));
@@ -154,7 +156,12 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     TRY(h5_get_text(file, path, "source", &to->source, &found));
     TRY(h5_get_text(file, path, "telescope", &to->telescope, &found));
     TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    TRY(h5_read_f64s(file, path, "provenance/frequency", &hertz, &count));
+    for (size_t i = 0; i < count; i++) {
+        to->highest_hz = fmax(to->highest_hz, hertz[i]);
+    }
 out:
+    free(hertz);
     h5_close(group);
     h5_close(peaks);
     return st;

@@ -27,7 +27,7 @@ static int export_begins_with(const char *path, const char *words, size_t skip)
 }
 
 /* What it leaves, if it is not empty: a header of SIGPROC's, one of FITS that names us, references
- * of kerchunk, a .inf. A
+ * of kerchunk, a table of candidates, a .inf. A
  * .dat is nothing but numbers, but has a .inf beside it, unfinished or whole. */
 int export_file_is_ours(const char *part)
 {
@@ -36,6 +36,8 @@ int export_file_is_ours(const char *part)
     if (export_begins_with(part, "HEADER_START", 4) ||
         export_begins_with(part, EXPORT_FITS_CREATOR, EXPORT_FITS_CREATOR_AT) ||
         export_begins_with(part, "{\n  \"version\": 1,\n  \"templates\"", 0) ||
+        export_begins_with(part, CANDIDATES_CSV_HEAD, 0) ||
+        export_begins_with(part, CANDIDATES_FETCH_HEAD, 0) ||
         export_begins_with(part, " Data file name", 0)) {
         return 1;
     }

@@ -29,6 +29,11 @@ status_t export_file_begin(const char *path, int force, const struct text *head,
 /* The same with a file that was lent. Fails with NO_SPACE or DATA. */
 status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
                           struct export_file *out);
+/* How tables of candidates begin. */
+#define CANDIDATES_CSV_HEAD                                                                        \
+    "snr,dm,time_s,mjd,width,beam,sample,members,dm_least,dm_most,time_first_s,time_last_s\n"
+#define CANDIDATES_FETCH_HEAD "file,snr,stime,width,dm,label,chan_mask_path,num_files\n"
+
 /* Whether an export, or a run's last step, that was killed has left it: by how it begins. */
 int export_file_is_ours(const char *part);
 /* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export

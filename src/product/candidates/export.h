@@ -1,0 +1,23 @@
+/* Writes the candidates of a search as text (docs/export.md). */
+#ifndef VOLTMILL_PRODUCT_CANDIDATES_EXPORT_H
+#define VOLTMILL_PRODUCT_CANDIDATES_EXPORT_H
+
+#include "base/text.h"
+
+enum candidates_format {
+    CANDIDATES_CSV,      /* all columns of the table */
+    CANDIDATES_HEIMDALL, /* .cand */
+    CANDIDATES_FETCH     /* what FETCH and `your` make their pictures of */
+};
+
+struct export_candidates_options {
+    enum candidates_format format;
+    const char *product;
+    const char *out; /* NULL: the product's name, with the format's ending */
+    int force;
+};
+
+/* Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
+status_t export_candidates(const struct export_candidates_options *options, struct text *said);
+
+#endif
