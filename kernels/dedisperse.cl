@@ -24,7 +24,8 @@
  *
  * DM number i of a tile begins SKEW * i samples earlier than its first: the rows that steep delays take
  * overlap more. CHUNK rows are worked off between barriers, which in the direct kernel only keep the group
- * together, for the caches. Floats are added in grains of 32 rows. */
+ * together, for the caches. Floats are added as compute/dedisperse.h says: sixteen rows in binary order (BLOCK
+ * of them at once, the others of a sixteen wait in `pending`), then these sums; PADDED is a multiple of 16 then. */
 #ifndef SAMPLE
 #define SAMPLE 1
 #define FLOATS 0
@@ -47,8 +48,11 @@
 #define WORDS (TIME_ITEMS * TIME_OUT)
 #define COPIES (STAGING == 2 ? PACK : 1)
 #define BITS (8 * SAMPLE)
-#define IS_TOTALLED ((PACK == 4 && NROWS > 256) || (FLOATS && NROWS > 32))
-#define LIMIT (FLOATS ? 32 : 256)
+#define IS_TOTALLED (PACK == 4 && NROWS > 256)
+#define LIMIT 256
+/* Rows of floats that are added at once, and blocks of a sixteen that wait for others. */
+#define BLOCK (CHUNK < 16 ? CHUNK : 16)
+#define PENDING (FLOATS ? (BLOCK == 2) + (BLOCK <= 4) + (BLOCK <= 8) : 0)
 /* Rows are staged in fours of words where tiles begin at such; ROW is a multiple of 4. */
 #define COPIES_MADE (STAGING == 2 && PACK > 1)
 #define IS_WIDE (PACK > 1 && WORDS % 4 == 0)
@@ -112,11 +116,11 @@ typedef struct {
 #if PACK > 1
     uint o[DM_OUT][TIME_OUT];
 #endif
-#if IS_TOTALLED && PACK > 1
+#if IS_TOTALLED
     uint even_high[DM_OUT][TIME_OUT];
     uint odd_high[DM_OUT][TIME_OUT];
-#elif IS_TOTALLED
-    sum_t total[DM_OUT][TIME_OUT];
+#elif PENDING > 0
+    float pending[PENDING][DM_OUT][TIME_OUT];
 #endif
 } sums_t;
 
@@ -126,10 +130,32 @@ typedef struct {
         sums.s[q][r] += (a) + (b);                                                                           \
         sums.o[q][r] += upper(a) + upper(b);                                                                 \
     } while (0)
-#elif FLOATS
-#define ADD(q, r, a, b) sums.s[q][r] = (sums.s[q][r] + (a)) + (b)
-#else
+#elif !FLOATS
 #define ADD(q, r, a, b) sums.s[q][r] += (uint)(a) + (uint)(b)
+#else
+/* Adds block number `number` of the rows, in binary order. */
+static inline void add_block(sums_t *sums, uint q, uint r, float v[BLOCK], uint number)
+{
+#pragma unroll
+    for (uint n = BLOCK / 2; n > 0; n /= 2) {
+#pragma unroll
+        for (uint k = 0; k < n; k++) {
+            v[k] = v[2 * k] + v[2 * k + 1];
+        }
+    }
+    float sum = v[0];
+#if PENDING > 0
+#pragma unroll
+    for (uint level = 0; level < PENDING; level++) {
+        if (!(number >> level & 1)) {
+            sums->pending[level][q][r] = sum;
+            return;
+        }
+        sum = sums->pending[level][q][r] + sum;
+    }
+#endif
+    sums->s[q][r] += sum;
+}
 #endif
 
 /* The sum of sample j of word r. */
@@ -146,33 +172,26 @@ static inline float finished(const sums_t *sums, uint q, uint r, uint j)
     return (float)sum;
 #elif PACK == 2
     return (float)(j ? sums->o[q][r] : sums->s[q][r] - (sums->o[q][r] << 16));
-#elif IS_TOTALLED
-    return sums->total[q][r];
 #else
     return (float)sums->s[q][r];
 #endif
 }
 
 #if IS_TOTALLED
-/* After LIMIT rows: makes room for as many more. Of packed sums the high bytes go; what stays and 256 more
- * samples of at most 255 make at most 65,535. The high bytes hold for 257 times. */
+/* After LIMIT rows: the high bytes go; what stays and 256 more samples of at most 255 make at most 65,535. The
+ * high bytes hold for 257 times. */
 static inline void flush(sums_t *sums)
 {
 #pragma unroll
     for (uint q = 0; q < DM_OUT; q++) {
 #pragma unroll
         for (uint r = 0; r < TIME_OUT; r++) {
-#if PACK > 1
             const uint odd = sums->o[q][r];
             const uint even = sums->s[q][r] - (odd << 8);
             sums->even_high[q][r] += (even >> 8) & 0x00ff00ffu;
             sums->odd_high[q][r] += (odd >> 8) & 0x00ff00ffu;
             sums->o[q][r] = odd & 0x00ff00ffu;
             sums->s[q][r] = (even & 0x00ff00ffu) | (odd & 0x00ff00ffu) << 8;
-#else
-            sums->total[q][r] += sums->s[q][r];
-            sums->s[q][r] = 0;
-#endif
         }
     }
 }
@@ -259,11 +278,9 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
 #if PACK > 1
             sums.o[q][r] = 0;
 #endif
-#if IS_TOTALLED && PACK > 1
+#if IS_TOTALLED
             sums.even_high[q][r] = 0;
             sums.odd_high[q][r] = 0;
-#elif IS_TOTALLED
-            sums.total[q][r] = 0;
 #endif
         }
     }
@@ -282,7 +299,24 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
         stage_offsets(rel, bases, dm, last, first, id, offsets);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
-#if STAGING == 2
+#if STAGING == 2 && FLOATS
+        const __local element *mine = staged + tx;
+        for (uint c = 0; c < CHUNK; c += BLOCK) {
+#pragma unroll
+            for (uint q = 0; q < DM_OUT; q++) {
+                const __local ushort *offset = offsets + (dy * DM_OUT + q) * CHUNK + c;
+#pragma unroll
+                for (uint r = 0; r < TIME_OUT; r++) {
+                    float v[BLOCK];
+#pragma unroll
+                    for (uint k = 0; k < BLOCK; k++) {
+                        v[k] = mine[offset[k] + r * TIME_ITEMS];
+                    }
+                    add_block(&sums, q, r, v, (first + c) / BLOCK);
+                }
+            }
+        }
+#elif STAGING == 2
         const __local element *mine = staged + tx;
 #pragma unroll 2
         for (uint c = 0; c < CHUNK; c += 2) {
@@ -315,6 +349,23 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
                     ADD(q, r, join(a_low, a_high, a_bits), join(b_low, b_high, b_bits));
                     a_low = a_high;
                     b_low = b_high;
+                }
+            }
+        }
+#elif FLOATS
+        for (uint c = first; c < first + CHUNK; c += BLOCK) {
+#pragma unroll
+            for (uint q = 0; q < DM_OUT; q++) {
+                const ulong line = min(dm + dy * DM_OUT + q, last);
+#pragma unroll
+                for (uint r = 0; r < TIME_OUT; r++) {
+                    float v[BLOCK];
+#pragma unroll
+                    for (uint k = 0; k < BLOCK; k++) {
+                        v[k] = rows[min(c + k, (uint)NROWS) * row_stride + at + tx + r * TIME_ITEMS +
+                                    rel[line * PADDED + c + k]];
+                    }
+                    add_block(&sums, q, r, v, c / BLOCK);
                 }
             }
         }

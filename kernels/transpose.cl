@@ -75,8 +75,24 @@ sub_bands(const __global sample_t *restrict rows, ulong row_stride, ulong front,
         return;
     }
     sum_t sum = 0;
+#if FLOATS
+    /* As compute/dedisperse.h says: sixteen rows in binary order, then these sums. */
+    for (uint c = g > 0 ? ends[g - 1] : 0; c < ends[g]; c += 16) {
+        float v[16];
+        for (uint k = 0; k < 16; k++) {
+            v[k] = c + k < ends[g] ? rows[(c + k) * row_stride + front + t + inner[inner_from + c + k]] : 0;
+        }
+        for (uint n = 8; n > 0; n /= 2) {
+            for (uint k = 0; k < n; k++) {
+                v[k] = v[2 * k] + v[2 * k + 1];
+            }
+        }
+        sum += v[0];
+    }
+#else
     for (uint c = g > 0 ? ends[g - 1] : 0; c < ends[g]; c++) {
         sum += rows[c * row_stride + front + t + inner[inner_from + c]];
     }
+#endif
     sub[g * sub_stride + sub_front + t] = (sub_t)sum;
 }

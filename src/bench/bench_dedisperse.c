@@ -18,8 +18,13 @@ struct bench_dedisperse {
 
 const struct bench_telescope *bench_telescope(const char *name)
 {
-    static const struct bench_telescope telescopes[] = {{"apertif", 1024, 1420e6, 0.29e6, 20000},
-                                                        {"lofar", 32, 138e6, 0.19e6, 200000}};
+    /* Of Sclocco et al. 2014 the first and the fourth. */
+    static const struct bench_telescope telescopes[] = {
+        {"apertif", 1024, 1420e6, 0.29e6, 20000},
+        {"askap", 336, 1130e6, 1e6, 1 / 1.26646875e-3},
+        {"chime", 1024, 400e6 + 200e6 / 1024, 400e6 / 1024, 1 / 0.983e-3},
+        {"lofar", 32, 138e6, 0.19e6, 200000},
+        {"meerkat", 1024, 856e6 + 428e6 / 1024, 856e6 / 1024, 1 / 76.6e-6}};
     for (size_t i = 0; i < sizeof telescopes / sizeof *telescopes; i++) {
         if (strcmp(telescopes[i].name, name) == 0) {
             return &telescopes[i];
@@ -80,6 +85,7 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->backend = backend;
     TRY(bench_make_delays(bench));
     bench->spec.format = c->format;
+    bench->spec.mode = c->mode;
     bench->spec.delays = &bench->delays;
     bench->spec.max_samples = max_u64((uint64_t)(c->seconds * c->telescope->rate + 0.5), 1);
     bench->spec.threads = c->threads;

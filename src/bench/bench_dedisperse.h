@@ -11,7 +11,7 @@ struct bench_telescope {
     uint32_t nchannels;
     double bottom, width, rate; /* Hz, Hz, samples a second */
 };
-/* "apertif", "lofar" of the paper; NULL for others. */
+/* "apertif", "lofar" of the paper, "askap", "chime", "meerkat"; NULL for others. */
 const struct bench_telescope *bench_telescope(const char *name);
 
 struct bench_dedispersion {
@@ -20,7 +20,8 @@ struct bench_dedispersion {
     uint32_t ndms;
     double dm_step; /* 0: all DMs are 0, perfect reuse */
     double seconds; /* of data that come out */
-    uint32_t group; /* channels of a group in two steps; 0: brute force */
+    uint32_t group; /* channels of a group in two steps; 0: exact */
+    enum dedisperse_mode mode;
     uint32_t threads;
     uint32_t repeats; /* timed runs, at least 1 */
 };

@@ -2,6 +2,7 @@
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,23 @@ out:
     return st;
 }
 
+/* Why the spec's mode does not allow a shape. */
+static const char *dedisperse_objection(const struct dedisperse_spec *spec,
+                                        const struct dedisperse_shape *shape)
+{
+    return spec->steps && shape->group > 0                      ? "two steps are no tree"
+           : spec->mode == DEDISPERSE_BRUTE && shape->group > 0 ? "brute force has no groups"
+           : spec->mode == DEDISPERSE_TREE && shape->group == 0 ? "a tree has groups"
+                                                                : NULL;
+}
+
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out)
 {
     status_t st = STATUS_OK;
+    const char *why = spec->shape.pack > 0 ? dedisperse_objection(spec, &spec->shape) : NULL;
     TRY(dedisperse_check(spec));
+    REQUIRE(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
     TRY(backend->ops->dedisperse->create(backend, spec, out));
     (*out)->ops = backend->ops->dedisperse;
 out:
@@ -108,9 +121,12 @@ status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 
 status_t dedisperse_shape_words(const struct dedisperse_shape *s, struct text *out)
 {
-    return text_add(out, "%s:%u:%ux%u:%ux%u:%u:%u:%u", staging_names[s->staging % STAGINGS],
-                    s->pack, s->time_items, s->dm_items, s->time_out, s->dm_out, s->chunk, s->skew,
-                    s->is_ptx);
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "%s:%u:%ux%u:%ux%u:%u:%u:%u", staging_names[s->staging % STAGINGS], s->pack,
+                 s->time_items, s->dm_items, s->time_out, s->dm_out, s->chunk, s->skew, s->is_ptx));
+    TRY(s->group > 0 ? text_add(out, ":%u", s->group) : STATUS_OK);
+out:
+    return st;
 }
 
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
@@ -119,10 +135,14 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
         struct dedisperse_shape s = {.staging = i};
         size_t length = strlen(staging_names[i]);
         int end = 0;
-        if (strncmp(text, staging_names[i], length) == 0 &&
-            sscanf(text + length, ":%u:%ux%u:%ux%u:%u:%u:%u%n", &s.pack, &s.time_items, &s.dm_items,
-                   &s.time_out, &s.dm_out, &s.chunk, &s.skew, &s.is_ptx, &end) == 8 &&
-            text[length + (size_t)end] == '\0') {
+        int more = 0;
+        int n = strncmp(text, staging_names[i], length) == 0
+                    ? sscanf(text + length, ":%u:%ux%u:%ux%u:%u:%u:%u%n:%u%n", &s.pack,
+                             &s.time_items, &s.dm_items, &s.time_out, &s.dm_out, &s.chunk, &s.skew,
+                             &s.is_ptx, &end, &s.group, &more)
+                    : 0;
+        if ((n == 8 && text[length + (size_t)end] == '\0') ||
+            (n == 9 && s.group > 0 && text[length + (size_t)more] == '\0')) {
             *out = s;
             return 1;
         }
@@ -133,11 +153,10 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why)
 {
-    *cost = 0;
-    *why = "this backend has no shapes";
-    return backend->ops->dedisperse->fits
-               ? backend->ops->dedisperse->fits(backend, spec, shape, cost, why)
-               : 0;
+    *cost = INFINITY;
+    *why = backend->ops->dedisperse->fits ? dedisperse_objection(spec, shape)
+                                          : "this backend has no shapes";
+    return !*why ? backend->ops->dedisperse->fits(backend, spec, shape, cost, why) : 0;
 }
 
 static int dedisperse_compare_costs(const void *left, const void *right)
@@ -155,6 +174,13 @@ status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec 
     *count = 0;
     if (backend->ops->dedisperse->candidates) {
         TRY(backend->ops->dedisperse->candidates(backend, spec, out, count));
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < *count; i++) {
+            if (!dedisperse_objection(spec, &(*out)[i].shape)) {
+                (*out)[n++] = (*out)[i];
+            }
+        }
+        *count = n;
         qsort(*out, *count, sizeof **out, dedisperse_compare_costs);
     }
 out:

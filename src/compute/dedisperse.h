@@ -6,6 +6,9 @@
 #include "compute/backend.h"
 #include "dsp/dispersion/subbands.h"
 
+/* Floats that are added in binary order before anything else (dedisperse_run()). */
+enum { DEDISPERSE_SIXTEEN = 16 };
+
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
 
@@ -33,17 +36,25 @@ enum dedisperse_staging {
  *            rows that steep delays take overlap more
  *   is_ptx   byte permutations are said in NVIDIA's assembler
  *
+ *   group    0: brute force; else patterns of groups of so many channels (a power of two, at most
+ *            16) are added once for each tile of DMs (dsp/dispersion/patterns.h)
+ *
  * STAGING_STRIPS: a thread adds tiles of dm_out DMs over pieces of time_out strips; the other
- * numbers are as in "strips:1:1x1:8x16:32:0:0".
+ * numbers are as in "strips:1:1x1:8x16:32:0:0". With groups: "strips:1:1x1:2x64:32:0:0:16".
  */
 struct dedisperse_shape {
-    uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx;
+    uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx, group;
 };
+
+/* Which shapes may be taken: the fastest, those that add every channel for every DM, those that
+ * add patterns of delays once. All give the same bytes. */
+enum dedisperse_mode { DEDISPERSE_AUTO, DEDISPERSE_BRUTE, DEDISPERSE_TREE };
 
 struct dedisperse_spec {
     enum series_format format;
     const struct dispersion *delays; /* not copied: must outlive the stage */
-    const struct subbands *steps;    /* two-step dedispersion; NULL: brute force */
+    const struct subbands *steps;    /* two-step dedispersion; NULL: exact */
+    enum dedisperse_mode mode;       /* of exact dedispersion */
     const uint8_t *mask;             /* [nchannels] not 0: left out; NULL: none is */
     uint64_t max_samples;            /* most output samples of a run */
     uint32_t threads;
@@ -82,12 +93,14 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  *   out   float [ndms][out_stride]   out_stride >= samples; the gap is left alone
  *
  * `in` may be a buffer that an earlier stage of the same backend has written. Sums of integers are
- * exact before they become floats. Floats are added 32 channels at a time, in ascending order of
- * those that are not masked (of groups, in two steps), then these sums: the result is a pure
+ * exact before they become floats. Floats are added in one order: the channels that are not masked,
+ * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
+ * on, ((0 + 1) + (2 + 3)) + ..., what is missing of the last one being zeros; these sums are added
+ * one after the other. So a tree of patterns adds as brute force does: the result is a pure
  * function of samples and delays, whatever the cut in time and DMs, threads, instruction set and
- * shape, and the same from cpu and opencl. The input is transposed first ([time][channel]
- * or not), which takes few percent of the time and lets everything that follows
- * read whole words without looking for ends.
+ * shape, and the same from cpu and opencl. The input is transposed first ([time][channel] or not),
+ * which takes few percent of the time and lets everything that follows read whole words without
+ * looking for ends.
  *
  * May return before the work is done: buffer_get() waits. Fails with DEVICE.
  * Sclocco, Bal, Hessels, van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core
@@ -122,7 +135,8 @@ status_t dedisperse_identity(const backend_t *backend, struct text *out);
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape);
 
-/* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX.
+/* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and of trees
+ * :GROUP.
  * dedisperse_shape_parse() returns 0 when the text is none. */
 status_t dedisperse_shape_words(const struct dedisperse_shape *shape, struct text *out);
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)

@@ -44,14 +44,16 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
                        (is_dedisperse && (int)node->index != part->dedisperse);
         return is_other ? NULL : node;
     }
-    /* All backends add up alike; the product is the only one then. */
+    /* All backends add up alike, by brute force as in a tree; the product is the only one then. */
+    int is_exact = is_dedisperse && strcmp(node->key, "mode") == 0 && node->text &&
+                   strcmp(node->text, job_modes[JOB_TWO_STEP]) != 0;
     int is_name =
         (is_bank && strcmp(node->key, "name") == 0) ||
         (is_product && (strcmp(node->key, "bank") == 0 || strcmp(node->key, "format") == 0)) ||
         ((is_product || is_dedisperse) && strcmp(node->key, "file") == 0) ||
         (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0 ||
                            strcmp(node->key, part->is_search ? "compress" : "search") == 0));
-    return is_name ? NULL : node;
+    return is_name || is_exact ? NULL : node;
 }
 
 /* Gives YAML of a checked job's input, filters, bank and the one product and dedispersion, without
@@ -75,6 +77,7 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
+    dedisperse->is_two_step = dedisperse->mode == JOB_TWO_STEP;
     dedisperse->backend = dedisperse->has_backend ? dedisperse->backend : job->backend;
     while (!dedisperse->has_input && dedisperse->input < job->nproducts &&
            !product_is_filterbank(job->products[dedisperse->input].kind)) {

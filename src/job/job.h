@@ -303,19 +303,24 @@ struct job_search {
     uint64_t most;    /* peaks that are grouped, the strongest; default 2^22 */
 };
 
+/* How a dedispersion adds; the first three give the same bytes. Their names, then NULL. */
+enum job_mode { JOB_AUTO, JOB_BRUTE, JOB_TREE, JOB_TWO_STEP };
+extern const char *const job_modes[];
+
 /* `dedisperse`: one dedispersion of a filterbank. */
 struct job_dedisperse {
     int has_input;
     uint32_t input; /* place among the products; has_input 0: the first power product */
     struct job_dms dm;
-    double *coherent;          /* ascending: DMs that voltages are dedispersed to coherently; each
-                                  of `dm` is made of the nearest. job_is_semi_coherent() */
-    uint32_t ncoherent;        /* 0: there are none */
-    int is_padded;             /* edges: outputs for all times, else only for whole sums */
-    double reference_hz;       /* 0: the highest frequency */
-    char *constant;            /* a name or number for dispersion_constant(); NULL: the default */
-    uint64_t downsample;       /* samples in time that are added up first; >= 1 */
-    int is_two_step;           /* mode */
+    double *coherent;    /* ascending: DMs that voltages are dedispersed to coherently; each
+                            of `dm` is made of the nearest. job_is_semi_coherent() */
+    uint32_t ncoherent;  /* 0: there are none */
+    int is_padded;       /* edges: outputs for all times, else only for whole sums */
+    double reference_hz; /* 0: the highest frequency */
+    char *constant;      /* a name or number for dispersion_constant(); NULL: the default */
+    uint64_t downsample; /* samples in time that are added up first; >= 1 */
+    enum job_mode mode;
+    int is_two_step;           /* JOB_TWO_STEP */
     uint32_t group;            /* channels of a group in two steps; 0: the default */
     struct job_channels *mask; /* channels that are left out */
     uint32_t nmask;

@@ -43,6 +43,8 @@ static const struct schema dm_rows[] = {
     {.key = NULL},
 };
 
+const char *const job_modes[] = {"auto", "brute", "tree", "two-step", NULL};
+
 #define ENTRY(member) SCHEMA_AT(struct job_dedisperse, member)
 
 static const struct schema search_rows[] = {
@@ -68,8 +70,7 @@ const struct schema job_dedisperse_schema[] = {
     {"reference", SCHEMA_NUMBER, ENTRY(reference_hz), .is_above = 1, .max = 1e15},
     {"constant", SCHEMA_TEXT, ENTRY(constant)},
     {"downsample", SCHEMA_WHOLE, ENTRY(downsample), .min = 1, .max = 1 << 24, .otherwise = "1"},
-    {"mode", SCHEMA_CHOICE, ENTRY(is_two_step),
-     .choices = (const char *const[]){"brute", "two-step", NULL}},
+    {"mode", SCHEMA_CHOICE, ENTRY(mode), .choices = job_modes},
     {"group", SCHEMA_WHOLE, ENTRY(group), .min = 1, .max = 256},
     {"mask", SCHEMA_PARSED, SCHEMA_LIST(struct job_dedisperse, mask, nmask, 1, UINT32_MAX),
      .parse = job_dedisperse_parse_channels,
@@ -161,7 +162,8 @@ static status_t job_dedisperse_check_coherent(struct tree *entry, struct mistake
                         "count"));
     }
     if (tree_says(entry, "mode", "two-step")) {
-        TRY(mistakes_at(mistakes, entry, "mode", "is two-step, expected brute beside coherent"));
+        TRY(mistakes_at(mistakes, entry, "mode",
+                        "is two-step, expected auto, brute or tree beside coherent"));
     }
 out:
     return st;

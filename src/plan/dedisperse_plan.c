@@ -264,8 +264,8 @@ static void plan_describe_product(struct dedisperse_plan *d)
     /* One for all backends but the reference: they add alike. */
     d->spec.arithmetic = is_reference                    ? "reference: sums in double"
                          : d->input.format != SERIES_F32 ? "sums of integers, exact"
-                                                         : "sums of floats, 32 channels at a "
-                                                           "time, then of these";
+                                                         : "sums of floats, sixteen channels in "
+                                                           "binary order, then of these";
     product->input = d->fbh5;
     product->dms = d->dms;
     product->coherent_dms = d->coherent_dms;
@@ -274,7 +274,7 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->delays = &d->delays;
     product->constant = d->constant;
     product->reference_hz = d->reference_hz;
-    product->mode = d->what->is_two_step ? "two-step" : "brute";
+    product->mode = d->what->is_two_step ? "two-step" : "exact";
     product->edges = d->what->is_padded ? "pad" : "valid";
     product->plan = d->plan_words.data;
     product->error_samples = d->what->is_two_step ? d->steps.error : 0;

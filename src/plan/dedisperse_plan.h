@@ -24,11 +24,16 @@ struct dedisperse_plan {
     const struct fbh5 *fbh5;
     enum backend_kind backend; /* not AUTO */
     uint32_t threads;
+    enum dedisperse_mode mode;     /* of exact dedispersion */
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
     double *coherent_dms; /* [ndms] that each is made after, of a semi-coherent search; else NULL */
     struct dispersion delays;
-    struct subbands steps;  /* in two steps */
+    struct subbands steps; /* in two steps */
+    /* What a tree of patterns of delays may save: additions fewer, with groups of so many channels;
+     * 0: not counted. */
+    double tree_gain;
+    uint32_t tree_group;
     uint32_t *least, *most; /* [ndms] of the delays that a DM is made with */
     struct overlap overlap; /* of outputs; its streams are DMs */
     double constant, reference_hz;
@@ -60,6 +65,10 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
+
+/* Counts what a tree saves, in as many neighbouring DMs as make 2^23 delays at most. Fails with
+ * DEVICE. */
+status_t dedisperse_plan_count(struct dedisperse_plan *dedispersion);
 
 /* Frees its tables, which may be as large as run.memory: for who only says what will be done. */
 void dedisperse_plan_end_tables(struct dedisperse_plan *dedispersion);

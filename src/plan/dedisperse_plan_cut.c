@@ -244,12 +244,35 @@ out:
     return st;
 }
 
+/* Where memory is scarce, a tree's tables would only make blocks shorter: it must be asked for. */
+static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
+{
+    enum { TREE_SHARE = 16 }; /* of what is left for blocks */
+    static const enum dedisperse_mode modes[] = {[JOB_AUTO] = DEDISPERSE_AUTO,
+                                                 [JOB_BRUTE] = DEDISPERSE_BRUTE,
+                                                 [JOB_TREE] = DEDISPERSE_TREE,
+                                                 [JOB_TWO_STEP] = DEDISPERSE_BRUTE};
+    const struct dm_group all = {.delays = {.nchannels = d->delays.nchannels,
+                                            .ndms = d->delays.ndms,
+                                            .largest = d->delays.largest},
+                                 .steps = d->steps};
+    struct dedisperse_spec spec = dedisperse_plan_stage(d, &all, GRAIN);
+    spec.mode = d->mode = modes[d->what->mode];
+    uint64_t bytes = dedisperse_bytes(d->backend, &spec);
+    spec.mode = DEDISPERSE_BRUTE;
+    if (d->mode == DEDISPERSE_AUTO &&
+        bytes - dedisperse_bytes(d->backend, &spec) > budget / TREE_SHARE) {
+        d->mode = DEDISPERSE_BRUTE;
+    }
+}
+
 status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
     uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = d->job->memory > fixed ? d->job->memory - fixed : 0;
     struct cut cut = {.dms = 0};
+    cut_settle_mode(d, budget);
     if (begun) {
         REQUIRE(begun->spectra == d->delays.ndms && begun->streams == d->outputs, STATUS_USAGE,
                 "%s: %s was begun with other DMs or times: --restart begins anew", d->job->path,

@@ -1,5 +1,6 @@
-/* Groups of DMs: what a stage knows of the delays. */
+/* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
 #include "base/memory.h"
+#include "dsp/dispersion/patterns.h"
 #include "plan/dedisperse_plan.h"
 
 #include <math.h>
@@ -163,6 +164,7 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
                                              const struct dm_group *group, uint64_t samples)
 {
     return (struct dedisperse_spec){.format = d->input.format,
+                                    .mode = d->mode,
                                     .delays = &group->delays,
                                     .steps = d->what->is_two_step ? &group->steps : NULL,
                                     .mask = d->mask,
@@ -180,4 +182,32 @@ uint32_t dm_group_delay(const struct dedisperse_plan *d, const struct dm_group *
     }
     return steps->outer[(size_t)dm * steps->ngroups + channel / steps->group] +
            steps->inner[group_step_of(steps, dm) * nchannels + channel];
+}
+
+/* Enough to know what a tree saves; how it is cut is the backend's. */
+enum { MOST_DELAYS = 1 << 23 };
+
+status_t dedisperse_plan_count(struct dedisperse_plan *d)
+{
+    status_t st = STATUS_OK;
+    uint32_t nchannels = d->delays.nchannels;
+    uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
+    const uint32_t *from = d->delays.table + (size_t)((d->delays.ndms - ndms) / 2) * nchannels;
+    struct patterns patterns = {0};
+    uint32_t *delays = NULL;
+    size_t n = 0;
+    uint64_t adds = 0;
+    TRY(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
+    for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
+        if (!d->mask[i % nchannels]) {
+            delays[n++] = from[i];
+        }
+    }
+    TRY(patterns_create(delays, ndms, (uint32_t)(n / ndms), PATTERN_LEVELS, UINT32_MAX, &patterns));
+    d->tree_group = 2U << patterns_best(&patterns, &adds);
+    d->tree_gain = (double)n / (double)adds;
+out:
+    patterns_free(&patterns);
+    free(delays);
+    return st;
 }

@@ -69,7 +69,7 @@ static status_t pass_describe_problem(struct dedisperse_pass *p)
     p->pass.work = (double)plan->delays.ndms * (double)plan->outputs;
     return text_add(&p->pass.problem, "dedisperse %u DMs of %u channels, format %d, %s, %s %s",
                     plan->delays.ndms, plan->delays.nchannels, (int)plan->input.format,
-                    plan->product.mode, backend_name(plan->backend),
+                    job_modes[plan->what->mode], backend_name(plan->backend),
                     p->pass.job->device ? p->pass.job->device : "");
 }
 
@@ -111,6 +111,8 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
             out[i].is_foreseen = !skip->all && (work || like->comm != MPI_COMM_NULL);
             TRY(dedisperse_pass_plan_all(&out[i], skip->all ? NULL : work));
             TRY(pass_measure(&out[i].pass));
+            TRY(like->job->dedisperse[i].is_two_step ? STATUS_OK
+                                                     : dedisperse_plan_count(out[i].plan));
             dedisperse_plan_end_tables(out[i].plan);
         }
     }

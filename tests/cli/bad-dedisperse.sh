@@ -134,7 +134,7 @@ bad "an unknown constant" 2 'dedisperse\.0\.constant: is psrchive, expected temp
     dedisperse.0.constant=psrchive
 bad "a negative constant" 2 'constant: is -4148, expected' dedisperse.0.constant=-4148
 bad "an unknown edge" 2 'dedisperse\.0\.edges: is wrap, expected one of valid, pad' dedisperse.0.edges=wrap
-bad "an unknown mode" 2 'dedisperse\.0\.mode: is tree, expected one of brute, two-step' dedisperse.0.mode=tree
+bad "an unknown mode" 2 'dedisperse\.0\.mode: is fast, expected one of auto, brute, tree, two-step' dedisperse.0.mode=fast
 bad "an unknown backend" 2 'dedisperse\.0\.backend: is cuda, expected one of' dedisperse.0.backend=cuda
 bad "a group without two steps" 2 'dedisperse\.0\.group: is for mode: two-step' dedisperse.0.group=8
 bad "a reference of next to nothing" 2 'between .* Hz and the reference of 1e-300 Hz delays are beyond all numbers' \
@@ -272,7 +272,7 @@ for name, rows in (("floats", np.where((np.arange(400) // 50 == 3)[:, None, None
 with h5py.File("deflated.h5", "r+") as file:
     file["data"].attrs["foff"] = -0.2
 END
-for keys in "" "mode=two-step" "edges=pad" "downsample=3" "mask=[0,7-9]" "mode=two-step mask=[15] edges=pad downsample=2"; do
+for keys in "" "mode=tree" "mode=two-step" "edges=pad" "downsample=3" "mask=[0,7-9]" "mode=two-step mask=[15] edges=pad downsample=2"; do
     sets=(--set run.on_bad=nan)
     for key in $keys; do sets+=(--set "dedisperse.0.$key"); done
     "$voltmill" run job.yaml --set input.files=deflated.h5 "${sets[@]}" --set run.chunk=70 >stdout 2>stderr

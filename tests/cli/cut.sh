@@ -92,7 +92,7 @@ ok $? "640,000 bytes are read twice"
 
 # What a block keeps of the one before is the same samples in every way of adding up, on every backend.
 devices=$("$voltmill" info --devices 2>/dev/null)
-for keys in edges=pad mode=two-step "downsample=3 edges=pad" reference=140e6 backend=opencl backend=reference; do
+for keys in edges=pad mode=tree mode=two-step "downsample=3 edges=pad" reference=140e6 backend=opencl backend=reference; do
     if [ "$keys" = backend=opencl ] && ! grep -q '^0:' <<<"$devices"; then
         skip "no OpenCL device"
         continue

@@ -7,9 +7,18 @@ bench="$voltmill bench dedisperse"
 runs "on the CPU" $bench --backend cpu --dms 1..32 --seconds 0.05 --repeat 1 --bits 8,16,32 --csv cpu.csv
 same "every row is right" 18 "$(grep -c ',ok$' cpu.csv)"
 runs "LOFAR, perfect reuse" $bench --backend cpu --setup lofar --dms 7 --zero --seconds 0.01 --repeat 1
+runs "by brute force and in a tree" $bench --backend cpu --dms 300 --mode brute,tree --bits 8,16,32 --seconds 0.05 --repeat 1 \
+    --csv modes.csv
+same "both are right" 6 "$(grep -c ',ok$' modes.csv)"
+same "three of them in a tree" 3 "$(grep -c ',tree,.*fewer adds.*,ok$' modes.csv)"
+runs "CHIME in a tree of some cut" $bench --backend cpu --setup chime --dms 100 --dm-step 1 --seconds 1 --repeat 1 \
+    --shape strips:1:1x1:1x32:32:0:0:16
+same "a tree is no brute force" 1 "$($bench --backend cpu --dms 8 --mode brute --seconds 0.01 \
+    --shape strips:1:1x1:1x32:32:0:0:16 | grep -c 'brute force has no groups')"
+fails "two steps and a mode" 2 '--mode and --group do not go together' $bench --mode tree --group 8
 runs "in two steps" $bench --backend cpu --dms 300 --group 8 --seconds 0.05 --repeat 1 --csv two.csv
 same "its row is right" 1 "$(grep -c ',ok$' two.csv)"
-fails "no such setup" 2 'expected apertif or lofar' $bench --setup chime
+fails "no such setup" 2 'expected apertif, askap, chime, lofar or meerkat' $bench --setup vla
 fails "no such bits" 2 'expected 8, 16 or 32' $bench --bits 12
 fails "no such shape" 2 'expected such as copies' $bench --shape copies:4
 fails "no DMs" 2 'dms' $bench --dms 0

@@ -156,7 +156,7 @@ bad() { # bad NAME STATUS PATTERN SETS...
 }
 bad "not ascending" 2 'dedisperse\.coherent\.1: is 5, expected more than the 10' 'dedisperse.coherent=[10, 5]'
 bad "a tolerance" 2 'dedisperse\.dm: has a tolerance' 'dedisperse.dm={start: 1, end: 9, tolerance: 1.2}'
-bad "two steps" 2 'dedisperse\.mode: is two-step, expected brute' dedisperse.mode=two-step
+bad "two steps" 2 'dedisperse\.mode: is two-step, expected auto, brute or tree' dedisperse.mode=two-step
 bad "two products" 2 'products: expected the power product alone' 'products.1={kind: power, file: other.h5}'
 bad "a filter of another DM" 2 'dedisperse\.coherent: .* was dedispersed coherently to DM 11, which is none of them' \
     'filter={dispersion: {dm: 11}}'

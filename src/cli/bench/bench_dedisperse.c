@@ -19,7 +19,7 @@ struct dedisperse_settings {
     struct shared shared;
     const char *sweep;
     const struct bench_telescope *telescope;
-    struct option_list bits;
+    struct option_list bits, modes;
     double budget;
     uint64_t every;
     int has_shape, is_tuned;
@@ -31,7 +31,10 @@ struct dedisperse_settings {
     uint32_t failed;
 };
 
-static const char heading[] = "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,"
+/* In the order of enum dedisperse_mode. */
+static const char *const bench_modes[] = {"auto", "brute", "tree"};
+
+static const char heading[] = "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,"
                               "upload_ms,download_ms,gadd_per_s,realtime,model_ms,result";
 
 static void bench_print_head(struct dedisperse_settings *s)
@@ -53,8 +56,9 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
            1e3 * r->seconds, 1e3 * r->transpose, rate, r->realtime, 1e3 * cost,
            r->wrong ? " FAILED" : "");
     fflush(stdout);
-    csv_print(&s->csv, "%s,%u,%u,%g,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
-              c->telescope->name, c->ndms, bits, c->dm_step, c->group, c->seconds, how,
+    csv_print(&s->csv, "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
+              c->telescope->name, c->ndms, bits, c->dm_step,
+              c->group > 0 ? "two-step" : bench_modes[c->mode], c->group, c->seconds, how,
               1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate,
               r->realtime, 1e3 * cost, r->wrong ? "FAILED" : "ok");
     csv_flush(&s->csv);
@@ -182,17 +186,20 @@ static status_t bench_all(struct dedisperse_settings *s)
     TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
     bench_print_head(s);
+    const uint32_t nmodes = s->modes.count;
     for (uint32_t b = 0; b < s->bits.count; b++) {
-        for (uint32_t d = 0; d < s->shared.dms.count; d++) {
+        for (uint32_t i = 0; i < s->shared.dms.count * nmodes; i++) {
             uint64_t bits = s->bits.values[b];
             struct bench_dedispersion c = {.telescope = s->telescope,
                                            .format = bits == 8    ? SERIES_U8
                                                      : bits == 16 ? SERIES_U16
                                                                   : SERIES_F32,
-                                           .ndms = (uint32_t)s->shared.dms.values[d],
+                                           .ndms = (uint32_t)s->shared.dms.values[i / nmodes],
                                            .dm_step = s->shared.is_zero ? 0 : s->shared.dm_step,
                                            .seconds = s->shared.seconds,
                                            .group = s->shared.group,
+                                           .mode =
+                                               (enum dedisperse_mode)s->modes.values[i % nmodes],
                                            .threads = s->shared.threads,
                                            .repeats = s->shared.repeats};
             TRY(bench_case(s, &c));
@@ -221,11 +228,14 @@ static const struct option_row rows[] = {
     {.name = "zero"},
     {.name = "seconds"},
     {"bits", "LIST", value_list, AT(bits), "8|16|32", "8", "of a sample: 8, 16, 32 (float)"},
+    {"mode", "LIST", value_list, AT(modes), "auto|brute|tree", "auto",
+     "brute: every channel is added for every DM; tree: patterns of delays that DMs have in common "
+     "are added once; auto: the faster one; brute,tree times both"},
     {.name = "group"},
     {"shape", "TEXT", bench_read_shape, AT(shape), "such as copies:4:32x8:8x4:8:0:1", NULL,
      "one configuration of the kernel (default: the model's choice), written STAGING:PACK:TIMExDM "
      "items:TIMExDM outputs:CHUNK:SKEW:PTX, STAGING direct, funnel or copies: "
-     "copies:4:32x8:8x4:8:0:1"},
+     "copies:4:32x8:8x4:8:0:1; with :GROUP behind it a tree"},
     {"tuned", NULL, value_flag, AT(is_tuned), NULL, NULL,
      "what `voltmill tune` has found for each problem, or for the nearest one"},
     {.name = "database"},
@@ -246,6 +256,9 @@ static status_t bench_check(void *settings)
     struct dedisperse_settings *s = settings;
     s->telescope = bench_telescope(s->shared.setup ? s->shared.setup : "apertif");
     s->has_shape = options_first(s, "shape") != NULL;
+    REQUIRE(s->shared.group == 0 || !options_first(s, "mode"), STATUS_USAGE,
+            "bench dedisperse: --mode and --group do not go together: groups of channels are added "
+            "in two steps");
     REQUIRE(s->is_tuned + s->has_shape + (s->sweep != NULL) <= 1, STATUS_USAGE,
             "bench dedisperse: --tuned, --shape and --sweep do not go together");
 out:

@@ -157,7 +157,11 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     json_f64(json, "last_dm_pc_cm3", d->dms[d->delays.ndms - 1]);
     json_u64(json, "times", d->outputs);
     json_f64(json, "time_step_s", d->product.time.step);
-    json_text(json, "mode", d->product.mode);
+    json_text(json, "mode", job_modes[d->what->mode]);
+    if (d->tree_gain > 0) {
+        json_f64(json, "tree_gain", d->tree_gain);
+        json_u64(json, "tree_group_channels", d->tree_group);
+    }
     json_u64(json, "largest_delay_samples", d->delays.largest);
     json_f64(json, "reference_hz", d->reference_hz);
     json_text(json, "backend", backend_name(d->backend));

@@ -56,6 +56,16 @@ static void series_print(const struct dedisperse_pass *series)
             d->steps.group, d->steps.error,
             100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
+    if (d->tree_gain > 0) {
+        display_print("  additions     ");
+        if (d->tree_gain >= 1.05) {
+            display_print("%.1f times fewer in a tree, of groups of up to %u channels (mode %s)\n",
+                          d->tree_gain, d->tree_group, job_modes[d->what->mode]);
+        } else {
+            display_print("as many in a tree: hardly a pattern of delays repeats (mode %s)\n",
+                          job_modes[d->what->mode]);
+        }
+    }
     display_print("  delays        up to %u %s, %s, behind %s\n", d->delays.largest,
                   units_plural(d->delays.largest, "sample", "samples"),
                   units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));

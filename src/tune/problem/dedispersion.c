@@ -18,7 +18,8 @@ static const struct tune_parameter dedispersion_parameters[] = {{"staging", 0, S
                                                                 {"dm_out", 0, UINT32_MAX, NULL},
                                                                 {"chunk", 0, UINT32_MAX, NULL},
                                                                 {"skew", 0, UINT32_MAX, NULL},
-                                                                {"ptx", 0, 1, NULL}};
+                                                                {"ptx", 0, 1, NULL},
+                                                                {"group", 0, 16, NULL}};
 
 enum { SHAPE_NUMBERS = sizeof dedispersion_parameters / sizeof *dedispersion_parameters };
 
@@ -47,7 +48,11 @@ static status_t dedispersion_kernel(enum backend_kind kind, const void *what, st
     status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = what;
     static const char *const formats[] = {"uint8", "uint16", "float32"};
-    TRY(text_add(out, " %s%s", formats[spec->format], spec->steps ? " in two steps" : ""));
+    static const char *const modes[] = {[DEDISPERSE_AUTO] = "",
+                                        [DEDISPERSE_BRUTE] = " by brute force",
+                                        [DEDISPERSE_TREE] = " in a tree"};
+    TRY(text_add(out, " %s%s", formats[spec->format],
+                 spec->steps ? " in two steps" : modes[spec->mode]));
     if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, " on %u threads", spec->threads));
     }
@@ -259,7 +264,7 @@ static void dedispersion_end(struct tune_space *space)
 }
 
 const struct tune_problem tune_dedispersion = {.name = "dedisperse",
-                                               .version = 1,
+                                               .version = 2, /* 1: without groups */
                                                .title = "dedispersion",
                                                .far = 4, /* the model knows better then */
                                                .nparameters = SHAPE_NUMBERS,

@@ -1,7 +1,9 @@
 /* Dedispersion on CPUs: the samples are transposed, so that each channel's lie in a row, then
- * threads take tiles of time and DMs, or of time and steps of two-step dedispersion. */
+ * threads take tiles of time and DMs, by brute force or in a tree, or of time and steps of two-step
+ * dedispersion. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
+#include "compute/cpu/dedisperse/cpu_tree.h"
 #include "compute/cpu/dedisperse/tiles.h"
 #include "compute/cpu/dedisperse/transpose.h"
 #include "compute/shared/dedisperse_table.h"
@@ -26,6 +28,9 @@ struct cpu_dedisperse {
     uint32_t tile;                             /* DMs that share strips */
     char *rows;                                /* [nused][stride] transposed samples */
     struct tile_scratch *scratch;              /* [threads] */
+    cpu_tree_t *tree;                          /* NULL: brute force, or two steps */
+    size_t tree_stride;                        /* bytes of a thread's memory for it */
+    char *tree_scratch;                        /* [threads][tree_stride] */
     char *sub;                                 /* [threads][ngroups][sub_stride] */
     uint32_t *lead, *outer;                    /* [nsteps][ngroups] least outer delay of a step,
                                                   [ndms][ngroups] less that */
@@ -53,20 +58,6 @@ static size_t dedisperse_row_bytes(const struct dedisperse_spec *spec)
 {
     uint64_t samples = dedisperse_inputs(spec, spec->max_samples);
     return dedisperse_odd_lines(samples * series_bytes(spec->format) + SLACK);
-}
-
-/* Samples of a piece of time, in whole strips: as the shape says, or so that its rows fit the
- * cache.
- */
-static uint64_t dedisperse_piece_samples(const struct dedisperse_spec *spec, uint32_t nrows,
-                                         size_t sample_bytes)
-{
-    uint64_t fit = CACHE_BYTES / ((uint64_t)nrows * STRIP_BYTES);
-    uint64_t strips = spec->shape.pack > 0 ? spec->shape.time_out
-                      : fit < 1            ? 1
-                      : fit > MOST_STRIPS  ? MOST_STRIPS
-                                           : fit;
-    return strips * STRIP_BYTES / sample_bytes;
 }
 
 /* Splits the outer delays of every step into the least and the rest. */
@@ -105,10 +96,15 @@ static status_t dedisperse_create_second(struct cpu_dedisperse *d,
     uint32_t ngroups = spec->steps->ngroups;
     d->second = &kernels->kinds[kinds[spec->format]];
     TRY(dedisperse_split_outer(d));
+    if (spec->shape.pack == 0) {
+        d->base.spec.shape = cpu_dedisperse_brute(ngroups);
+    }
+    d->tile = spec->shape.dm_out;
     /* Whole strips of either kind. */
-    d->piece = ceil_div_u64(dedisperse_piece_samples(spec, ngroups, d->second->sample_bytes),
-                            STRIP_BYTES) *
-               STRIP_BYTES;
+    d->piece =
+        ceil_div_u64(spec->shape.time_out * STRIP_BYTES / d->second->sample_bytes, STRIP_BYTES) *
+        STRIP_BYTES;
+    TRY(memory_aligned(spec->threads, sizeof *d->scratch, "sums", &d->scratch));
     uint64_t bytes = (d->piece + d->reach + STRIP_BYTES) * d->second->sample_bytes + SLACK;
     d->sub_stride = dedisperse_odd_lines(bytes);
     TRY(memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub));
@@ -125,11 +121,43 @@ static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
     dedisperse_table_free(&d->table);
     free(d->rows);
     free(d->scratch);
+    cpu_tree_destroy(d->tree);
+    free(d->tree_scratch);
     free(d->sub);
     free(d->lead);
     free(d->span);
     free(d->outer);
     free(d);
+}
+
+/* What brute force or a tree needs beside the rows. Where delays repeat too little for a tree, it
+ * is brute force all the same. */
+static status_t dedisperse_create_first(struct cpu_dedisperse *d,
+                                        const struct strip_kernels *kernels)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_spec *spec = &d->base.spec;
+    if (spec->shape.pack == 0) {
+        spec->shape = cpu_dedisperse_best(spec, d->table.nused);
+    }
+    if (spec->shape.group > 0) {
+        TRY(cpu_tree_create(&d->table, spec->format, &spec->shape, kernels, &d->tree));
+    }
+    if (d->tree) {
+        d->piece = cpu_tree_piece(d->tree);
+        d->tree_stride = cpu_tree_scratch(d->tree);
+        TRY(memory_aligned(spec->threads, d->tree_stride, "sums", &d->tree_scratch));
+        memset(d->tree_scratch, 0, spec->threads * d->tree_stride);
+    } else {
+        if (spec->shape.group > 0) {
+            spec->shape = cpu_dedisperse_brute(d->table.nused);
+        }
+        d->piece = spec->shape.time_out * STRIP_BYTES / d->first->sample_bytes;
+        d->tile = spec->shape.dm_out;
+        TRY(memory_aligned(spec->threads, sizeof *d->scratch, "sums", &d->scratch));
+    }
+out:
+    return st;
 }
 
 static status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
@@ -144,19 +172,15 @@ static status_t cpu_dedisperse_create(backend_t *backend, const struct dedispers
     REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
             STATUS_USAGE, "dedispersion cannot be run so: %s", why);
     TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
-    d->tile = spec->shape.pack > 0 ? spec->shape.dm_out : TILE_DMS;
+    d->tile = TILE_DMS;
     d->base.spec = *spec;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
     d->first = &kernels->kinds[kinds[spec->format]];
     d->stride = dedisperse_row_bytes(spec);
     TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
     TRY(dedisperse_table_create(spec, &d->table));
-    d->piece = dedisperse_piece_samples(spec, d->table.nused, d->first->sample_bytes);
     TRY(memory_zeroed(d->table.nused, d->stride, "transposed samples", &d->rows));
-    TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
-    if (spec->steps) {
-        TRY(dedisperse_create_second(d, kernels));
-    }
+    TRY(spec->steps ? dedisperse_create_second(d, kernels) : dedisperse_create_first(d, kernels));
     *out = &d->base;
     d = NULL;
 out:
@@ -173,6 +197,10 @@ static uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
     uint64_t channels = spec->delays->nchannels;
     uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
     uint64_t bytes = channels * dedisperse_row_bytes(spec) + threads * sizeof(struct tile_scratch);
+    if (!steps && spec->mode != DEDISPERSE_BRUTE) {
+        bytes += cpu_tree_most_bytes(spec->delays->nchannels, spec->delays->ndms) +
+                 threads * cpu_tree_most_scratch();
+    }
     if (steps) {
         uint64_t piece = dedisperse_inputs(spec, MOST_STRIPS * STRIP_BYTES + STRIP_BYTES);
         tables += (uint64_t)steps->ngroups * (2ULL * steps->nsteps + spec->delays->ndms);
@@ -218,6 +246,16 @@ static void dedisperse_sum_piece(void *context, uint32_t thread, uint64_t task)
                            .limit = d->first->limit};
     tiles_sum(&in, &d->scratch[thread], min_u64(d->piece, d->samples - t),
               d->out + from * d->out_stride + t, d->out_stride);
+}
+
+/* Second phase in a tree: a piece of time of a tile of DMs. */
+static void dedisperse_sum_tree(void *context, uint32_t thread, uint64_t task)
+{
+    const struct cpu_dedisperse *d = context;
+    uint64_t t = task / d->parts * d->piece;
+    cpu_tree_sum(d->tree, d->rows + t * d->first->sample_bytes, d->stride,
+                 (uint32_t)(task % d->parts), min_u64(d->piece, d->samples - t),
+                 d->tree_scratch + thread * d->tree_stride, d->out + t, d->out_stride);
 }
 
 /* The sub-bands of step k for `samples` outputs from time t on. */
@@ -276,6 +314,9 @@ static void dedisperse_sum_step(void *context, uint32_t thread, uint64_t task)
 /* So many parts that no thread has nothing to do. */
 static uint32_t dedisperse_count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
 {
+    if (d->tree) {
+        return cpu_tree_tiles(d->tree);
+    }
     uint64_t wanted = ceil_div_u64((uint64_t)TASKS * d->base.spec.threads, pieces);
     uint64_t most = ceil_div_u64(d->base.spec.delays->ndms, d->tile);
     return (uint32_t)min_u64(wanted, most);
@@ -299,10 +340,11 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     d->samples = samples;
     d->out_stride = out_stride;
     d->parts = pieces > 0 ? dedisperse_count_parts(d, pieces) : 0;
-    struct pool_block work = {.context = d,
-                              .run = {dedisperse_transpose_piece, dedisperse_in_steps(d)
-                                                                      ? dedisperse_sum_step
-                                                                      : dedisperse_sum_piece}};
+    struct pool_block work = {
+        .context = d,
+        .run = {dedisperse_transpose_piece, dedisperse_in_steps(d) ? dedisperse_sum_step
+                                            : d->tree              ? dedisperse_sum_tree
+                                                                   : dedisperse_sum_piece}};
     work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), TRANSPOSE_TIMES);
     work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
     d->number = pool_submit(d->pool, &work);
@@ -314,10 +356,17 @@ out:
 
 static status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
+    status_t st = STATUS_OK;
     const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
-    return text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
-                    simd_kernels(simd_best())->name, d->base.spec.threads,
-                    (unsigned long long)d->piece, d->tile);
+    const struct dedisperse_shape *shape = &d->base.spec.shape;
+    TRY(text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
+                 simd_kernels(simd_best())->name, d->base.spec.threads,
+                 (unsigned long long)d->piece, shape->dm_out));
+    TRY(d->tree ? text_add(out, ", groups of %u channels: %.1f times fewer adds", shape->group,
+                           cpu_tree_gain(d->tree))
+                : STATUS_OK);
+out:
+    return st;
 }
 
 const struct dedisperse_ops cpu_dedisperse = {.create = cpu_dedisperse_create,

@@ -5,7 +5,9 @@
  *
  *   S += w,  O += w >> half  in lanes of two samples,
  *
- * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane. */
+ * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane.
+ *
+ * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums. */
 #ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 
@@ -19,18 +21,22 @@ enum {
 };
 
 enum strip_kind {
-    STRIP_U8,    /* channels of 8 bit */
-    STRIP_U16,   /* of 16 bit */
-    STRIP_F32,   /* of floats, or sub-bands of them */
-    STRIP_SUM16, /* sub-bands: sums of 8-bit channels in 16 bit */
-    STRIP_SUM32, /* sums of 16-bit channels in 32 bit */
+    STRIP_U8,       /* channels of 8 bit */
+    STRIP_U16,      /* of 16 bit */
+    STRIP_F32,      /* of floats, or sub-bands of them */
+    STRIP_SUM16,    /* sub-bands: sums of 8-bit channels in 16 bit */
+    STRIP_SUM32,    /* sums of 16-bit channels in 32 bit */
+    STRIP_F32_BY_4, /* sums of 4, of 8 and of 16 floats: so many make sixteen rows */
+    STRIP_F32_BY_2,
+    STRIP_F32_BY_1,
     STRIP_KINDS
 };
 
 struct strip_kernel {
     size_t sample_bytes;
     uint32_t limit; /* channels after which sums must be flushed */
-    /* sums = or += strips of `count` channels.
+    /* sums = or += strips of `count` channels; of floats all calls but the last bring whole
+     * sixteens.
      *
      *   rows     [count][stride bytes]   the strip of channel c begins `delays[c]` samples behind
      *            rows + c * stride
@@ -43,6 +49,10 @@ struct strip_kernel {
     void (*give)(const void *total, size_t count, float *out);
     /* The sums as samples of a sub-band: of STRIP_SUM16, STRIP_SUM32 or STRIP_F32. */
     void (*spread)(const void *sums, void *out);
+    /* to[t] = (from[0][t] + from[1][t]) + (from[2][t] + from[3][t]), t < count, as samples of a
+     * sub-band; join_two() the first two of them. Up to 256 bytes behind each may be touched. */
+    void (*join)(const void *const from[4], size_t count, void *to);
+    void (*join_two)(const void *const from[4], size_t count, void *to);
 };
 
 struct strip_kernels {

@@ -4,6 +4,9 @@
 #include "compute/cpu/dedisperse/strips.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #define PASS_BYTES (VECTOR * PASS)
 
@@ -99,7 +102,130 @@ DEFINE_ADD_PACKED(add_u8, lanes16_t, loose16_t, 8)
 DEFINE_ADD_PACKED(add_u16, lanes32_t, loose32_t, 16)
 DEFINE_ADD_PLAIN(add_sum16, lanes16_t, loose16_t, 2)
 DEFINE_ADD_PLAIN(add_sum32, lanes32_t, loose32_t, 4)
-DEFINE_ADD_PLAIN(add_f32, lanesf_t, loosef_t, 4)
+
+/* Compilers would load all rows where their pointers are made, and put them on the stack. */
+#define KEEP_HERE __asm__ volatile("" ::: "memory")
+
+/* Floats, 2, 4 or 16 rows of them in binary order; what is missing of the last ones is zeros. Of
+ * sixteen four at a time are read along: caches would fetch each line too late. */
+#define W(k) (*(const loosef_t *)(w[k] + i * VECTOR))
+#define SUM4(k) ((W(k) + W((k) + 1)) + (W((k) + 2) + W((k) + 3)))
+static inline __attribute__((always_inline)) void add_in_order(const char *rows, size_t stride,
+                                                               const uint32_t *delays,
+                                                               uint32_t count, int begins,
+                                                               void *sums, const uint32_t at_once)
+{
+    static const _Alignas(VECTOR) char zeros[PASS_BYTES];
+    const lanesf_t none = {0};
+    for (size_t at = 0; at < STRIP_BYTES; at += PASS_BYTES) {
+        lanesf_t *whole = (lanesf_t *)(void *)((char *)sums + at);
+        const char *row = rows + at;
+        lanesf_t s[PASS];
+        lanesf_t t[PASS];
+        lanesf_t u[PASS];
+#pragma GCC unroll 16
+        for (int i = 0; i < PASS; i++) {
+            s[i] = begins ? none : whole[i];
+        }
+        for (uint32_t c = 0; c < count; c += at_once) {
+            const char *w[16];
+            for (uint32_t k = 0; k < at_once; k++) {
+                w[k] = c + k < count
+                           ? row + (c + k) * stride + (size_t)delays[c + k] * sizeof(float)
+                           : zeros;
+            }
+            KEEP_HERE;
+#pragma GCC unroll 16
+            for (int i = 0; i < PASS; i++) {
+                t[i] = at_once == 2 ? W(0) + W(1) : SUM4(0);
+            }
+            if (at_once == 16) {
+#pragma GCC unroll 16
+                for (int i = 0; i < PASS; i++) {
+                    t[i] += SUM4(4);
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < PASS; i++) {
+                    u[i] = SUM4(8);
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < PASS; i++) {
+                    t[i] += u[i] + SUM4(12);
+                }
+            }
+#pragma GCC unroll 16
+            for (int i = 0; i < PASS; i++) {
+                s[i] += t[i];
+            }
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < PASS; i++) {
+            whole[i] = s[i];
+        }
+    }
+}
+
+#define DEFINE_ADD_IN_ORDER(name, at_once)                                                         \
+    static void name(const char *rows, size_t stride, const uint32_t *delays, uint32_t count,      \
+                     int begins, void *sums)                                                       \
+    {                                                                                              \
+        add_in_order(rows, stride, delays, count, begins, sums, at_once);                          \
+    }
+
+DEFINE_ADD_IN_ORDER(add_f32, 16)
+DEFINE_ADD_IN_ORDER(add_f32_by_4, 4)
+DEFINE_ADD_IN_ORDER(add_f32_by_2, 2)
+DEFINE_ADD_PLAIN(add_f32_by_1, lanesf_t, loosef_t, 4)
+
+/* A register of samples in lanes of twice their size; what compilers make of
+ * __builtin_convertvector() takes three times as long. */
+#if VECTOR == 64 && defined(__AVX512BW__)
+#define WIDEN_8(p) ((lanes16_t)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(p))))
+#define WIDEN_16(p) ((lanes32_t)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p))))
+#elif VECTOR == 32 && defined(__AVX2__)
+#define WIDEN_8(p) ((lanes16_t)_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(p))))
+#define WIDEN_16(p) ((lanes32_t)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p))))
+#else
+typedef uint8_t short8_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
+typedef uint16_t short16_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
+#define WIDEN_8(p) __builtin_convertvector(*(const short8_t *)(p), lanes16_t)
+#define WIDEN_16(p) __builtin_convertvector(*(const short16_t *)(p), lanes32_t)
+#endif
+#define TAKE_16(p) (*(const loose16_t *)(p))
+#define TAKE_32(p) (*(const loose32_t *)(p))
+#define TAKE_F(p) (*(const loosef_t *)(p))
+
+/* Samples of so many bytes, taken into lanes; JOINED registers at a time, since rows are short and
+ * of any length: where a loop ends should not be hard to guess. */
+#define JOINED 4
+#define DEFINE_JOIN(name, bytes, take, loose, lane_bytes, sum)                                     \
+    static void name(const void *const from[4], size_t count, void *to)                            \
+    {                                                                                              \
+        enum { LANES = VECTOR / (lane_bytes) };                                                    \
+        const char *a = from[0];                                                                   \
+        const char *b = from[1];                                                                   \
+        const char *c = from[2];                                                                   \
+        const char *d = from[3];                                                                   \
+        (void)c;                                                                                   \
+        (void)d;                                                                                   \
+        for (size_t t = 0; t < count; t += JOINED * LANES) {                                       \
+            _Pragma("GCC unroll 4") for (size_t i = 0; i < JOINED; i++)                            \
+            {                                                                                      \
+                ((loose *)to)[t / LANES + i] = sum(take, (t + i * LANES) * (bytes));               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define JOIN_TWO(take, at) (take(a + (at)) + take(b + (at)))
+#define JOIN_FOUR(take, at) ((take(a + (at)) + take(b + (at))) + (take(c + (at)) + take(d + (at))))
+
+DEFINE_JOIN(join_u8, 1, WIDEN_8, loose16_t, 2, JOIN_FOUR)
+DEFINE_JOIN(join_u16, 2, WIDEN_16, loose32_t, 4, JOIN_FOUR)
+DEFINE_JOIN(join_sum16, 2, TAKE_16, loose16_t, 2, JOIN_FOUR)
+DEFINE_JOIN(join_sum32, 4, TAKE_32, loose32_t, 4, JOIN_FOUR)
+DEFINE_JOIN(join_f32, 4, TAKE_F, loosef_t, 4, JOIN_FOUR)
+DEFINE_JOIN(join_two_sum16, 2, TAKE_16, loose16_t, 2, JOIN_TWO)
+DEFINE_JOIN(join_two_sum32, 4, TAKE_32, loose32_t, 4, JOIN_TWO)
+DEFINE_JOIN(join_two_f32, 4, TAKE_F, loosef_t, 4, JOIN_TWO)
 
 static void flush_u8(const void *sums, void *total)
 {
@@ -190,10 +316,23 @@ static void spread_f32(const void *sums, void *restrict out)
     memcpy(out, sums, STRIP_BYTES);
 }
 
+/* Floats are never flushed before the end. */
+#define NO_LIMIT (1U << 31)
+#define STRIP_FLOATS(add)                                                                          \
+    {                                                                                              \
+        4, NO_LIMIT, add, flush_f32, give_floats, spread_f32, join_f32, join_two_f32               \
+    }
+
 extern const struct strip_kernels STRIPS;
 const struct strip_kernels STRIPS = {
-    .kinds = {[STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8},
-              [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16},
-              [STRIP_F32] = {4, STRIP_CHUNK, add_f32, flush_f32, give_floats, spread_f32},
-              [STRIP_SUM16] = {2, STRIP_CHUNK, add_sum16, flush_sum16, give_integers, NULL},
-              [STRIP_SUM32] = {4, 1 << 16, add_sum32, flush_sum32, give_integers, NULL}}};
+    .kinds = {
+        [STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL},
+        [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL},
+        [STRIP_F32] = STRIP_FLOATS(add_f32),
+        [STRIP_SUM16] = {2, STRIP_CHUNK, add_sum16, flush_sum16, give_integers, NULL, join_sum16,
+                         join_two_sum16},
+        [STRIP_SUM32] = {4, 1 << 16, add_sum32, flush_sum32, give_integers, NULL, join_sum32,
+                         join_two_sum32},
+        [STRIP_F32_BY_4] = STRIP_FLOATS(add_f32_by_4),
+        [STRIP_F32_BY_2] = STRIP_FLOATS(add_f32_by_2),
+        [STRIP_F32_BY_1] = STRIP_FLOATS(add_f32_by_1)}};

@@ -16,7 +16,9 @@ uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *s)
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *p,
                                  const struct dedisperse_shape *s)
 {
-    return (uint32_t)ceil_div_u64(p->nrows, s->chunk) * s->chunk;
+    /* Floats are added sixteen rows at a time. */
+    uint32_t unit = p->is_float && s->chunk < DEDISPERSE_SIXTEEN ? DEDISPERSE_SIXTEEN : s->chunk;
+    return (uint32_t)ceil_div_u64(p->nrows, unit) * unit;
 }
 
 uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *s,
@@ -99,8 +101,10 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
                                     const struct dedisperse_shape *s)
 {
-    int is_totalled = (s->pack == 4 && p->nrows > 256) || (p->is_float && p->nrows > 32);
-    uint32_t word = (s->pack > 1 ? 2U : 1U) * (is_totalled ? 2U : 1U);
+    uint32_t word = (s->pack > 1 ? 2U : 1U) * (s->pack == 4 && p->nrows > 256 ? 2U : 1U);
+    for (uint32_t rows = s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN; rows *= 2) {
+        word++; /* sums that wait for others */
+    }
     return word * s->time_out * s->dm_out;
 }
 

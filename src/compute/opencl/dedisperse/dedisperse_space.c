@@ -39,6 +39,7 @@ static const char *space_objection(const struct dedisperse_shape_problem *p,
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
     int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
     return s->staging >= STAGING_STRIPS                        ? "there is no such staging"
+           : s->group > 0                                      ? "no trees here"
            : s->pack != 1 && !can_pack                         ? "such words cannot be packed"
            : s->pack == 4 && p->nrows > MOST_PACKED            ? "too many channels for packed sums"
            : s->staging == STAGING_FUNNEL && s->pack == 1      ? "nothing is packed to be joined"

@@ -1,0 +1,48 @@
+/* The exact tree (dsp/dispersion/patterns.h) on CPUs: tiles of DMs and pieces of time like brute
+ * force, but rows of channels become rows of patterns first, in sums of twice the width, and DMs
+ * add these. */
+#ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_CPU_TREE_H
+#define VOLTMILL_COMPUTE_CPU_DEDISPERSE_CPU_TREE_H
+
+#include "compute/cpu/dedisperse/strips.h"
+#include "compute/dedisperse.h"
+#include "compute/shared/dedisperse_table.h"
+
+enum {
+    TREE_LEAST_GROUP = 4, /* channels */
+    TREE_MOST_GROUP = 16, /* as many as floats are added in binary order */
+    TREE_MOST_DMS = 128,
+    TREE_MOST_STRIPS = 8,
+    TREE_MOST_AREA = 128 /* DMs of a tile x strips of a piece */
+};
+
+typedef struct cpu_tree cpu_tree_t;
+
+/* Of brute force's table, cut as `shape` says: group, dm_out, time_out (strips of sums). *out is
+ * NULL where so few delays repeat that its tables would be larger than theirs: brute force is the
+ * same sums then. Fails with DEVICE (memory). */
+status_t cpu_tree_create(const struct dedisperse_table *table, enum series_format format,
+                         const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
+                         cpu_tree_t **out);
+void cpu_tree_destroy(cpu_tree_t *tree);
+
+/* Tiles of DMs, samples of a piece, bytes of memory that a thread needs (zeroed, aligned to 64),
+ * and by how much additions are fewer than brute force's. */
+uint32_t cpu_tree_tiles(const cpu_tree_t *tree);
+uint64_t cpu_tree_piece(const cpu_tree_t *tree);
+size_t cpu_tree_scratch(const cpu_tree_t *tree);
+double cpu_tree_gain(const cpu_tree_t *tree);
+
+/* Bounds from above, without a look at delays: of tables, of a thread's memory. */
+uint64_t cpu_tree_most_bytes(uint32_t nrows, uint32_t ndms);
+uint64_t cpu_tree_most_scratch(void);
+
+/* out[d][t] of the DMs of one tile, t < samples <= a piece.
+ *
+ *   rows   [nrows][stride bytes]   from the piece's first sample on; readable for 1,024 bytes
+ *          behind the last sample that is asked for
+ *   out    float [ndms][out_stride]   of all DMs */
+void cpu_tree_sum(const cpu_tree_t *tree, const char *rows, size_t stride, uint32_t tile,
+                  uint64_t samples, void *scratch, float *out, uint64_t out_stride);
+
+#endif

@@ -1,0 +1,156 @@
+/* Patterns are found level by level and group by group: one is known by those of its halves and the
+ * shift between them, so a table of such triples, new for each group, is all that is searched. */
+#include "dsp/dispersion/patterns.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* A place of the table that finds patterns: of group number `group` if stamped so. */
+struct pattern_slot {
+    uint32_t stamp, pattern;
+};
+
+struct pattern_search {
+    struct pattern_slot *slots; /* [mask + 1] */
+    uint32_t mask, stamp, reach;
+    uint32_t room, count; /* patterns of the level */
+    uint32_t *below;      /* [groups below][ndms] which pattern a DM has, one level down */
+};
+
+static uint32_t patterns_groups(uint32_t rows)
+{
+    return rows / 2 + rows % 2;
+}
+
+/* Multiplication by odd constants near 2^32 / the golden ratio, as Knuth hashes. */
+static uint32_t patterns_hash(const struct pattern *p)
+{
+    uint32_t h = p->left * 2654435769U ^ p->right * 2246822519U ^ (uint32_t)p->shift * 3266489917U;
+    return h ^ h >> 15;
+}
+
+/* The number of this pattern of the group under way: a new one at the end where there is none. */
+static status_t patterns_find(struct pattern_search *search, struct pattern_level *level,
+                              const struct pattern *wanted, uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t at = patterns_hash(wanted) & search->mask;
+    for (; search->slots[at].stamp == search->stamp; at = (at + 1) & search->mask) {
+        struct pattern *known = &level->patterns[search->slots[at].pattern];
+        if (known->left == wanted->left && known->right == wanted->right &&
+            known->shift == wanted->shift &&
+            wanted->least + (uint64_t)search->reach >= known->least &&
+            wanted->least <= known->most + (uint64_t)search->reach) {
+            known->least = wanted->least < known->least ? wanted->least : known->least;
+            known->most = wanted->most > known->most ? wanted->most : known->most;
+            *out = search->slots[at].pattern;
+            goto out;
+        }
+    }
+    if (search->count == search->room) {
+        uint32_t room = search->room > 0 ? 2 * search->room : 64;
+        struct pattern *more = realloc(level->patterns, room * sizeof *more);
+        REQUIRE(more, STATUS_DEVICE, "out of memory: patterns of delays");
+        level->patterns = more;
+        search->room = room;
+    }
+    level->patterns[search->count] = *wanted;
+    search->slots[at] = (struct pattern_slot){search->stamp, search->count};
+    *out = search->count++;
+out:
+    return st;
+}
+
+/* Level number l: `search->below` becomes which of its patterns each DM has. */
+static status_t patterns_make_level(struct patterns *p, struct pattern_search *search,
+                                    const uint32_t *delays, uint32_t l)
+{
+    status_t st = STATUS_OK;
+    struct pattern_level *level = &p->levels[l];
+    uint32_t nbelow = l > 0 ? p->levels[l - 1].ngroups : p->nrows;
+    level->ngroups = patterns_groups(nbelow);
+    search->room = search->count = 0;
+    TRY(memory_zeroed((size_t)level->ngroups + 1, sizeof *level->first, "patterns", &level->first));
+    for (uint32_t g = 0; g < level->ngroups; g++) {
+        const uint32_t *left = search->below + (size_t)2 * g * p->ndms;
+        const uint32_t *right = 2 * g + 1 < nbelow ? left + p->ndms : NULL;
+        uint32_t *of = search->below + (size_t)g * p->ndms; /* never before what is still read */
+        size_t row = (size_t)g << (l + 1);
+        search->stamp++;
+        for (uint32_t dm = 0; dm < p->ndms; dm++) {
+            const uint32_t *delay = delays + (size_t)dm * p->nrows + row;
+            uint32_t shift = right ? delay[(size_t)1 << l] - delay[0] : 0;
+            struct pattern wanted = {left[dm], right ? right[dm] : PATTERN_NONE, (int32_t)shift,
+                                     delay[0], delay[0]};
+            TRY(patterns_find(search, level, &wanted, &of[dm]));
+        }
+        level->first[g + 1] = search->count;
+    }
+out:
+    return st;
+}
+
+status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
+                         uint32_t reach, struct patterns *out)
+{
+    status_t st = STATUS_OK;
+    struct patterns p = {.ndms = ndms, .nrows = nrows, .nlevels = nlevels};
+    struct pattern_search search = {.mask = 1, .reach = reach};
+    while (search.mask < 2 * (uint64_t)ndms && search.mask < UINT32_MAX) {
+        search.mask = 2 * search.mask + 1;
+    }
+    TRY(memory_zeroed((size_t)search.mask + 1, sizeof *search.slots, "patterns", &search.slots));
+    TRY(memory_zeroed((size_t)nrows * ndms, sizeof *search.below, "patterns", &search.below));
+    for (size_t i = 0; i < (size_t)nrows * ndms; i++) {
+        search.below[i] = (uint32_t)(i / ndms);
+    }
+    for (uint32_t l = 0; l < nlevels; l++) {
+        TRY(patterns_make_level(&p, &search, delays, l));
+    }
+    p.of = search.below;
+    search.below = NULL;
+    *out = p;
+    p = (struct patterns){0};
+out:
+    patterns_free(&p);
+    free(search.slots);
+    free(search.below);
+    return st;
+}
+
+void patterns_free(struct patterns *patterns)
+{
+    for (uint32_t l = 0; l < PATTERN_LEVELS; l++) {
+        free(patterns->levels[l].first);
+        free(patterns->levels[l].patterns);
+    }
+    free(patterns->of);
+    *patterns = (struct patterns){0};
+}
+
+uint64_t patterns_adds(const struct patterns *patterns, uint32_t level)
+{
+    uint64_t adds = (uint64_t)patterns->ndms * patterns->levels[level].ngroups;
+    for (uint32_t l = 0; l <= level; l++) {
+        const struct pattern_level *made = &patterns->levels[l];
+        for (uint32_t i = 0; i < made->first[made->ngroups]; i++) {
+            adds += made->patterns[i].right != PATTERN_NONE;
+        }
+    }
+    return adds;
+}
+
+uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds)
+{
+    uint32_t best = 0;
+    *adds = patterns_adds(patterns, 0);
+    for (uint32_t l = 1; l < patterns->nlevels; l++) {
+        uint64_t here = patterns_adds(patterns, l);
+        if (here < *adds) {
+            *adds = here;
+            best = l;
+        }
+    }
+    return best;
+}

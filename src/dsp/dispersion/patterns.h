@@ -1,0 +1,64 @@
+/* The exact tree of dedispersion: patterns of delays that many DMs have in common.
+ *
+ * Rows (channels that are not masked) make groups of 2, 4, 8 ... neighbours. The pattern of a group
+ * at a DM are its rows' delays less that of its first row. Rounded delays repeat few patterns over
+ * many DMs; each is summed once, from those of its two halves, and a DM takes the sums at its own
+ * delay of the group's first row. Sums are of the very samples that brute force adds. */
+#ifndef VOLTMILL_DSP_DISPERSION_PATTERNS_H
+#define VOLTMILL_DSP_DISPERSION_PATTERNS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { PATTERN_LEVELS = 8, PATTERN_NONE = UINT32_MAX };
+
+/* A pattern of a group of level l (2^(l + 1) rows): of its halves, patterns of level l - 1 (of
+ * level 0 rows).
+ *
+ *   right         PATTERN_NONE: the rows end before it; then the pattern is that of `left`
+ *   shift         the delay of the right half's first row less that of the left half's
+ *   least, most   delays of the group's first row at the DMs that have the pattern
+ */
+struct pattern {
+    uint32_t left, right;
+    int32_t shift;
+    uint32_t least, most;
+};
+
+/*   first      uint32 [ngroups + 1]   patterns first[g] .. first[g + 1] - 1 are those of group g
+ *   patterns   [first[ngroups]]       in the order in which DMs meet them */
+struct pattern_level {
+    uint32_t ngroups;
+    uint32_t *first;
+    struct pattern *patterns;
+};
+
+/*   of   uint32 [groups of the last level][ndms]   which pattern a DM has */
+struct patterns {
+    uint32_t ndms, nrows, nlevels;
+    struct pattern_level levels[PATTERN_LEVELS];
+    uint32_t *of;
+};
+
+/* Of `ndms` DMs, in time in proportion to ndms * nrows.
+ *
+ *   delays    uint32 [ndms][nrows]   below 2^31
+ *   reach     a DM whose delay of the group's first row is further than that from those of all that
+ *             have its pattern gets one of its own: rows of patterns have no holes then;
+ * UINT32_MAX: patterns alone count nlevels   1 .. PATTERN_LEVELS: up to groups of 2^nlevels rows
+ *
+ * Fails with DEVICE (memory). */
+status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
+                         uint32_t reach, struct patterns *out);
+void patterns_free(struct patterns *patterns);
+
+/* Additions for one output sample of every DM when groups go up to level `level`: one for each
+ * pattern of two halves up to there, and one for each group of each DM. Brute force takes
+ * ndms * nrows. */
+uint64_t patterns_adds(const struct patterns *patterns, uint32_t level);
+
+/* The level with the least of them. *adds is set. */
+uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
+
+#endif
