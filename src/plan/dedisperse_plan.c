@@ -341,6 +341,7 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
     d->fbh5 = fbh5;
     d->backend = backend;
     d->threads = threads;
+    TRY(fbh5_check_dispersed(fbh5));
     TRY(plan_settle_ifs(d));
     TRY(plan_settle_mask(d));
     plan_settle_input(d);

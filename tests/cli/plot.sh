@@ -29,6 +29,8 @@ bank("stokes", (rng.normal(size=(50, 4, 64)) + [[[9], [0], [0], [0]]]).astype("f
 bank("narrow", np.ones((20, 1, 128), "f4"), fch1=319.0078, foff=1 / 64)
 bank("below", rng.normal(size=(20, 1, 8)).astype("f4"))
 bank("bytes", np.tile(np.arange(64, dtype="u1"), (20, 1, 1)), foff=-0.5)
+bank("base", rng.gamma(64, 1 / 64, (20, 1, 8)).astype("f4"), fch1=0.0)
+bank("single", rng.gamma(64, 1 / 64, (20, 1, 1)).astype("f4"))
 bank("one", np.ones((1, 1, 2), "f4"))
 bank("blank", np.full((8, 1, 4), np.nan, "f4"))
 bank("many", np.ones((4, 9, 8), "f4"))
@@ -118,6 +120,40 @@ runs "two numbers" plot -o one.png one.h5
 runs "nothing but NaN" plot -o blank.png blank.h5
 runs "nine ifs" plot -o many.png many.h5
 same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 ifs: the first 4 are drawn' output)"
+runs "a band from 0 Hz on" plot -o base.png base.h5
+runs "one channel" plot --kind waterfall --size 300x300 -o single.png single.h5
+runs "and one row" plot --kind waterfall --size 300x300 -o one.png one.h5
+same "are drawn: more colours than that of no numbers" "yes yes" "$("$python" - single.png one.png <<'END'
+import struct, sys, zlib
+
+
+def colours(path):
+    """Of the middle row of an 8-bit PNG, those that fill 5 pixels or more."""
+    data, at, text = open(path, "rb").read(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+        text += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    raw, each = zlib.decompress(text), {2: 3, 6: 4}[colour]
+    above = bytearray(width * each)
+    rows = []
+    for y in range(height):
+        start = y * (width * each + 1)
+        line = bytearray(raw[start + 1:start + 1 + width * each])
+        for i in range(width * each):
+            a, b, c = line[i - each] if i >= each else 0, above[i], above[i - each] if i >= each else 0
+            p = [0, a, b, (a + b) // 2, min((a, b, c), key=lambda v: abs(a + b - c - v))][raw[start]]
+            line[i] = (line[i] + p) & 255
+        above = line
+        rows.append({bytes(line[i:i + 3]) for i in range(0, width * each, each)})
+    return rows[height // 2]
+
+
+print(" ".join("yes" if bytes.fromhex("35b0a7") not in colours(path) else "no" for path in sys.argv[1:]))
+END
+)"
 runs "lines of a band with a gap" plot --kind bandpass -o uneven.svg uneven.h5
 same "do not bridge it" 1 "$(grep -c "rgb(  0, 114, 178)'  d='M[^M]*M[^M]*M[^M]*'" uneven.svg)" # the key, and two pieces
 runs "a band with a gap" plot --kind waterfall -o uneven.png --data numbers.csv uneven.h5

@@ -91,10 +91,14 @@ struct fbh5 {
 status_t fbh5_open(const char *path, struct fbh5 **out);
 void fbh5_destroy(struct fbh5 *fbh5);
 
-/* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA:
- * no two channels, or frequencies that are not above 0. Uses HDF5. */
+/* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA.
+ * Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 status_t fbh5_load_band_here(struct fbh5 *fbh5);
+
+/* Whether dispersion can be told in such a band. Fails with DATA: no two channels, or frequencies
+ * that are not above 0. */
+status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
 /* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
  * Uses HDF5. */

@@ -83,9 +83,8 @@ status_t fbh5_load_band_here(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset band = {0};
     uint32_t nchannels = fbh5->nchannels;
-    REQUIRE(nchannels >= 2 && nchannels <= MOST_CHANNELS, STATUS_DATA,
-            "%s: %u %s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
-            units_plural(nchannels, "channel", "channels"), MOST_CHANNELS);
+    REQUIRE(nchannels >= 1 && nchannels <= MOST_CHANNELS, STATUS_DATA,
+            "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, MOST_CHANNELS);
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     TRY(fbh5_band_open(fbh5, &band));
     if (band.id > 0) {
@@ -96,8 +95,8 @@ status_t fbh5_load_band_here(struct fbh5 *fbh5)
         if (band.id <= 0) {
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
-        REQUIRE(isfinite(fbh5->freq_hz[c]) && fbh5->freq_hz[c] > 0, STATUS_DATA,
-                "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
+        REQUIRE(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
+                "%s: channel %u lies at %g Hz, expected a frequency", fbh5->path, c,
                 fbh5->freq_hz[c]);
     }
 out:
@@ -140,5 +139,20 @@ status_t fbh5_check_even_here(struct fbh5 *fbh5)
 out:
     free(hertz);
     h5_dataset_close(&band);
+    return st;
+}
+
+status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fbh5->nchannels >= 2, STATUS_DATA,
+            "%s: 1 channel, expected 2 to %d: nothing can be dedispersed", fbh5->path,
+            MOST_CHANNELS);
+    for (uint32_t c = 0; c < fbh5->nchannels; c++) {
+        REQUIRE(fbh5->freq_hz[c] > 0, STATUS_DATA,
+                "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
+                fbh5->freq_hz[c]);
+    }
+out:
     return st;
 }

@@ -60,13 +60,22 @@ static status_t script_place(const struct place *place, const struct picture *p,
                     place->top / p->height);
 }
 
+/* gnuplot draws no image of less than 2 x 2 pixels: one of them is said twice. */
+static uint32_t script_twice(uint32_t pixels)
+{
+    return pixels > 1 ? pixels : 2;
+}
+
 /* Numbers below the range are as dark as it gets, -infinity (the level of 0) too. */
 static status_t script_pixels(const struct panel *panel, struct text *script)
 {
     status_t st = STATUS_OK;
-    size_t all = (size_t)panel->width * panel->height;
+    uint32_t width = script_twice(panel->width);
+    size_t all = (size_t)width * script_twice(panel->height);
     for (size_t i = 0; i < all; i++) {
-        double value = (double)panel->image[i];
+        size_t x = i % width * panel->width / width;
+        size_t y = panel->height > 1 ? i / width : 0;
+        double value = (double)panel->image[y * panel->width + x];
         float kept = isnan(value) ? NAN : (float)fmin(fmax(value, panel->z.from), panel->z.to);
         TRY(text_add_bytes(script, (const char *)&kept, sizeof kept));
     }
@@ -79,8 +88,10 @@ static status_t script_image(const struct panel *panel, const struct place *plac
                              const struct picture *p, struct text *script)
 {
     status_t st = STATUS_OK;
-    double dx = (panel->x.to - panel->x.from) / panel->width;
-    double dy = (panel->y.to - panel->y.from) / panel->height;
+    uint32_t width = script_twice(panel->width);
+    uint32_t height = script_twice(panel->height);
+    double dx = (panel->x.to - panel->x.from) / width;
+    double dy = (panel->y.to - panel->y.from) / height;
     double at = place->right + p->letter;
     TRY(text_add(script, "set palette defined (%s)\nset cbrange [%.9g:%.9g]\nset cblabel ",
                  palettes[panel->palette], panel->z.from, panel->z.to));
@@ -99,8 +110,7 @@ static status_t script_image(const struct panel *panel, const struct place *plac
     TRY(text_add(script,
                  "plot '-' binary array=(%u,%u) dx=%.17g dy=%.17g origin=(%.17g,%.17g) "
                  "format='%%float32' using 1 with image notitle\n",
-                 panel->width, panel->height, dx, dy, panel->x.from + dx / 2,
-                 panel->y.from + dy / 2));
+                 width, height, dx, dy, panel->x.from + dx / 2, panel->y.from + dy / 2));
     TRY(script_pixels(panel, script));
     TRY(text_add(script, "unset object 1\nunset colorbox\n"));
 out:
@@ -135,7 +145,8 @@ static status_t script_line(const struct plot_line *line, struct text *script)
     TRY(text_add(script,
                  ", '-' binary record=(%zu) format='%%float64%%float64' using 1:2 with %s "
                  "linecolor rgb '%s' ",
-                 line->count, script_look(line->look), colours[line->colour % COLOURS]));
+                 line->count, script_look(line->count > 1 ? line->look : LOOK_POINTS),
+                 colours[line->colour % COLOURS]));
     TRY(text_add(script, line->title ? "title " : "notitle"));
     TRY(line->title ? gnuplot_quote(script, line->title) : STATUS_OK);
 out:
