@@ -3,12 +3,13 @@
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
 
-warm - <<'PYTHON'
+warm - "${samples:-1000000}" <<'PYTHON'
+import sys
 import h5py
 import numpy as np
 rng = np.random.default_rng(11)
 with h5py.File("obs.h5", "w") as f:
-    f["v"] = rng.integers(-100, 101, (1000000, 2, 2), dtype="i1")
+    f["v"] = rng.integers(-100, 101, (int(sys.argv[1]), 2, 2), dtype="i1")
 PYTHON
 cat >job.yaml <<'YAML'
 input:
@@ -52,7 +53,7 @@ await() {
     while [ "$SECONDS" -lt "$end" ] && [ ! -e power.h5 ]; do
         done=$(chunks power.h5)
         [ "${done:-0}" -ge "$1" ] && return 0
-        sleep 0.04 # each look is a process
+        sleep 0.1 # each look is a process
     done
     return 1
 }

@@ -50,7 +50,7 @@ clear_all
 runs "the next one" "$voltmill" run --tune-budget 10 --database new.txt job.yaml
 same "knows it" "0 2" "$(says '^note: tuned the ') $(says 'tuned for this problem')"
 clear_all
-runs "a database that cannot be written" "$voltmill" run --tune-budget 5 --database /proc/none/tuned.txt job.yaml
+runs "a database that cannot be written" "$voltmill" run --tune-budget 1 --database /proc/none/tuned.txt job.yaml
 same "is a warning" 1 "$(says '^warning: /proc/none/tuned.txt')"
 clear_all
 head -c 2000 /dev/urandom >noise.txt

@@ -106,21 +106,21 @@ command() {
 # What commands write.
 clear() { rm -f ./*.part ./*.journal ./*.bench power.h5 spectra.h5 series.h5 new.h5 out.fil out*.dat out*.inf table.txt; }
 
-command plan 1 6 plan job.yaml
-command info 1 4 info obs.h5
-command "info of a product" 1 4 info made/series.h5
+command plan 1 4 plan job.yaml
+command info 1 2 info obs.h5
+command "info of a product" 1 3 info made/series.h5
 command status 1 3 status made/power.h5
-command "export to .fil" 1 4 export --format fil --out out.fil made/power.h5
-command "bench ppf" 1 5 bench ppf --backend cpu --channels 64 --samples 65536 --repeat 1 --threads 2
-command "bench dedisperse" 1 5 bench dedisperse --backend cpu --dms 4 --seconds 0.02 --repeat 1
-command "bench fir" 1 5 bench fir --backend cpu --taps 8,100 --points 512 --repeat 1 --threads 2
-command tune 1 5 tune --setup lofar --backend cpu --dms 4 --seconds 0.02 --repeat 1 --database table.txt
-command run 2 4 run job.yaml
-command "filters, voltages" 2 3 run filters.yaml
-command "filters, power" 1 5 run filtered.yaml
-command "bench run" 2 3 bench run --repeat 1 power.yaml
-command verify 2 3 verify made/spectra.h5
+command "export to .fil" 1 3 export --format fil --out out.fil made/power.h5
+command "bench ppf" 1 3 bench ppf --backend cpu --channels 64 --samples 65536 --repeat 1 --threads 2
+command "bench dedisperse" 1 3 bench dedisperse --backend cpu --dms 4 --seconds 0.02 --repeat 1
+command "bench fir" 1 4 bench fir --backend cpu --taps 8,100 --points 512 --repeat 1 --threads 2
+command tune 1 3 tune --setup lofar --backend cpu --dms 4 --seconds 0.02 --repeat 1 --database table.txt
+command run 2 3 run job.yaml
+command "filters, voltages" 2 2 run filters.yaml
+command "filters, power" 1 4 run filtered.yaml
+command "bench run" 2 2 bench run --repeat 1 power.yaml
+command verify 2 2 verify made/spectra.h5
 command "verify of series" 2 2 verify --set products.0.file=made/power.h5 made/series.h5
 command "verify --crc" 2 2 verify --crc made/power.h5
-command synth 2 3 synth --set file=new.h5 obs.yaml
+command synth 2 2 synth --set file=new.h5 obs.yaml
 plan

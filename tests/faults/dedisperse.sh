@@ -25,14 +25,14 @@ await_file() { # await_file FILE COUNT: until so many chunks of it are done
     while [ "$SECONDS" -lt "$end" ] && [ ! -e "$1" ]; do
         done=$(chunks "$1")
         [ "${done:-0}" -ge "$2" ] && return 0
-        sleep 0.04
+        sleep 0.1
     done
     return 1
 }
 
 runs "an undisturbed run" "$voltmill" run job.yaml
 expected=$(digest)
-for size in 2 3 4; do
+for size in 2 3; do
     clear_all
     runs "$size ranks" mpirun -n $size "$voltmill" run job.yaml
     same "$size ranks: same bytes" "$expected" "$(digest)"

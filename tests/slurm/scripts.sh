@@ -5,6 +5,7 @@
 if [ -z "${VOLTMILL_CLUSTER:-}" ]; then
     reason=$("$here/tests/slurm/cluster" check) || { echo "1..0 # SKIP $reason"; exit 0; }
     rm -rf "$work"
+    export VOLTMILL_SHIM=$(dirname "$voltmill")/tests/faults/io_shim.so
     exec "$here/tests/slurm/cluster" 2 2 2 bash "${BASH_SOURCE[0]}"
 fi
 
@@ -124,14 +125,16 @@ else
     skip "gpu.sbatch was not run: no OpenCL device here"
 fi
 
-# --- work for ten seconds
+# --- work for ten seconds, most of which it sleeps
 rm -f ./*.log
 as tee long.yaml >/dev/null <<'YAML'
 input: {files: obs-1.h5}
-channelise: {channels: 16, taps: 4096, backend: reference}
+channelise: {channels: 16, taps: 64, backend: cpu}
 products: [{kind: power, file: out/long.h5, integrate: 4}]
 run: {chunk: 64, threads: 1}
 YAML
+cp "${VOLTMILL_SHIM:?}" "$home/io_shim.so"
+long=(--export="ALL,LD_PRELOAD=$home/io_shim.so,SHIM_NAP=50")
 has_begun() { [ -s out/long.h5.part ]; }
 
 # A rank that is killed: the others do not wait for it.
@@ -144,7 +147,7 @@ kill_one_rank() { # of those of this job
     done
     return 1
 }
-killed=$(submit --nodes=2 --ntasks-per-node=1 slurm/run.sbatch long.yaml)
+killed=$(submit --nodes=2 --ntasks-per-node=1 "${long[@]}" slurm/run.sbatch long.yaml)
 await 20 has_begun
 sleep 1
 kill_one_rank
@@ -171,7 +174,7 @@ kill_node() { # kill_node NAME: what has its host name
 }
 rm -f ./*.log
 runs "an undisturbed run" as mpirun -n 2 "$VOLTMILL" run --set products.0.file=plain-long.h5 long.yaml
-lost=$(submit --nodes=2 --ntasks-per-node=1 slurm/run.sbatch long.yaml --stall-timeout 2 --set run.sync=0.2)
+lost=$(submit --nodes=2 --ntasks-per-node=1 "${long[@]}" slurm/run.sbatch long.yaml --stall-timeout 2 --set run.sync=0.2)
 # Ranks look at each other from the first chunk on: before, only SLURM would see that one is lost, after minutes.
 has_chunks() { "$VOLTMILL" status out/long.h5 2>/dev/null | grep -q '^  chunks *[1-9]'; }
 await 20 has_chunks
@@ -191,7 +194,7 @@ rm -rf out/long.h5*
 # A run that is told to stop: it goes back into the queue, and carries on.
 rm -f ./*.log
 if "$VOLTMILL" --help | grep -q '^  status '; then
-    stopped=$(submit --nodes=2 --ntasks-per-node=1 slurm/run.sbatch long.yaml)
+    stopped=$(submit --nodes=2 --ntasks-per-node=1 "${long[@]}" slurm/run.sbatch long.yaml)
     after=$(submit --dependency=afterok:"$stopped" slurm/after.sbatch out/long.h5)
     await 20 has_begun
     sleep 2

@@ -6,7 +6,7 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
 # To learn what processors there are, neither looks at other devices, nor loads what could (an empty folder of
 # plugins): half of what starting a process takes, without X servers asked and PCI devices read.
-export HWLOC_COMPONENTS=-opencl,-pci,-gl,-linux:io HWLOC_PLUGINS_PATH=/var/empty
+export HWLOC_COMPONENTS=-opencl,-pci,-gl,-linuxio HWLOC_PLUGINS_PATH=/var/empty
 # No files in memory shared with the launcher for the few words that it says; threads that wait do not spin.
 export PMIX_MCA_gds=hash OMP_WAIT_POLICY=passive
 export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
