@@ -53,8 +53,9 @@ static void verify_print(const struct verify *verify, const struct verify_kind *
         display_print("%llu of them are NaN by holes in the input: passed over\n",
                       (unsigned long long)verify->passed);
     }
-    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)%s\n",
+    display_print("rms error %.3g, worst %.3g of %s%s (limits %.1g, %.1g)%s\n",
                   agreement_rms(agreement), agreement_worst(agreement), kind->unit,
+                  verify->product->place.scale_rows > 0 ? " beyond half a step" : "",
                   agreement_most_rms(agreement), agreement_most_worst(agreement),
                   agrees ? ": agrees with the reference" : "");
 }

@@ -151,6 +151,17 @@ with h5py.File(scratch("one-9.h5")) as file:
     same((int(file["data"].attrs["nbits"]), file["data"].dtype.str, int(file["data"].attrs["_FillValue"])),
          (8, "|u1", 0), "a filterbank of 8 bits")
 
+flagged = [{"kind": "power", "integrate": 32, "flag": {"kurtosis": 3, "spectra": 16, "channels": [[20, 20]]}, **few}
+           for few in ({}, {"bits": 8, "scale_rows": 4}, {"bits": 16, "scale_rows": 4, "scales": "first"})]
+voltmill("run", job("flagged", flagged))
+for i in (1, 2):
+    check(f"flagged {i}", flagged[i]["bits"], scratch(f"flagged-{i}.h5"), scratch("flagged-0.h5"))
+    out = voltmill("verify", "--all", scratch(f"flagged-{i}.h5"))
+    ok("agrees with the reference" in out, f"flagged {i} is verified", out)
+    with h5py.File(scratch("flagged-0.h5")) as whole, h5py.File(scratch(f"flagged-{i}.h5")) as few:
+        ok(all(np.array_equal(whole[name], few[name], equal_nan=True) for name in ("flags", "kurtosis", "weights", "time")),
+           f"flagged {i}: what stands beside the rows is the same")
+
 expected = digests("one")
 ok("6 of 256 spectra" in voltmill("plan", job("planned", PRODUCTS, {"chunk": 256})), "chunks begin with blocks")
 for name, ranks, more in [("two", 2, {"chunk": 256}), ("three", 3, {"chunk": 512, "threads": 1}),
