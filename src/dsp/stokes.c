@@ -10,6 +10,7 @@ int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapp
         enum feed feed;
     } pairs[] = {{"X", "Y", FEED_LINEAR},
                  {"H", "V", FEED_LINEAR},
+                 {"0x", "0y", FEED_LINEAR},
                  {"R", "L", FEED_CIRCULAR},
                  {"RCP", "LCP", FEED_CIRCULAR}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

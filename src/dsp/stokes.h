@@ -26,8 +26,8 @@ struct stokes {
     enum stokes_v v;
 };
 
-/* What two polarisations with these names are (X and Y, H and V: H counts as X; R and L, RCP and
- * LCP; large or small). Returns 0 when they are none of these. */
+/* What two polarisations with these names are (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
+ * X; R and L, RCP and LCP; large or small). Returns 0 when they are none of these. */
 int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)
     __attribute__((warn_unused_result));
 

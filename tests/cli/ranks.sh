@@ -16,4 +16,13 @@ same "once" 1 "$(grep -c '^Usage' output)"
 # One rank alone has other words: all end with its message.
 fails "one of two with an unknown option" 2 'unknown option --bogus; .*\(rank 1 on' \
     mpirun -n 1 "$voltmill" run job.yaml : -n 1 "$voltmill" run --bogus job.yaml
+
+# Without a launcher nothing is started beside it.
+mkdir bin
+printf '#!/bin/sh\ntouch "%s/daemon"\nexit 1\n' "$work" >bin/orted
+chmod +x bin/orted
+printf '{file: obs.h5, samples: 1000, streams: {pols: 1}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}\n' >spec.yaml
+runs "a process by itself" env -u OMPI_MCA_ess_singleton_isolated OPAL_BINDIR="$work/bin" "$voltmill" synth spec.yaml
+same "it has started no daemon" no "$([ -e daemon ] && echo yes || echo no)"
+runs "two ranks" env -u OMPI_MCA_ess_singleton_isolated mpirun -n 2 "$voltmill" synth --force spec.yaml
 plan

@@ -203,7 +203,7 @@ static void names_say_the_feed(void **state)
                  {"h", "v", 1, FEED_LINEAR, 0},   {"V", "H", 1, FEED_LINEAR, 1},
                  {"R", "L", 1, FEED_CIRCULAR, 0}, {"LCP", "RCP", 1, FEED_CIRCULAR, 1},
                  {"X", "X", 0, FEED_AUTO, 0},     {"0", "1", 0, FEED_AUTO, 0},
-                 {"X", "L", 0, FEED_AUTO, 0}};
+                 {"0y", "0x", 1, FEED_LINEAR, 1}, {"X", "L", 0, FEED_AUTO, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum feed feed = FEED_AUTO;
         int is_swapped = 0;

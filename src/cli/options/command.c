@@ -130,12 +130,22 @@ static void command_help_table(const struct command *const *commands)
     }
 }
 
+/* Open MPI starts a daemon for a process that no launcher has started, which takes longer than
+ * small jobs do, and is wanted only by who starts further processes. */
+static void command_stay_alone(void)
+{
+    if (!launch_is_used()) {
+        (void)setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    }
+}
+
 /* Begins MPI, whatever has become of this rank so far (st), since all others wait for it; from here
  * on rank 0 speaks for all. Gives STATUS_OK when all ranks are well, else what agree_all() gives.
  * Collective over all ranks that the launcher has started. */
 static status_t command_start_all(status_t st, int *rank, int *ranks)
 {
     int level = 0;
+    command_stay_alone();
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, ranks);

@@ -75,25 +75,37 @@ static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct a
     recorder_add_dim(archive, AXIS_POL, guppi->pols);
 }
 
-/* FD_POLN says what receives two polarisations, not which one is first: of linear ones X in all
- * known backends; of circular ones that differs, so the job says it. */
+/* FD_POLN says what receives two polarisations, not which one is first: X in all known backends,
+ * and R in most. */
 static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *header,
                                 struct archive *archive)
 {
-    static const char *const names[] = {"X", "Y"};
+    static const struct {
+        const char *word, *names[2], *doubt;
+    } feeds[] = {{"LIN",
+                  {"X", "Y"},
+                  "polarisations X, Y: FD_POLN says linear, and the first is taken for X"},
+                 {"CIRC",
+                  {"R", "L"},
+                  "polarisations R, L: FD_POLN says circular, and the first is taken for R"}};
     status_t st = STATUS_OK;
     char value[ASCII_VALUE];
-    if (guppi->pols != 2 || !ascii_find(header, "FD_POLN", value) ||
-        strncasecmp(value, "LIN", 3) != 0) {
+    size_t at = 0;
+    if (guppi->pols != 2 || !ascii_find(header, "FD_POLN", value)) {
+        goto out;
+    }
+    while (at < 2 && strncasecmp(value, feeds[at].word, strlen(feeds[at].word)) != 0) {
+        at++;
+    }
+    if (at == 2) {
         goto out;
     }
     TRY(memory_zeroed(2, sizeof(char *), "names", &archive->names[AXIS_POL]));
     archive->count[AXIS_POL] = 2;
     for (uint32_t i = 0; i < 2; i++) {
-        TRY(memory_text(names[i], &archive->names[AXIS_POL][i]));
+        TRY(memory_text(feeds[at].names[i], &archive->names[AXIS_POL][i]));
     }
-    TRY(memory_text("polarisations X, Y: FD_POLN says linear, and the first is taken for X",
-                    &archive->doubts));
+    TRY(memory_text(feeds[at].doubt, &archive->doubts));
 out:
     return st;
 }
