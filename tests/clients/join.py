@@ -131,6 +131,23 @@ for key, ratio in ("data", 1), ("weights", 1), ("flags", 2), ("kurtosis", 2):
     ok(equal(a[key][first * ratio:first * ratio + len(part[key])], part[key]), f"flagged parts: /{key}")
 np.testing.assert_allclose(np.diff(a["cell_time"]), 2 * step / 1e6, rtol=1e-9)
 voltmill("verify", "--crc", "flagged.h5")
+for kind in "power", "spectra":
+    unit = step if kind == "power" else CHANNELS
+    few = [make(f"few{i}.h5", {"samples": list(cut)}, kind=kind, bits=8, scale_rows=10)
+           for i, cut in enumerate([(0, 100 * unit), (150 * unit, 260 * unit)])]
+    voltmill("join", "-o", "few.h5", "--force", *few)
+    a, part = everything("few.h5"), everything("few1.h5")
+    rows = "data" if kind == "power" else "spectra"
+    ok(equal(a[rows][150:], part[rows]) and equal(a["scale"][15:], part["scale"]) and
+       equal(a["offset"][15:], part["offset"]) and np.array_equal(a["block"], 10.0 * np.arange(len(a["scale"]))),
+       f"{kind} in 8 bits: numbers, and scales of their blocks")
+    blank = a[rows][100:150]
+    ok((blank == 0).all() if kind == "power" else (blank["r"] == -128).all() and (blank["i"] == -128).all(),
+       f"{kind} in 8 bits: what is between them is no number")
+    voltmill("verify", "--crc", "few.h5")
+make("askew.h5", {"samples": [155 * step, 260 * step]}, bits=8, scale_rows=10)
+make("few0.h5", {"samples": [0, 100 * step]}, bits=8, scale_rows=10)
+fails(2, "scales for blocks of 10 rows", "join", "-o", "x.h5", "few0.h5", "askew.h5")
 with h5py.File(scratch("time2.h5"), "r+") as file:
     shifted = 3 * step / 1e6
     file.attrs["start_second"] = file.attrs["start_second"] + shifted

@@ -58,15 +58,14 @@ static uint64_t fill_steps(const struct join_filling *f)
     return max_u64(BLOCK / f->lead, 1);
 }
 
-/* Floats that are no number, or zeros. */
+/* What stands for no number, or zeros. */
 static status_t fill_missing(const struct join_filling *f, uint64_t first, uint64_t end)
 {
     status_t st = STATUS_OK;
-    static const uint32_t nan = 0x7fc00000;
+    const uint8_t *missing = (const uint8_t *)&f->set->missing;
     uint64_t most = fill_steps(f);
-    memset(f->block, 0, (size_t)(most * f->lead));
-    for (uint64_t i = 0; f->set->is_nan && i < most * f->lead / sizeof nan; i++) {
-        memcpy(f->block + i * sizeof nan, &nan, sizeof nan);
+    for (uint64_t i = 0; i < most * f->lead; i++) {
+        f->block[i] = (char)missing[i % sizeof f->set->missing];
     }
     for (uint64_t at = first; at < end; at += most) {
         TRY(fill_write(f, at, min_u64(most, end - at)));

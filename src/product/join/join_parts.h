@@ -27,7 +27,7 @@ struct join_dataset {
     uint64_t *from;     /* [parts] where it begins in the part's file; HADDR_UNDEF of weights: it
                            has none, and all are 1 */
     int is_rows;        /* the rows themselves */
-    int is_nan;         /* what is missing is NaN, not 0 */
+    uint32_t missing;   /* what stands where there is nothing, over and over */
     double start, step; /* of a scale of times, whose values follow from them; step 0: */
 };                      /* it is none */
 

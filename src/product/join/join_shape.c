@@ -166,6 +166,24 @@ out:
     return st;
 }
 
+/* What is no number, of such numbers, as 4 bytes: NaN; of spectra in few bits the least; else 0 (of
+ * power in few bits no number, too). */
+static uint32_t join_find_missing(hid_t type)
+{
+    static const uint32_t nan = 0x7fc00000;
+    if (H5Tget_class(type) == H5T_FLOAT) {
+        return nan;
+    }
+    if (H5Tget_class(type) != H5T_COMPOUND) {
+        return 0;
+    }
+    hid_t part = H5Tget_member_type(type, 0);
+    int is_float = H5Tget_class(part) == H5T_FLOAT;
+    int is_byte = H5Tget_size(part) == 1;
+    h5_close(part);
+    return is_float ? nan : is_byte ? 0x80808080 : 0x80008000;
+}
+
 static status_t join_add_set(struct join *join, const struct h5_dataset *data, const char *name,
                              int at, const char *scale)
 {
@@ -176,9 +194,9 @@ static status_t join_add_set(struct join *join, const struct h5_dataset *data, c
     memcpy(set->dims, data->dims, sizeof set->dims);
     set->element_bytes = H5Tget_size(data->type);
     set->is_rows = strcmp(name, kind_of(join->parts[0].product->kind)->rows) == 0;
-    int is_float =
-        H5Tget_class(data->type) == H5T_FLOAT || H5Tget_class(data->type) == H5T_COMPOUND;
-    set->is_nan = is_float && (set->is_rows || strcmp(name, "kurtosis") == 0);
+    if (set->is_rows || strcmp(name, "kurtosis") == 0) {
+        set->missing = join_find_missing(data->type);
+    }
     TRY(memory_text(name, &set->name));
     TRY(join_measure(join, data, set));
     if (join->along == JOIN_TIME) {
