@@ -135,6 +135,23 @@ for kind in "I", "IQUV":
            f"{kind} in {bits} bits: scales and offsets give the powers back within half a step",
            worst[inside].max(), inside.mean())
 
+# ---- products in few bits: numbers and scales are those of the HDF5
+for bits in 8, 16:
+    for scales in "block", "first":
+        same_bits = [{**POWER, "polarisation": "IQUV", "bits": bits, "scales": scales, "scale_rows": 64, "file": f"few.{ending}"}
+                     for ending in ("h5", "fits", "fil")]
+        voltmill("run", "--force", job(same_bits))
+        with h5py.File(scratch("few.h5")) as file:
+            q, scale, offset = file["data"][:], file["scale"][:], file["offset"][:]
+        blocks = np.minimum(np.arange(len(q)) // 64, len(scale) - 1)
+        expected = q.astype("f8") * scale[blocks] + offset[blocks]
+        first, table, rows, found = read_psrfits(scratch("few.fits"))
+        worst = np.abs(found - expected) / scale[blocks]
+        ok((table["NBITS"], 64 % table["NSBLK"] if scales == "block" else 0) == (bits, 0) and worst.max() < 0.01,
+           f"{bits} bits, scales: {scales}: PSRFITS has the numbers and scales of the HDF5", worst.max(), table["NSBLK"])
+        with open(scratch("few.fil"), "rb") as file:
+            raw = np.frombuffer(file.read()[-q.nbytes:], q.dtype).reshape(q.shape)
+        same(raw[:, :, ::-1], q, f"{bits} bits, scales: {scales}: the .fil has the numbers")
 # ---- subints: several, the last one full or filled with means
 data = random.normal(100, 5, (10007, 1, 8)).astype("f4")
 with h5py.File(scratch("prime.h5"), "w") as file:

@@ -15,15 +15,18 @@ static uint64_t bank_stored_bits(const struct export_bank *bank)
     return 8 * (uint64_t)bank->in->sample_bytes;
 }
 
-/* Numbers in few bits go as they are stored where so many are asked for, and their scales are
- * nobody's; else what they stand for. */
+/* Numbers in few bits go as they are stored where so many are asked for, with their scales where
+ * the format keeps these, else without, if those of the first block are for all; else what they
+ * stand for. */
 static void bank_choose_numbers(struct export_bank *bank)
 {
     struct fbh5 *in = bank->in;
     const struct export_bank_options *options = bank->options;
-    if (in->steps.bits > 0 && options->bits == in->steps.bits && !options->sum &&
-        options->scale.kind == SCALE_NONE && !bank->format->keeps_scale) {
+    int keeps = bank->format->keeps_scale;
+    int is_wanted = options->bits == in->steps.bits || (keeps && options->bits == 0);
+    if (in->steps.bits > 0 && is_wanted && !options->sum && options->scale.kind == SCALE_NONE) {
         bank->is_raw = 1;
+        bank->steps = in->steps;
         in->sample_bytes = in->steps.bits / 8;
         in->steps.bits = 0;
     }
@@ -274,7 +277,7 @@ static void bank_warn(const struct export_bank *bank, const char *path)
                     (unsigned long long)nans, units_plural(nans, "sample", "samples"),
                     bank->in->path, units_plural(nans, "is", "are"),
                     bank->bits == 32 ? "they stay NaN"
-                    : bank->scale.options.kind == SCALE_CHANNELS
+                    : bank->scale.options.kind == SCALE_CHANNELS || bank->is_raw
                         ? "their channels' means stand there"
                         : "0 stands there");
     }
@@ -301,8 +304,10 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
         TRY(scale_say(&bank->scale, out));
     }
     if (bank->is_raw) {
-        TRY(text_add(out, "numbers as they are stored, each channel by its own scale, which the "
-                          "file cannot say; 0 is no number\n"));
+        TRY(text_add(out, bank->format->keeps_scale
+                              ? "numbers and scales as they are stored\n"
+                              : "numbers as they are stored, each channel by its own scale, which "
+                                "the file cannot say; 0 is no number\n"));
     }
 out:
     return st;

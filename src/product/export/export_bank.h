@@ -21,7 +21,8 @@ struct export_bank {
     struct export_file file;
     struct scale scale;
     uint32_t bits;
-    int is_raw;              /* numbers are those in few bits, without their scales */
+    int is_raw;              /* numbers are those in few bits, without their scales, */
+    struct fbh5_steps steps; /* which are these */
     int is_plain;            /* samples are written as they are stored */
     int is_reversed;         /* the highest frequency comes first, other than as stored */
     uint64_t first_if, nifs; /* that are read */

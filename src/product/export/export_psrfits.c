@@ -2,30 +2,18 @@
  * big-endian, the scale and offset of every channel, and a weight, 0 where nothing of it is there:
  * readers multiply by it, so it is never a share (a dump that lacks samples has the power of a
  * whole one already). */
-#include "base/byte_order.h"
 #include "base/memory.h"
 #include "dsp/stokes.h"
 #include "product/export/export_bank.h"
-#include "product/export/psrfits_head.h"
+#include "product/export/psrfits/psrfits_rows.h"
 #include "product/product.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POLS = 4, NAME = 16, RECORD = 2880 };
-static const double half_of_16_bits = 32768; /* FITS's 16 bits have a sign */
-
-struct psrfits_out {
-    struct psrfits_head head;
-    uint64_t begin;  /* of the table's first row in the file */
-    uint8_t *room;   /* [chans] numbers of up to 8 bytes */
-    uint8_t *filler; /* [chans] of a last row's spectra that there are not */
-    char pol_type[NAME];
-    const char *comment;
-};
+enum { MOST_POLS = 4, NAME = PSRFITS_NAME };
 
 /* As many spectra to a row as make the last one full, or nearly: readers take what fills it for
  * spectra. At most EXPORT_BLOCK samples and 4,096 spectra. */
@@ -44,6 +32,21 @@ static uint64_t psrfits_cut(uint64_t spectra, uint64_t samples)
         least = min_u64(least, filling);
     }
     return best;
+}
+
+/* The same of numbers that have scales of their own for blocks of rows: none has two. */
+static uint64_t psrfits_cut_blocks(const struct export_bank *bank)
+{
+    uint64_t samples = bank->nifs * bank->header.nchans;
+    uint64_t most = max_u64(EXPORT_BLOCK / samples, 1);
+    uint64_t each = bank->steps.rows;
+    if (!bank->is_raw || bank->steps.scales == 1) {
+        return psrfits_cut(bank->in->rows, samples);
+    }
+    while (each > 1 && (each > most || bank->steps.rows % each != 0)) {
+        each--;
+    }
+    return each;
 }
 
 /* The names of the ifs that are written; "" where the file has none. */
@@ -136,7 +139,7 @@ static status_t psrfits_begin(struct export_bank *bank)
     out->filler = out->room + nchans * sizeof(double);
     TRY(psrfits_find_pol_type(bank, out->pol_type));
     TRY(psrfits_find_feed(bank, out));
-    bank->together = psrfits_cut(bank->in->rows, bank->nifs * bank->header.nchans);
+    bank->together = psrfits_cut_blocks(bank);
     struct psrfits_head *head = &out->head;
     head->in = bank->in;
     head->header = bank->header;
@@ -148,224 +151,8 @@ static status_t psrfits_begin(struct export_bank *bank)
     psrfits_head_place(head);
     TRY(psrfits_head_write(head, &bank->head));
     out->begin = bank->head.length;
-    bank->bytes = out->begin + ceil_div_u64(head->count * head->row_bytes, RECORD) * RECORD;
-out:
-    return st;
-}
-
-/* One subint, or some channels of it, as it goes through. */
-struct psrfits_piece {
-    struct export_bank *bank;
-    const struct psrfits_out *out;
-    uint64_t subint, at;   /* its place in the file */
-    uint64_t chan, chans;  /* of its channels */
-    uint64_t rows, before; /* spectra; those before it in the block */
-    uint8_t *data;         /* [rows][nifs][chans] */
-};
-
-/* Numbers of `size` bytes, turned round where they lie. */
-static status_t psrfits_put(const struct psrfits_piece *piece, uint64_t at, void *numbers,
-                            uint64_t count, uint32_t size)
-{
-    turn_bytes(numbers, count * size, size);
-    return export_file_put(&piece->bank->file, piece->at + at, numbers, count * size);
-}
-
-static status_t psrfits_put_times(const struct psrfits_piece *piece)
-{
-    status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
-    double length = (double)head->rows_each * head->in->tsamp;
-    double numbers[] = {length, ((double)piece->subint + 0.5) * length, head->header.raj_hours * 15,
-                        head->header.dej_degrees};
-    float angles[] = {(float)head->header.az_start, (float)head->header.za_start};
-    TRY(psrfits_put(piece, 0, numbers, 4, sizeof *numbers));
-    TRY(psrfits_put(piece, sizeof numbers, angles, 2, sizeof *angles));
-out:
-    return st;
-}
-
-static status_t psrfits_put_band(const struct psrfits_piece *piece)
-{
-    const struct psrfits_head *head = &piece->out->head;
-    double *mhz = (double *)(void *)piece->out->room;
-    for (uint64_t i = 0; i < piece->chans; i++) {
-        mhz[i] = head->header.fch1 + (double)(piece->chan + i) * head->header.foff;
-    }
-    return psrfits_put(piece, head->freqs + piece->chan * sizeof *mhz, mhz, piece->chans,
-                       sizeof *mhz);
-}
-
-/* Scale and offset of each channel of each polarisation: number q stands for scale q + offset. */
-static status_t psrfits_put_scales(const struct psrfits_piece *piece)
-{
-    status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
-    const struct scale *scale = &piece->bank->scale;
-    double moved = head->header.nbits == 16 ? half_of_16_bits : 0;
-    float *line = (float *)(void *)piece->out->room;
-    for (uint64_t k = 0; k < 2 * head->header.nifs; k++) {
-        uint64_t first = k / 2 * head->header.nchans + piece->chan;
-        for (uint64_t i = 0; i < piece->chans; i++) {
-            double zero = 0;
-            double step = 1;
-            if (head->header.nbits < 32) {
-                scale_undo(scale, first + i, &zero, &step);
-            }
-            line[i] = (float)(k % 2 == 0 ? step : zero + moved * step);
-        }
-        TRY(psrfits_put(piece, (k % 2 == 0 ? head->scales : head->offsets) + first * sizeof *line,
-                        line, piece->chans, sizeof *line));
-    }
-out:
-    return st;
-}
-
-/* Weight 0 where every number of a channel is NaN; as floats these become 0, because 0 times NaN is
- * none. */
-static status_t psrfits_put_weights(const struct psrfits_piece *piece)
-{
-    const struct psrfits_head *head = &piece->out->head;
-    const struct export_bank *bank = piece->bank;
-    uint64_t lines = piece->rows * head->header.nifs;
-    float *weights = (float *)(void *)piece->out->room;
-    float *values = head->header.nbits == 32 ? (float *)(void *)piece->data : NULL;
-    const float *known = values;
-    if (!values && !bank->is_plain) {
-        known = bank->numbers + piece->before * head->header.nifs * piece->chans;
-    }
-    memset(weights, 0, piece->chans * sizeof *weights);
-    for (uint64_t line = 0; line < (known ? lines : 1); line++) {
-        for (uint64_t i = 0; i < piece->chans; i++) {
-            int is_there = !known || !isnan(known[line * piece->chans + i]);
-            weights[i] = is_there ? 1.0f : weights[i];
-        }
-    }
-    for (uint64_t line = 0; line < lines && values; line++) {
-        for (uint64_t i = 0; i < piece->chans; i++) {
-            float *value = &values[line * piece->chans + i];
-            *value = weights[i] > 0 ? *value : 0;
-        }
-    }
-    return psrfits_put(piece, head->weights + piece->chan * sizeof *weights, weights, piece->chans,
-                       sizeof *weights);
-}
-
-static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
-{
-    uint16_t half;
-    float value;
-    if (bits == 8) {
-        return data[i];
-    }
-    if (bits == 16) {
-        memcpy(&half, data + 2 * i, sizeof half);
-        return half;
-    }
-    memcpy(&value, data + 4 * i, sizeof value);
-    return isfinite(value) ? (double)value : 0;
-}
-
-/* What stands in the place of spectra that there are not: each channel's mean over those that are.
- */
-static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_if)
-{
-    const struct psrfits_head *head = &piece->out->head;
-    uint64_t bits = head->header.nbits;
-    uint8_t *out = piece->out->filler;
-    for (uint64_t i = 0; i < piece->chans; i++) {
-        double sum = 0;
-        for (uint64_t row = 0; row < piece->rows; row++) {
-            uint64_t line = row * head->header.nifs + at_if;
-            sum += psrfits_number(bits, piece->data, line * piece->chans + i);
-        }
-        double mean = sum / (double)piece->rows;
-        uint16_t half = (uint16_t)rint(mean);
-        float value = (float)mean;
-        if (bits == 8) {
-            out[i] = (uint8_t)half;
-        } else if (bits == 16) {
-            memcpy(out + 2 * i, &half, sizeof half);
-        } else {
-            memcpy(out + 4 * i, &value, sizeof value);
-        }
-    }
-}
-
-/* As FITS stores them: big-endian, 16 bits with a sign. */
-static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
-{
-    for (uint64_t i = 0; i < count && bits == 16; i++) {
-        uint16_t half;
-        memcpy(&half, data + 2 * i, sizeof half);
-        half ^= 0x8000;
-        memcpy(data + 2 * i, &half, sizeof half);
-    }
-    turn_bytes(data, count * bits / 8, (uint32_t)bits / 8);
-}
-
-static status_t psrfits_put_data(const struct psrfits_piece *piece)
-{
-    status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
-    const struct export_file *file = &piece->bank->file;
-    uint64_t nifs = head->header.nifs;
-    uint64_t width = head->header.nbits / 8;
-    uint64_t bytes = piece->chans * width;
-    uint64_t line_bytes = head->header.nchans * width;
-    uint64_t data = piece->at + head->data + piece->chan * width;
-    for (uint64_t k = 0; k < nifs && piece->rows < head->rows_each; k++) {
-        psrfits_make_filler(piece, k);
-        psrfits_store(head->header.nbits, piece->out->filler, piece->chans);
-        for (uint64_t row = piece->rows; row < head->rows_each; row++) {
-            TRY(export_file_put(file, data + (row * nifs + k) * line_bytes, piece->out->filler,
-                                bytes));
-        }
-    }
-    psrfits_store(head->header.nbits, piece->data, piece->rows * nifs * piece->chans);
-    uint64_t together = bytes == line_bytes ? piece->rows * nifs : 1;
-    for (uint64_t line = 0; line < piece->rows * nifs; line += together) {
-        TRY(export_file_put(file, data + line * line_bytes, piece->data + line * bytes,
-                            together * bytes));
-    }
-out:
-    return st;
-}
-
-/* FITS files are whole records. */
-static status_t psrfits_put_end(const struct psrfits_piece *piece)
-{
-    static const char zeros[RECORD];
-    const struct psrfits_head *head = &piece->out->head;
-    uint64_t end = piece->out->begin + head->count * head->row_bytes;
-    return export_file_put(&piece->bank->file, end, zeros, piece->bank->bytes - end);
-}
-
-static status_t psrfits_put_block(struct export_bank *bank, const struct fbh5_block *block,
-                                  char *data)
-{
-    status_t st = STATUS_OK;
-    const struct psrfits_out *out = bank->own;
-    const struct psrfits_head *head = &out->head;
-    for (uint64_t done = 0; done < block->rows; done += head->rows_each) {
-        uint64_t subint = (block->row + done) / head->rows_each;
-        const struct psrfits_piece piece = {
-            .bank = bank,
-            .out = out,
-            .subint = subint,
-            .at = out->begin + subint * head->row_bytes,
-            .chan = block->chan,
-            .chans = block->chans,
-            .rows = min_u64(head->rows_each, block->rows - done),
-            .before = done,
-            .data = (uint8_t *)data + done * head->header.nifs * block->chans * bank->bits / 8};
-        TRY(block->chan == 0 ? psrfits_put_times(&piece) : STATUS_OK);
-        TRY(psrfits_put_band(&piece));
-        TRY(psrfits_put_scales(&piece));
-        TRY(psrfits_put_weights(&piece));
-        TRY(psrfits_put_data(&piece));
-        TRY(subint + 1 == head->count ? psrfits_put_end(&piece) : STATUS_OK);
-    }
+    bank->bytes =
+        out->begin + ceil_div_u64(head->count * head->row_bytes, PSRFITS_RECORD) * PSRFITS_RECORD;
 out:
     return st;
 }
@@ -374,4 +161,4 @@ const struct bank_format export_psrfits_format = {.title = "search-mode PSRFITS"
                                                   .ending = ".fits",
                                                   .keeps_scale = 1,
                                                   .begin = psrfits_begin,
-                                                  .put = psrfits_put_block};
+                                                  .put = psrfits_rows_put};
