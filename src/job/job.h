@@ -202,6 +202,7 @@ struct job_product {
     char *sum_weights; /* the file of their weights; NULL: all 1 */
     int is_raw;        /* weights: raw; of power, which else is divided by its weight */
     double min_weight; /* below it dumps are NaN; default 0.1 */
+    int has_bandpass;  /* of power: the medians of its rows */
     int is_flagged;
     struct job_flag flag;    /* then */
     struct job_droop *droop; /* by whose response channels are divided */

@@ -196,6 +196,26 @@ out:
     return st;
 }
 
+/* Medians are of the numbers themselves. */
+static status_t job_check_bandpass(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *bits = tree_value(product, "bits");
+    if (!tree_says(product, "bandpass", "median")) {
+        goto out;
+    }
+    if (!tree_says(product, "kind", "power")) {
+        TRY(mistakes_at(mistakes, product, "bandpass", "is for products of kind power"));
+    } else if (bits && strcmp(bits, "32") != 0) {
+        TRY(mistakes_at(mistakes, product, "bandpass",
+                        "is for floats, bits: 32: each block of rows of %s bits has scales of its "
+                        "own",
+                        bits));
+    }
+out:
+    return st;
+}
+
 static status_t job_check_product(struct tree *root, struct tree *product,
                                   struct mistakes *mistakes)
 {
@@ -212,6 +232,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     TRY(job_check_kept(product, mistakes));
     TRY(job_ifs_check(product, mistakes));
     TRY(job_format_check(product, mistakes));
+    TRY(job_check_bandpass(product, mistakes));
     TRY(job_flag_check(product, mistakes));
     TRY(job_droop_check(root, product, mistakes));
     TRY(job_bank_check_product(root, product, mistakes));

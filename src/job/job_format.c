@@ -36,6 +36,9 @@ status_t job_format_check(struct tree *product, struct mistakes *mistakes)
     if (tree_value(product, "compress") && !tree_says(product, "compress", "none")) {
         TRY(mistakes_at(mistakes, product, "compress", "is for products in HDF5, expected none"));
     }
+    if (tree_says(product, "bandpass", "median")) {
+        TRY(mistakes_at(mistakes, product, "bandpass", "is for products in HDF5, expected none"));
+    }
 out:
     return st;
 }

@@ -82,6 +82,8 @@ static const struct schema product_rows[] = {
     {"scale", SCHEMA_NUMBER, SCHEMA_AT(struct job_product, scale),
      SCHEMA_GIVEN(struct job_product, has_scale, 1), .min = TERMS_LEAST_SCALE,
      .max = TERMS_MOST_SCALE, .otherwise = "1"},
+    {"bandpass", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, has_bandpass),
+     .choices = (const char *const[]){"none", "median", NULL}},
     {"compress", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, compression),
      .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
     {"format", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, format),

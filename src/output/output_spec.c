@@ -36,6 +36,7 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
                                                   .bank = product->bank,
                                                   .integrate = product->integrate,
                                                   .ratio = 1,
+                                                  .has_bandpass = product->has_bandpass,
                                                   .compression = product->compression,
                                                   .format = product->format};
     }

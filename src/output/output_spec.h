@@ -18,6 +18,7 @@ struct output_spec_item {
     uint64_t integrate;           /* how many make a row, */
     uint64_t ratio;               /* of which each of the chunking's first axis has so many, */
     uint64_t spectra;             /* and which these are, all told: once it is planned */
+    int has_bandpass;             /* it has the medians of its rows */
     enum compression compression; /* of the file that gets the name; */
     enum file_format format;      /* what that is */
     /* Of the plan. */

@@ -97,10 +97,10 @@ status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flag
 /* Likewise: numbers of product i that were clipped to few bits. Fails with DATA. */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
-/* When all is done, compresses the rows of products that want it, with so many threads a rank, or
- * makes files of their formats: ends
- * the process when nothing moves for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with
- * STOPPED when a rank was asked to stop: the next run does it again. Collective. */
+/* When all is done, finds the medians of products that want them, compresses the rows of products
+ * that want it, with so many threads a rank, or makes files of their formats: ends the process when
+ * nothing moves for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with STOPPED when a
+ * rank was asked to stop: the next run does it again. Collective. */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
 
 /* Puts in what was counted, renames, and removes the journals. Can be done again by another run,

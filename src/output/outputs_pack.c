@@ -275,6 +275,8 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
         const struct output_spec_item *item = &outputs->spec->items[i];
         int is_left = !output->is_published && !output->is_packed;
         share_bytes_all(outputs->comm, &is_left, sizeof is_left);
+        TRY(is_left && item->has_bandpass ? outputs_median_all(outputs, i, threads, patience)
+                                          : STATUS_OK);
         if (is_left && item->format != FILE_HDF5) {
             TRY(agree_all(outputs->comm,
                           outputs->rank == 0 ? outputs_convert(outputs, i, patience) : STATUS_OK));

@@ -211,6 +211,29 @@ out:
     return st;
 }
 
+/* Where the medians of rows lie, if there are any. */
+static status_t inspect_find_bandpass(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct h5_dataset medians = {0};
+    int is_there = 0;
+    TRY(h5_has(file, path, "bandpass", &is_there));
+    if (!is_there || !product_is_filterbank(product->kind)) {
+        goto out;
+    }
+    TRY(h5_dataset_open(file, path, "bandpass", &medians));
+    haddr_t at = h5_offset(medians.id);
+    REQUIRE(at != HADDR_UNDEF && medians.count == product->streams * product->frequencies &&
+                H5Tget_size(medians.type) == sizeof(float) &&
+                H5Dget_storage_size(medians.id) == medians.count * sizeof(float),
+            STATUS_DATA, "%s: its bandpass is not that of its rows", path);
+    product->place.bandpass_offset = at;
+out:
+    h5_dataset_close(&medians);
+    return st;
+}
+
 /* Where the number of clipped numbers lies. */
 static status_t inspect_find_clipped(hid_t file, const char *path, struct product_place *place)
 {
@@ -328,6 +351,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     TRY(product_quantity(product->kind) == QUANTITY_SERIES || kind->is_archive
             ? STATUS_OK
             : quantised_inspect(file, data.id, product));
+    TRY(kind->is_archive ? STATUS_OK : inspect_find_bandpass(file, product));
 out:
     h5_dataset_close(&data);
     return st;

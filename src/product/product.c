@@ -60,6 +60,8 @@ status_t product_create(const char *path, const struct product_spec *spec,
         TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
         TRY(spec->has_weights ? product_find_dataset(file, "weights", &place->weights_offset)
                               : STATUS_OK);
+        TRY(spec->has_bandpass ? product_find_dataset(file, "bandpass", &place->bandpass_offset)
+                               : STATUS_OK);
         TRY(spec->is_flagged ? product_find_dataset(file, "flags", &place->flags_offset)
                              : STATUS_OK);
         TRY(spec->has_kurtosis ? product_find_dataset(file, "kurtosis", &place->kurtosis_offset)

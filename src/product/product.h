@@ -70,6 +70,7 @@ struct product_spec {
     uint64_t flag_spectra;
     const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
                             they are not */
+    int has_bandpass;    /* it has the medians of its rows */
     int has_weights;     /* the product says how much of what makes each dump was there */
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */
@@ -86,8 +87,9 @@ struct product_spec {
  * read; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r, float
  * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is flagged
  * [ifs][frequencies], and the flags and kurtosis of its cells (product/kind/flagged.h) at
- * flags_offset and kurtosis_offset. 0 is none: products of format 1 have no CRCs, voltages no time
- * stamps and holes, only they count what was clipped so. Of spectra and power in fewer bits than 32
+ * flags_offset and kurtosis_offset; medians of all rows, float [ifs][frequencies], at
+ * bandpass_offset. 0 is none: products of format 1 have no CRCs, voltages no time stamps and holes,
+ * only they count what was clipped so. Of spectra and power in fewer bits than 32
  * (dsp/steps/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
  * [scales][ifs][frequencies] (scales: as many as blocks, or 1: of the first for all), and counts of
  * what was clipped low and high, uint16 [blocks][ifs][frequencies]. Journals hold it as it lies:
@@ -96,7 +98,7 @@ struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
     uint64_t clipped_offset, weights_offset;
-    uint64_t flags_offset, kurtosis_offset;
+    uint64_t flags_offset, kurtosis_offset, bandpass_offset;
     uint64_t scale_rows, scales;
     uint64_t scale_offset, offset_offset, low_offset, high_offset;
     uint64_t file_bytes;

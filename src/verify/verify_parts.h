@@ -78,6 +78,10 @@ int verify_may_take_more(status_t st, const struct verify *verify);
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
+/* On rank 0: that the medians which a product stores, if any, are those of its rows; reads all of
+ * them. Fails with DATA. */
+status_t verify_bandpass(const struct verify *verify);
+
 struct channelise_plan;
 
 /* For rows of spectra and power behind filters: what went into these, as struct agreement takes it,

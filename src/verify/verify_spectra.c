@@ -418,6 +418,7 @@ static status_t spectra_judge_missing(const struct verify *verify)
         "expected %s%llu",
         product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
         (unsigned long long)verify->missing);
+    TRY(verify->picked ? STATUS_OK : verify_bandpass(verify));
 out:
     return st;
 }

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "output/journal/journal.h"
 
-enum { JOURNAL_FORMAT = 7, JOURNAL_HEAD_BYTES = 64 << 20 };
+enum { JOURNAL_FORMAT = 8, JOURNAL_HEAD_BYTES = 64 << 20 };
 
 /* Words of a record beside its sums: chunk, two of the missing samples, two of the clipped
  * numbers, the CRC. */

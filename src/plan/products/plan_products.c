@@ -94,6 +94,7 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,
         .average = job->average,
+        .has_bandpass = job->has_bandpass,
         .is_flagged = job->is_flagged,
         .has_kurtosis = job->flag.has_kurtosis,
         .flag_sigma = job->flag.kurtosis,

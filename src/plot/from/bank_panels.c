@@ -117,6 +117,38 @@ out:
     return st;
 }
 
+/* The medians of all rows, where the product has them. */
+static status_t bank_add_median(const struct bank_view *v, const struct pixels *p,
+                                struct panel *panel)
+{
+    status_t st = STATUS_OK;
+    const struct grid row = {.from = 0, .step = 1, .count = 1};
+    struct sheet *sheet = NULL;
+    struct pixels own = {.sum = NULL};
+    struct plot_line *line;
+    float *values = NULL;
+    TRY(!v->choice->sum && bank_is_hdf5(v->bank) ? sheet_open(v->bank->path, "bandpass", &sheet)
+                                                 : STATUS_OK);
+    if (!sheet || sheet->nchannels != v->bank->nchannels || sheet->rows != v->bank->nifs) {
+        goto out;
+    }
+    TRY(memory_aligned((size_t)sheet->nchannels, sizeof *values, "medians", &values));
+    TRY(sheet_read(sheet, v->at_if, 1, 0, 0, sheet->nchannels, values));
+    TRY(pixels_create(p->x, row, &own));
+    pixels_add(&own, 0, v->columns, values, sheet->nchannels);
+    TRY(figure_line(panel, "median", p->x.count, LOOK_LINE, 3, &line));
+    for (uint32_t i = 0; i < p->x.count; i++) {
+        double value = pixels_mean(&own, i, 0);
+        line->x[i] = 1e-6 * grid_middle(p->x, i);
+        line->y[i] = v->is_power ? level(value) : value;
+    }
+out:
+    pixels_free(&own);
+    sheet_close(sheet);
+    free(values);
+    return st;
+}
+
 static status_t bank_add_bandpass(const struct bank_view *v, const struct pixels *p)
 {
     status_t st = STATUS_OK;
@@ -139,6 +171,7 @@ static status_t bank_add_bandpass(const struct bank_view *v, const struct pixels
             line->y[i] = v->is_power ? level(value) : value;
         }
     }
+    TRY(bank_add_median(v, p, panel));
 out:
     return st;
 }

@@ -71,6 +71,23 @@ out:
     return st;
 }
 
+/* /bandpass, which is found when all rows are there. */
+static status_t power_put_bandpass(hid_t file, const struct product_spec *spec, uint32_t nifs)
+{
+    status_t st = STATUS_OK;
+    hid_t data = -1;
+    hsize_t dims[2] = {nifs, spec->frequencies};
+    TRY(h5_create_dataset(file, "bandpass", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY(h5_put_text(data, "long_name",
+                    "median of each channel over all rows, NaN left out; of an even count the "
+                    "lower of the two in the middle"));
+    TRY(parts_attach(file, data, "pol", 0, "feed_id"));
+    TRY(parts_attach(file, data, "frequency", 1, "frequency"));
+out:
+    h5_close(data);
+    return st;
+}
+
 static status_t power_describe(hid_t file, const struct product_spec *spec,
                                const struct product_place *place)
 {
@@ -95,6 +112,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
     TRY(spec->has_weights ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY(spec->has_bandpass ? power_put_bandpass(file, spec, nifs) : STATUS_OK);
     TRY(spec->is_flagged ? flagged_put(file, spec, "pol") : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:

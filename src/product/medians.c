@@ -1,0 +1,141 @@
+/* Radix selection: numbers in the order of unsigned whole ones, eleven bits at a time. */
+#include "product/medians.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BITS = 11, BINS = 1 << BITS };
+
+struct medians {
+    uint64_t columns;
+    uint32_t threads;
+    int pass;
+    uint32_t *prefix; /* [columns] of the median's bits that are known */
+    uint64_t *rank;   /* [columns] its place among the numbers that begin so; UINT64_MAX: none */
+    uint64_t *counts; /* [columns][BINS] */
+};
+
+status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out)
+{
+    status_t st = STATUS_OK;
+    medians_t *medians = NULL;
+    TRY(memory_zeroed(1, sizeof *medians, "medians", &medians));
+    medians->threads = threads;
+    TRY(memory_zeroed((size_t)columns, sizeof *medians->prefix, "medians", &medians->prefix));
+    TRY(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
+    TRY(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
+                      &medians->counts));
+    *out = medians;
+    medians = NULL;
+out:
+    medians_destroy(medians);
+    return st;
+}
+
+void medians_destroy(medians_t *medians)
+{
+    if (medians) {
+        free(medians->prefix);
+        free(medians->rank);
+        free(medians->counts);
+        free(medians);
+    }
+}
+
+/* Of which bits a pass counts: from this one on, and how many. */
+static int medians_shift(int pass)
+{
+    static const int shifts[MEDIANS_PASSES] = {32 - BITS, 32 - 2 * BITS, 0};
+    return shifts[pass];
+}
+
+static uint32_t medians_mask(int pass)
+{
+    return pass + 1 < MEDIANS_PASSES ? BINS - 1 : (1U << (32 - 2 * BITS)) - 1;
+}
+
+/* Whole numbers ascend as the floats do. */
+static uint32_t medians_key(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
+}
+
+/* Takes what the pass has counted: which bin the median is in. */
+static void medians_settle(medians_t *medians)
+{
+    for (uint64_t c = 0; c < medians->columns; c++) {
+        const uint64_t *counts = medians->counts + c * BINS;
+        uint64_t all = 0;
+        uint32_t bin = 0;
+        for (int i = 0; i < BINS && medians->pass == 0; i++) {
+            all += counts[i];
+        }
+        if (medians->pass == 0) {
+            medians->rank[c] = all > 0 ? (all - 1) / 2 : UINT64_MAX;
+        }
+        if (medians->rank[c] == UINT64_MAX) {
+            continue;
+        }
+        for (; medians->rank[c] >= counts[bin]; bin++) {
+            medians->rank[c] -= counts[bin];
+        }
+        medians->prefix[c] |= bin << medians_shift(medians->pass);
+    }
+}
+
+void medians_begin(medians_t *medians, int pass, uint64_t columns)
+{
+    if (pass == 0) {
+        medians->columns = columns;
+        memset(medians->prefix, 0, (size_t)columns * sizeof *medians->prefix);
+    } else {
+        medians_settle(medians);
+    }
+    medians->pass = pass;
+    memset(medians->counts, 0, (size_t)columns * BINS * sizeof *medians->counts);
+}
+
+/* Columns first .. end - 1: a thread's. */
+static void medians_count(medians_t *medians, const float *rows, uint64_t count, uint64_t stride,
+                          uint64_t first, uint64_t end)
+{
+    int shift = medians_shift(medians->pass);
+    uint32_t mask = medians_mask(medians->pass);
+    /* The bits above those that are counted are known already. */
+    uint32_t known = medians->pass == 0 ? 0 : ~((mask << shift) | ((1U << shift) - 1));
+    for (uint64_t row = 0; row < count; row++) {
+        for (uint64_t c = first; c < end; c++) {
+            float value = rows[row * stride + c];
+            uint32_t key = medians_key(value);
+            if (!isnan(value) && (key & known) == medians->prefix[c]) {
+                medians->counts[c * BINS + (key >> shift & mask)]++;
+            }
+        }
+    }
+}
+
+void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride)
+{
+    uint64_t each = ceil_div_u64(medians->columns, max_u64(medians->threads, 1));
+#pragma omp parallel for schedule(static, 1) num_threads((int)medians->threads)
+    for (uint32_t thread = 0; thread < medians->threads; thread++) {
+        uint64_t first = min_u64(thread * each, medians->columns);
+        medians_count(medians, rows, count, stride, first, min_u64(first + each, medians->columns));
+    }
+}
+
+void medians_get(medians_t *medians, float *out)
+{
+    medians_settle(medians);
+    for (uint64_t c = 0; c < medians->columns; c++) {
+        uint32_t key = medians->prefix[c];
+        uint32_t bits = key & 0x80000000U ? key & 0x7fffffffU : ~key;
+        memcpy(&out[c], &bits, sizeof bits);
+        out[c] = medians->rank[c] == UINT64_MAX ? NAN : out[c];
+    }
+}
