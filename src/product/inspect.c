@@ -348,9 +348,10 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_flags(file, product));
-    TRY(product_quantity(product->kind) == QUANTITY_SERIES || kind->is_archive
-            ? STATUS_OK
-            : quantised_inspect(file, data.id, product));
+    TRY(product_quantity(product->kind) == QUANTITY_SPECTRA ||
+                product_quantity(product->kind) == QUANTITY_POWER
+            ? quantised_inspect(file, data.id, product)
+            : STATUS_OK);
     TRY(kind->is_archive ? STATUS_OK : inspect_find_bandpass(file, product));
 out:
     h5_dataset_close(&data);
