@@ -353,6 +353,9 @@ status_t resume_judge_holes(const struct job *job)
     char count[UNITS_TEXT];
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         uint64_t holes = 0;
+        if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
+            continue; /* such a file does not say */
+        }
         TRY(resume_count_holes(job_file(job, i), &holes));
         REQUIRE(holes == 0, STATUS_HOLES,
                 "%s was complete before, but %s of its rows hold NaN: their input could not be "

@@ -118,6 +118,8 @@ for name in before:
 voltmill("run", job([p for p in products if p["file"] in before]), ranks=3)
 same({name: digest(name) for name in before}, before, "the same bytes of three ranks")
 same([name for name in os.listdir(SCRATCH) if name.endswith((".part", ".journal"))], [], "nothing is left beside them")
+said = voltmill("run", job([p for p in products if p["file"] in before]))
+ok("complete before" in said, "the same job again has nothing to do", said)
 
 # ---- few bits
 for kind in "I", "IQUV":

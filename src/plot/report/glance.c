@@ -209,6 +209,13 @@ status_t glance_at_product(struct glance *glance, const char *path)
     struct product *product = NULL;
     struct figure figure = {.count = 0};
     TRY(page_heading(glance->page, path));
+    if (file_format_of(path) != FILE_HDF5) {
+        TRY(page_paragraph(glance->page,
+                           file_format_of(path) == FILE_FIL
+                               ? "A SIGPROC filterbank: voltmill info says what is in it."
+                               : "Search-mode PSRFITS: voltmill info says what is in it."));
+        goto out;
+    }
     st = product_open(path, &product);
     if (st != STATUS_OK || !product) {
         TRY(glance_excuse(glance, st, path));
