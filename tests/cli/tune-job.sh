@@ -42,12 +42,12 @@ same "as it was begun" "$other" "$(digest)"
 same "without a word of the other" 0 "$(says tuned)"
 clear_all
 
-runs "a run that tunes" "$voltmill" run --tune-budget 20 --database new.txt job.yaml
+runs "a run that tunes" "$voltmill" run --tune-budget 300 --database new.txt job.yaml
 same "it searches, and takes what it finds" "1 1 1 1" \
     "$(says '^note: tuned the filter bank: ') $(says '^note: filter bank: .*, tuned for this problem') $(
         says '^note: tuned the length of blocks: ') $(says '^note: blocks of .* spectra, tuned for this problem')"
 clear_all
-runs "the next one" "$voltmill" run --tune-budget 10 --database new.txt job.yaml
+runs "the next one" "$voltmill" run --tune-budget 300 --database new.txt job.yaml
 same "knows it" "0 2" "$(says '^note: tuned the ') $(says 'tuned for this problem')"
 clear_all
 runs "a database that cannot be written" "$voltmill" run --tune-budget 1 --database /proc/none/tuned.txt job.yaml
@@ -69,8 +69,8 @@ products: [{kind: power, file: power.h5, integrate: 4}]
 dedisperse: {input: 0, dm: {start: 0, step: 1, count: 40}, file: series.h5, backend: cpu}
 run: {threads: 1}
 YAML
-runs "both are tuned" "$voltmill" tune --budget 20 --database both.txt dedisperse.yaml
-same "and kept" "2 1" "$(grep -c 'filter bank' both.txt) $(grep -c 'dedisperse float32' both.txt)"
+runs "both are tuned" "$voltmill" tune --budget 300 --database both.txt dedisperse.yaml
+same "and kept" "2 1" "$(grep -c 'filter bank' both.txt) $(grep -c 'dedisperse v2 float32' both.txt)"
 runs "a run takes both" "$voltmill" run --database both.txt dedisperse.yaml
 same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '^note: dedispersion: .* this problem')"
 
