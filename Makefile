@@ -164,7 +164,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lgomp
 
 # What scripts preload or run beside the program.
-SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so \
+SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(BUILD)/tests/tools/bench_bitshuffle \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels)
 
@@ -188,6 +188,13 @@ BENCH_FORMATS ?=
 bench-formats: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench-formats $(BENCH_FORMATS) $(CURDIR)/$(BUILD)/voltmill
+
+## bench-bitshuffle: bitshuffled chunks undone and read, beside LZ4 alone and the plugin of Python's hdf5plugin, if that is there (a minute)
+BITSHUFFLE_PLUGIN ?= $(shell $(PYTHON) -c 'import hdf5plugin; print(hdf5plugin.get_config().registered_filters["bshuf"])' 2>/dev/null)
+.PHONY: bench-bitshuffle
+bench-bitshuffle: deps
+	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/tools/bench_bitshuffle
+	$(Q)$(BUILD)/tests/tools/bench_bitshuffle 50 $(BITSHUFFLE_PLUGIN)
 
 ## scale: strong and weak scaling over the ranks that this machine holds, small; see tests/scale
 .PHONY: scale

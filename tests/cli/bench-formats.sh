@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench-formats makes files of each kind, imports them and times jobs on both; prints a line for each, exits as
-# its limit says, leaves nothing behind.
+# its limit says, leaves nothing behind; bench_bitshuffle likewise.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 measure() { TMPDIR=$work "$python" "$here/tests/tools/bench-formats" --threads 2 --repeat 1 --samples 2^22 "$@" "$voltmill"; }
@@ -11,4 +11,12 @@ measure --only "LWA DRX" --limit 0 >out 2>&1
 same "a ratio above the limit is a failure" 1 $?
 same "its line is there" 1 "$(grep -c '^LWA DRX' out)"
 same "nothing is left behind" 0 "$(find . -name 'voltmill-bench-formats*' | wc -l)"
+bench=$(dirname "$VOLTMILL")/tests/tools/bench_bitshuffle
+if [ -e "$bench" ]; then
+    runs "bitshuffled chunks" env TMPDIR="$work" "$bench" 2
+    same "a line for each kind of numbers" 6 "$(grep -cE '^(8 bit|16 bit|32-bit|two).*( +[0-9.]+){8}$' output)"
+    same "its file is gone" 0 "$(find . -name 'voltmill-bench-bitshuffle*' | wc -l)"
+else
+    note <<<"$bench is not built"
+fi
 plan
