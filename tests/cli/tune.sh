@@ -5,7 +5,7 @@ cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
 tune="$voltmill tune --setup lofar --backend cpu --seconds 0.01 --threads 1 --repeat 1"
 bench="$voltmill bench dedisperse --setup lofar --backend cpu --seconds 0.01 --threads 1 --repeat 1 --tuned"
-problems() { grep -c 'dedisperse uint8' "$1"; }
+problems() { grep -Ec 'dedisperse( v[0-9]+)? uint8' "$1"; }
 says() { grep -c -e "$1" "$work/output"; }
 
 runs "two problems" $tune --search exhaustive --dms 4,16 --database base.txt --log log.csv --csv table.csv --histogram

@@ -88,6 +88,47 @@ static void every_shape_agrees(void **state)
     assert_true(run > 15);
 }
 
+/* Trees give the CPU's bytes by brute force: packed and not, one group at a time and several, with
+ * and without skew, of numbers of channels that groups do not divide. */
+static void trees_are_brute_force(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape;
+        struct problem problem;
+    } cases[] = {{"direct:2:16x2:3x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}},
+                 {"direct:2:8x4:5x2:16:4:0:4", {SERIES_U8, 517, 37, 9, 333, 0, 0, 0}},
+                 {"direct:2:16x1:3x5:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}},
+                 {"direct:1:16x2:2x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 0}},
+                 {"direct:1:16x2:3x4:16:5:0:8", {SERIES_U16, 77, 19, 9, 401, 1, 0, 0}},
+                 {"direct:1:16x2:3x4:4:0:0:4", {SERIES_F32, 75, 19, 9, 401, 0, 0, 0}},
+                 {"direct:1:8x2:2x3:8:2:0:8", {SERIES_F32, 75, 19, 2, 401, 0, 1, 0}},
+                 {"direct:1:8x2:2x3:32:2:0:16", {SERIES_F32, 75, 19, 2, 401, 1, 0, 0}}};
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dedisperse_bench b;
+        uint64_t stride = cases[i].problem.samples;
+        bench_start(&b, &cases[i].problem);
+        for (uint32_t c = 0; i % 2 && c < b.delays.nchannels * b.delays.ndms; c++) {
+            b.delays.table[c] = b.delays.largest - b.delays.table[c]; /* the band upside down */
+        }
+        size_t bytes = b.delays.ndms * stride * sizeof(float);
+        b.spec.mode = DEDISPERSE_BRUTE;
+        float *expected = bench_run(&b, BACKEND_CPU, stride, stride);
+        b.spec.mode = DEDISPERSE_TREE;
+        assert_true(dedisperse_shape_parse(cases[i].shape, &b.spec.shape));
+        float *found = bench_run(&b, BACKEND_OPENCL, i % 2 ? stride : 200, stride);
+        if (memcmp(found, expected, bytes) != 0) {
+            fail_msg("%s: not the bytes of brute force", cases[i].shape);
+        }
+        free(found);
+        free(expected);
+        bench_end(&b);
+    }
+}
+
 /* Dedisperses 5 channels to 6 DMs, and takes these, as they lie in the stage's output, for the
  * channels of a second stage. float [3][40]; free() returns it. */
 static float *run_chain(enum backend_kind kind)
@@ -154,12 +195,17 @@ static void impossible_shapes_are_refused(void **state)
 {
     (void)state;
     static const char *const shapes[] = {
-        "direct:2:8x2:3x2:4:0:0",      /* 8-bit samples go four to a word */
-        "funnel:1:8x2:3x2:4:0:0",      /* nothing to join */
-        "copies:4:8x2:3x2:3:0:0",      /* a chunk of 3 */
-        "copies:4:65536x16:3x2:4:0:0", /* the group */
-        "copies:4:8x2:16x8:4:0:0",     /* registers */
-        "copies:4:32x32:4x4:32:0:0"};  /* local memory: steep delays */
+        "direct:2:8x2:3x2:4:0:0",         /* 8-bit samples go four to a word */
+        "funnel:1:8x2:3x2:4:0:0",         /* nothing to join */
+        "copies:4:8x2:3x2:3:0:0",         /* a chunk of 3 */
+        "copies:4:65536x16:3x2:4:0:0",    /* the group */
+        "copies:4:8x2:16x8:4:0:0",        /* registers */
+        "copies:4:32x32:4x4:32:0:0",      /* local memory: steep delays */
+        "funnel:2:8x2:3x2:8:0:0:8",       /* trees read directly */
+        "direct:4:8x2:3x2:8:0:0:8",       /* 16-bit sums go two to a word */
+        "direct:2:8x2:3x2:4:0:0:8",       /* half a group */
+        "direct:2:8x2:3x2:12:0:0:12",     /* a group of 12 */
+        "direct:2:65536x16:3x8:8:0:0:8"}; /* the group of work-items */
     struct problem p = {SERIES_U8, 300, 600, 800, 100, 0, 0, 0};
     struct backend_options options = {.local_size = 1};
     backend_t *backend = NULL;
@@ -199,9 +245,8 @@ static void impossible_shapes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_reference),
-        cmocka_unit_test(every_shape_agrees),
-        cmocka_unit_test(stages_follow_each_other),
+        cmocka_unit_test(agrees_with_the_reference),     cmocka_unit_test(every_shape_agrees),
+        cmocka_unit_test(trees_are_brute_force),         cmocka_unit_test(stages_follow_each_other),
         cmocka_unit_test(impossible_shapes_are_refused),
     };
     return cmocka_run_group_tests_name("opencl_dedisperse", tests, find_device, NULL);

@@ -25,6 +25,7 @@
     X(ADD_ROWS, add_rows, "")                                                                      \
     X(TRANSPOSE, transpose, "")                                                                    \
     X(DEDISPERSE, dedisperse, "")                                                                  \
+    X(DEDISPERSE_TREE, dedisperse_tree, "")                                                        \
     X(FILTER_SAMPLES, filter_samples, "filter/")                                                   \
     X(FILTER_REGISTERS, filter_registers, "filter/")                                               \
     X(FILTER_LOCAL, filter_local, "filter/")                                                       \

@@ -52,7 +52,8 @@ static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisp
                                              .nranges = steps ? steps->nsteps : 1,
                                              .delays = steps ? steps->outer : table->delays,
                                              .firsts = steps ? steps->first : table->all,
-                                             .samples = spec->max_samples};
+                                             .samples = spec->max_samples,
+                                             .mode = spec->mode};
 }
 
 static uint64_t dedisperse_whole_words(uint64_t samples)
@@ -205,9 +206,11 @@ static status_t opencl_dedisperse_identity(const backend_t *backend, struct text
 {
     status_t st = STATUS_OK;
     const struct device_info *info = &((const struct opencl *)backend)->device->info;
-    const char *source = program_source(SOURCE_DEDISPERSE);
+    const char *brute = program_source(SOURCE_DEDISPERSE);
+    const char *tree = program_source(SOURCE_DEDISPERSE_TREE);
+    const uint64_t hashes[2] = {cache_hash(brute, strlen(brute)), cache_hash(tree, strlen(tree))};
     TRY(text_add(out, "%s, %s, driver %s, kernel %016llx", info->platform_name, info->name,
-                 info->driver, (unsigned long long)cache_hash(source, strlen(source))));
+                 info->driver, (unsigned long long)cache_hash(hashes, sizeof hashes)));
 out:
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
+#include "compute/opencl/dedisperse/tree_tables.h"
 #include "compute/opencl/program.h"
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ struct dedisperse_kernel {
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
     cl_kernel id;
     cl_mem rel, bases, firsts;
+    struct tree_tables tree; /* of a tree */
+    cl_mem steps, patterns, starts;
 };
 
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
@@ -26,6 +29,10 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     device_release(kernel->device, kernel->rel);
     device_release(kernel->device, kernel->bases);
     device_release(kernel->device, kernel->firsts);
+    device_release(kernel->device, kernel->steps);
+    device_release(kernel->device, kernel->patterns);
+    device_release(kernel->device, kernel->starts);
+    tree_tables_free(&kernel->tree);
     free(kernel->tiles);
     free(kernel);
 }
@@ -88,13 +95,56 @@ out:
     return st;
 }
 
+/* Of a tree: the tables that are made for it stay until they are on the device. */
+static status_t kernel_make_tree(dedisperse_kernel_t *kernel,
+                                 const struct dedisperse_shape_problem *p)
+{
+    status_t st = STATUS_OK;
+    TRY(tree_tables_create(p, &kernel->shape, &kernel->spans, 1, &kernel->tree));
+    uint64_t local = tree_tables_local_bytes(&kernel->shape, kernel->tree.made);
+    REQUIRE(
+        local <= kernel->device->info.local_bytes, STATUS_USAGE,
+        "dedispersion cannot be run so: the patterns of delays take %llu bytes of local memory, "
+        "%llu are there",
+        (unsigned long long)local, (unsigned long long)kernel->device->info.local_bytes);
+out:
+    return st;
+}
+
+static status_t kernel_put_tree(dedisperse_kernel_t *kernel)
+{
+    status_t st = STATUS_OK;
+    const struct tree_tables *t = &kernel->tree;
+    size_t groups = kernel->shape.chunk / kernel->shape.group;
+    size_t steps = (size_t)t->ntiles * t->nsteps;
+    TRY(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
+    kernel->tiles[1] = t->ntiles;
+    TRY(device_put(kernel->device, t->steps, steps * 4 * sizeof(uint32_t), "patterns",
+                   &kernel->steps));
+    TRY(device_put(kernel->device, t->patterns,
+                   t->npatterns * (kernel->shape.group + 1) * sizeof(uint32_t), "patterns",
+                   &kernel->patterns));
+    TRY(device_put(kernel->device, t->starts,
+                   kernel->problem.ndms * t->nsteps * groups * sizeof(uint32_t), "delays",
+                   &kernel->starts));
+    TRY(device_put(kernel->device, t->firsts, ((size_t)t->ntiles + 1) * sizeof(uint32_t), "tiles",
+                   &kernel->firsts));
+out:
+    tree_tables_free(&kernel->tree);
+    return st;
+}
+
 static status_t kernel_build(dedisperse_kernel_t *kernel)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
-    const enum program_source source = SOURCE_DEDISPERSE;
-    TRY(dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
-    TRY(launch_build(kernel->device, &source, 1, options.data, "dedisperse", &kernel->id));
+    int is_tree = kernel->shape.group > 0;
+    const enum program_source source = is_tree ? SOURCE_DEDISPERSE_TREE : SOURCE_DEDISPERSE;
+    TRY(is_tree
+            ? tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree, &options)
+            : dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
+    TRY(launch_build(kernel->device, &source, 1, options.data,
+                     is_tree ? "dedisperse_tree" : "dedisperse", &kernel->id));
 out:
     text_free(&options);
     return st;
@@ -117,6 +167,7 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
     REQUIRE(
         dedisperse_space_fits(problem, &device->info, &kernel->shape, &kernel->spans, &cost, &why),
         STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+    TRY(kernel->shape.group > 0 ? kernel_make_tree(kernel, problem) : STATUS_OK);
     TRY(kernel_build(kernel));
     *out = kernel;
     kernel = NULL;
@@ -143,7 +194,7 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
     TRY(kernel_begin(device, problem, shape, &kernel));
-    TRY(kernel_make_tables(kernel, problem));
+    TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel) : kernel_make_tables(kernel, problem));
     kernel->problem.delays = NULL;
     kernel->problem.firsts = NULL;
     *out = kernel;
@@ -165,9 +216,11 @@ uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel)
 
 uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)
 {
-    /* The last tile, skewed, and the words that staging reads beyond it. */
+    /* The last tile, skewed, and the words that staging reads beyond it; rows of patterns are all
+     * as long as the longest of their step. */
     return dedisperse_shape_tile_samples(&kernel->shape) + kernel->spans.front +
-           (uint64_t)kernel->spans.span + 4 * sizeof(uint32_t);
+           (kernel->shape.group > 0 ? 2U : 1U) * (uint64_t)kernel->spans.span +
+           4 * sizeof(uint32_t);
 }
 
 status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
@@ -179,6 +232,15 @@ status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *wa
     uint64_t pieces = ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
     uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
     struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
+    if (s->group > 0) {
+        /* Rows of uint8 that are packed are read in words of four. */
+        return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
+                      ARGUMENT_ULONG(row_stride / (s->pack == 2 ? 4 : 1)), ARGUMENT(kernel->steps),
+                      ARGUMENT(kernel->patterns), ARGUMENT(kernel->starts),
+                      ARGUMENT(kernel->firsts), ARGUMENT(out), ARGUMENT_ULONG(out_stride),
+                      ARGUMENT_ULONG(samples), ARGUMENT_UINT(kernel->tiles[range]),
+                      ARGUMENT_UINT((cl_uint)pieces));
+    }
     /* The kernel counts its words, not samples. */
     return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
                   ARGUMENT_ULONG(row_stride / s->pack), ARGUMENT(kernel->rel),

@@ -101,8 +101,11 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
                                     const struct dedisperse_shape *s)
 {
-    uint32_t word = (s->pack > 1 ? 2U : 1U) * (s->pack == 4 && p->nrows > 256 ? 2U : 1U);
-    for (uint32_t rows = s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN; rows *= 2) {
+    int is_tree = s->group > 0;
+    int is_totalled = s->pack == (is_tree ? 2 : 4) && p->nrows > 256;
+    uint32_t word = (s->pack > 1 && !is_tree ? 2U : 1U) * (is_totalled ? 2U : 1U);
+    for (uint32_t rows = is_tree ? s->group : s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN;
+         rows *= 2) {
         word++; /* sums that wait for others */
     }
     return word * s->time_out * s->dm_out;

@@ -17,6 +17,7 @@ struct dedisperse_shape_problem {
     uint32_t nrows, ndms, nranges;
     const uint32_t *delays, *firsts;
     uint64_t samples; /* of an output row */
+    enum dedisperse_mode mode;
 };
 
 /* The delays of a shape's tiles, less the skew, plus what keeps them from falling below 0. */

@@ -2,6 +2,7 @@
 #include "compute/opencl/dedisperse/dedisperse_space.h"
 
 #include "base/memory.h"
+#include "compute/opencl/dedisperse/tree_tables.h"
 
 #include <math.h>
 
@@ -31,15 +32,14 @@ static int space_is_chunk(const struct dedisperse_shape *s)
     return s->chunk >= 2 && s->chunk <= 32 && (s->chunk & (s->chunk - 1)) == 0;
 }
 
-/* Why a shape cannot be, without a look at the delays. */
-static const char *space_objection(const struct dedisperse_shape_problem *p,
-                                   const struct device_info *device,
-                                   const struct dedisperse_shape *s)
+/* Why a shape of brute force cannot be, without a look at the delays. */
+static const char *space_objection_to_brute(const struct dedisperse_shape_problem *p,
+                                            const struct device_info *device,
+                                            const struct dedisperse_shape *s)
 {
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
     int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
     return s->staging >= STAGING_STRIPS                        ? "there is no such staging"
-           : s->group > 0                                      ? "no trees here"
            : s->pack != 1 && !can_pack                         ? "such words cannot be packed"
            : s->pack == 4 && p->nrows > MOST_PACKED            ? "too many channels for packed sums"
            : s->staging == STAGING_FUNNEL && s->pack == 1      ? "nothing is packed to be joined"
@@ -52,6 +52,30 @@ static const char *space_objection(const struct dedisperse_shape_problem *p,
            : dedisperse_shape_registers(p, s) > MOST_REGISTERS ? "too many registers"
            : device->is_gpu &&
                    group * (dedisperse_shape_registers(p, s) + WORK_REGISTERS) > UNIT_REGISTERS
+               ? "too many registers for so many work-items"
+               : NULL;
+}
+
+/* The same of a tree. */
+static const char *space_objection_to_tree(const struct dedisperse_shape_problem *p,
+                                           const struct device_info *device,
+                                           const struct dedisperse_shape *s)
+{
+    uint64_t items = (uint64_t)s->time_items * s->dm_items;
+    int can_pack = p->sample_bytes == 1 && s->pack == 2;
+    return s->staging != STAGING_DIRECT                        ? "trees read rows directly"
+           : s->pack != 1 && !can_pack                         ? "such words cannot be packed"
+           : s->pack == 2 && p->nrows > MOST_PACKED            ? "too many channels for packed sums"
+           : s->group != 4 && s->group != 8 && s->group != 16  ? "groups have 4, 8 or 16 channels"
+           : !space_is_chunk(s) || s->chunk % s->group != 0    ? "chunks are 1, 2, 4 or 8 groups"
+           : items < 1 || items > device->group_size           ? "work-groups of this size"
+           : s->time_out < 1 || s->dm_out < 1                  ? "work-items without outputs"
+           : s->time_out > 64 || s->dm_out > 64                ? "too many outputs"
+           : s->is_ptx && !device->is_nvidia                   ? "no device of NVIDIA's"
+           : s->skew > 1 << 20                                 ? "too much skew"
+           : dedisperse_shape_registers(p, s) > MOST_REGISTERS ? "too many registers"
+           : device->is_gpu &&
+                   items * (dedisperse_shape_registers(p, s) + WORK_REGISTERS) > UNIT_REGISTERS
                ? "too many registers for so many work-items"
                : NULL;
 }
@@ -188,12 +212,63 @@ static double space_cost(const struct dedisperse_shape_problem *p, const struct 
            written;
 }
 
+/* Seconds of a tree by counting alone: final sums take a word of local memory and two operations
+ * for two samples, rows of patterns two words and four operations for four of each channel. */
+static double space_tree_cost(const struct dedisperse_shape_problem *p,
+                              const struct device_info *device, const struct dedisperse_shape *s,
+                              const struct tree_tables *tables, uint64_t local)
+{
+    const double clock = 1.75e9;
+    double pieces = ceil((double)(p->samples + (uint64_t)s->skew * dedisperse_shape_tile_dms(s)) /
+                         dedisperse_shape_tile_samples(s));
+    double tile = (double)s->time_items * s->time_out * dedisperse_shape_tile_dms(s);
+    double groups = (double)tables->nsteps * (s->chunk / s->group);
+    double adds = pieces * tables->ntiles * tile * groups * (1 + 1.0 / s->time_out);
+    double made = pieces * (double)tables->units * s->group;
+    if (!device->is_gpu) {
+        return (adds + 4 * made) * space_cost_clocks_on_host(s) / (device->units * clock);
+    }
+    double items = (double)s->time_items * s->dm_items;
+    double resident = space_cost_resident(p, s, local);
+    double starved = fmin(1, resident * items / 512);
+    return (adds * 0.04 + made * 0.12) / (device->units * clock) / starved * (1 + 0.5 / resident);
+}
+
+/* As dedisperse_space_fits(); some tiles of DMs stand for all. */
+static int space_tree_fits(const struct dedisperse_shape_problem *p,
+                           const struct device_info *device, const struct dedisperse_shape *s,
+                           struct dedisperse_shape_spans *known, double *cost, const char **why)
+{
+    enum { LOOKED_AT = 3 };
+    struct tree_tables tables = {0};
+    uint32_t ntiles = (uint32_t)ceil_div_u64(p->ndms, dedisperse_shape_tile_dms(s));
+    uint32_t every = ntiles / LOOKED_AT > 0 ? ntiles / LOOKED_AT : 1;
+    *why = space_objection_to_tree(p, device, s);
+    if (*why) {
+        return 0;
+    }
+    dedisperse_shape_spans(p, s, known);
+    *why = "out of memory";
+    if (tree_tables_create(p, s, known, every, &tables) != STATUS_OK) {
+        report_clear();
+        return 0;
+    }
+    uint64_t local = tree_tables_local_bytes(s, tables.made);
+    *why = local <= device->local_bytes ? NULL : "local memory does not hold the patterns' sums";
+    *cost = *why ? INFINITY : space_tree_cost(p, device, s, &tables, local);
+    tree_tables_free(&tables);
+    return !*why;
+}
+
 int dedisperse_space_fits(const struct dedisperse_shape_problem *p,
                           const struct device_info *device, const struct dedisperse_shape *s,
                           struct dedisperse_shape_spans *known, double *cost, const char **why)
 {
     *cost = INFINITY;
-    *why = space_objection(p, device, s);
+    if (s->group > 0) {
+        return space_tree_fits(p, device, s, known, cost, why);
+    }
+    *why = space_objection_to_brute(p, device, s);
     if (*why) {
         return 0;
     }
@@ -255,6 +330,7 @@ static int space_number(const struct dedisperse_shape_problem *p, uint32_t skew,
     out->dm_items = 1U << space_digit(&i, 7);
     out->dm_out = 1U << space_digit(&i, 4);
     out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
+    out->group = 0;
     return i == 0;
 }
 
@@ -265,6 +341,58 @@ static int space_is_sensible(const struct dedisperse_shape_problem *p,
 {
     return s->is_ptx == (uint32_t)device->is_nvidia &&
            dedisperse_shape_tile_dms(s) < 2 * (uint64_t)p->ndms;
+}
+
+/* Tree number i of the space; 0 when there are no more. What patterns depend on comes last. */
+static int space_tree_number(const struct dedisperse_shape_problem *p,
+                             const struct device_info *device, uint32_t skew, uint64_t i,
+                             struct dedisperse_shape *out)
+{
+    static const uint32_t time_outs[2][4] = {{1, 2, 4, 8}, {3, 5, 7, 9}};
+    int packs = p->sample_bytes == 1;
+    *out = (struct dedisperse_shape){
+        .staging = STAGING_DIRECT, .pack = packs ? 2 : 1, .is_ptx = (uint32_t)device->is_nvidia};
+    out->time_out = time_outs[packs][space_digit(&i, 4)];
+    out->time_items = device->is_gpu ? 32U << space_digit(&i, 3) : 64;
+    out->dm_items = device->is_gpu ? 2U << space_digit(&i, 4) : 1;
+    out->dm_out = 4U << space_digit(&i, 3);
+    out->group = 4U << space_digit(&i, 3);
+    out->chunk = out->group << space_digit(&i, 2);
+    out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
+    return i == 0;
+}
+
+static int space_is_sensible_tree(const struct dedisperse_shape_problem *p,
+                                  const struct dedisperse_shape *s)
+{
+    uint32_t dms = dedisperse_shape_tile_dms(s);
+    return (dms >= 16 || dms >= p->ndms) && dms <= 256 && dms < 2 * (uint64_t)p->ndms &&
+           dedisperse_shape_tile_samples(s) >= 128;
+}
+
+/* The cheapest tree; {0} when none fits. */
+static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_problem *p,
+                                               const struct device_info *device)
+{
+    struct dedisperse_shape best = {0};
+    struct dedisperse_shape shape;
+    struct dedisperse_shape_spans spans = {0};
+    const char *why = NULL;
+    double least = INFINITY;
+    uint32_t skew = space_middle_slope(p);
+    for (uint64_t i = 0; space_tree_number(p, device, skew, i, &shape); i++) {
+        double cost = INFINITY;
+        /* Tiles as they are usually good: each look at the patterns takes milliseconds. */
+        int is_usual = shape.chunk == shape.group && shape.group == 8 &&
+                       (!device->is_gpu || (shape.time_items == 64 && shape.dm_items == 4)) &&
+                       shape.dm_out * shape.time_out <= 64;
+        if (is_usual && dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) &&
+            cost < least) {
+            least = cost;
+            best = shape;
+        }
+    }
+    return best;
 }
 
 struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *p,
@@ -278,7 +406,11 @@ struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_prob
     const char *why = NULL;
     double least = INFINITY;
     uint32_t skew = space_middle_slope(p);
-    for (uint64_t i = 0; space_number(p, skew, i, &shape); i++) {
+    if (p->mode == DEDISPERSE_TREE) {
+        shape = space_best_tree(p, device);
+        best = shape.group > 0 ? shape : best;
+    }
+    for (uint64_t i = 0; best.group == 0 && space_number(p, skew, i, &shape); i++) {
         double cost = INFINITY;
         if (space_is_sensible(p, device, &shape) &&
             dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) && cost < least) {
@@ -304,9 +436,21 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
     while (space_number(p, skew, all, &shape)) {
         all++;
     }
+    uint64_t trees = 0;
+    while (p->nranges == 1 && p->mode != DEDISPERSE_BRUTE &&
+           space_tree_number(p, device, skew, trees, &shape)) {
+        trees++;
+    }
+    all += trees;
     TRY(memory_zeroed(all, sizeof *list, "shapes", &list));
     for (uint64_t i = 0; space_number(p, skew, i, &shape); i++) {
         if (space_is_sensible(p, device, &shape) &&
+            dedisperse_space_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
+            list[n++].shape = shape;
+        }
+    }
+    for (uint64_t i = 0; i < trees && space_tree_number(p, device, skew, i, &shape); i++) {
+        if (space_is_sensible_tree(p, &shape) &&
             dedisperse_space_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
             list[n++].shape = shape;
         }
