@@ -320,6 +320,7 @@ struct job_dedisperse {
     double reference_hz; /* 0: the highest frequency */
     char *constant;      /* a name or number for dispersion_constant(); NULL: the default */
     uint64_t downsample; /* samples in time that are added up first; >= 1 */
+    int is_zero_dm;      /* of each sample the mean of its channels is taken off */
     enum job_mode mode;
     int is_two_step;           /* JOB_TWO_STEP */
     uint32_t group;            /* channels of a group in two steps; 0: the default */

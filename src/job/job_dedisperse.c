@@ -70,6 +70,8 @@ const struct schema job_dedisperse_schema[] = {
     {"reference", SCHEMA_NUMBER, ENTRY(reference_hz), .is_above = 1, .max = 1e15},
     {"constant", SCHEMA_TEXT, ENTRY(constant)},
     {"downsample", SCHEMA_WHOLE, ENTRY(downsample), .min = 1, .max = 1 << 24, .otherwise = "1"},
+    {"zero_dm", SCHEMA_CHOICE, ENTRY(is_zero_dm),
+     .choices = (const char *const[]){"false", "true", NULL}},
     {"mode", SCHEMA_CHOICE, ENTRY(mode), .choices = job_modes},
     {"group", SCHEMA_WHOLE, ENTRY(group), .min = 1, .max = 256},
     {"mask", SCHEMA_PARSED, SCHEMA_LIST(struct job_dedisperse, mask, nmask, 1, UINT32_MAX),

@@ -340,8 +340,9 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->plan = plan;
     p->backend = backend;
     p->between = between;
-    p->resident =
-        between && between->backend == backend ? between->resident[plan->what->input] : NULL;
+    /* What is on the device is as the filter bank has left it. */
+    int may_stay = between && between->backend == backend && !plan->what->is_zero_dm;
+    p->resident = may_stay ? between->resident[plan->what->input] : NULL;
     p->sums = (struct resident_rows_sums){.each = plan->what->downsample,
                                           .nifs_there = plan->fbh5->nifs,
                                           .nchannels = plan->fbh5->nchannels,

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,23 @@ static void power_reader_add_row(power_reader_t *reader, const char *row)
     }
 }
 
+/* Takes the mean of the channels off that are not masked: what comes at all frequencies at once is
+ * gone, and dispersed bursts stay but for a part like their share of the band. */
+static void power_reader_level(power_reader_t *reader)
+{
+    const struct dedisperse_plan *plan = reader->plan;
+    double sum = 0;
+    double there = 0;
+    for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
+        int is_used = !plan->mask[c] && isfinite(reader->sums[c]);
+        sum += is_used ? reader->sums[c] : 0;
+        there += is_used;
+    }
+    for (uint32_t c = 0; c < plan->fbh5->nchannels && there > 0; c++) {
+        reader->sums[c] -= sum / there;
+    }
+}
+
 /* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
  */
 static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint64_t count,
@@ -139,6 +157,9 @@ static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint
                 bad[sample] = 1;
             }
             if ((from + i + 1) % each == 0) {
+                if (plan->what->is_zero_dm) {
+                    power_reader_level(reader);
+                }
                 /* Whole numbers below 2^53 are exact in double, however they are added. */
                 formats[plan->input.format].store(out + sample * plan->input.row_bytes,
                                                   reader->sums, plan->fbh5->nchannels);

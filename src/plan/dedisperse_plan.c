@@ -136,7 +136,11 @@ static void plan_settle_input(struct dedisperse_plan *d)
     if (input->format == SERIES_U16 && d->fbh5->nchannels > MOST_U16_CHANNELS) {
         input->format = SERIES_F32;
     }
-    input->is_reduced = d->fbh5->nifs > 1 || terms > 1 || series_bytes(input->format) != bytes;
+    if (d->what->is_zero_dm) {
+        input->format = SERIES_F32;
+    }
+    input->is_reduced = d->what->is_zero_dm || d->fbh5->nifs > 1 || terms > 1 ||
+                        series_bytes(input->format) != bytes;
     input->samples = d->fbh5->rows / d->what->downsample;
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }
@@ -279,6 +283,7 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->plan = d->plan_words.data;
     product->error_samples = d->what->is_two_step ? d->steps.error : 0;
     product->downsample = d->what->downsample;
+    product->is_zero_dm = d->what->is_zero_dm;
     product->mask = d->mask;
     product->ifs = d->ifs_words.data;
 }

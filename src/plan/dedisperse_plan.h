@@ -12,7 +12,7 @@
 
 /* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
 struct dedisperse_plan_input {
-    int is_reduced; /* added up, or of another format than the file's */
+    int is_reduced; /* added up, changed, or of another format than the file's */
     enum series_format format;
     uint64_t samples;   /* in time */
     uint64_t row_bytes; /* [nchannels] of `format` */

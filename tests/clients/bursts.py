@@ -148,9 +148,9 @@ if shutil.which("gnuplot"):
     snr = {float(x): float(value) for name, _, x, _, value in drawn if name.startswith("snr,")}
     dm = found["dm"][n]
     ok(max(snr, key=snr.get) == dm and abs(snr[dm] - found["snr"][n]) < 1e-3, "plot: S/N is greatest at its DM", snr)
-    power = [(float(x), float(v)) for name, _, x, _, v in drawn if name.startswith("waterfall,")]
+    pixels = [(float(x), float(v)) for name, _, x, _, v in drawn if name.startswith("waterfall,")]
     columns = {}
-    for x, v in power:
+    for x, v in pixels:
         columns.setdefault(x, []).append(v)
     best = max(columns, key=lambda x: np.mean(columns[x]))
     ok(abs(best - found["time_s"][n]) < 2 * TSAMP + found["width"][n] * TSAMP / 2, "its waterfall is upright, and there", best)
@@ -188,6 +188,34 @@ for words, text in ((["dedisperse.0.search.widths=48"], "a power of two"), (["de
         ok(False, f"{words[0]} is refused")
     except Failed as failed:
         ok(text in str(failed) and "exit 2" in str(failed), f"{words[0]} is refused", failed)
+
+# ---- Interference at all frequencies at once, and in two channels that are masked.
+loud = np.rint(power)
+loud[500::3000] += 40
+loud[:, 5] += 60 * (rng.random(TIMES) < 0.01)
+loud[:, 6] = rng.normal(120, 60, TIMES)
+path = write_fil(scratch("loud.fil"), np.clip(np.rint(loud), 0, 255)[:, None, :], 8, fch1=TOP, foff=-4.0, tsamp=TSAMP)
+quiet = {"input": {"files": path}, "dedisperse": {**JOB["dedisperse"], "search": {"file": "loud.h5", "threshold": 8}}}
+voltmill("run", write_yaml("loud.yaml", quiet))
+comes = 0.0005 + TSAMP * np.arange(500, TIMES, 3000)
+at_once = lambda rows: sum(np.any((rows["dm"] < 100) & (rows["snr"] > 12) & (np.abs(rows["time_s"] - t) < 0.03)) for t in comes)
+ok(at_once(table(scratch("loud.h5"))[0]) >= 15, "impulses at all frequencies are candidates")
+quiet["dedisperse"].update({"zero_dm": "true", "mask": ["5-6"], "file": "quiet-series.h5"})
+quiet["dedisperse"]["search"]["file"] = "quiet.h5"
+voltmill("run", write_yaml("quiet.yaml", quiet))
+rows, _ = table(scratch("quiet.h5"))
+ok(at_once(rows) == 0, "with zero_dm they are none", rows)
+far = [(b, rows[(np.abs(rows["time_s"] - (b[0] + (b[1] - 1) / 2) * TSAMP) <= (b[1] / 2 + 3) * TSAMP) & (np.abs(rows["dm"] - b[2]) <= 60)])
+       for b in bursts if b[3] > 12 and delays(b[2]).max() > 4 * b[1]]
+ok(len(far) > 15 and all(len(near) > 0 for _, near in far), "and bursts stay", [b for b, near in far if len(near) == 0])
+levels = np.clip(np.rint(loud), 0, 255)
+used = np.array([c not in (5, 6) for c in range(CHANNELS)])
+levels = (levels - levels[:, used].mean(axis=1, keepdims=True)).astype("f4").astype(float)
+with h5py.File(scratch("quiet-series.h5"), "r") as file:
+    series = file["dedispersed"][37]
+expected_series = sum(levels[d:d + len(series), c] for c, d in enumerate(delays(DMS[37])) if used[c])
+ok(np.abs(series - expected_series).max() < 1e-3, "the series are those of levelled samples", np.abs(series - expected_series).max())
+ok("agrees" in voltmill("verify", "quiet-series.h5"), "which the reference recomputes")
 
 # ---- Voltages with bursts.
 SKY = [(0.5, 20.0, 10.0, 0.0005), (1.2, 60.0, 8.0, 0.002), (1.9, 35.0, 300.0, 0.0)]

@@ -29,6 +29,10 @@ static const char delay_convention[] =
     "tsamp_s), f and the reference r in MHz, halves away from zero. In mode two-step samples are "
     "taken at most error_samples beside these.";
 
+static const char zero_dm_words[] =
+    "of each sample, after ifs and times were added up, the mean of the channels that are not "
+    "masked was taken off all";
+
 static const char time_convention[] =
     "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
     "root: the time at which a pulse arrives at reference_hz; it is first_time + t * time_step. "
@@ -114,6 +118,7 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
     TRY(h5_put_i32(group, "error_samples", (int32_t)spec->error_samples));
     TRY(h5_put_u64(group, "downsample", spec->downsample));
     TRY(h5_put_text(group, "edges", spec->edges));
+    TRY(spec->is_zero_dm ? h5_put_text(group, "zero_dm", zero_dm_words) : STATUS_OK);
     TRY(h5_put_text(group, "dm_plan", spec->plan));
     TRY(h5_put_text(group, "ifs", spec->ifs));
     TRY(h5_put_i32(group, "origin", (int32_t)spec->delays->origin));

@@ -30,6 +30,7 @@ struct dedispersed_spec {
     struct time_axis time; /* of the outputs, seconds after the input's start */
     const struct dispersion *delays;
     double constant, reference_hz;
+    int is_zero_dm;                  /* the mean of its channels was taken off each sample before */
     const char *mode, *edges, *plan; /* plan: which DMs, in words */
     uint32_t error_samples;
     uint64_t downsample;
