@@ -399,6 +399,12 @@ def meerkat():
     layout["freq_hz"] = list(centres[:8])
     Check("meerkat-cut", [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], aligned(pieces)[None, None],
           835937.5, centres[:8], layout=layout)
+    voltmill("run", write_yaml("meerkat-stokes.yaml", {
+        "input": {"files": [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], "layout": layout},
+        "channelise": {"channels": 8, "taps": 2},
+        "products": [{"kind": "power", "file": "meerkat-stokes.h5", "polarisation": "IQUV"}]}))
+    with h5py.File(scratch("meerkat-stokes.h5")) as file:
+        same(file["data"].attrs["feed"], b"linear", "meerkat: feeds of 0x and 0y are known")
 
 
 # ---- LOFAR transient buffers
