@@ -17,6 +17,7 @@
 #define COMMANDS(ROW)                                                                              \
     ROW(run)                                                                                       \
     ROW(plan)                                                                                      \
+    ROW(ddplan)                                                                                    \
     ROW(info)                                                                                      \
     ROW(status)                                                                                    \
     ROW(verify)                                                                                    \

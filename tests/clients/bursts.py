@@ -217,6 +217,31 @@ expected_series = sum(levels[d:d + len(series), c] for c, d in enumerate(delays(
 ok(np.abs(series - expected_series).max() < 1e-3, "the series are those of levelled samples", np.abs(series - expected_series).max())
 ok("agrees" in voltmill("verify", "quiet-series.h5"), "which the reference recomputes")
 
+# ---- Ranges of DMs.
+said = voltmill("ddplan", "--dms", "0..5000", source)
+lines = [line.split() for line in said.splitlines()[2:-1]]
+factors = [int(line[3]) for line in lines]
+ok(len(lines) >= 3 and factors == [2 ** i for i in range(len(factors))], "ddplan: each range is sampled half as often", said)
+ok(all(float(a[2]) == float(b[1]) for a, b in zip(lines, lines[1:])) and float(lines[0][1]) == 0 and
+   float(lines[-1][2]) == 5000, "ranges follow each other")
+a = 2 / 2.41e-4 * 4 / ((MHZ[0] + MHZ[-1]) / 2) ** 3
+for line in lines[1:]:
+    dm, dt = float(line[1]), TSAMP * int(line[3])
+    ok(abs(math.sqrt((dt ** 2 + (a * dm) ** 2) / (TSAMP ** 2 + (a * dm) ** 2)) - 1.25) < 1e-4, f"a pulse grows by 1.25 at DM {dm}")
+ok(all(0 < float(line[-2]) < 20 for line in lines), "and loses less than 20 %", said)
+with open(scratch("ranges.yaml"), "w") as file:
+    file.write(voltmill("ddplan", "--dms", "0..2000", "--tolerance", "1.3", "--job", source))
+voltmill("run", "ranges.yaml")
+best = max((row for i in range(2) for row in table(scratch(f"found-{i}.h5"))[0]), key=lambda row: row["snr"])
+top = max(bursts, key=lambda b: b[3])
+ok(abs(best["snr"] - top[3]) < 5, "its job finds the bursts", best, top)
+for words, text in ((["--dms", "10..2"], "ddplan"), ([], "--dms is missing"), (["--dms", "0..9", "--tolerance", "1"], "more than 1")):
+    try:
+        voltmill("ddplan", *words, source)
+        ok(False, "ddplan refuses")
+    except Failed as failed:
+        ok(text in str(failed) and "exit 2" in str(failed), f"ddplan {' '.join(words)} is refused", failed)
+
 # ---- Voltages with bursts.
 SKY = [(0.5, 20.0, 10.0, 0.0005), (1.2, 60.0, 8.0, 0.002), (1.9, 35.0, 300.0, 0.0)]
 archive = synth("sky", sample_rate_hz=1e6, samples=2600000, freq_hz=4e8, streams={"chans": 2}, bits=32, noise=10, seed=5,

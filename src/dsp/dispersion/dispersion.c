@@ -222,9 +222,7 @@ out:
     return st;
 }
 
-/* The squares of smearing within a channel and over the band, in (s per pc cm^-3)^2. */
-static status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel,
-                                    double *band)
+status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band)
 {
     status_t st = STATUS_OK;
     double top = dispersion_highest(spec);

@@ -79,4 +79,7 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
 
+/* a^2 and b^2 of that. Fails with USAGE: no band. */
+status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band);
+
 #endif

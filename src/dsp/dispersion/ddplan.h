@@ -1,0 +1,28 @@
+/* Ranges of DMs with a sampling of their own each: where channels smear a pulse anyway, samples may
+ * be added up in time, by 2, 4, 8 ..., and DMs lie farther apart. */
+#ifndef VOLTMILL_DSP_DISPERSION_DDPLAN_H
+#define VOLTMILL_DSP_DISPERSION_DDPLAN_H
+
+#include "dsp/dispersion/dispersion.h"
+
+enum { DDPLAN_RANGES = 16 };
+
+struct ddplan_range {
+    double start, end; /* the last DM is the first that reaches the end, as a job takes it */
+    uint64_t downsample;
+    uint32_t count;
+    double first_step, last_step; /* between its DMs; 0: there is but one */
+    double smear;                 /* within a channel at its end, seconds */
+    double width;                 /* of a pulse at its end, on one of its DMs, seconds */
+    double loss; /* of S/N, at its worst: of a pulse half-way between its last two DMs, against one
+                    at its DM in samples as they come; 0 .. 1 */
+};
+
+/* Samples are added up by so many that a pulse's width (in squares: sample, width_seconds, smearing
+ * within channels) grows by no more than `tolerance`; DMs of each range are those of
+ * dispersion_tolerant(). spec's DMs are not looked at. Fails as that. */
+status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
+                     double width_seconds, double tolerance, uint32_t most,
+                     struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);
+
+#endif
