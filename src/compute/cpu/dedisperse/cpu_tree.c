@@ -97,7 +97,7 @@ size_t cpu_tree_scratch(const cpu_tree_t *tree)
 
 static uint64_t cpu_tree_most_joins(uint64_t nrows, uint64_t ndms)
 {
-    return max_u64(nrows * ndms / 8, FEW_JOINS);
+    return max_u64(nrows * ndms / TREE_DELAYS_A_JOIN, FEW_JOINS);
 }
 
 uint64_t cpu_tree_most_bytes(uint32_t nrows, uint32_t ndms)

@@ -13,7 +13,8 @@ enum {
     TREE_MOST_GROUP = 16, /* as many as floats are added in binary order */
     TREE_MOST_DMS = 128,
     TREE_MOST_STRIPS = 8,
-    TREE_MOST_AREA = 128 /* DMs of a tile x strips of a piece */
+    TREE_MOST_AREA = 128,  /* DMs of a tile x strips of a piece */
+    TREE_DELAYS_A_JOIN = 8 /* of the table for each row that is made, at least */
 };
 
 typedef struct cpu_tree cpu_tree_t;

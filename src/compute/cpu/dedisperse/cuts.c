@@ -74,9 +74,15 @@ static double cuts_adds(const struct dedisperse_spec *spec, const struct dedispe
     double adds = INFINITY;
     if (cuts_sample(spec, ndms, &nused, &delays) == STATUS_OK && nused > 0 &&
         patterns_create(delays, ndms, nused, top + 1, (uint32_t)piece, &p) == STATUS_OK) {
+        const struct pattern_level *fours = &p.levels[1];
+        const struct pattern_level *whole = &p.levels[top];
+        uint64_t joins =
+            fours->first[fours->ngroups] + (top > 1 ? (uint64_t)whole->first[whole->ngroups] : 0);
         adds = cuts_joins(&p, 1, 2, piece) + (top > 1 ? cuts_joins(&p, top, top - 1, piece) : 0) +
                (double)ndms * p.levels[top].ngroups;
         adds /= (double)ndms * nused;
+        /* Then it would be brute force after all. */
+        adds = joins > (uint64_t)ndms * nused / TREE_DELAYS_A_JOIN ? INFINITY : adds;
     } else {
         report_clear();
     }
