@@ -130,11 +130,21 @@ out:
     return st;
 }
 
-/* Takes up the sums over boxes of one width, of which `starts` begin in the block. */
-static void boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums, uint64_t starts,
-                        uint32_t width)
+/* What a box of a power of two must reach at least to be looked at. */
+static float boxcar_least(const boxcar_t *b)
+{
+    return (float)b->boxes.threshold * (b->boxes.widths > 1 ? slack : 1);
+}
+
+/* Takes up the sums over boxes of one width, of which `starts` begin in the block. Returns whether
+ * any is worth it: only then are s->most those of this width. */
+static int boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums, uint64_t starts,
+                       uint32_t width)
 {
     float scale = (float)b->scale[width];
+    if (b->kernels->most(sums, starts) * scale <= boxcar_least(b)) {
+        return 0;
+    }
     uint64_t whole = starts / PEAK_CELL;
     b->kernels->peak(sums, whole, s->most);
     for (uint64_t t = whole * PEAK_CELL; t < starts; t++) {
@@ -152,6 +162,7 @@ static void boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums,
             s->width[c] = width;
         }
     }
+    return 1;
 }
 
 /* Single times that reach the threshold. */
@@ -242,11 +253,12 @@ static void boxcar_search(const boxcar_t *b, struct scratch *s, const float *row
     }
     b->kernels->normalise(row + (block->first - from), times, noise.mean, 1 / noise.rms, s->series);
     for (uint64_t c = 0; c < cells; c++) {
-        s->best[c] = (float)b->boxes.threshold * (b->boxes.widths > 1 ? slack : 1);
+        s->best[c] = boxcar_least(b);
         s->width[c] = 0;
     }
-    boxcar_take(b, s, s->series, starts, 1);
-    boxcar_count(b, s, starts, peaks);
+    if (boxcar_take(b, s, s->series, starts, 1)) {
+        boxcar_count(b, s, starts, peaks);
+    }
     for (uint32_t width = 2; width <= b->boxes.widths && width <= times; width *= 2) {
         const float *half = width == 2 ? s->series : s->sums;
         b->kernels->fold(half, times - width + 1, width / 2, s->sums);

@@ -64,6 +64,27 @@ static void boxcar_fold(const float *y, uint64_t count, uint64_t half, float *ou
     }
 }
 
+static float boxcar_most(const float *y, uint64_t count)
+{
+    float best[LANES];
+    uint64_t i = 0;
+    for (int j = 0; j < LANES; j++) {
+        best[j] = y[0];
+    }
+    for (; i + LANES <= count; i += LANES) {
+        for (int j = 0; j < LANES; j++) {
+            best[j] = y[i + (uint64_t)j] > best[j] ? y[i + (uint64_t)j] : best[j];
+        }
+    }
+    for (; i < count; i++) {
+        best[0] = y[i] > best[0] ? y[i] : best[0];
+    }
+    for (int j = 1; j < LANES; j++) {
+        best[0] = best[j] > best[0] ? best[j] : best[0];
+    }
+    return best[0];
+}
+
 static void boxcar_peak(const float *restrict y, uint64_t cells, float *restrict most)
 {
     for (uint64_t c = 0; c < cells; c++) {
@@ -89,4 +110,5 @@ extern const struct boxcar_kernels BOXCARS;
 const struct boxcar_kernels BOXCARS = {.measure = boxcar_measure,
                                        .normalise = boxcar_normalise,
                                        .fold = boxcar_fold,
+                                       .most = boxcar_most,
                                        .peak = boxcar_peak};

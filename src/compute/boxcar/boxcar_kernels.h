@@ -16,6 +16,8 @@ struct boxcar_kernels {
     void (*normalise)(const float *x, uint64_t count, float mean, float scale, float *y);
     /* out[t] = y[t] + y[t + half]; may be y itself. */
     void (*fold)(const float *y, uint64_t count, uint64_t half, float *out);
+    /* The greatest of some numbers: most series have nothing to look at more closely. */
+    float (*most)(const float *y, uint64_t count);
     /* most[c]: the greatest of the numbers of each whole cell. */
     void (*peak)(const float *y, uint64_t cells, float *most);
 };
