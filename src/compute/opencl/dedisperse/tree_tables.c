@@ -129,26 +129,27 @@ static void tables_set_starts(struct tree_tables *t, const struct tile_tables *t
     }
 }
 
-static status_t tables_add_tile(struct tree_tables *t, struct tile_tables *tile,
+static status_t tables_add_tile(struct tree_tables *t, const struct tile_tables *of,
                                 const struct dedisperse_shape_spans *spans, uint64_t *room)
 {
     status_t st = STATUS_OK;
-    const struct dedisperse_shape_problem *p = tile->problem;
+    struct tile_tables tile = *of;
+    const struct dedisperse_shape_problem *p = tile.problem;
     struct patterns patterns = {0};
     uint32_t *rel = NULL;
-    uint32_t nlevels = tables_levels(tile->shape->group);
-    TRY(memory_zeroed((size_t)tile->ndms * p->nrows, sizeof *rel, "delays", &rel));
-    for (size_t i = 0; i < (size_t)tile->ndms * p->nrows; i++) {
-        rel[i] = dedisperse_shape_rel(spans, p->delays[(size_t)tile->dm * p->nrows + i],
+    uint32_t nlevels = tables_levels(tile.shape->group);
+    TRY(memory_zeroed((size_t)tile.ndms * p->nrows, sizeof *rel, "delays", &rel));
+    for (size_t i = 0; i < (size_t)tile.ndms * p->nrows; i++) {
+        rel[i] = dedisperse_shape_rel(spans, p->delays[(size_t)tile.dm * p->nrows + i],
                                       (uint32_t)(i / p->nrows));
     }
-    TRY(patterns_create(rel, tile->ndms, p->nrows, nlevels, REACH, &patterns));
-    tile->rel = rel;
-    tile->patterns = &patterns;
-    tile->level = &patterns.levels[nlevels - 1];
+    TRY(patterns_create(rel, tile.ndms, p->nrows, nlevels, REACH, &patterns));
+    tile.rel = rel;
+    tile.patterns = &patterns;
+    tile.level = &patterns.levels[nlevels - 1];
     for (uint32_t step = 0; step < t->nsteps; step++) {
-        TRY(tables_add_patterns(t, tile, step, room));
-        tables_set_starts(t, tile, step);
+        TRY(tables_add_patterns(t, &tile, step, room));
+        tables_set_starts(t, &tile, step);
     }
 out:
     patterns_free(&patterns);
