@@ -105,7 +105,9 @@ def older():
     voltmill("run", write_yaml("again.yaml", job))
     with h5py.File(scratch("again.h5")) as again, h5py.File(scratch("series.h5")) as series:
         same(again["time"][()], series["time"][()], "dedispersed once more: the same times")
-        same(again["dedispersed"][()], series["dedispersed"][()], "and rows")
+        # Floats are added in another order since.
+        rows = series["dedispersed"][()]
+        close(again["dedispersed"][()], rows, 1e-6 * np.abs(rows).max(), "and rows")
     for product in "power.h5", "series.h5":
         for words in ("info",), ("verify", "--all"), ("verify", "--crc"):
             voltmill(*words, product)
