@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +186,8 @@ status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
     struct text line = {0};
     if (log->fd >= 0) {
         TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
-                     entry->words, 1e3 * entry->seconds, entry->spent, 1e3 * entry->cost,
+                     entry->words, 1e3 * entry->seconds, entry->spent,
+                     isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: nobody knows */
                      state_names[entry->state]));
         TRY(log_append(log, line.data, line.length));
     }

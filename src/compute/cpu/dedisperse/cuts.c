@@ -160,13 +160,15 @@ int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
     return *why == NULL;
 }
 
-/* One behind the others. */
+/* One behind the others, but for a tree that would be brute force after all where that is in the
+ * list, too. */
 static void cuts_put(const struct dedisperse_spec *spec, struct dedisperse_shape shape,
                      struct dedisperse_candidate *list, uint32_t *count)
 {
-    list[*count].shape = shape;
-    list[*count].cost = cuts_expected(spec, &shape);
-    ++*count;
+    double cost = cuts_expected(spec, &shape);
+    if (isfinite(cost) || spec->mode == DEDISPERSE_TREE) {
+        list[(*count)++] = (struct dedisperse_candidate){.shape = shape, .cost = cost};
+    }
 }
 
 status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
