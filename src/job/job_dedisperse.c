@@ -182,8 +182,13 @@ static status_t job_dedisperse_check_search(struct tree *entry, struct mistakes 
     }
     if (tree_list(entry, "coherent")) {
         TRY(mistakes_at(mistakes, entry, "search",
-                        "is not there for a semi-coherent search: its series can be searched when "
-                        "they are there"));
+                        "is not there for a semi-coherent search, which makes series: expected "
+                        "search without coherent"));
+    }
+    if (tree_says(entry, "edges", "pad")) {
+        TRY(mistakes_at(mistakes, entry, "edges",
+                        "is pad: zeros beyond the input would be found as bursts; expected valid "
+                        "beside search"));
     }
 out:
     return st;

@@ -110,6 +110,10 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const struct chunk *chunk,
                            uint64_t *first, uint64_t *end);
 
+/* Whether the sums of a DM are nothing but rounding: its channels, but for those of the mask, have
+ * one delay, and their mean was taken off. */
+int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
+
 /* Columns of a chunk's series that a search holds at a time. */
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 

@@ -66,6 +66,19 @@ out:
     return st;
 }
 
+int dedisperse_plan_is_level(const struct dedisperse_plan *d, uint32_t dm)
+{
+    const struct dm_group all = {.delays = d->delays, .steps = d->steps};
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < d->delays.nchannels && d->what->is_zero_dm && most <= least; c++) {
+        if (!d->mask[c]) {
+            group_widen(dm_group_delay(d, &all, dm, c), &least, &most);
+        }
+    }
+    return d->what->is_zero_dm && most <= least;
+}
+
 void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t count, uint32_t *base,
                    uint32_t *span)
 {

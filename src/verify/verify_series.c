@@ -137,19 +137,6 @@ out:
     return st;
 }
 
-/* Whether the sums of a DM are nothing but rounding: its channels, whose mean was taken off, have
- * one delay. */
-static int series_is_level(const struct verify *verify, uint64_t row)
-{
-    const struct dedispersed *series = verify->product->series;
-    const uint32_t *delays = series->delays + row * series->nchannels;
-    int is_level = verify->job->dedisperse[0].is_zero_dm;
-    for (size_t c = 1; c < series->nchannels; c++) {
-        is_level = is_level && delays[c] == delays[0];
-    }
-    return is_level;
-}
-
 /* The sink: outputs as the reference makes them. */
 static status_t series_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
                                     uint64_t first_row, uint64_t rows, const void *data,
@@ -157,6 +144,7 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
 {
     status_t st = STATUS_OK;
     struct verify *verify = context;
+    const struct series *kind = verify->kind;
     float expected[CHUNK_TIMES];
     (void)index;
     for (uint64_t i = 0; i < rows; i++) {
@@ -169,7 +157,7 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         memcpy(expected, (const float *)data + i * chunk->streams,
                chunk->streams * sizeof *expected);
         TRY(series_pass_holes(verify, first_row + i, chunk, is_marked, stored, expected));
-        if (!series_is_level(verify, first_row + i)) {
+        if (!dedisperse_plan_is_level(kind->plan, (uint32_t)(first_row + i))) {
             agreement_sums(&verify->agreement, stored, expected, chunk->streams);
         }
     }

@@ -181,6 +181,7 @@ ok("more than search.most" in said, "and that is said", said)
 # ---- What cannot be.
 for words, text in ((["dedisperse.0.search.widths=48"], "a power of two"), (["dedisperse.0.search.threshold=0"], "threshold"),
                     (["dedisperse.0.search.file=noise.fil"], "noise.fil"), (["dedisperse.0.file=noise.h5"], "file of its own"),
+                    (["dedisperse.0.edges=pad"], "zeros beyond the input would be found as bursts"),
                     (["dedisperse.0.search.widths=16384", "dedisperse.0.downsample=20", "dedisperse.0.search.file=x.h5"],
                      "tell no noise")):
     try:
@@ -216,6 +217,24 @@ with h5py.File(scratch("quiet-series.h5"), "r") as file:
 expected_series = sum(levels[d:d + len(series), c] for c, d in enumerate(delays(DMS[37])) if used[c])
 ok(np.abs(series - expected_series).max() < 1e-3, "the series are those of levelled samples", np.abs(series - expected_series).max())
 ok("agrees" in voltmill("verify", "quiet-series.h5"), "which the reference recomputes")
+
+# ---- With zero_dm, DMs that delay no channel are rounding alone.
+NARROW = 1308.0 - 0.25 * np.arange(64)
+late = np.array([np.floor(dm * (NARROW ** -2 - NARROW[0] ** -2) / 2.41e-4 / 2e-4 + 0.5) for dm in range(0, 60, 3)])
+level = rng.normal(120, 8, (20000, 1, 64))
+level[100::250] += 40
+path = write_fil(scratch("level.fil"), np.clip(np.rint(level), 0, 255), 8, fch1=NARROW[0], foff=-0.25, tsamp=2e-4)
+JOBS = {"input": {"files": path}, "dedisperse": {"dm": {"start": 0, "step": 3, "count": 20}, "zero_dm": "true",
+                                                 "file": "level-series.h5", "search": {"file": "level.h5", "threshold": 6.5}}}
+for mask, name in (([], "of all channels"), (["0-40"], "but for those of the mask")):
+    JOBS["dedisperse"].update({"mask": mask} if mask else {})
+    voltmill("run", write_yaml("level.yaml", JOBS), "--force")
+    flat = np.ptp(late[:, 41 if mask else 0:], axis=1) == 0
+    with h5py.File(scratch("level.h5"), "r") as file:
+        ok(flat.sum() >= 1 and np.all(file["peaks"]["snr"][flat] == 0), f"zero_dm: equal delays {name} are not searched", flat)
+        ok(len(file["candidates"]) < 5, "nor has the rest bursts", file["candidates"][()])
+    ok("agrees" in voltmill("verify", "level-series.h5"), "and verify passes them over")
+ok(np.any(flat & (np.ptp(late, axis=1) > 0)), "channels of the mask have other delays")
 
 # ---- Ranges of DMs.
 said = voltmill("ddplan", "--dms", "0..5000", source)

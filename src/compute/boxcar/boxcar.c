@@ -130,10 +130,11 @@ out:
     return st;
 }
 
-/* What a box of a power of two must reach at least to be looked at. */
+/* What a box of a power of two must exceed to be looked at. */
 static float boxcar_least(const boxcar_t *b)
 {
-    return (float)b->boxes.threshold * (b->boxes.widths > 1 ? slack : 1);
+    float threshold = (float)b->boxes.threshold;
+    return b->boxes.widths > 1 ? threshold * slack : nextafterf(threshold, 0);
 }
 
 /* Takes up the sums over boxes of one width, of which `starts` begin in the block. Returns whether

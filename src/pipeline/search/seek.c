@@ -63,12 +63,25 @@ static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
     memset(seek->holes, 0, (size_t)chunk->count);
 }
 
+/* Rounding has no bursts. */
+static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
+                             const struct boxes_block *block)
+{
+    size_t cells = (size_t)ceil_div_u64(block->end - block->first, PEAK_CELL);
+    for (uint64_t dm = 0; dm < chunk->count; dm++) {
+        if (dedisperse_plan_is_level(seek->plan, (uint32_t)(chunk->first + dm))) {
+            memset(seek->peaks + dm * cells, 0, cells * sizeof *seek->peaks);
+        }
+    }
+}
+
 static status_t seek_search(seek_t *seek, const struct chunk *chunk,
                             const struct boxes_block *block)
 {
     const struct boxcar_rows rows = {seek->held, chunk->count, seek->room, seek->from};
     struct chunk part = *chunk;
     boxcar_run(seek->boxcar, block, &rows, seek->peaks);
+    seek_clear_level(seek, chunk, block);
     part.first_stream = (uint32_t)block->first;
     part.streams = (uint32_t)(block->end - block->first);
     seek->next = block->end;
