@@ -261,8 +261,8 @@ static status_t head_put_columns(const struct psrfits_head *head, struct text *o
     status_t st = STATUS_OK;
     struct head_column columns[COLUMNS];
     struct psrfits_head scratch = *head; /* where the places go that nobody asks for here */
-    char key[16];
-    char form[48];
+    char key[24];
+    char form[80];
     head_list_columns(&scratch, columns);
     for (int i = 0; i < COLUMNS; i++) {
         snprintf(key, sizeof key, "TTYPE%d", i + 1);
