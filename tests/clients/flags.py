@@ -4,6 +4,7 @@ together, stations and neighbours made of what is left; the same bytes however t
 ranks and after a kill; verified; of receivers' noise the few cells that it must be."""
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -201,6 +202,26 @@ expected = np.zeros((ROWS * CELLS, 3, 2, BAND), "u1")
 expected[..., 3:27] = 2 * flags.reshape(expected.shape)[..., 3:27]
 same(load("masked-1.h5")[2].reshape(expected.shape), expected.max(axis=2, keepdims=True).repeat(2, axis=2),
      "and of one that kept a part")
+starts = {"later": lambda attributes: attributes.modify("start_second", attributes["start_second"] + 3 * step),
+          "startless": lambda attributes: [attributes.pop(key) for key in ("start_mjd_day", "start_second")]}
+for name, change in starts.items():
+    shutil.copy(obs, scratch(f"{name}.h5"))
+    with h5py.File(scratch(f"{name}.h5"), "r+") as file:
+        change(file.attrs)
+run("late", scratch("later.h5"), products=[{"flag": {"mask": scratch("one-1.h5"), "spectra": M}}])
+expected = np.concatenate([2 * flags[3:], np.zeros_like(flags[:3])])
+same(load("late-0.h5")[2], expected, "at the same UTC where the archive starts later than the mask")
+voltmill("verify", "--all", scratch("late-0.h5"))
+run("plain", scratch("startless.h5"), products=[{"flag": FLAG}])
+for archive, mask, words in (("startless.h5", "one-1.h5", "the archive does not"),
+                             ("obs.h5", "plain-0.h5", "but the archive does")):
+    try:
+        run("bad", scratch(archive), products=[{"flag": {"mask": scratch(mask), "spectra": M}}])
+        ok(False, f"refused: {words}")
+    except Failed as failed:
+        ok(words in str(failed) and "error: " in str(failed), f"refused: {words}", failed)
+run("unknown", scratch("startless.h5"), products=[{"flag": {"mask": scratch("plain-0.h5"), "spectra": M}}])
+same(load("unknown-0.h5")[2], 2 * flags, "and at the same seconds where neither says when it starts")
 
 # ---- the same bytes
 one = digests("one", len(PRODUCTS))
@@ -282,6 +303,14 @@ def judge_noise(name, files, channels, leave_out=()):
 
 judge_noise("noise", synth("clean", samples=1 << 21, streams={"pols": 2}, bits=8, sample_rate_hz=RATE, freq_hz=100e6,
                            noise=20, seed=8), 64)
+for sideband in (1, -1):  # the first channel is a real number, whose noise has another kurtosis
+    name = f"real{sideband}"
+    judge_noise(name, synth(f"{name}-volts", samples=1 << 22, streams={"pols": 2}, bits=8, sample_rate_hz=RATE, freq_hz=100e6,
+                            domain="real", sideband=sideband, noise=20, seed=9), 64)
+    _, _, flags, found, hz = load(f"{name}.h5", "frequency")
+    bare = found[..., 0].mean(), flags[..., 0].any(), flags[..., 1:].any()
+    ok(abs(bare[0] - 2) < 0.1 and not bare[1] and bare[2], f"{name}: which is stored and not flagged", bare)
+    voltmill("verify", "--all", scratch(f"{name}.h5"))
 westford = os.path.join(DATA, "digital_rf/westford")
 if os.path.isdir(westford):
     judge_noise("westford", westford, 128, [1024.625e6, 1024.5017e6, 1024.6e6])

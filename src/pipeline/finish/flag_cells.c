@@ -19,6 +19,7 @@ struct flag_cells {
     flag_mask_t *mask;
     uint32_t pols, coarse, sums;
     uint64_t all, kept; /* channels of an if */
+    size_t untold;      /* first channels of each coarse one of which kurtosis decides nothing */
     int is_joint;       /* polarisations are flagged together */
     int has_limits;
     struct kurtosis_limits limits;
@@ -86,6 +87,7 @@ status_t flag_cells_create(const struct channelise_plan *work, uint32_t i, uint6
     cells->kept = flagged_channels(spec);
     cells->is_joint = spec->polarisation != POLARISATION_SEPARATE;
     cells->has_limits = spec->has_kurtosis && spec->flag_sigma > 0;
+    cells->untold = flagged_untold(spec);
     if (cells->has_limits) {
         cells->limits = kurtosis_limits(spec->flag_spectra, spec->flag_sigma);
     }
@@ -142,7 +144,7 @@ static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row)
         for (size_t k = 0; k < nchannels; k++) {
             values[k] = is_whole ? kurtosis_of(spectra, power[k], squares[k]) : NAN;
             int is_out = values[k] < cells->limits.low || values[k] > cells->limits.high;
-            marks[k] |= is_out && cells->has_limits ? FLAG_KURTOSIS : 0;
+            marks[k] |= is_out && cells->has_limits && k >= cells->untold ? FLAG_KURTOSIS : 0;
         }
         if (cells->judged) {
             flag_cells_errors(cells, power, values, nchannels, cells->errors + i * nchannels);
@@ -166,7 +168,8 @@ static status_t flag_cells_recall(flag_cells_t *cells, const struct flag_row *ro
         float error = cells->errors[from];
         int is_near =
             fabsf(value - cells->limits.low) <= error || fabsf(value - cells->limits.high) <= error;
-        if (is_near && cells->has_limits) {
+        int is_told = from % cells->spec->nchannels >= cells->untold;
+        if (is_near && is_told && cells->has_limits) {
             unsigned char mark = cells->marks[from] & (unsigned char)~FLAG_KURTOSIS;
             cells->marks[from] = mark | (cells->stored[i] & FLAG_KURTOSIS);
         }

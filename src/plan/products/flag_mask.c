@@ -37,6 +37,7 @@ struct flag_mask {
     /* Of a product. */
     struct product *product;
     int fd;
+    double later;     /* seconds from its start to ours */
     uint64_t *theirs; /* [channels] where its channel is; UINT64_MAX: nowhere */
     unsigned char *row;
     uint64_t row_at; /* which row that is; UINT64_MAX: none */
@@ -197,7 +198,25 @@ out:
     return st;
 }
 
-static status_t flag_mask_read_product(flag_mask_t *mask)
+/* Seconds are counted from the start of each. */
+static status_t flag_mask_align(flag_mask_t *mask, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    REQUIRE(product->has_start || !archive->has_start, STATUS_DATA,
+            "the mask %s does not say when it starts, but the archive does: make it anew of an "
+            "archive with a start, or write its channels and seconds as text",
+            mask->path);
+    REQUIRE(archive->has_start || !product->has_start, STATUS_DATA,
+            "the mask %s says when it starts, but the archive does not: expected a start of the "
+            "archive (layout.start gives one), or the mask's channels and seconds as text",
+            mask->path);
+    mask->later = product->has_start ? utc_difference(archive->start, product->start) : 0;
+out:
+    return st;
+}
+
+static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *archive)
 {
     status_t st = STATUS_OK;
     TRY(product_open(mask->path, &mask->product));
@@ -205,6 +224,7 @@ static status_t flag_mask_read_product(flag_mask_t *mask)
     REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
                 product->flag_channels % product->frequencies == 0,
             STATUS_DATA, "the mask %s: expected text, or a product with /flags", mask->path);
+    TRY(flag_mask_align(mask, archive));
     TRY(flag_mask_match(mask));
     TRY(memory_zeroed((size_t)(product->flag_ifs * product->flag_channels), 1, "a mask",
                       &mask->row));
@@ -219,7 +239,8 @@ static status_t flag_mask_find_row(flag_mask_t *mask, double seconds, int *found
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
     double step = product->time_step / (double)(product->flag_rows / product->rows);
-    double row = floor((seconds - product->first_time + product->time_step / 2) / step + 1e-6);
+    double theirs = seconds + mask->later - product->first_time + product->time_step / 2;
+    double row = floor(theirs / step + 1e-6);
     uint64_t bytes = product->flag_ifs * product->flag_channels;
     *found = row >= 0 && row < (double)product->flag_rows;
     if (*found && mask->row_at != (uint64_t)row) {
@@ -311,7 +332,7 @@ status_t flag_mask_create(const char *path, const struct product_spec *spec, fla
     }
     qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, flag_mask_by_hz);
     TRY(flag_mask_is_hdf5(path, &is_hdf5));
-    TRY(is_hdf5 ? flag_mask_read_product(mask) : flag_mask_read_text(mask));
+    TRY(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
     *out = mask;
     mask = NULL;
 out:

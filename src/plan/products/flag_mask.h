@@ -10,7 +10,8 @@
  *
  * A channel is left out when some of its band is in the range, a cell when some of its time is. Or
  * a product with /flags: what lies with its centre in one of its flagged cells is left out, if by
- * if where both have the same number of them, else where any if is flagged. */
+ * if where both have the same number of them, else where any if is flagged. Each counts seconds
+ * from its own start; where only one of the two has a start it is refused. */
 #ifndef VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 #define VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 

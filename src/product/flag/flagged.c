@@ -13,7 +13,8 @@ static const char kurtosis_convention[] =
     "(M + 1) / (M - 1) (M S2 / S1^2 - 1), S1 and S2 the sums of |Y|^2 and |Y|^4 over the M = "
     "flag_spectra spectra of a cell (Nita and Gary 2010, MNRAS 406 L60): 1 for Gaussian noise, "
     "about 0 for a steady tone, above 1 for pulses. NaN where samples of the cell are missing, or "
-    "its power is 0 or beyond 32-bit floats.";
+    "its power is 0 or beyond 32-bit floats. Of real samples the first channel of each coarse "
+    "channel is a real number, whose noise has about 2: it is not flagged.";
 
 static const char limits_convention[] =
     "Cells below `low` or above `high` are flagged: noise is there as often as a Gaussian is "
@@ -28,6 +29,11 @@ static const char flags_convention[] =
 uint64_t flagged_cells(const struct product_spec *spec)
 {
     return spec->integrate / spec->flag_spectra;
+}
+
+size_t flagged_untold(const struct product_spec *spec)
+{
+    return !spec->archive->is_complex && spec->first_channel == 0 ? 1 : 0;
 }
 
 uint64_t flagged_ifs(const struct product_spec *spec)
