@@ -53,6 +53,7 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
     const struct output_spec_item *item = &outputs->spec->items[i];
     struct converting converting = {.output = output, .patience = patience};
     struct text said = {0};
+    struct product *product = NULL;
     char *made = NULL; /* no folder: that of the .part */
     TRY(convert_watch(&converting));
     TRY(outputs_put_counts(output));
@@ -62,12 +63,16 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
                             (uint64_t)item->spec.nifs * item->spec.frequencies, &output->clips));
     TRY(claim_part(output->packed_path, outputs->options.force, export_file_is_ours,
                    &output->packed_fd, &made));
+    TRY(product_open(output->part, &product));
+    REQUIRE(product, STATUS_DATA, "%s is no product any more", output->part);
+    const struct stamp stamp = stamp_of(product->job_text, product->inputs, output->place.rows);
     const struct export_into into = {output->packed_fd, output->packed_path};
     const struct export_bank_options options = {.format = item->format,
                                                 .bits = item->spec.bits < 32 ? item->spec.bits : 0,
                                                 .product = output->part,
                                                 .out = item->file,
                                                 .into = &into,
+                                                .stamp = &stamp,
                                                 .only_if = -1,
                                                 .tick = convert_tick,
                                                 .context = &converting};
@@ -76,6 +81,7 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
 out:
     liveness_watchdog_end(converting.watchdog);
     text_free(&said);
+    product_destroy(product);
     free(made);
     return st;
 }

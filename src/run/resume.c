@@ -6,37 +6,13 @@
 #include "io/identity.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
-#include "output/origin.h"
+#include "output/origin/made_by.h"
 #include "output/outputs.h"
 #include "plan/dedisperse_plan.h"
 #include "run/dedisperse_pass.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-/* Opens what has the name of a product. Fails with USAGE when it is none. */
-static status_t resume_open_product(const char *path, struct product **out)
-{
-    status_t st = STATUS_OK;
-    struct identity identity;
-    struct text cause = {0};
-    if (identity_of_path(path, &identity) != STATUS_OK) {
-        report_clear();
-        TRY(file_check_new(path, 0)); /* a folder, a pipe, a link that leads nowhere */
-    }
-    st = product_open(path, out);
-    if (st == STATUS_DATA) {
-        TRY(text_add(&cause, "%s", report_cause()));
-        report_clear();
-        FAIL(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)",
-             path, cause.data);
-    }
-    TRY(st);
-    REQUIRE(*out, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)", path);
-out:
-    text_free(&cause);
-    return st;
-}
 
 /* A product is known by some places of large inputs: one that was written to since may differ
  * elsewhere. Says so of the first. */
@@ -58,29 +34,6 @@ static status_t resume_note_later(const char *file, const struct inputs *inputs,
         *is_said = 1;
     }
 out:
-    return st;
-}
-
-/* Whether a file that is there was made by this very job, of these very inputs. */
-static status_t resume_check_made_by(const struct output_spec_item *item, const char *inputs)
-{
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    struct text difference = {0};
-    if (item->format != FILE_HDF5) {
-        return STATUS_OK; /* these say nothing of the job */
-    }
-    TRY(resume_open_product(item->file, &product));
-    struct origin then = {.job = product->job_text, .inputs = product->inputs};
-    struct origin now = {.job = item->text, .inputs = inputs};
-    TRY(origin_compare(&then, &now, &difference));
-    REQUIRE(difference.length == 0, STATUS_USAGE,
-            "%s exists already: --force replaces it (it was made by another job or of other files: "
-            "%s)",
-            item->file, difference.data);
-out:
-    text_free(&difference);
-    product_destroy(product);
     return st;
 }
 
@@ -207,7 +160,7 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
     TRY(resume_find_filterbank(job, i, &inputs));
     TRY(inputs_contents(&inputs, &contents));
     for (uint32_t j = 0; j < making.count; j++) {
-        TRY(resume_check_made_by(&making.items[j], contents.data));
+        TRY(made_by_check(&making.items[j], contents.data));
         TRY(resume_note_later(making.items[j].file, &inputs, is_said));
     }
 out:
@@ -224,7 +177,7 @@ static status_t resume_check_product(const struct output_spec *products, uint32_
     struct text contents = {0};
     TRY(inputs_of_product(&products->inputs, i, &inputs));
     TRY(inputs_contents(&inputs, &contents));
-    TRY(resume_check_made_by(&products->items[i], contents.data));
+    TRY(made_by_check(&products->items[i], contents.data));
     TRY(resume_note_later(products->items[i].file, &inputs, is_said));
 out:
     text_free(&contents);
@@ -268,7 +221,7 @@ status_t resume_find_part(const struct job *part, int *is_complete)
     struct output_spec making = {0};
     TRY(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
     TRY(outputs_are_complete(&making, is_complete));
-    TRY(*is_complete ? resume_check_made_by(&making.items[0], NULL) : STATUS_OK);
+    TRY(*is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK);
 out:
     output_spec_free(&making);
     return st;
@@ -287,7 +240,7 @@ static status_t resume_find_series(const struct job *job, const struct archive *
     TRY(outputs_are_complete(&making, &is_complete));
     if (is_complete && !options->force) {
         TRY(inputs_contents(&making.inputs, &contents));
-        TRY(resume_check_made_by(&making.items[0], contents.data));
+        TRY(made_by_check(&making.items[0], contents.data));
         TRY(resume_note_later(making.items[0].file, &making.inputs, &is_said));
         *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
     } else {

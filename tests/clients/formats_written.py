@@ -60,9 +60,22 @@ def read_psrfits(path):
     return first, table, rows, powers[:table["NSTOT"]]
 
 
-def digest(name):
+STAMP = rb" ?voltmill:[0-9a-f]{12}:[0-9a-f]{12}:[0-9]+"
+
+
+def digest(name, without_stamp=False):
     with open(scratch(name), "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+        content = file.read()
+    if without_stamp and name.endswith(".fil"):
+        name = re.search(rb"rawdatafile(.)\0\0\0", content, re.DOTALL)
+        text = content[name.end():name.end() + name[1][0]]
+        less = re.sub(STAMP, b"", text)
+        content = content[:name.start(1)] + bytes([len(less), 0, 0, 0]) + less + content[name.end() + len(text):]
+    elif without_stamp:
+        head, rest = content[:content.index(b"XTENSION")], content[content.index(b"XTENSION"):]
+        head = re.sub(rb"COMMENT " + STAMP[2:] + b" *(?=END )", b"", head)
+        content = head.rstrip() + rest
+    return hashlib.sha256(content).hexdigest()
 
 
 def job(products, source=archive, **more):
@@ -110,8 +123,9 @@ same((first["SRC_NAME"], first["TELESCOP"], first["RA"], first["DEC"], first["FD
 for kind in KINDS:
     voltmill("export", "--format", "psrfits", "-o", "again.fits", "--force", f"{kind}.h5")
     voltmill("export", "--format", "fil", "-o", "again.fil", "--force", f"{kind}.h5")
-    same((digest("again.fits"), digest("again.fil")), (digest(f"{kind}.fits"), digest(f"{kind}.fil")),
-         f"{kind}: export writes the bytes that the job wrote")
+    same([digest(f"again.{ending}", True) for ending in ("fits", "fil")],
+         [digest(f"{kind}.{ending}", True) for ending in ("fits", "fil")],
+         f"{kind}: export writes the bytes that the job wrote, but for the word that says of which job they are")
 before = {name: digest(name) for name in ("IQUV.fits", "I.fil")}
 for name in before:
     os.remove(scratch(name))
@@ -120,6 +134,33 @@ same({name: digest(name) for name in before}, before, "the same bytes of three r
 same([name for name in os.listdir(SCRATCH) if name.endswith((".part", ".journal"))], [], "nothing is left beside them")
 said = voltmill("run", job([p for p in products if p["file"] in before]))
 ok("complete before" in said, "the same job again has nothing to do", said)
+
+# ---- what is there is left as it is unless it is of this job and these files
+for name in "I.fil", "IQUV.fits":
+    product, = (p for p in products if p["file"] == name)
+    fails(2, f"{name} exists already: --force replaces it .it was made by another job", "run",
+          job([{**product, "integrate": 2 * INTEGRATE}]))
+    fails(2, f"{name} exists already: --force replaces it .it was made by another job", "run",
+          job([{**product, "bits": 8}]))
+    with open(archive, "rb") as file:
+        untouched = file.read()
+    with h5py.File(archive, "r+") as file:
+        file["voltages"][:9] = 0
+    fails(2, "was made of other files", "run", job([product]))
+    with open(archive, "wb") as file:
+        file.write(untouched)
+    same(digest(name), before[name], f"{name} is still what it was")
+    with open(scratch(name), "rb") as file:
+        content = file.read()
+    for bad, words in ((b"garbage\n", "is no whole product"), (content[:-2880], "is no whole product"),
+                       (re.sub(rb"voltmill:", b"voltmull:", content, count=1), "that says which job made it")):
+        with open(scratch(name), "wb") as file:
+            file.write(bad)
+        fails(2, words, "run", job([product]))
+        with open(scratch(name), "rb") as file:
+            same(file.read(), bad, f"{name}: nothing of it is replaced")
+    voltmill("run", "--force", job([product]))
+    same(digest(name), before[name], f"{name}: --force does")
 
 # ---- few bits
 for kind in "I", "IQUV":

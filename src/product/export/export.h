@@ -7,6 +7,7 @@
 
 #include "base/terms.h"
 #include "product/export/export_scale.h"
+#include "product/stamp/stamp.h"
 
 /* A file that is there already, locked by whoever lends it: written, synced, left to him. */
 struct export_into {
@@ -19,6 +20,7 @@ struct export_bank_options {
     const char *product;
     const char *out;                /* NULL: the product's name, with the format's ending */
     const struct export_into *into; /* that becomes `out`; NULL: makes it itself */
+    const struct stamp *stamp;      /* of the job whose product it is; NULL: of none */
     uint32_t bits;                  /* 8, 16, 32 (float); 0: as stored */
     int64_t only_if;                /* below 0: all */
     int sum;                        /* of the ifs */

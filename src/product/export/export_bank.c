@@ -16,8 +16,8 @@ static uint64_t bank_stored_bits(const struct export_bank *bank)
 }
 
 /* Numbers in few bits go as they are stored where so many are asked for, with their scales where
- * the format keeps these, else without, if those of the first block are for all; else what they
- * stand for. */
+ * the format keeps these, else without, whether these are of each block or of the first for all;
+ * else what they stand for. */
 static void bank_choose_numbers(struct export_bank *bank)
 {
     struct fbh5 *in = bank->in;
@@ -32,6 +32,26 @@ static void bank_choose_numbers(struct export_bank *bank)
     }
 }
 
+/* The header's rawdatafile: its beginning, and the stamp that is to be there. One that is there
+ * already is that of the file which is read. */
+static status_t bank_stamp(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    const struct stamp *stamp = bank->options->stamp;
+    const char *name = bank->in->rawdatafile ? bank->in->rawdatafile : "";
+    size_t length = stamp_letters_before(name);
+    char word[STAMP_WORD] = "";
+    if (stamp) {
+        stamp_write(stamp, word);
+        length = min_u64(length, SIGPROC_LETTERS - strlen(word) - 1);
+    }
+    TRY(memory_format(&bank->rawdatafile, "%.*s%s%s", (int)length, name,
+                      length > 0 && stamp ? " " : "", word));
+    bank->header.rawdatafile = bank->rawdatafile;
+out:
+    return st;
+}
+
 /* Opens it, with room for chunks that several blocks share. */
 static status_t bank_open_input(struct export_bank *bank)
 {
@@ -42,6 +62,7 @@ static status_t bank_open_input(struct export_bank *bank)
     TRY(fbh5_check_even(bank->in));
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
     bank->header = sigproc_of(bank->in);
+    TRY(bank_stamp(bank));
     if (!(bank->in->tstart_mjd > 0)) {
         report_note("%s does not say when it starts: tstart = 0", bank->in->path);
     }
@@ -318,6 +339,7 @@ static void bank_end(struct export_bank *bank)
     export_file_end(&bank->file);
     scale_end(&bank->scale);
     text_free(&bank->head);
+    free(bank->rawdatafile);
     free(bank->own);
     free(bank->stored);
     free(bank->numbers);

@@ -16,6 +16,7 @@ struct export_bank {
     struct fbh5 *in;
     fbh5_reader_t *reader;
     struct sigproc header; /* of what is written; its texts are those of `in` */
+    char *rawdatafile;     /* the header's, with the stamp, or without that of another file */
     struct text head;      /* what the file begins with */
     uint64_t bytes;        /* of the whole file */
     struct export_file file;

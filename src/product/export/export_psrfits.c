@@ -145,6 +145,7 @@ static status_t psrfits_begin(struct export_bank *bank)
     head->header = bank->header;
     head->pol_type = out->pol_type;
     head->comment = out->comment;
+    head->stamp = bank->options->stamp;
     head->rows_each = bank->together;
     head->spectra = bank->in->rows;
     head->count = ceil_div_u64(head->spectra, head->rows_each);

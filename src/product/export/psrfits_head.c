@@ -73,6 +73,13 @@ static status_t head_logical(struct text *out, const char *key, int value, const
     return head_card(out, key, text, what);
 }
 
+static status_t head_comment(struct text *out, const char *words)
+{
+    char card[CARD + 1];
+    snprintf(card, sizeof card, "COMMENT %-72.72s", words);
+    return text_add_bytes(out, card, CARD);
+}
+
 static status_t head_end(struct text *out)
 {
     status_t st = STATUS_OK;
@@ -194,10 +201,11 @@ static status_t head_put_file(const struct psrfits_head *head, struct text *out)
                   "Date of observation (UTC)"));
     TRY(head_put_receiver(head, out));
     TRY(head_put_scan(head, out));
-    if (head->comment) {
-        char card[CARD + 1];
-        snprintf(card, sizeof card, "COMMENT %-72.72s", head->comment);
-        TRY(text_add_bytes(out, card, CARD));
+    TRY(head->comment ? head_comment(out, head->comment) : STATUS_OK);
+    if (head->stamp) {
+        char word[STAMP_WORD];
+        stamp_write(head->stamp, word);
+        TRY(head_comment(out, word));
     }
     TRY(head_end(out));
 out:

@@ -5,6 +5,7 @@
 
 #include "base/terms.h"
 #include "product/kind/sigproc.h"
+#include "product/stamp/stamp.h"
 
 /* What goes in, and where the columns lie in a row of the table. */
 struct psrfits_head {
@@ -14,6 +15,7 @@ struct psrfits_head {
     enum feed feed;            /* AUTO: unknown */
     int is_left_handed;        /* FD_HAND -1 */
     const char *comment;       /* NULL: none */
+    const struct stamp *stamp; /* NULL: none */
     uint64_t rows_each, count; /* NSBLK; rows of the table */
     uint64_t spectra;          /* NSTOT: what is more in the last row is filling */
     uint64_t freqs, weights, offsets, scales, data, row_bytes;

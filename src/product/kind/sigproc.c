@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PRESTO keeps texts, with a '\0', in 80 bytes. */
-enum { MOST_LETTERS = 79 };
-
 struct sigproc sigproc_of(const struct fbh5 *in)
 {
     int32_t known = in->telescope_id != 0 ? in->telescope_id : sigproc_telescope(in->telescope);
@@ -72,7 +69,7 @@ static double sigproc_packed(double value)
 static status_t sigproc_put_letters(struct text *out, const char *letters)
 {
     status_t st = STATUS_OK;
-    int32_t length = (int32_t)strnlen(letters, MOST_LETTERS);
+    int32_t length = (int32_t)strnlen(letters, SIGPROC_LETTERS);
     TRY(text_add_bytes(out, (const char *)&length, sizeof length));
     TRY(text_add_bytes(out, letters, (size_t)length));
 out:

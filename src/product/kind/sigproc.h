@@ -12,6 +12,9 @@
 
 enum { SIGPROC_FILTERBANK = 1, SIGPROC_SERIES = 2 };
 
+/* PRESTO keeps texts, with a '\0', in 80 bytes: of longer ones the beginning is written. */
+enum { SIGPROC_LETTERS = 79 };
+
 struct sigproc {
     int32_t data_type, machine_id, telescope_id, nbeams, ibeam;
     uint64_t nchans, nifs, nbits;

@@ -1,5 +1,5 @@
 /* Compares two origins line by line, and shows where they differ. */
-#include "output/origin.h"
+#include "output/origin/origin.h"
 
 #include "base/memory.h"
 

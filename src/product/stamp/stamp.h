@@ -1,0 +1,31 @@
+/* What products in formats other than HDF5 say of where they come from: a word in their header, by
+ * which a run that is repeated knows its own. */
+#ifndef VOLTMILL_PRODUCT_STAMP_STAMP_H
+#define VOLTMILL_PRODUCT_STAMP_STAMP_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Letters of the word, with the '\0'. */
+enum { STAMP_WORD = 64 };
+
+struct stamp {
+    uint64_t job, inputs; /* digests of the two texts that a product in HDF5 has */
+    uint64_t rows;
+};
+
+struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
+
+/* "voltmill:0123456789ab:cdef01234567:1250" */
+void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
+
+/* Finds the word near the begin of a file. *found: it is there. Fails with DATA. */
+status_t stamp_read(const char *path, struct stamp *out, int *found);
+
+/* Letters of `text` before such a word at its end, and the blank before that; all when it has
+ * none. */
+size_t stamp_letters_before(const char *text);
+
+#endif
