@@ -57,10 +57,22 @@ static void ddplan_print(const struct fbh5 *fbh5, const struct ddplan_range *ran
                   units_count(all, a), 100 * work / (double)(all > 0 ? all : 1));
 }
 
+/* In quotes, whatever YAML makes of its characters else. */
+static void ddplan_print_path(const char *path)
+{
+    display_print("'");
+    for (const char *c = path; *c; c++) {
+        display_print(*c == '\'' ? "''" : "%c", *c);
+    }
+    display_print("'");
+}
+
 static void ddplan_print_job(const struct ddplan_settings *s, const struct ddplan_range *ranges,
                              uint32_t count)
 {
-    display_print("input: {files: %s}\ndedisperse:\n", s->shared.operand);
+    display_print("input: {files: ");
+    ddplan_print_path(s->shared.operand);
+    display_print("}\ndedisperse:\n");
     for (uint32_t i = 0; i < count; i++) {
         display_print("- dm: {start: %.12g, end: %.12g, tolerance: %.12g", ranges[i].start,
                       ranges[i].end, s->tolerance);

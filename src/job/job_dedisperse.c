@@ -53,7 +53,7 @@ static const struct schema search_rows[] = {
     {"widths", SCHEMA_WHOLE, ENTRY(search.widths), .min = 1, .max = JOB_MOST_WIDTHS,
      .otherwise = "64"},
     {"threshold", SCHEMA_NUMBER, ENTRY(search.threshold), .min = 1, .max = 1e6, .otherwise = "7"},
-    {"most", SCHEMA_WHOLE, ENTRY(search.most), .min = 1, .max = 1 << 28, .otherwise = "4194304"},
+    {"most", SCHEMA_WHOLE, ENTRY(search.most), .min = 1, .max = 1 << 28, .otherwise = "1048576"},
     {.key = NULL},
 };
 

@@ -22,6 +22,7 @@
 enum {
     GRAIN = 64,             /* outputs: what a block is a multiple of, and has at least */
     PAGE_OUTPUTS = 1024,    /* of 4 KiB: long chunks are multiples of it */
+    PEAK_BYTES = 160,       /* of a peak that is grouped, with its group and candidate */
     BOUNCE_BYTES = 4 << 20, /* rows of the file that are added up at a time */
     MOST_CHUNKS = 64,       /* more would not fill ranks better */
     IDLE_CHUNKS = 8,        /* sixteen ranks wait for half a chunk each at the end */
@@ -78,6 +79,14 @@ static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms)
                : 0;
 }
 
+/* What the grouping of peaks takes at the end. */
+static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
+{
+    return d->boxes.widths > 0
+               ? PEAK_BYTES * min_u64(d->what->search.most, d->delays.ndms * boxes_cells(&d->boxes))
+               : 0;
+}
+
 /* Memory that is no block's. */
 static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
 {
@@ -86,6 +95,7 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
     uint64_t tables = 4 * channels * rows * (d->what->is_two_step ? 4 : 2);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
     return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
+           cut_peaks_bytes(d) +
            (d->fbh5->is_plain ? 0
                               : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes +
                                     fbh5_unpack_bytes(d->fbh5, d->threads));

@@ -174,7 +174,8 @@ trials = len(noise) * 0.5 * math.erfc(2.5 / math.sqrt(2))
 ok(abs(attributes["samples_above"] - trials) < 3 * math.sqrt(trials), "noise lifts as many samples as it should",
    attributes["samples_above"], trials)
 ok("noise alone" in said, "a low threshold is warned of", said)
-ok(few["members"].sum() <= 500 and few["members"].sum() > 400 and few["snr"].min() >= attributes["kept_above"],
+ok(few["members"].sum() == 500 and few["snr"].min() >= attributes["kept_above"] * (1 - 1 / 256) and
+   (few["snr"] >= attributes["kept_above"]).sum() > 400,
    "only the strongest are grouped when there are too many", few["members"].sum(), attributes)
 ok("more than search.most" in said, "and that is said", said)
 
@@ -219,11 +220,11 @@ ok(np.abs(series - expected_series).max() < 1e-3, "the series are those of level
 ok("agrees" in voltmill("verify", "quiet-series.h5"), "which the reference recomputes")
 
 # ---- With zero_dm, DMs that delay no channel are rounding alone.
-NARROW = 1308.0 - 0.25 * np.arange(64)
+NARROW = 1308.0 - 0.25 * np.arange(60)
 late = np.array([np.floor(dm * (NARROW ** -2 - NARROW[0] ** -2) / 2.41e-4 / 2e-4 + 0.5) for dm in range(0, 60, 3)])
-level = rng.normal(120, 8, (20000, 1, 64))
-level[100::250] += 40
-path = write_fil(scratch("level.fil"), np.clip(np.rint(level), 0, 255), 8, fch1=NARROW[0], foff=-0.25, tsamp=2e-4)
+level = rng.normal(120, 8, (20000, 1, 60))
+level[100::250] *= 100
+path = write_fil(scratch("level.fil"), level, 32, fch1=NARROW[0], foff=-0.25, tsamp=2e-4)
 JOBS = {"input": {"files": path}, "dedisperse": {"dm": {"start": 0, "step": 3, "count": 20}, "zero_dm": "true",
                                                  "file": "level-series.h5", "search": {"file": "level.h5", "threshold": 6.5}}}
 for mask, name in (([], "of all channels"), (["0-40"], "but for those of the mask")):
@@ -232,7 +233,6 @@ for mask, name in (([], "of all channels"), (["0-40"], "but for those of the mas
     flat = np.ptp(late[:, 41 if mask else 0:], axis=1) == 0
     with h5py.File(scratch("level.h5"), "r") as file:
         ok(flat.sum() >= 1 and np.all(file["peaks"]["snr"][flat] == 0), f"zero_dm: equal delays {name} are not searched", flat)
-        ok(len(file["candidates"]) < 5, "nor has the rest bursts", file["candidates"][()])
     ok("agrees" in voltmill("verify", "level-series.h5"), "and verify passes them over")
 ok(np.any(flat & (np.ptp(late, axis=1) > 0)), "channels of the mask have other delays")
 
@@ -248,8 +248,10 @@ for line in lines[1:]:
     dm, dt = float(line[1]), TSAMP * int(line[3])
     ok(abs(math.sqrt((dt ** 2 + (a * dm) ** 2) / (TSAMP ** 2 + (a * dm) ** 2)) - 1.25) < 1e-4, f"a pulse grows by 1.25 at DM {dm}")
 ok(all(0 < float(line[-2]) < 20 for line in lines), "and loses less than 20 %", said)
+odd = scratch("it's, #1: {odd}.fil")
+os.symlink(source, odd)
 with open(scratch("ranges.yaml"), "w") as file:
-    file.write(voltmill("ddplan", "--dms", "0..2000", "--tolerance", "1.3", "--job", source))
+    file.write(voltmill("ddplan", "--dms", "0..2000", "--tolerance", "1.3", "--job", odd))
 voltmill("run", "ranges.yaml")
 best = max((row for i in range(2) for row in table(scratch(f"found-{i}.h5"))[0]), key=lambda row: row["snr"])
 top = max(bursts, key=lambda b: b[3])

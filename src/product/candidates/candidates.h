@@ -24,8 +24,9 @@ struct candidates {
     uint64_t count;
     uint64_t peaks;    /* at or above the threshold */
     uint64_t above;    /* single samples of all DMs that reach it */
-    double kept_above; /* only peaks of this S/N or more were grouped: the threshold, unless there
-                          were more than spec->series->search.most */
+    double kept_above; /* all peaks of this S/N or more were grouped: the threshold, unless there
+                          were more than spec->series->search.most; then as many of those less
+                          than 1/256 below it as make up that number, by DM, then time */
 };
 void candidates_free(struct candidates *candidates);
 

@@ -21,7 +21,9 @@ struct finding {
     struct candidates *out;
     struct peak *cells; /* some rows */
     uint64_t *bins;     /* [BINS] peaks by S/N */
-    float least;        /* that is kept */
+    float all_above;    /* of this S/N and more all are kept, */
+    float least;        /* and as many as `spare` of this and more, the first ones */
+    uint64_t spare;
     struct burst *bursts;
     size_t count;
 };
@@ -44,7 +46,10 @@ static void find_count(struct finding *f, uint32_t dm, uint64_t cell, const stru
 
 static void find_keep(struct finding *f, uint32_t dm, uint64_t cell, const struct peak *peak)
 {
-    if (peak->snr >= f->least) {
+    int is_strong = peak->snr >= f->all_above;
+    int is_spare = !is_strong && peak->snr >= f->least && f->spare > 0;
+    f->spare -= (uint64_t)is_spare;
+    if (is_strong || is_spare) {
         f->bursts[f->count++] = (struct burst){.snr = peak->snr,
                                                .dm = dm,
                                                .first = (uint32_t)(cell * PEAK_CELL) + peak->offset,
@@ -74,7 +79,15 @@ out:
     return st;
 }
 
-/* The strongest, if there are more than are wanted: those of the same bin go together. */
+static float find_bin(uint32_t bin)
+{
+    uint32_t bits = bin << BIN_SHIFT;
+    float snr;
+    memcpy(&snr, &bits, sizeof snr);
+    return snr;
+}
+
+/* The strongest, if there are more than are wanted: whole bins, and of the next one the first. */
 static uint64_t find_settle_least(struct finding *f)
 {
     const struct dedispersed_search *search = &f->spec->series->search;
@@ -84,10 +97,12 @@ static uint64_t find_settle_least(struct finding *f)
         kept += f->bins[--bin];
     }
     if (bin > 0) {
-        uint32_t bits = bin << BIN_SHIFT;
-        memcpy(&f->least, &bits, sizeof bits);
+        f->all_above = find_bin(bin);
+        f->least = find_bin(bin - 1);
+        f->spare = search->most - kept;
+        kept = search->most;
     }
-    f->out->kept_above = bin > 0 ? (double)f->least : search->boxes->threshold;
+    f->out->kept_above = bin > 0 ? (double)f->all_above : search->boxes->threshold;
     return kept;
 }
 
@@ -96,11 +111,12 @@ static void find_say_many(const struct finding *f, const char *path, uint64_t ke
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     if (kept < f->out->peaks) {
-        report_warn("%s: %s peaks reach S/N %g, more than search.most: the %s of S/N %.4g and more "
-                    "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it "
-                    "out",
-                    path, units_count(f->out->peaks, a), f->spec->series->search.boxes->threshold,
-                    units_count(kept, b), f->out->kept_above);
+        report_warn(
+            "%s: %s peaks reach S/N %g, more than search.most: the %s strongest, from S/N %.4g on, "
+            "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it "
+            "out",
+            path, units_count(f->out->peaks, a), f->spec->series->search.boxes->threshold,
+            units_count(kept, b), (double)f->least);
     }
 }
 
