@@ -84,6 +84,12 @@ status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
 status_t outputs_settle(void *outputs);
 
+/* On rank 0, when open: scale, then offset, of all lines of product i, which has those of its first
+ * block alone: puts them in, synced on return; reads what an earlier run has put in, *found 0: it
+ * has not. Fail with NO_SPACE, DATA. */
+status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
+status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
+
 /* On rank 0: chunks that are done; what was counted in them of product i. */
 uint64_t outputs_done(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);

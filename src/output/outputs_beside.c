@@ -87,6 +87,46 @@ out:
     return st;
 }
 
+status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    const struct product_spec *spec = &outputs->spec->items[i].spec;
+    uint64_t lines = spec->nifs * spec->frequencies;
+    uint64_t bytes = lines * sizeof *scales;
+    if (output->is_published) {
+        goto out;
+    }
+    TRY(file_write(output->fd, output->part, output->place.scale_offset, scales, bytes));
+    TRY(file_write(output->fd, output->part, output->place.offset_offset, scales + lines, bytes));
+    TRY(file_sync_data(output->fd, output->part));
+out:
+    return st;
+}
+
+status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    const struct product_spec *spec = &outputs->spec->items[i].spec;
+    uint64_t lines = spec->nifs * spec->frequencies;
+    uint64_t bytes = lines * sizeof *scales;
+    int fd = -1;
+    *found = !output->is_published && !output->is_packed;
+    if (!*found) {
+        goto out;
+    }
+    TRY(file_open_read(output->part, &fd));
+    TRY(file_read(fd, output->part, output->place.scale_offset, scales, bytes));
+    TRY(file_read(fd, output->part, output->place.offset_offset, scales + lines, bytes));
+    for (uint64_t k = 0; k < lines; k++) {
+        *found = *found && scales[k] > 0;
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out)
 {
     status_t st = STATUS_OK;

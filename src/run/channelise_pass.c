@@ -16,6 +16,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Per cent of a product's numbers; Gaussian noise has less than 0.01. */
+static const double most_clipped = 1;
+
 static void pass_end_later(struct channelise_pass *p)
 {
     for (uint32_t i = 0; i < p->pass.job->ndedisperse && p->later; i++) {
@@ -251,13 +254,43 @@ out:
     return st;
 }
 
-/* Rank 0 finds the scales that count for all rows. */
+/* On rank 0: scales that count for all rows, found before the first chunk is given out. A run that
+ * goes on takes those that are there: what was read then need not be readable now. */
+static status_t pass_find_scales(const struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    uint64_t done = outputs_done(p->pass.outputs);
+    int is_there = done > 0;
+    int is_wanted = 0;
+    if (done == chunk_count(&work->chunking)) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        is_wanted |= first_scales_are_wanted(work, i);
+        TRY(is_there && first_scales_are_wanted(work, i)
+                ? outputs_get_scales(p->pass.outputs, i, work->products[i].first_scales, &is_there)
+                : STATUS_OK);
+    }
+    if (is_there || !is_wanted) {
+        goto out;
+    }
+    TRY(first_scales_make(p->work, p->backend, p->pass.patience));
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        TRY(first_scales_are_wanted(work, i)
+                ? outputs_put_scales(p->pass.outputs, i, work->products[i].first_scales)
+                : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 static status_t pass_find_scales_all(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     MPI_Comm comm = p->pass.comm;
-    TRY(agree_all(comm,
-                  first_scales_make(p->work, p->backend, p->pass.rank == 0, p->pass.patience)));
+    TRY(agree_all(comm, first_scales_make_room(p->work)));
+    TRY(agree_all(comm, p->pass.rank == 0 ? pass_find_scales(p) : STATUS_OK));
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         if (p->work->products[i].first_scales) {
             share_bytes_all(comm, p->work->products[i].first_scales,
@@ -350,6 +383,13 @@ static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
                   (unsigned long long)spec->scale_rows, units_count(clips.low, low),
                   100 * (double)clips.low / numbers, units_count(clips.high, high),
                   100 * (double)clips.high / numbers);
+    double share = 100 * (double)(clips.low + clips.high) / numbers;
+    if (share > most_clipped) {
+        report_warn("%s: %.3g %% of its numbers did not fit %u bits and were clipped: %s",
+                    p->pass.job->products[i].file, share, spec->bits,
+                    spec->has_first_scales ? "scales: block, or more bits, fit more"
+                                           : "more bits fit more");
+    }
 out:
     return st;
 }

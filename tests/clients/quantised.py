@@ -123,8 +123,12 @@ def check(name, bits, path, whole, kept=slice(None)):
                 mean = np.nanmean(w[..., 0], 0)
                 rms = np.nanstd(w[..., 0], 0)
         step = np.maximum(rms / steps, np.abs(mean) * 2.0**-23)
+        is_first = said["scales"] == "first"
+        known = (there & (v != 0)).any((0, 3)) if is_first else there.any((0, 3))
         step = np.where(step > 0, step, 1)
-        known = there.any((0, 3))
+        means = [x[own][~known] - x[own][known].mean(dtype="f8") for x in (scale, offset)]
+        if is_first and not known.all() and np.abs(means).max() > 1e-5 * abs(offset[own]).max():
+            problems.append("lines that tell nothing do not have the mean of the others")
         if not np.allclose(step[known], scale[own][known], rtol=1e-6):
             problems.append(f"block {b}: scales")
         if not np.allclose((mean - centre * step)[known] if parts == 1 else 0, offset[own][known], rtol=1e-5,
@@ -286,6 +290,69 @@ ok(f"clipped low {low:,} (" in out and f"high {high:,} (" in out, "info tells wh
 said = json.loads(voltmill("info", "--json", scratch("one-1.h5")))
 same((said["bits"], said["scale_rows"], said["clipped_low"], said["clipped_high"]), (8, 64, low, high),
      "and as JSON")
+
+# ---- scales of the first block: of all streams, whatever their groups
+rng = np.random.default_rng(8)
+late = rng.normal(0, 20, (1 << 19, 2, 2, 2)).astype("f4")  # time, station, pol, reim
+late[:1 << 18, 0] = np.nan  # a station that is missing at the beginning,
+late[:1 << 18, 1, 0] = 0  # and a polarisation that is not there yet
+TWO = {"station": ["A", "B"], "pol": ["X", "Y"]}
+late_obs = write_archive("late", late, "time,station,pol,reim", 1e6, "complex", [100e6], TWO)
+FIRST = [{"kind": "power", "integrate": 4, "bits": bits, "scales": "first", "scale_rows": 8} for bits in (8, 16)]
+
+
+def first_scales(name, archive, channels=4096, run=None, products=None, **more):
+    made = [dict(product, file=f"{name}-{i}.h5") for i, product in enumerate(products or FIRST)]
+    return write_yaml(f"{name}.yaml", {"input": {"files": archive}, "channelise": {"channels": channels, "taps": 2},
+                                       "products": made, "run": run or {}, **more})
+
+
+def hashes(name):
+    return [hashlib.sha256(open(scratch(f"{name}-{i}.h5"), "rb").read()).hexdigest() for i in range(2)]
+
+
+few = first_scales("few", late_obs, run={"memory": "100MiB"})
+plan = voltmill("plan", few)
+ok("spectra of 1 stream," in plan or "spectra of 2 streams" in plan, "little memory: groups of streams", plan)
+for name in ("few", "much"):
+    out = voltmill("run", "--force", few if name == "few" else first_scales(name, late_obs))
+ok(hashes("few") == hashes("much"), "the same scales in groups of streams")
+for i in range(2):
+    _, _, scale, offset, low, high = quantised(scratch(f"much-{i}.h5"))
+    for found in (scale[0], offset[0]):
+        ok(np.allclose(found[:3], found[3].mean(dtype="f8"), rtol=1e-5),
+           "who is missing or silent in the first block has the mean of the others", found)
+    for name in ("few", "much"):
+        voltmill("verify", "--all", scratch(f"{name}-{i}.h5"))
+ok(low.sum() + high.sum() < 0.01 * late.size / 8, "and what comes later is not clipped", low.sum(), high.sum())
+ok("warning" not in out, "which nobody is warned of", out)
+late[:1 << 18, 1] *= np.float32(0.01)
+late_obs = write_archive("louder", late, "time,station,pol,reim", 1e6, "complex", [100e6], TWO)
+out = voltmill("run", "--force", first_scales("louder", late_obs))
+ok("warning: louder-0.h5" in out and "of its numbers did not fit 8 bits" in out, "of much that was clipped they are", out)
+late[:1 << 18] = 0
+late_obs = write_archive("silent", late, "time,station,pol,reim", 1e6, "complex", [100e6], TWO)
+try:
+    ok(False, "refused: nothing in the first block", voltmill("run", "--force", first_scales("silent", late_obs)))
+except Failed as failed:
+    ok("exit 4" in str(failed) and "use scales: block" in str(failed), "refused: nothing in the first block", failed)
+
+# ---- a run that goes on has the scales of that which began
+if os.path.exists(shim):
+    with h5py.File(obs) as file:
+        begin, size = file["voltages"].id.get_offset(), file["voltages"].id.get_storage_size()
+    for name in ("straight", "resumed"):
+        path = job(name, [PRODUCTS[2], PRODUCTS[6]], {"chunk": 128, "on_bad": "nan"})
+        bad = [[], []] if name == "straight" else [[begin + size // 2, begin + size], [begin, begin + 64]]
+        for k, span in enumerate(bad[:1] if name == "straight" else bad):
+            more = {"SHIM_BAD": f"{span[0]}-{span[1]}", "LD_PRELOAD": shim} if span else {}
+            set_ = ["--set", "run.on_bad=stop"] if span and k == 0 else []
+            done = subprocess.run([VOLTMILL, "run", path, *set_], cwd=SCRATCH, env=dict(ENVIRONMENT, **more),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            ok(done.returncode == (4 if set_ else 0), f"{name}: run {k + 1}", done.returncode, done.stdout.decode())
+    same(hashes("resumed"), hashes("straight"), "the same bytes where the first block cannot be read any more")
+else:
+    print(f"# not resumed: {shim} is not built")
 
 for product, words in (({"kind": "power", "scales": "first"}, "8 or 16 bits"),
                        ({"kind": "spectra", "bits": 8, "scale": 2}, "of kind voltages"),

@@ -39,7 +39,7 @@ static void settle(struct table *t, struct steps_form form)
     for (int r = 0; r < ROWS; r++) {
         steps_measure(form, t->rows[r], LINES, sums);
     }
-    (void)steps_settle(form, sums, LINES, t->scale, t->offset);
+    steps_settle(form, sums, LINES, t->scale, t->offset);
     steps_factors(t->scale, LINES, t->factor);
     for (int r = 0; r < ROWS; r++) {
         steps_store(form, t->rows[r], LINES, t->offset, t->factor, t->stored[r], t->low, t->high);

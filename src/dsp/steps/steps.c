@@ -79,10 +79,9 @@ struct steps_line steps_line_of(uint32_t bits, double mean, double rms)
     return (struct steps_line){mean, rms, scale, mean - steps_centre(bits) * scale};
 }
 
-size_t steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
-                    float *offset)
+void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
+                  float *offset)
 {
-    size_t found = 0;
     for (size_t i = 0; i < lines; i++) {
         double count = sums.count[i] > 0 ? sums.count[i] : 1;
         double shift = form.is_signed ? 0 : sums.sum[i] / count;
@@ -92,9 +91,7 @@ size_t steps_settle(struct steps_form form, struct steps_sums sums, size_t lines
             steps_line_of(form.bits, mean, sqrt(fmax(square - shift * shift, 0)));
         scale[i] = (float)line.scale;
         offset[i] = form.is_signed ? 0 : (float)(mean - steps_centre(form.bits) * (double)scale[i]);
-        found += sums.count[i] > 0;
     }
-    return found;
 }
 
 void steps_factors(const float *scale, size_t lines, float *factor)

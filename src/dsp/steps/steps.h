@@ -55,9 +55,9 @@ struct steps_sums {
 /* Takes up a row, float [lines], or [lines][2]. */
 void steps_measure(struct steps_form form, const float *row, size_t lines, struct steps_sums sums);
 
-/* Scale and offset, each [lines]. Gives how many lines have a number. */
-size_t steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
-                    float *offset);
+/* Scale and offset, each [lines]. */
+void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
+                  float *offset);
 
 /* Mean and rms of a line of power, and the scale and offset that follow, before they are rounded.
  */

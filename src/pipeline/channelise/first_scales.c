@@ -102,27 +102,62 @@ out:
     return st;
 }
 
-status_t first_scales_make(struct channelise_plan *work, backend_t *backend, int makes,
-                           double patience)
+/* Lines that tell nothing (scale 0) get the mean of all that do. */
+static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i, float *scale)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &work->products[i].spec;
+    size_t lines = first_scales_count(work, i) / 2;
+    float *offset = scale + lines;
+    size_t found = 0;
+    double mean[2] = {0, 0};
+    for (size_t k = 0; k < lines; k++) {
+        found += scale[k] > 0;
+    }
+    REQUIRE(found > 0, STATUS_DATA,
+            "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
+            "of all from them: use scales: block",
+            work->job->products[i].file, (unsigned long long)min_u64(spec->scale_rows, spec->rows));
+    for (size_t k = 0; k < lines; k++) {
+        mean[0] += scale[k] > 0 ? (double)scale[k] / (double)found : 0;
+        mean[1] += scale[k] > 0 ? (double)offset[k] / (double)found : 0;
+    }
+    for (size_t k = 0; k < lines; k++) {
+        offset[k] = scale[k] > 0 ? offset[k] : (float)mean[1];
+        scale[k] = scale[k] > 0 ? scale[k] : (float)mean[0];
+    }
+out:
+    return st;
+}
+
+status_t first_scales_make_room(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        TRY(first_scales_are_wanted(work, i)
+                ? memory_zeroed(first_scales_count(work, i), sizeof(float), "scales",
+                                &work->products[i].first_scales)
+                : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience)
 {
     status_t st = STATUS_OK;
     struct first_scales first = {.work = work};
-    int is_wanted = 0;
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        if (first_scales_are_wanted(work, i)) {
-            is_wanted = 1;
-            TRY(memory_zeroed(first_scales_count(work, i), sizeof *first.of[i], "scales",
-                              &first.of[i]));
-        }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) { /* none are given while they are made */
+        first.of[i] = work->products[i].first_scales;
+        work->products[i].first_scales = NULL;
     }
-    TRY(is_wanted && makes ? first_scales_run(&first, backend, patience) : STATUS_OK);
+    TRY(first_scales_run(&first, backend, patience));
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        work->products[i].first_scales = first.of[i];
-        first.of[i] = NULL;
+        TRY(first.of[i] ? first_scales_fill(work, i, first.of[i]) : STATUS_OK);
     }
 out:
-    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        free(first.of[i]);
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        work->products[i].first_scales = first.of[i];
     }
     return st;
 }

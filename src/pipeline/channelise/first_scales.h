@@ -11,12 +11,13 @@ int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
 /* Floats of product i: scale, then offset, of all lines. */
 size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
 
-/* Gives the plan's products that want them (`first_scales`) room for scales, and fills it on who
- * `makes` them: of the first block, which goes through a pipeline of its own. Rows are a pure
- * function of their place, so a run that goes on finds the same ones again. `patience`: seconds
- * without a sign of work after which it fails; 0: no end. Fails as a pipeline does, or with DATA: a
- * block without any number. */
-status_t first_scales_make(struct channelise_plan *work, backend_t *backend, int makes,
-                           double patience);
+/* Gives the plan's products that want them (`first_scales`) room for scales. */
+status_t first_scales_make_room(struct channelise_plan *work);
+
+/* Fills it: from the first block, which goes through a pipeline of its own, all streams of it. A
+ * line without a number there, or with zeros alone, has the mean of the others' scales and offsets.
+ * `patience`: seconds without a sign of work after which it fails; 0: no end. Fails as a pipeline
+ * does, or with DATA: a product all of whose lines are such. */
+status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
 
 #endif

@@ -99,43 +99,28 @@ out:
     return st;
 }
 
-/* Scale and offset of a block of so many rows, of so many lines. The first block's count for all
- * where they are: a line without a number has those of the lines' mean then. */
-static status_t quantise_settle(struct quantise_step *step, const float *rows, uint64_t count,
-                                uint64_t lines, float *scale, float *offset)
+/* Scale and offset of a block of so many rows, of so many lines. Where the first block's count for
+ * all, lines that tell nothing, which have no number or only zeros, are marked by the scale 0: they
+ * get another one when all lines are known (first_scales_make). */
+static void quantise_settle(struct quantise_step *step, const float *rows, uint64_t count,
+                            uint64_t lines, float *scale, float *offset)
 {
-    status_t st = STATUS_OK;
-    double mean[2] = {0, 0};
     memset(step->sums.first, 0, (size_t)step->lines * 4 * sizeof(double));
     for (uint64_t i = 0; i < count; i++) {
         steps_measure(step->form, rows + i * lines * step->parts, (size_t)lines, step->sums);
     }
-    size_t found = steps_settle(step->form, step->sums, (size_t)lines, scale, offset);
-    if (!step->spec->has_first_scales || found == lines) {
-        return STATUS_OK;
+    steps_settle(step->form, step->sums, (size_t)lines, scale, offset);
+    for (uint64_t i = 0; i < lines && step->spec->has_first_scales; i++) {
+        if (step->sums.first[i] == 0 && step->sums.squares[i] == 0) {
+            scale[i] = offset[i] = 0;
+        }
     }
-    REQUIRE(found > 0, STATUS_DATA,
-            "the first %llu rows of a product hold no number, and scales: first takes the scales "
-            "of all from them: use scales: block",
-            (unsigned long long)count);
-    for (uint64_t i = 0; i < lines; i++) {
-        mean[0] += step->sums.count[i] > 0 ? (double)scale[i] / (double)found : 0;
-        mean[1] += step->sums.count[i] > 0 ? (double)offset[i] / (double)found : 0;
-    }
-    for (uint64_t i = 0; i < lines; i++) {
-        scale[i] = step->sums.count[i] > 0 ? scale[i] : (float)mean[0];
-        offset[i] = step->sums.count[i] > 0 ? offset[i] : (float)mean[1];
-    }
-out:
-    return st;
 }
 
 /* A whole block of `count` rows becomes row `at` of what was made, the number-th of it. */
-static status_t quantise_block(struct quantise_step *step, const struct chunk *chunk,
-                               const float *rows, uint64_t count, uint64_t lines, uint64_t number,
-                               uint64_t at)
+static void quantise_block(struct quantise_step *step, const struct chunk *chunk, const float *rows,
+                           uint64_t count, uint64_t lines, uint64_t number, uint64_t at)
 {
-    status_t st = STATUS_OK;
     float *scale = step->scales + number * lines;
     float *offset = step->offsets + number * lines;
     uint16_t *low = step->low + number * lines;
@@ -145,7 +130,7 @@ static status_t quantise_block(struct quantise_step *step, const struct chunk *c
     uint64_t all = step->spec->nifs * step->spec->frequencies;
     size_t bytes = (size_t)lines * step->parts * step->form.bits / 8;
     if (!step->given || step->work->is_judged) {
-        TRY(quantise_settle(step, rows, count, lines, scale, offset));
+        quantise_settle(step, rows, count, lines, scale, offset);
     } else {
         memcpy(scale, step->given + first, (size_t)lines * sizeof *scale);
         memcpy(offset, step->given + all + first, (size_t)lines * sizeof *offset);
@@ -159,8 +144,6 @@ static status_t quantise_block(struct quantise_step *step, const struct chunk *c
         steps_store(step->form, rows + i * lines * step->parts, (size_t)lines, step->offset,
                     step->factor, step->made + (at + i) * bytes, low, high);
     }
-out:
-    return st;
 }
 
 /* Weights and holes of rows that come in stand behind those that are held. */
@@ -185,10 +168,9 @@ static void quantise_keep_beside(struct quantise_step *step, const struct finish
 }
 
 /* Takes up rows until a block is whole. */
-static status_t quantise_take(struct quantise_step *step, struct finish_rows *rows, uint64_t lines,
-                              uint64_t *made)
+static void quantise_take(struct quantise_step *step, struct finish_rows *rows, uint64_t lines,
+                          uint64_t *made)
 {
-    status_t st = STATUS_OK;
     const uint64_t block = step->spec->scale_rows;
     const float *data = rows->data;
     for (uint64_t done = 0; done < rows->count;) {
@@ -204,19 +186,15 @@ static status_t quantise_take(struct quantise_step *step, struct finish_rows *ro
         step->nheld += count;
         done += count;
         if (is_whole) {
-            TRY(quantise_block(step, rows->chunk, from, step->nheld, lines, rows->steps.count++,
-                               *made));
+            quantise_block(step, rows->chunk, from, step->nheld, lines, rows->steps.count++, *made);
             *made += step->nheld;
             step->nheld = 0;
         }
     }
-out:
-    return st;
 }
 
 static status_t quantise_run(void *context, struct finish_rows *rows)
 {
-    status_t st = STATUS_OK;
     struct quantise_step *step = context;
     uint64_t lines = rows->columns * rows->channels;
     uint64_t beside =
@@ -228,7 +206,7 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
     uint64_t first = rows->first - step->nheld;
     rows->steps = (struct product_steps){.first = first / step->spec->scale_rows};
     quantise_keep_beside(step, rows, beside);
-    TRY(quantise_take(step, rows, lines, &made));
+    quantise_take(step, rows, lines, &made);
     rows->steps.scale = step->scales;
     rows->steps.offset = step->offsets;
     rows->steps.low = step->low;
@@ -241,8 +219,7 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
         rows->weights = step->weights;
         rows->holes = memchr(step->holes, 1, (size_t)made) ? step->holes : NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct finish_step finish_quantise = {

@@ -209,7 +209,7 @@ static status_t flag_mask_align(flag_mask_t *mask, const struct archive *archive
             mask->path);
     REQUIRE(archive->has_start || !product->has_start, STATUS_DATA,
             "the mask %s says when it starts, but the archive does not: expected a start of the "
-            "archive (layout.start gives one), or the mask's channels and seconds as text",
+            "archive (input.layout.start gives one), or the mask's channels and seconds as text",
             mask->path);
     mask->later = product->has_start ? utc_difference(archive->start, product->start) : 0;
 out:
