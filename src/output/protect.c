@@ -8,12 +8,13 @@
 
 #include <stdlib.h>
 
-enum { NAMES = 3 };
+enum { NAMES = 4 };
 
 /* Those that a product has on its way, the job's first. */
 static const char *protect_name(const struct product_files *files, int i)
 {
-    return i == 0 ? files->path : i == 1 ? files->part : files->journal;
+    const char *const names[NAMES] = {files->path, files->part, files->journal, files->packed};
+    return names[i];
 }
 
 static status_t protect_guard_inputs(const struct inputs *inputs, struct guard *out)

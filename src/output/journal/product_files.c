@@ -12,6 +12,7 @@ void product_files_free(struct product_files *find)
     free(find->path);
     free(find->part);
     free(find->journal);
+    free(find->packed);
     *find = (struct product_files){0};
 }
 
@@ -34,6 +35,7 @@ status_t product_files_of(const char *path, struct product_files *out)
     TRY(memory_text(path, &out->path));
     TRY(file_part_name(path, &out->part));
     TRY(file_journal_name(path, &out->journal));
+    TRY(file_packed_name(path, &out->packed));
     TRY(file_exists(path, &out->has_path));
     TRY(file_exists(out->part, &out->has_part));
     TRY(file_exists(out->journal, &out->has_journal));

@@ -1,11 +1,12 @@
-/* The files of a product, under all of their names: x.h5, x.h5.part, x.h5.journal. */
+/* The files of a product, under all of their names: x.h5, x.h5.part, x.h5.journal, and
+ * x.h5.packed.part while its rows are compressed, or put in another format. */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_PRODUCT_FILES_H
 #define VOLTMILL_OUTPUT_JOURNAL_PRODUCT_FILES_H
 
 #include "base/status.h"
 
 struct product_files {
-    char *path, *part, *journal; /* their names */
+    char *path, *part, *journal, *packed; /* their names */
     int has_path, has_part, has_journal;
     int is_finished; /* what is meant is x.h5, else what is on its way to become it */
 };

@@ -96,7 +96,7 @@ out:
     return st;
 }
 
-/* The three names under which a product is there, one after the other. */
+/* The names under which a product is there, one after the other. */
 static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
 {
     status_t st = STATUS_OK;
@@ -105,6 +105,7 @@ static status_t batch_add_output(struct batch_files *files, const char *path, ui
     TRY(batch_add(files, product.path, observation, 0));
     TRY(batch_add(files, product.part, observation, 0));
     TRY(batch_add(files, product.journal, observation, 0));
+    TRY(batch_add(files, product.packed, observation, 0));
 out:
     product_files_free(&product);
     return st;
