@@ -294,6 +294,31 @@ for change, words in (({"file": "x.h5", "format": "fil"}, "expected a name that 
     fails(2, words, "run", job([{**POWER, **change}]))
 fails(2, "expected hdf5", "run", job([{**POWER, "polarisation": "I", "file": "y.fil"}],
                                      dedisperse={"dm": {"start": 0, "step": 1, "count": 2}, "file": "d.h5"}))
+
+# ---- what a format cannot hold is told by the plan, before anything is computed
+wide = write_archive("wide", stored[:4000].repeat(3, axis=1).reshape(4000, 3, 2, 2, 2), "time,station,pol,chan,reim", RATE, "complex",
+                     centres=[3e8, 3.02e8])
+for command in "plan", "run":
+    for product, words in (({"file": "st.fits"}, "psrfits, which holds one antenna and beam, but there are 3"),
+                           ({"file": "un.fil"}, "channels are not evenly spaced, which SIGPROC cannot say.*freq_hz"),
+                           ({"file": "un.fits", "sum": "stations"}, "channels are not evenly spaced, which PSRFITS")):
+        chans = {"select": {"chans": [0]}} if product["file"] == "st.fits" else {}
+        fails(2, words, command, write_yaml("job.yaml", {
+            "input": {"files": wide, **chans}, "channelise": {"channels": CHANNELS, "taps": 4},
+            "products": [{**POWER, **product}]}))
+same([name for name in os.listdir(SCRATCH) if name.startswith(("un.", "st."))], [], "of which nothing is there")
+voltmill("run", write_yaml("job.yaml", {
+    "input": {"files": wide}, "channelise": {"channels": CHANNELS, "taps": 4},
+    "products": [{**POWER, "sum": "stations", "freq_hz": [3.0e8 - 5e5, 3.0e8 + 4e5], "file": "un.fits"}]}))
+
+# ---- every name under which a product is written is no input's, nor another product's
+with open(archive, "rb") as file:
+    untouched = file.read()
+with open(scratch("in.fil.packed.part"), "wb") as file:
+    file.write(untouched)
+fails(2, "product .*in.fil.packed.part is the input file", "plan", job([{**POWER, "file": "in.fil"}], scratch("in.fil.packed.part")))
+fails(2, "in.h5.packed.part.*are one file", "plan", job([{**POWER, "file": "in.h5"}, {**POWER, "file": "in.h5.packed.part"}]))
+
 with h5py.File(scratch("six.h5"), "w") as file:
     file["data"] = np.ones((9, 6, 8), "f4")
     file["data"].attrs.update({"fch1": 1400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58000.25})

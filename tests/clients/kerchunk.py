@@ -127,6 +127,29 @@ fails(2, "--url is for", "export", "--format", "fil", "--url", "x", "power.h5")
 for compress in "lz4", "bitshuffle":
     voltmill("run", "--force", job(compress))
     fails(2, "no codec of zarr undoes .*deflate and zstd", "export", "--format", "kerchunk", "-o", "no.json", "power.h5")
+# ---- pairs of whole numbers have an axis of their own
+for bits in 8, 16:
+    for compress in "none", "deflate":
+        voltmill("run", "--force", common.write_yaml("job.yaml", {
+            "input": {"files": archive}, "channelise": {"channels": 32, "taps": 4},
+            "products": [{"kind": "spectra", "file": "few.h5", "bits": bits, "compress": compress}]}))
+        voltmill("export", "--format", "kerchunk", "--force", "few.h5")
+        with open(scratch("few.json")) as file:
+            content = json.load(file)
+        found, words, pieces = read_array(content["refs"], content["templates"]["u"], "spectra")
+        with h5py.File(scratch("few.h5")) as file:
+            pairs = file["spectra"][:]
+        expected = np.stack([pairs["r"], pairs["i"]], axis=-1)
+        ok(equal(found, expected), f"spectra of {bits} bits, {compress}: the same numbers, from {pieces} chunks", found.dtype)
+        same(words["_ARRAY_DIMENSIONS"][-1:] + words["_ARRAY_DIMENSIONS"][:1], ["reim", "time"], "their axes")
+        if len(have) == 3:
+            data = xarray.open_dataset("reference://", engine="zarr", mask_and_scale=False, backend_kwargs={
+                "consolidated": False, "storage_options": {"fo": scratch("few.json")}})
+            ok(equal(data.spectra.values, expected), "xarray reads them")
+voltmill("run", common.write_yaml("job.yaml", {
+    "input": {"files": scratch("power.h5")}, "dedisperse": {
+        "dm": {"start": 0, "step": 1, "count": 8}, "search": {"file": "found.h5", "threshold": 5}}}))
+fails(2, "no type for what its candidates holds", "export", "--format", "kerchunk", "found.h5")
 with h5py.File(scratch("other.h5"), "w") as file:
     file["data"] = np.ones((3, 1, 3), "f4")
 fails(4, "no product of voltmill", "export", "--format", "kerchunk", "other.h5")

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "plan/products/droop.h"
 #include "plan/products/flag_mask.h"
+#include "plan/products/plan_format.h"
 #include "plan/products/plan_ifs.h"
 #include "product/ifs.h"
 #include "product/kind/bank.h"
@@ -236,6 +237,7 @@ status_t plan_products_settle(struct channelise_plan *work)
         products_set(work, i);
         TRY(plan_ifs_settle(work, i));
         TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
+        TRY(work->is_bank ? plan_format_check(work, i) : STATUS_OK);
         TRY(work->is_bank ? droop_settle(work, i, &product->droop) : STATUS_OK);
         product->spec.droop = product->droop;
         products_settle_steps(&job->products[i], &product->spec);

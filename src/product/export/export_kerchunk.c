@@ -35,9 +35,7 @@ static status_t kerchunk_put_array(hid_t file, const char *path, const char *nam
     struct json shape = {.depth = 0};
     struct json words = {.depth = 0};
     TRY(kerchunk_open(file, path, name, &array));
-    if (!kerchunk_has_type(&array)) {
-        goto out;
-    }
+    TRY(kerchunk_find_type(&array));
     TRY(kerchunk_put_shape(&array, &shape));
     TRY(kerchunk_put_file(refs, name, ".zarray", &shape));
     TRY(kerchunk_put_words(&array, &words));

@@ -6,12 +6,16 @@
 #include "base/json/json.h"
 #include "io/hdf5/h5_dataset.h"
 
+enum { KERCHUNK_TYPE = 24 };
+
 struct kerchunk_array {
     const char *path, *name; /* of the file, of the dataset in its root */
     struct h5_dataset data;
     hsize_t chunk[H5S_MAX_RANK]; /* of the array as zarr sees it */
     int is_chunked;              /* the file has the same chunks */
     uint64_t element_bytes;
+    char type[KERCHUNK_TYPE]; /* as zarr has it: "<f4" */
+    int has_pairs; /* of whole numbers, real and imaginary part: one more axis, of 2, for zarr */
 };
 
 /* Chunks of a dataset in one piece. */
@@ -22,8 +26,8 @@ enum { KERCHUNK_BYTES = 4 << 20, KERCHUNK_MOST = 1 << 16 };
 status_t kerchunk_open(hid_t file, const char *path, const char *name, struct kerchunk_array *out);
 void kerchunk_close(struct kerchunk_array *array);
 
-/* Whether zarr has a word for its type. */
-int kerchunk_has_type(const struct kerchunk_array *array);
+/* Finds zarr's words for its type. Fails with USAGE: there are none. */
+status_t kerchunk_find_type(struct kerchunk_array *array);
 
 /* .zarray, .zattrs of the array; of a file's root (`dims` is told by the scales). Fail with DATA.
  */

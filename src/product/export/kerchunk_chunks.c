@@ -140,6 +140,7 @@ static status_t kerchunk_name_chunk(const struct kerchunk_array *array, const hs
         TRY(text_add(out, "%s%llu", i > 0 ? "." : "",
                      (unsigned long long)(at[i] / array->chunk[i])));
     }
+    TRY(array->has_pairs ? text_add(out, ".0") : STATUS_OK);
 out:
     return st;
 }

@@ -8,41 +8,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TYPE = 24 };
-
-/* "<f4"; a pair of floats is a complex number. Returns 0 for what zarr has no word for. */
-static int kerchunk_type(hid_t type, char out[MOST_TYPE])
+/* "<f4". Returns 0 for what zarr has no word for. */
+static int kerchunk_plain_type(hid_t type, char out[KERCHUNK_TYPE])
 {
     size_t bytes = H5Tget_size(type);
     char order = bytes == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
     H5T_class_t kind = H5Tget_class(type);
     if (kind == H5T_FLOAT || kind == H5T_INTEGER) {
         char letter = kind == H5T_FLOAT ? 'f' : H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
-        snprintf(out, MOST_TYPE, "%c%c%zu", order, letter, bytes);
+        snprintf(out, KERCHUNK_TYPE, "%c%c%zu", order, letter, bytes);
         return 1;
     }
     if (kind == H5T_STRING && H5Tis_variable_str(type) == 0) {
-        snprintf(out, MOST_TYPE, "|S%zu", bytes);
+        snprintf(out, KERCHUNK_TYPE, "|S%zu", bytes);
         return 1;
-    }
-    if (kind == H5T_COMPOUND && H5Tget_nmembers(type) == 2 && bytes % 2 == 0) {
-        hid_t parts[] = {H5Tget_member_type(type, 0), H5Tget_member_type(type, 1)};
-        char text[2][MOST_TYPE];
-        int is_pair = H5Tget_class(parts[0]) == H5T_FLOAT && kerchunk_type(parts[0], text[0]) &&
-                      kerchunk_type(parts[1], text[1]) && strcmp(text[0], text[1]) == 0 &&
-                      H5Tget_size(parts[0]) == bytes / 2;
-        snprintf(out, MOST_TYPE, "%cc%zu", is_pair ? text[0][0] : '<', bytes);
-        h5_close(parts[0]);
-        h5_close(parts[1]);
-        return is_pair;
     }
     return 0;
 }
 
-int kerchunk_has_type(const struct kerchunk_array *array)
+/* A pair of floats is a complex number; of whole numbers it is two of these. */
+static int kerchunk_pair_type(struct kerchunk_array *array)
 {
-    char type[MOST_TYPE];
-    return kerchunk_type(array->data.type, type);
+    hid_t type = array->data.type;
+    size_t bytes = H5Tget_size(type);
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) {
+        return 0;
+    }
+    hid_t parts[] = {H5Tget_member_type(type, 0), H5Tget_member_type(type, 1)};
+    H5T_class_t kind = H5Tget_class(parts[0]);
+    char text[2][KERCHUNK_TYPE] = {"", ""};
+    int is_pair = (kind == H5T_FLOAT || kind == H5T_INTEGER) &&
+                  kerchunk_plain_type(parts[0], text[0]) &&
+                  kerchunk_plain_type(parts[1], text[1]) && strcmp(text[0], text[1]) == 0 &&
+                  2 * H5Tget_size(parts[0]) == bytes && H5Tget_member_offset(type, 0) == 0;
+    array->has_pairs = is_pair && kind == H5T_INTEGER;
+    if (array->has_pairs) {
+        memcpy(array->type, text[0], sizeof array->type);
+    } else {
+        snprintf(array->type, sizeof array->type, "%cc%zu", text[0][0], bytes);
+    }
+    h5_close(parts[0]);
+    h5_close(parts[1]);
+    return is_pair;
+}
+
+status_t kerchunk_find_type(struct kerchunk_array *array)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(kerchunk_plain_type(array->data.type, array->type) || kerchunk_pair_type(array),
+            STATUS_USAGE,
+            "export: %s: xarray has no type for what its %s holds; tables of candidates: --format "
+            "csv",
+            array->path, array->name);
+out:
+    return st;
 }
 
 /* One filter of HDF5's as numcodecs has it. Returns 0 for what it has not. */
@@ -103,24 +122,32 @@ out:
     return st;
 }
 
+/* Of the axis of pairs. */
+static void kerchunk_put_two(const struct kerchunk_array *array, struct json *json)
+{
+    if (array->has_pairs) {
+        json_u64(json, NULL, 2);
+    }
+}
+
 status_t kerchunk_put_shape(const struct kerchunk_array *array, struct json *json)
 {
     status_t st = STATUS_OK;
-    char type[MOST_TYPE] = "";
-    (void)kerchunk_type(array->data.type, type);
     json_begin(json, NULL);
     json_u64(json, "zarr_format", 2);
     json_list(json, "shape");
     for (int i = 0; i < array->data.rank; i++) {
         json_u64(json, NULL, array->data.dims[i]);
     }
+    kerchunk_put_two(array, json);
     json_list_end(json);
     json_list(json, "chunks");
     for (int i = 0; i < array->data.rank; i++) {
         json_u64(json, NULL, array->chunk[i]);
     }
+    kerchunk_put_two(array, json);
     json_list_end(json);
-    json_text(json, "dtype", type);
+    json_text(json, "dtype", array->type);
     json_text(json, "order", "C");
     json_null(json, "fill_value");
     TRY(kerchunk_put_codecs(array, json));
@@ -208,6 +235,9 @@ status_t kerchunk_put_words(const struct kerchunk_array *array, struct json *jso
         }
         snprintf(own, sizeof own, "%s_%d", array->name, i);
         json_text(json, NULL, is_scale ? array->name : scale[0] ? text_basename(scale) : own);
+    }
+    if (array->has_pairs) {
+        json_text(json, NULL, "reim");
     }
     json_list_end(json);
     TRY(kerchunk_put_attributes(array->data.id, array->path, json));
