@@ -23,14 +23,19 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
  *
  *   rows    float [ndms][stride]: times `from` on, all that the block needs; NaN is no number, and
  *           counts as the mean
+ *   share   [ndms][stride] beside them: which share of its channels a sum is made of, BOXCAR_ALL
+ *           being all, 0 none; NULL: all. A sum of less than 7/8 of what the median of the noise's
+ *           has, without those of none, counts as the mean: it was scaled up, and its noise
  *   peaks   [ndms][cells] of the block's times, in cells of PEAK_CELL
  *
  * The mean and the rms are those of the block's noise cells (BOXES_NOISE_CELLS equal parts) whose
  * means and variances lie within four scaled median deviations of their medians: bursts and
  * interference in less than half of them count for nothing. Where there is no rms, no peak is. The
  * result is a pure function of the series: the same for any cut, threads, instruction set. */
+enum { BOXCAR_ALL = 255 };
 struct boxcar_rows {
     const float *rows;
+    const uint8_t *share;
     uint64_t ndms, stride, from;
 };
 void boxcar_run(boxcar_t *boxcar, const struct boxes_block *block, const struct boxcar_rows *rows,

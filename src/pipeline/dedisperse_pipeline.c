@@ -47,8 +47,9 @@ struct dedispersing {
     int has_last;       /* a block of this group was read before, */
     uint32_t last_slot; /* here */
     dedisperse_t *stage;
-    seek_t *seek; /* NULL: nothing is searched */
-    char *holes;  /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
+    seek_t *seek;   /* NULL: nothing is searched */
+    char *holes;    /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
+    uint8_t *share; /* [DMs of a chunk][block] for `seek`; the writer's */
 };
 
 static void dedispersing_drop_stage(struct dedispersing *p)
@@ -214,12 +215,13 @@ static status_t dedispersing_write(void *context, uint32_t number)
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
     TRY(left_out_scale(p->plan, &p->group, &slot->left_out, part.streams, data, p->holes,
-                       &has_holes));
+                       &has_holes, p->share));
+    const uint8_t *share = slot->left_out.count > 0 ? p->share : NULL;
     const char *holes = has_holes ? p->holes : NULL;
     if (p->plan->what->file && dedispersing_is_own(slot)) {
         TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data, holes));
     }
-    TRY(p->seek ? seek_take(p->seek, &slot->chunk, slot->from, slot->count, data, holes)
+    TRY(p->seek ? seek_take(p->seek, &slot->chunk, slot->from, slot->count, data, share, holes)
                 : STATUS_OK);
     if (p->sink.end && slot->from + slot->count == end) {
         TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
@@ -326,6 +328,7 @@ static void dedispersing_destroy(void *context)
         power_reader_destroy(p->reader);
         seek_destroy(p->seek);
         free(p->holes);
+        free(p->share);
         free(p);
     }
 }
@@ -353,8 +356,11 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->block = plan->block_outputs;
     TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
     TRY(power_reader_create(plan, &p->reader));
-    TRY(plan->boxes.widths > 0 ? seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek)
-                               : STATUS_OK);
+    if (plan->boxes.widths > 0) {
+        TRY(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
+        TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)p->block, "series",
+                           &p->share));
+    }
     TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .cuts_streams = 1,

@@ -2,6 +2,7 @@
 #include "pipeline/left_out.h"
 
 #include "base/memory.h"
+#include "compute/boxcar.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -129,7 +130,8 @@ static int left_out_take(const struct dedisperse_plan *plan, const struct dm_gro
 }
 
 /* What becomes of the sums of a DM. Returns whether it is a hole. */
-static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, float *out)
+static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, float *out,
+                               uint8_t *share)
 {
     int is_hole = 0;
     int32_t lacks = 0;
@@ -138,7 +140,11 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
         lacks += lacking->all[t];
         unread += lacking->unread[t];
         int32_t there = channels - lacks;
-        if (lacks > 0 && (int64_t)there * LEAST_SHARE < channels) {
+        int is_nan = lacks > 0 && (int64_t)there * LEAST_SHARE < channels;
+        if (share) {
+            share[t] = is_nan ? 0 : (uint8_t)((int64_t)there * BOXCAR_ALL / channels);
+        }
+        if (is_nan) {
             out[t] = NAN;
             is_hole |= unread > 0;
         } else if (lacks > 0) {
@@ -150,7 +156,7 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
 
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
                         const struct left_out *list, uint64_t count, float *out, char *holes,
-                        int *has_holes)
+                        int *has_holes, uint8_t *share)
 {
     status_t st = STATUS_OK;
     uint32_t channels = group->delays.nchannels;
@@ -163,6 +169,9 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
     }
     for (uint32_t c = 0; c < channels; c++) {
         there += !plan->mask[c];
+    }
+    if (share) {
+        memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)count);
     }
     TRY(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
     lacking.unread = lacking.all + count + 1;
@@ -177,7 +186,8 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
             }
         }
         if (any) {
-            holes[dm] = (char)left_out_scale_sums(&lacking, there, out + dm * count);
+            holes[dm] = (char)left_out_scale_sums(&lacking, there, out + dm * count,
+                                                  share ? share + dm * count : NULL);
             *has_holes |= holes[dm];
             memset(lacking.all, 0, 2 * ((size_t)count + 1) * sizeof *lacking.all);
         }

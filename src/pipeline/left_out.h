@@ -44,10 +44,12 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
  *
  *   out     float [ndms][count]
  *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
+ *   share   [ndms][count] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
+ *           NULL: nobody asks
  *
  * Returns whether any hole is there. Fails with DEVICE (memory). */
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
                         const struct left_out *list, uint64_t count, float *out, char *holes,
-                        int *has_holes);
+                        int *has_holes, uint8_t *share);
 
 #endif

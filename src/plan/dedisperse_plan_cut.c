@@ -69,14 +69,15 @@ uint64_t dedisperse_plan_held(const struct dedisperse_plan *d)
     return min_u64(d->boxes.block + d->boxes.widths - 1, d->outputs);
 }
 
-/* What a search of so many DMs holds: series, and the peaks of a block. */
-static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms)
+/* What a search of so many DMs holds: series, of how many channels each sum is (of a block of the
+ * pipeline, too), and the peaks of a block. */
+static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
 {
     uint64_t cells = d->boxes.block / PEAK_CELL;
-    return d->boxes.widths > 0
-               ? dms * (dedisperse_plan_held(d) * sizeof(float) + cells * sizeof(struct peak)) +
-                     boxcar_bytes(&d->boxes, d->threads)
-               : 0;
+    return d->boxes.widths > 0 ? dms * (block + dedisperse_plan_held(d) * (sizeof(float) + 1) +
+                                        cells * sizeof(struct peak)) +
+                                     boxcar_bytes(&d->boxes, d->threads)
+                               : 0;
 }
 
 /* What the grouping of peaks takes at the end. */
@@ -113,7 +114,7 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     return dedisperse_plan_slots(d->backend) *
                (dedisperse_inputs(&spec, block) * (d->input.row_bytes + mark) +
                 cut->dms * block * sizeof(float)) +
-           dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms);
+           dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, block);
 }
 
 /* Chunks of a search are whole blocks of noise. */

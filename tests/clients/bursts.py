@@ -219,6 +219,26 @@ expected_series = sum(levels[d:d + len(series), c] for c, d in enumerate(delays(
 ok(np.abs(series - expected_series).max() < 1e-3, "the series are those of levelled samples", np.abs(series - expected_series).max())
 ok("agrees" in voltmill("verify", "quiet-series.h5"), "which the reference recomputes")
 
+# ---- Gaps: sums of few channels are noisier, and no bursts; channels that are never there change nothing.
+gaps = rng.normal(120, 8, (20000, 1, 128))
+gaps[15000:15004] += 4
+for first in (3000, 9000, 12250):
+    gaps[first:first + 75, :, :112] = np.nan
+for name, lost in (("short", 0), ("constant", 32)):
+    gaps[:, :, :lost] = np.nan
+    path = write_fil(scratch("gaps.fil"), gaps, 32, fch1=TOP, foff=-0.1, tsamp=TSAMP)
+    voltmill("run", write_yaml("gaps.yaml", {"input": {"files": path}, "dedisperse": {
+        "dm": {"start": 0, "step": 10, "count": 20}, "file": "gaps-series.h5", "search": {"file": "gaps.h5", "threshold": 6.5}}}), "--force")
+    rows, _ = table(scratch("gaps.h5"))
+    ok(len(rows) == 1 and abs(rows[0]["sample"] - 15000) <= 2, f"{name} gaps: the burst, and nothing else", rows)
+    expected = contents(scratch("gaps.h5"))
+    voltmill("run", "gaps.yaml", "--force", "--set", "run.chunk=4096", "--set", "run.threads=1")
+    ok(contents(scratch("gaps.h5")) == expected, "the same bytes in other chunks")
+with h5py.File(scratch("gaps-series.h5"), "r") as file:
+    series = file["dedispersed"][0]
+ok(np.isfinite(series).all() and series[3000:3075].std() > 1.5 * series[:3000].std(), "the series keep such sums")
+del gaps, series
+
 # ---- With zero_dm, DMs that delay no channel are rounding alone.
 NARROW = 1308.0 - 0.25 * np.arange(60)
 late = np.array([np.floor(dm * (NARROW ** -2 - NARROW[0] ** -2) / 2.41e-4 / 2e-4 + 0.5) for dm in range(0, 60, 3)])

@@ -62,7 +62,7 @@ static struct peak *search(const struct boxes *boxes, const float *x, uint32_t t
             memcpy(held + dm * (end - from), x + dm * boxes->outputs + from,
                    (end - from) * sizeof *held);
         }
-        const struct boxcar_rows rows = {held, DMS, end - from, from};
+        const struct boxcar_rows rows = {held, NULL, DMS, end - from, from};
         boxcar_run(boxcar, &block, &rows, some);
         uint64_t here = (block.end - block.first + PEAK_CELL - 1) / PEAK_CELL;
         for (size_t dm = 0; dm < DMS; dm++) {

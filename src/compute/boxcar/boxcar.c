@@ -237,10 +237,38 @@ static void boxcar_refine_all(const boxcar_t *b, struct scratch *s, uint64_t sta
     }
 }
 
-/* One series. */
-static void boxcar_search(const boxcar_t *b, struct scratch *s, const float *row,
-                          struct peak *peaks)
+/* The median of the shares that are not 0; 0 when all are. */
+static uint32_t boxcar_median_share(const uint8_t *share, uint64_t count)
 {
+    uint64_t counts[BOXCAR_ALL + 1] = {0};
+    for (uint64_t t = 0; t < count; t++) {
+        counts[share[t]]++;
+    }
+    uint64_t half = (count - counts[0] + 1) / 2;
+    uint32_t median = 0;
+    for (uint64_t below = 0; below < half;) {
+        below += counts[++median];
+    }
+    return median;
+}
+
+/* Makes sums that lack many channels the mean. `share` is of time rows->from on. */
+static void boxcar_pass_over(const boxcar_t *b, struct scratch *s, const uint8_t *share)
+{
+    const struct boxes_block *block = b->block;
+    uint64_t from = b->rows->from;
+    uint32_t median = boxcar_median_share(share + (block->noise_first - from),
+                                          block->noise_end - block->noise_first);
+    share += block->first - from;
+    for (uint64_t t = 0; t < block->box_end - block->first; t++) {
+        s->series[t] = share[t] * 8U < median * 7U ? 0 : s->series[t];
+    }
+}
+
+/* One series. */
+static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, struct peak *peaks)
+{
+    const float *row = b->rows->rows + dm * b->rows->stride;
     const struct boxes_block *block = b->block;
     uint64_t from = b->rows->from;
     uint64_t starts = block->end - block->first;
@@ -253,6 +281,9 @@ static void boxcar_search(const boxcar_t *b, struct scratch *s, const float *row
         return;
     }
     b->kernels->normalise(row + (block->first - from), times, noise.mean, 1 / noise.rms, s->series);
+    if (b->rows->share) {
+        boxcar_pass_over(b, s, b->rows->share + dm * b->rows->stride);
+    }
     for (uint64_t c = 0; c < cells; c++) {
         s->best[c] = boxcar_least(b);
         s->width[c] = 0;
@@ -273,8 +304,7 @@ static void boxcar_task(const boxcar_t *b, uint32_t thread, uint64_t task)
     uint64_t cells = ceil_div_u64(b->block->end - b->block->first, PEAK_CELL);
     uint64_t end = min_u64((task + 1) * TASK_DMS, b->rows->ndms);
     for (uint64_t dm = task * TASK_DMS; dm < end; dm++) {
-        boxcar_search(b, &b->scratch[thread], b->rows->rows + dm * b->rows->stride,
-                      b->peaks + dm * cells);
+        boxcar_search(b, &b->scratch[thread], dm, b->peaks + dm * cells);
     }
 }
 

@@ -14,6 +14,8 @@ struct seek {
     boxcar_t *boxcar;
     uint64_t room;      /* columns that are held at most */
     float *held;        /* [DMs][room] */
+    uint8_t *share;     /* [DMs][room] of their channels that entered */
+    uint64_t share_end; /* from here on all did */
     uint64_t from, end; /* outputs that are */
     uint64_t next;      /* the first of the next block */
     struct peak *peaks; /* [DMs][cells of a block] */
@@ -26,6 +28,7 @@ void seek_destroy(seek_t *seek)
     if (seek) {
         boxcar_destroy(seek->boxcar);
         free(seek->held);
+        free(seek->share);
         free(seek->peaks);
         free(seek->holes);
         free(seek);
@@ -44,6 +47,7 @@ status_t seek_create(const struct dedisperse_plan *plan, const struct pipeline_s
     seek->product = product;
     seek->room = dedisperse_plan_held(plan);
     TRY(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
+    TRY(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
     TRY(memory_aligned(dms, (size_t)plan->boxes.block / PEAK_CELL * sizeof *seek->peaks, "peaks",
                        &seek->peaks));
     TRY(memory_zeroed(dms, 1, "holes", &seek->holes));
@@ -57,7 +61,7 @@ out:
 
 static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
 {
-    seek->from = seek->end = from;
+    seek->from = seek->end = seek->share_end = from;
     seek->next = chunk->first_stream;
     seek->has_holes = 0;
     memset(seek->holes, 0, (size_t)chunk->count);
@@ -78,7 +82,8 @@ static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
 static status_t seek_search(seek_t *seek, const struct chunk *chunk,
                             const struct boxes_block *block)
 {
-    const struct boxcar_rows rows = {seek->held, chunk->count, seek->room, seek->from};
+    const struct boxcar_rows rows = {seek->held, seek->share_end > seek->from ? seek->share : NULL,
+                                     chunk->count, seek->room, seek->from};
     struct chunk part = *chunk;
     boxcar_run(seek->boxcar, block, &rows, seek->peaks);
     seek_clear_level(seek, chunk, block);
@@ -97,6 +102,8 @@ static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
     for (uint64_t dm = 0; dm < dms && gone > 0; dm++) {
         float *row = seek->held + dm * seek->room;
         memmove(row, row + gone, bytes);
+        memmove(seek->share + dm * seek->room, seek->share + dm * seek->room + gone,
+                (size_t)(seek->end - from));
     }
     seek->from = from;
 }
@@ -122,8 +129,27 @@ out:
     return st;
 }
 
+/* Holds outputs done .. done + now - 1 of those that come. */
+static void seek_hold(seek_t *seek, const struct chunk *chunk, uint64_t count, uint64_t done,
+                      uint64_t now, const float *series, const uint8_t *share)
+{
+    uint64_t at = seek->end - seek->from;
+    for (uint64_t dm = 0; dm < chunk->count; dm++) {
+        uint8_t *of = seek->share + dm * seek->room + at;
+        memcpy(seek->held + dm * seek->room + at, series + dm * count + done,
+               (size_t)now * sizeof *series);
+        if (share) {
+            memcpy(of, share + dm * count + done, (size_t)now);
+        } else {
+            memset(of, BOXCAR_ALL, (size_t)now);
+        }
+    }
+    seek->end += now;
+    seek->share_end = share ? seek->end : seek->share_end;
+}
+
 status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
-                   const float *series, const char *holes)
+                   const float *series, const uint8_t *share, const char *holes)
 {
     status_t st = STATUS_OK;
     uint64_t first;
@@ -139,11 +165,7 @@ status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint6
     for (uint64_t done = 0; done < count;) {
         uint64_t at = seek->end - seek->from;
         uint64_t now = min_u64(count - done, seek->room - at);
-        for (uint64_t dm = 0; dm < chunk->count; dm++) {
-            memcpy(seek->held + dm * seek->room + at, series + dm * count + done,
-                   (size_t)now * sizeof *series);
-        }
-        seek->end += now;
+        seek_hold(seek, chunk, count, done, now, series, share);
         done += now;
         TRY(seek_go_on(seek, chunk));
         if (seek->next >= (uint64_t)chunk->first_stream + chunk->streams) {

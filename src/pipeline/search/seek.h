@@ -17,10 +17,11 @@ void seek_destroy(seek_t *seek);
  * them are those that dedisperse_plan_range() says.
  *
  *   series   float [chunk's DMs][count]
+ *   share    as left_out_scale() says; NULL: all channels entered
  *   holes    as struct pipeline_sink's; NULL: none
  *
  * Fails as the sink does. */
 status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
-                   const float *series, const char *holes);
+                   const float *series, const uint8_t *share, const char *holes);
 
 #endif
