@@ -142,7 +142,7 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
         int32_t there = channels - lacks;
         int is_nan = lacks > 0 && (int64_t)there * LEAST_SHARE < channels;
         if (share) {
-            share[t] = is_nan ? 0 : (uint8_t)((int64_t)there * BOXCAR_ALL / channels);
+            share[t] = (uint8_t)(is_nan ? 0 : (int64_t)there * BOXCAR_ALL / channels);
         }
         if (is_nan) {
             out[t] = NAN;
