@@ -98,6 +98,19 @@ int units_parse_f64(const char *text, double *value)
     return 1;
 }
 
+const char *units_exact(double value, char text[UNITS_TEXT])
+{
+    enum { SURE = 15, ENOUGH = 17 }; /* digits of a double */
+    double back = 0;
+    for (int digits = SURE; digits <= ENOUGH; digits++) {
+        snprintf(text, UNITS_TEXT, "%.*g", digits, value);
+        if (units_parse_f64(text, &back) && back == value) {
+            break;
+        }
+    }
+    return text;
+}
+
 int units_parse_bytes(const char *text, uint64_t *bytes)
 {
     char *end = NULL;

@@ -14,6 +14,9 @@ const char *units_hertz(double hertz, char text[UNITS_TEXT]);
 const char *units_seconds(double seconds, char text[UNITS_TEXT]);
 const char *units_count(uint64_t count, char text[UNITS_TEXT]);
 
+/* A number in the fewest digits that give it back. Returns `text`. */
+const char *units_exact(double value, char text[UNITS_TEXT]);
+
 /* The word for so many: `one` for 1, `many` else. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
 

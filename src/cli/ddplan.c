@@ -74,10 +74,13 @@ static void ddplan_print_job(const struct ddplan_settings *s, const struct ddpla
     ddplan_print_path(s->shared.operand);
     display_print("}\ndedisperse:\n");
     for (uint32_t i = 0; i < count; i++) {
-        display_print("- dm: {start: %.12g, end: %.12g, tolerance: %.12g", ranges[i].start,
-                      ranges[i].end, s->tolerance);
+        char a[UNITS_TEXT];
+        char b[UNITS_TEXT];
+        char c[UNITS_TEXT];
+        display_print("- dm: {start: %s, end: %s, tolerance: %s", units_exact(ranges[i].start, a),
+                      units_exact(ranges[i].end, b), units_exact(s->tolerance, c));
         if (s->width > 0) {
-            display_print(", width: %.12g", s->width);
+            display_print(", width: %s", units_exact(s->width, a));
         }
         display_print("}\n  downsample: %llu\n  search: {file: found-%u.h5}\n",
                       (unsigned long long)ranges[i].downsample, i);

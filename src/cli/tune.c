@@ -9,6 +9,7 @@
 #include "output/protect.h"
 #include "plan/channelise_plan.h"
 #include "ranks/stop.h"
+#include "run/share.h"
 #include "tune/store.h"
 
 #include <math.h>
@@ -264,7 +265,7 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     char *own = NULL;
     struct job *job = NULL;
-    TRY(job_load(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
+    TRY(share_load_job(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
     TRY(coefficients_read(job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));

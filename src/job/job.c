@@ -145,8 +145,9 @@ out:
     return st;
 }
 
-status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
-                        uint32_t nsets, const struct job_each *each, struct job **out)
+status_t job_parse_divided(const char *path, const char *text, size_t length,
+                           const char *const *sets, uint32_t nsets, const struct job_each *each,
+                           const struct job_division *division, struct job **out)
 {
     status_t st = STATUS_OK;
     struct text input = {0};
@@ -161,6 +162,7 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
     TRY(yaml_file_read(text, length, sets, nsets, each ? &words : NULL, &mistakes, &root));
+    TRY(division ? job_divide(root, division) : STATUS_OK);
     TRY(schema_fill(root, job_schema, &mistakes, job));
     TRY(job_check(job, root, &mistakes));
     TRY(mistakes_report(&mistakes));
@@ -173,6 +175,12 @@ out:
     text_free(&input);
     job_destroy(job);
     return st;
+}
+
+status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
+                        uint32_t nsets, const struct job_each *each, struct job **out)
+{
+    return job_parse_divided(path, text, length, sets, nsets, each, NULL, out);
 }
 
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
@@ -195,6 +203,16 @@ out:
 int job_reads_voltages(const struct job *job)
 {
     return job->nproducts > 0;
+}
+
+int job_is_divided(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (job->dedisperse[i].dm.is_divided) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 int job_is_semi_coherent(const struct job *job)

@@ -251,6 +251,8 @@ struct job_dms {
     uint32_t count;
     double end, tolerance, width; /* TOLERANT: see dispersion_tolerant(); start, too */
     double *list;                 /* LIST: [count] */
+    int is_divided; /* TOLERANT, downsample: auto: a dedispersion for each range of DMs, which
+                       job_parse_divided() makes of it */
 };
 
 struct job_channels {
@@ -393,6 +395,31 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
                         uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
+
+/* Ranges of DMs with a downsampling each. */
+struct job_dm_range {
+    double start, end;
+    uint64_t downsample;
+};
+
+/* How dedispersions are divided (dm.is_divided), by their places in the job; count 0: that one is
+ * not. */
+struct job_division {
+    uint32_t count[JOB_DEDISPERSE];
+    struct job_dm_range ranges[JOB_DEDISPERSE][JOB_DEDISPERSE];
+};
+
+/* Takes the place of the range's number, from 0, in its files' names. */
+#define JOB_RANGE_PLACE "{range}"
+
+/* The same of a job whose dedispersions are known to be divided: as if each range were written in
+ * the file, `dm: {start, end, tolerance, width}` and behind it `downsample`, the rest as it is. */
+status_t job_parse_divided(const char *path, const char *text, size_t length,
+                           const char *const *sets, uint32_t nsets, const struct job_each *each,
+                           const struct job_division *division, struct job **out);
+
+/* Whether any dedispersion of the job is still to be divided. */
+int job_is_divided(const struct job *job);
 
 /* Whether the input is an archive of voltages; else it is a filterbank, which is dedispersed as it
  * is. */

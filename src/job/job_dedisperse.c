@@ -37,6 +37,8 @@ static const struct schema dm_rows[] = {
     {"tolerance", SCHEMA_NUMBER, DM(tolerance), .is_above = 1, .min = 1, .max = 1e3,
      SCHEMA_GIVEN(struct job_dms, kind, DM_TOLERANT)},
     {"width", SCHEMA_NUMBER, DM(width), .max = 1e3},
+    {"downsample", SCHEMA_CHOICE, DM(is_divided),
+     .choices = (const char *const[]){"none", "auto", NULL}},
     {"list", SCHEMA_NUMBER, SCHEMA_LIST(struct job_dms, list, count, 1, JOB_DMS),
      .max = JOB_MOST_DM, SCHEMA_GIVEN(struct job_dms, kind, DM_LIST),
      .expected = "a list of DMs from 0 to 1e6"},
@@ -199,6 +201,7 @@ status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
     status_t st = STATUS_OK;
     TRY(tree_member(entry, "search") ? job_dedisperse_check_search(entry, mistakes) : STATUS_OK);
     TRY(job_dedisperse_check_dms(entry, mistakes));
+    TRY(job_divide_check(entry, mistakes));
     TRY(tree_list(entry, "coherent") ? job_dedisperse_check_coherent(entry, mistakes) : STATUS_OK);
     if (job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step")) {
         TRY(mistakes_at(mistakes, entry, "group",

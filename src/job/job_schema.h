@@ -45,4 +45,10 @@ status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
 
+/* Before the tables see it: puts an entry for each range in the place of those that are divided, in
+ * the tree of a job without mistakes. Fails with DEVICE (memory). */
+status_t job_divide(struct tree *root, const struct job_division *division);
+/* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
+status_t job_divide_check(struct tree *entry, struct mistakes *mistakes);
+
 #endif

@@ -2,7 +2,9 @@
 #include "run/share.h"
 
 #include "archive/coefficients/coefficients.h"
+#include "job/yaml/yaml_file.h"
 #include "ranks/agree.h"
+#include "run/ranges/ranges.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +57,31 @@ out:
     return st;
 }
 
+/* Where rank 0 divides dedispersions, the job is read once more, with these ranges. */
+static status_t share_divided_all(MPI_Comm comm, const char *path, const struct text *text,
+                                  const char *const *sets, uint32_t nsets,
+                                  const struct job_each *each, const struct archive *archive,
+                                  struct job **job)
+{
+    status_t st = STATUS_OK;
+    struct job_division division;
+    struct job *divided = NULL;
+    if (!job_is_divided(*job)) {
+        return STATUS_OK;
+    }
+    TRY(agree_all(comm, agree_rank(comm) == 0 ? ranges_find(*job, archive, &division) : STATUS_OK));
+    share_bytes_all(comm, &division, sizeof division);
+    st = job_parse_divided(path, text->data, text->length, sets, nsets, each, &division, &divided);
+    TRY(agree_all(comm, st));
+    TRY(archive ? share_coefficients_all(comm, divided) : STATUS_OK);
+    job_destroy(*job);
+    *job = divided;
+    divided = NULL;
+out:
+    job_destroy(divided);
+    return st;
+}
+
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        struct job **out_job, struct archive **out_archive)
@@ -68,10 +95,35 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, job));
     }
+    TRY(share_divided_all(comm, path, text, sets, nsets, each,
+                          job_reads_voltages(job) ? *out_archive : NULL, &job));
     *out_job = job;
     job = NULL;
 out:
     job_destroy(job);
+    return st;
+}
+
+status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets, struct job **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
+    TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
+    if (job_is_divided(job)) {
+        job_destroy(job);
+        job = NULL;
+        TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, &job,
+                          &archive));
+    }
+    *out = job;
+    job = NULL;
+out:
+    archive_destroy(archive);
+    job_destroy(job);
+    text_free(&text);
     return st;
 }
 

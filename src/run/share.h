@@ -11,11 +11,17 @@
 
 /* Rank 0 gives the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all get all three.
+ * Dedispersions by ranges of DMs are divided (run/ranges/ranges.h).
  * Rank 0's status so far goes in as `st`; `each` may be NULL. *archive stays as it is when the
  * job's input is a filterbank (run/dedisperse_pass.h). */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        struct job **job, struct archive **archive);
+
+/* Alone: the job of a file, its dedispersions divided. Fails as job_load(), archive_open(),
+ * ranges_find(). */
+status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets,
+                        struct job **out);
 
 /* One backend for all ranks of a run: their results must be alike. Collective. */
 /* What AUTO stands for: OPENCL if all ranks have a GPU. */

@@ -47,6 +47,9 @@ static void bytes_are_read_and_written(void **state)
     assert_string_equal(units_bytes(7, text), "7 bytes");
     assert_string_equal(units_count(1234567, text), "1,234,567");
     assert_string_equal(units_count(999, text), "999");
+    assert_string_equal(units_exact(1.25, text), "1.25");
+    assert_string_equal(units_exact(3819.098286, text), "3819.098286");
+    assert_string_equal(units_exact(0.1 + 0.2, text), "0.30000000000000004");
     assert_string_equal(units_plural(1, "spectrum", "spectra"), "spectrum");
     assert_string_equal(units_plural(0, "spectrum", "spectra"), "spectra");
     assert_string_equal(units_plural((UINT64_C(1) << 32) + 1, "spectrum", "spectra"), "spectra");

@@ -15,6 +15,13 @@ static double ddplan_square(const struct widths *w, double dm, double sample)
     return sample * sample + w->width * w->width + w->a2 * dm * dm;
 }
 
+/* A DM that a job file can give in few digits. */
+static double ddplan_round(double dm)
+{
+    static const double per = 1e6;
+    return round(per * dm) / per;
+}
+
 /* The least DM at which samples of `factor` as many widen a pulse by the tolerance alone:
  * (factor dt)^2 + W^2 + a^2 dm^2 = tolerance^2 (dt^2 + W^2 + a^2 dm^2). */
 static double ddplan_begin(const struct widths *w, double factor)
@@ -22,7 +29,7 @@ static double ddplan_begin(const struct widths *w, double factor)
     double fine = ddplan_square(w, 0, w->sample);
     double coarse = ddplan_square(w, 0, factor * w->sample);
     double square = (coarse - w->tolerance2 * fine) / ((w->tolerance2 - 1) * w->a2);
-    return square > 0 ? sqrt(square) : 0;
+    return square > 0 ? ddplan_round(sqrt(square)) : 0;
 }
 
 static status_t ddplan_fill(const struct dispersion_spec *spec, const struct widths *w,

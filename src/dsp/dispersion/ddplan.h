@@ -8,7 +8,8 @@
 enum { DDPLAN_RANGES = 16 };
 
 struct ddplan_range {
-    double start, end; /* the last DM is the first that reaches the end, as a job takes it */
+    double start, end; /* of range k + 1 the start is the end of range k; the last DM is the first
+                          that reaches the end, as a job takes it */
     uint64_t downsample;
     uint32_t count;
     double first_step, last_step; /* between its DMs; 0: there is but one */
@@ -20,7 +21,8 @@ struct ddplan_range {
 
 /* Samples are added up by so many that a pulse's width (in squares: sample, width_seconds, smearing
  * within channels) grows by no more than `tolerance`; DMs of each range are those of
- * dispersion_tolerant(). spec's DMs are not looked at. Fails as that. */
+ * dispersion_tolerant(). they begin at whole millionths.
+ * spec's DMs are not looked at. Fails as that. */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);

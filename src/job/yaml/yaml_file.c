@@ -135,14 +135,14 @@ out:
 }
 
 /* A value that holds `place`, once or more often. */
-static status_t yaml_file_name_value(struct tree *value, const char *place, const char *name)
+static status_t yaml_file_put_word_at(struct tree *value, const char *place, const char *word)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     const char *at = value->text;
     for (const char *found = strstr(at, place); found; found = strstr(at, place)) {
         TRY(text_add_bytes(&text, at, (size_t)(found - at)));
-        TRY(text_add(&text, "%s", name));
+        TRY(text_add(&text, "%s", word));
         at = found + strlen(place);
     }
     TRY(text_add(&text, "%s", at));
@@ -155,16 +155,14 @@ out:
     return st;
 }
 
-/* Puts `name` in the place of every {name} in the values (not the keys) of `root`. */
-static status_t yaml_file_name(struct tree *root, const char *name)
+status_t yaml_file_put_word(struct tree *root, const char *place, const char *word)
 {
     status_t st = STATUS_OK;
-    static const char place[] = "{name}";
     if (root->kind == TREE_VALUE && strstr(root->text, place)) {
-        TRY(yaml_file_name_value(root, place, name));
+        TRY(yaml_file_put_word_at(root, place, word));
     }
     for (size_t i = 0; i < root->nchildren; i++) {
-        TRY(yaml_file_name(root->child[i], name));
+        TRY(yaml_file_put_word(root->child[i], place, word));
     }
 out:
     return st;
@@ -175,7 +173,7 @@ static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *ea
 {
     status_t st = STATUS_OK;
     struct tree *value = NULL;
-    TRY(yaml_file_name(root, each->name));
+    TRY(yaml_file_put_word(root, "{name}", each->name));
     TRY(tree_new(TREE_VALUE, strchr(each->set, '=') + 1, &value));
     value->set = each->set;
     TRY(yaml_file_put(root, each->set, mistakes, &value));

@@ -15,6 +15,10 @@ struct yaml_each {
     const char *set;  /* the last override, "key.path=text": the text as it is, no YAML */
 };
 
+/* Puts `word` in the place of every `place` in the values (not the keys) of `root`, as texts in
+ * quotes. */
+status_t yaml_file_put_word(struct tree *root, const char *place, const char *word);
+
 /* Reads `text`, then puts each of the `nsets` overrides "key.path=value" (the value is YAML) at its
  * place: entries of lists go by number, the number behind the last appends; mappings and lists that
  * are missing on the way are made. `each` may be NULL. mistakes->file names the file in messages;

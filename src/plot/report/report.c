@@ -11,6 +11,7 @@
 #include "plot/report/glance.h"
 #include "plot/report/page.h"
 #include "product/product.h"
+#include "run/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +165,7 @@ status_t report_write(const struct report_run *run)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct text page = {0};
-    TRY(job_load(run->job, run->sets, run->nsets, &job));
+    TRY(share_load_job(run->job, run->sets, run->nsets, &job));
     TRY(report_compose(run, job, &page));
     TRY(publish(run->path, &page, run->force || report_is_ours(run->path)));
     display_print("%s: the report\n", run->path);

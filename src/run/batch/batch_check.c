@@ -111,6 +111,24 @@ out:
     return st;
 }
 
+/* Of a file for each range of DMs all that there could be: nobody has looked at filterbanks yet. */
+static status_t batch_add_ranges(struct batch_files *files, const char *path, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    const char *place = strstr(path, JOB_RANGE_PLACE);
+    for (uint32_t r = 0; place && r < JOB_DEDISPERSE; r++) {
+        name.length = 0;
+        TRY(text_add_bytes(&name, path, (size_t)(place - path)));
+        TRY(text_add(&name, "%u%s", r, place + strlen(JOB_RANGE_PLACE)));
+        TRY(batch_add_output(files, name.data, observation));
+    }
+    TRY(place ? STATUS_OK : batch_add_output(files, path, observation));
+out:
+    text_free(&name);
+    return st;
+}
+
 struct batch_work {
     const struct run_options *options;
     struct text text; /* of the job */
@@ -146,7 +164,7 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
     TRY(batch_job(work, observation, &job));
     TRY(batch_add(&work->files, work->observations[observation], observation, 1));
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
-        TRY(batch_add_output(&work->files, job_file(job, i), observation));
+        TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
     if (job && job_is_semi_coherent(job)) {
         /* The files of its parts begin with that name. */
