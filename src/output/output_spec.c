@@ -122,8 +122,6 @@ out:
 
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *d)
 {
-    size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
-    uint32_t crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
     spec->is_planned = 1;
     spec->chunking = d->chunking;
     spec->backend = d->backend;
@@ -133,7 +131,7 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
         spec_plan_item(item, product, product_spec_row_bytes(product));
         item->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
         item->spectra = d->chunking.spectra;
-        item->crc = crc;
+        item->crc = d->delays_crc;
     }
 }
 

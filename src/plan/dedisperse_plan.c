@@ -30,8 +30,7 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
 void dedisperse_plan_end_tables(struct dedisperse_plan *d)
 {
     struct subbands *steps = &d->steps;
-    uint32_t **tables[] = {&d->delays.table, &steps->inner, &steps->outer,
-                           &steps->first,    &d->least,     &d->most};
+    uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->least, &d->most};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         free(*tables[i]);
         *tables[i] = NULL;
@@ -193,6 +192,28 @@ out:
     return st;
 }
 
+/* In two steps delays are made all at once. */
+static status_t plan_make_steps(struct dedisperse_plan *d)
+{
+    status_t st = STATUS_OK;
+    struct dispersion *delays = &d->delays;
+    uint64_t bytes = 0;
+    REQUIRE(multiply_u64(delays->ndms, (uint64_t)delays->nchannels * 4 * 4, &bytes) &&
+                bytes <= d->job->memory,
+            STATUS_USAGE,
+            "%s: run.memory is %" PRIu64 " bytes, but in two steps the delays of %u DMs in %u "
+            "channels alone need %" PRIu64,
+            d->job->path, d->job->memory, delays->ndms, delays->nchannels, bytes);
+    TRY(memory_zeroed((size_t)delays->ndms * delays->nchannels, sizeof *delays->table, "delays",
+                      &delays->table));
+    dispersion_rows(delays, 0, delays->ndms, delays->table);
+    TRY(subbands_create(delays, d->what->group, &d->steps));
+out:
+    free(delays->table);
+    delays->table = NULL;
+    return st;
+}
+
 static status_t plan_make_delays(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
@@ -204,20 +225,10 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
                                    .coherent_constant = d->fbh5->coherent_constant,
                                    .delay_hz = d->fbh5->delay_hz,
                                    .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
-    uint64_t table = 0;
     TRY(plan_list_dms(d, &spec));
-    REQUIRE(multiply_u64(spec.ndms, (uint64_t)spec.nchannels * 4 * (d->what->is_two_step ? 4 : 2),
-                         &table) &&
-                table <= d->job->memory,
-            STATUS_USAGE,
-            "%s: run.memory is %" PRIu64 " bytes, but the delays of %u DMs in %u channels alone "
-            "need %" PRIu64,
-            d->job->path, d->job->memory, spec.ndms, spec.nchannels, table);
     TRY(d->what->ncoherent > 0 ? dedisperse_plan_share(d, &spec)
-                               : dispersion_create(&spec, &d->delays));
-    if (d->what->is_two_step) {
-        TRY(subbands_create(&d->delays, d->what->group, &d->steps));
-    }
+                               : dispersion_settle(&spec, &d->delays));
+    TRY(d->what->is_two_step ? plan_make_steps(d) : STATUS_OK);
     TRY(dm_ranges_create(d));
 out:
     return st;

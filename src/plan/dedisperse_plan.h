@@ -28,8 +28,9 @@ struct dedisperse_plan {
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
     double *coherent_dms; /* [ndms] that each is made after, of a semi-coherent search; else NULL */
-    struct dispersion delays;
-    struct subbands steps; /* in two steps */
+    struct dispersion delays; /* without the table */
+    uint32_t delays_crc;      /* of the table */
+    struct subbands steps;    /* in two steps */
     /* What a tree of patterns of delays may save: additions fewer, with groups of so many channels;
      * 0: not counted. */
     double tree_gain;
@@ -67,10 +68,11 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 
 /* Counts what a tree saves, in as many neighbouring DMs as make 2^23 delays at most. Fails with
- * DEVICE. */
+ * DEVICE. It takes some 150 MB, which are none of run.memory: for `voltmill plan`. */
 status_t dedisperse_plan_count(struct dedisperse_plan *dedispersion);
 
-/* Frees its tables, which may be as large as run.memory: for who only says what will be done. */
+/* Frees what it knows of each DM, which in two steps may be as large as run.memory: for who only
+ * says what will be done. */
 void dedisperse_plan_end_tables(struct dedisperse_plan *dedispersion);
 
 /* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */

@@ -93,7 +93,9 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;
     uint64_t rows = d->delays.ndms;
-    uint64_t tables = 4 * channels * rows * (d->what->is_two_step ? 4 : 2);
+    /* Of each DM: itself, its place among coherent ones, the least and the most of its delays. */
+    uint64_t tables = rows * (4 * sizeof(double) + 2 * sizeof(uint32_t)) +
+                      (d->what->is_two_step ? 4 * channels * rows * 3 : 0);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
     return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
            cut_peaks_bytes(d) +
@@ -111,7 +113,9 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
     struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, block);
     uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
-    return dedisperse_plan_slots(d->backend) *
+    uint64_t table = sizeof(uint32_t) * (uint64_t)d->delays.nchannels * cut->dms;
+    return table +
+           dedisperse_plan_slots(d->backend) *
                (dedisperse_inputs(&spec, block) * (d->input.row_bytes + mark) +
                 cut->dms * block * sizeof(float)) +
            dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, block);

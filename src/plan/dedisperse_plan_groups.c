@@ -1,6 +1,7 @@
 /* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
 #include "base/memory.h"
 #include "dsp/dispersion/patterns.h"
+#include "io/crc.h"
 #include "plan/dedisperse_plan.h"
 
 #include <math.h>
@@ -45,12 +46,15 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
+    uint32_t *row = NULL;
+    TRY(memory_zeroed(nchannels, sizeof *row, "delays", &row));
     TRY(memory_zeroed(d->delays.ndms, sizeof *d->least, "delays", &d->least));
     TRY(memory_zeroed(d->delays.ndms, sizeof *d->most, "delays", &d->most));
     for (uint32_t dm = 0; dm < d->delays.ndms; dm++) {
-        const uint32_t *row = d->delays.table + (size_t)dm * nchannels;
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
+        dispersion_rows(&d->delays, dm, 1, row);
+        d->delays_crc = crc_more(d->delays_crc, row, nchannels * sizeof *row);
         if (d->what->is_two_step) {
             group_widen_steps(&d->steps, nchannels, dm, &least, &most);
         } else {
@@ -63,6 +67,7 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
     }
     d->overlap = overlap_delays(d->least, d->most);
 out:
+    free(row);
     return st;
 }
 
@@ -73,7 +78,9 @@ int dedisperse_plan_is_level(const struct dedisperse_plan *d, uint32_t dm)
     uint32_t most = 0;
     for (uint32_t c = 0; c < d->delays.nchannels && d->what->is_zero_dm && most <= least; c++) {
         if (!d->mask[c]) {
-            group_widen(dm_group_delay(d, &all, dm, c), &least, &most);
+            group_widen(d->what->is_two_step ? dm_group_delay(d, &all, dm, c)
+                                             : dispersion_delay(&d->delays, dm, c),
+                        &least, &most);
         }
     }
     return d->what->is_zero_dm && most <= least;
@@ -112,9 +119,10 @@ static status_t group_copy_table(const struct dedisperse_plan *d, uint32_t first
     size_t nchannels = d->delays.nchannels;
     size_t total = count * nchannels;
     TRY(memory_zeroed(total, sizeof(uint32_t), "delays", &group->delays.table));
+    dispersion_rows(&d->delays, first, count, group->delays.table);
     for (size_t i = 0; i < total; i++) {
         /* In two steps the table only says how many there are. */
-        uint32_t delay = d->delays.table[first * nchannels + i];
+        uint32_t delay = group->delays.table[i];
         group->delays.table[i] = delay - (uint32_t)min_u64(delay, group->base);
     }
 out:
@@ -205,15 +213,15 @@ status_t dedisperse_plan_count(struct dedisperse_plan *d)
     status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
     uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
-    const uint32_t *from = d->delays.table + (size_t)((d->delays.ndms - ndms) / 2) * nchannels;
     struct patterns patterns = {0};
     uint32_t *delays = NULL;
     size_t n = 0;
     uint64_t adds = 0;
     TRY(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
+    dispersion_rows(&d->delays, (d->delays.ndms - ndms) / 2, ndms, delays);
     for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
         if (!d->mask[i % nchannels]) {
-            delays[n++] = from[i];
+            delays[n++] = delays[i];
         }
     }
     TRY(patterns_create(delays, ndms, (uint32_t)(n / ndms), PATTERN_LEVELS, UINT32_MAX, &patterns));

@@ -45,12 +45,12 @@ status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct dispersio
         REQUIRE(mine.count > 0, STATUS_USAGE,
                 "%s: dedisperse.coherent: of these DMs %.15g is the nearest of no DM", d->job->path,
                 grid.coherent[only]);
-        TRY(dispersion_grid_create(&grid, only, spec, &d->delays));
+        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
         memmove(d->dms, d->dms + mine.first, mine.count * sizeof *d->dms);
         memmove(d->coherent_dms, d->coherent_dms + mine.first,
                 mine.count * sizeof *d->coherent_dms);
     } else {
-        TRY(dispersion_grid_create(&grid, only, spec, &d->delays));
+        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
     }
 out:
     return st;

@@ -111,8 +111,6 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
             out[i].is_foreseen = !skip->all && (work || like->comm != MPI_COMM_NULL);
             TRY(dedisperse_pass_plan_all(&out[i], skip->all ? NULL : work));
             TRY(pass_measure(&out[i].pass));
-            TRY(like->job->dedisperse[i].is_two_step ? STATUS_OK
-                                                     : dedisperse_plan_count(out[i].plan));
             dedisperse_plan_end_tables(out[i].plan);
         }
     }

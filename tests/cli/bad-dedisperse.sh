@@ -126,8 +126,10 @@ runs "but with padding there is" "$voltmill" plan job.yaml --set 'dedisperse.0.d
 bad "an overlap beyond the memory budget" 2 \
     'run\.memory is 100\.00 MiB, but to dedisperse 16 channels with delays of up to .* at least .* \([0-9]+ bytes\) a rank are needed' \
     input.files=long.h5 'dedisperse.0.dm={start: 0, step: 44e3, count: 2}' run.memory=100MiB
-bad "a table of delays beyond it" 2 'the delays of 1048576 DMs in 16 channels alone need [0-9]+' \
-    'dedisperse.0.dm={start: 0, step: 1e-6, count: 1048576}' run.memory=100MiB
+runs "but a table of delays beyond it is cut by DMs" "$voltmill" plan job.yaml \
+    --set 'dedisperse.0.dm={start: 0, step: 1e-6, count: 1048576}' --set run.memory=160MiB
+bad "which in two steps it cannot be" 2 'in two steps the delays of 1048576 DMs in 16 channels alone need [0-9]+' \
+    'dedisperse.0.dm={start: 0, step: 1e-6, count: 1048576}' dedisperse.0.mode=two-step run.memory=160MiB
 
 # --- the other keys
 bad "an unknown constant" 2 'dedisperse\.0\.constant: is psrchive, expected tempo, handbook, sigproc, codata or a positive number' \

@@ -89,14 +89,14 @@ static void delays_have_one_origin(void **state)
                                          .coherent_constant = 4149,
                                          .delay_hz = left};
     struct dispersion all = {0};
-    assert_int_equal(dispersion_grid_create(&grid, grid.count, &spec, &all), STATUS_OK);
+    assert_int_equal(dispersion_grid_settle(&grid, grid.count, &spec, &all), STATUS_OK);
     assert_int_equal(all.ndms, SOME);
     int64_t least = INT64_MAX;
     int64_t most = INT64_MIN;
     for (uint32_t d = 0; d < SOME; d++) {
         for (uint32_t c = 0; c < CHANNELS; c++) {
             double delay = delay_of(d < 5 ? 10 : 15, dms_of_all[d], c, &spec);
-            int64_t found = all.origin + all.table[d * CHANNELS + c];
+            int64_t found = all.origin + dispersion_delay(&all, d, c);
             assert_true(fabs((double)found - delay) <= 0.5 + 1e-6);
             least = found < least ? found : least;
             most = found > most ? found : most;
@@ -106,12 +106,15 @@ static void delays_have_one_origin(void **state)
     assert_int_equal(most, all.origin + all.largest);
     for (uint32_t k = 0, row = 0; k < 2; k++) {
         struct dispersion one = {0};
-        assert_int_equal(dispersion_grid_create(&grid, k, &spec, &one), STATUS_OK);
+        assert_int_equal(dispersion_grid_settle(&grid, k, &spec, &one), STATUS_OK);
         assert_int_equal(one.ndms, k == 0 ? 5 : 4);
         assert_int_equal(one.origin, all.origin);
         assert_int_equal(one.largest, all.largest);
-        assert_memory_equal(one.table, all.table + row * CHANNELS,
-                            one.ndms * CHANNELS * sizeof *one.table);
+        uint32_t mine[SOME * CHANNELS];
+        dispersion_rows(&one, 0, one.ndms, mine);
+        for (uint32_t i = 0; i < one.ndms * CHANNELS; i++) {
+            assert_int_equal(mine[i], dispersion_delay(&all, row + i / CHANNELS, i % CHANNELS));
+        }
         row += one.ndms;
         dispersion_free(&one);
     }
@@ -130,8 +133,8 @@ static void wrong_numbers_are_refused(void **state)
                                          .coherent_constant = 4149,
                                          .delay_hz = left};
     struct dispersion all = {0};
-    assert_int_equal(dispersion_grid_create(&grid, grid.count, &spec, &all), STATUS_USAGE);
-    assert_null(all.table);
+    assert_int_equal(dispersion_grid_settle(&grid, grid.count, &spec, &all), STATUS_USAGE);
+    assert_null(all.dms);
     report_clear();
 }
 

@@ -82,17 +82,12 @@ static int32_t dispersion_round_away(double value)
     return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-/* A channel's delay in samples is slope * DM + fixed. */
-struct dispersion_lines {
-    double *slopes, *fixed; /* [nchannels] */
-};
-
 /* Of every channel; gives the channel of the steepest slope, or one that is no number. */
 static uint32_t dispersion_make_lines(const struct dispersion_spec *spec,
-                                      const struct dispersion_lines *lines)
+                                      const struct dispersion *delays)
 {
     uint32_t steepest = 0;
-    double *slopes = lines->slopes;
+    double *slopes = delays->slopes;
     double reference = dispersion_inverse_square(spec->reference_hz > 0 ? spec->reference_hz
                                                                         : dispersion_highest(spec));
     for (uint32_t c = 0; c < spec->nchannels; c++) {
@@ -104,24 +99,24 @@ static uint32_t dispersion_make_lines(const struct dispersion_spec *spec,
         }
     }
     for (uint32_t c = 0; c < spec->nchannels && spec->delay_hz; c++) {
-        double coherent = spec->coherent_constant *
-                          (dispersion_inverse_square(spec->delay_hz[c]) - reference) /
-                          spec->sample_seconds;
-        lines->fixed[c] = spec->coherent_dm * (coherent - slopes[c]);
+        delays->coherent[c] = spec->coherent_constant *
+                              (dispersion_inverse_square(spec->delay_hz[c]) - reference) /
+                              spec->sample_seconds;
     }
     return steepest;
 }
 
-static double dispersion_delay(const struct dispersion_lines *lines, uint32_t c, double dm)
+/* In samples, of nothing rounded. */
+static double dispersion_line(const struct dispersion *delays, uint32_t c, double dm,
+                              double coherent_dm)
 {
-    return dm * lines->slopes[c] + lines->fixed[c];
+    double slope = delays->slopes[c];
+    return dm * slope + (delays->coherent ? coherent_dm * (delays->coherent[c] - slope) : 0);
 }
 
 /* Takes the extremes of channels at a DM. */
-static void dispersion_widen(const struct dispersion_lines *lines, uint32_t c, double dm,
-                             double *least, double *most)
+static void dispersion_widen(double delay, double *least, double *most)
 {
-    double delay = dispersion_delay(lines, c, dm);
     *least = fmin(*least, delay);
     *most = fmax(*most, delay);
 }
@@ -130,7 +125,7 @@ static void dispersion_widen(const struct dispersion_lines *lines, uint32_t c, d
  * least and greatest slope's: tables may have 10^8 entries, so nothing but filling them looks at
  * each. Else each channel's are at the first or the last of the DMs, as lines have it. */
 static void dispersion_find_range(const struct dispersion_spec *spec,
-                                  const struct dispersion_lines *lines, double *least, double *most)
+                                  const struct dispersion *delays, double *least, double *most)
 {
     double low = INFINITY;
     double high = -INFINITY;
@@ -141,67 +136,120 @@ static void dispersion_find_range(const struct dispersion_spec *spec,
     *least = INFINITY;
     *most = -INFINITY;
     for (uint32_t c = 0; c < spec->nchannels; c++) {
-        dispersion_widen(lines, c, low, least, most);
-        dispersion_widen(lines, c, high, least, most);
+        dispersion_widen(dispersion_line(delays, c, low, spec->coherent_dm), least, most);
+        dispersion_widen(dispersion_line(delays, c, high, spec->coherent_dm), least, most);
     }
 }
 
-static void dispersion_fill_row(const struct dispersion_lines *lines, uint32_t nchannels, double dm,
-                                int32_t least, uint32_t *restrict row)
+/* Room for lines, and the DMs. */
+static status_t dispersion_begin(const struct dispersion_spec *spec, struct dispersion *delays)
 {
-    const double *restrict slopes = lines->slopes;
-    const double *restrict fixed = lines->fixed;
-    for (uint32_t c = 0; c < nchannels; c++) {
-        row[c] = (uint32_t)(dispersion_round_away(dm * slopes[c] + fixed[c]) - least);
+    status_t st = STATUS_OK;
+    delays->nchannels = spec->nchannels;
+    delays->ndms = spec->ndms;
+    TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &delays->slopes));
+    TRY(memory_zeroed(spec->ndms, sizeof(double), "DMs", &delays->dms));
+    memcpy(delays->dms, spec->dms, spec->ndms * sizeof(double));
+    if (spec->delay_hz) {
+        TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &delays->coherent));
+        TRY(memory_zeroed(spec->ndms, sizeof(double), "DMs", &delays->coherent_dms));
+        for (uint32_t d = 0; d < spec->ndms; d++) {
+            delays->coherent_dms[d] = spec->coherent_dm;
+        }
     }
+out:
+    return st;
 }
 
-status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out)
+status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out)
 {
     status_t st = STATUS_OK;
     enum { LIMIT = 1 << 30 };
-    struct dispersion_lines lines = {NULL, NULL};
+    struct dispersion delays = {.table = NULL};
     double first = 0;
     double last = 0;
     TRY(dispersion_check(spec));
-    TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &lines.slopes));
-    TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &lines.fixed));
-    uint32_t steepest = dispersion_make_lines(spec, &lines);
-    REQUIRE(isfinite(lines.slopes[steepest]), STATUS_USAGE,
+    TRY(dispersion_begin(spec, &delays));
+    uint32_t steepest = dispersion_make_lines(spec, &delays);
+    REQUIRE(isfinite(delays.slopes[steepest]), STATUS_USAGE,
             "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
             spec->freq_hz[steepest],
             spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        double delay = round(dispersion_delay(&lines, steepest, spec->dms[d]));
+        double delay = round(dispersion_line(&delays, steepest, spec->dms[d], spec->coherent_dm));
         REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
                 "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
                 "handled",
                 spec->freq_hz[steepest], spec->dms[d], delay);
     }
-    dispersion_find_range(spec, &lines, &first, &last);
+    dispersion_find_range(spec, &delays, &first, &last);
     REQUIRE(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
             "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first, last);
-    int32_t least = dispersion_round_away(first);
-    struct dispersion delays = {.nchannels = spec->nchannels,
-                                .ndms = spec->ndms,
-                                .largest = (uint32_t)(dispersion_round_away(last) - least),
-                                .origin = least};
-    size_t count = (size_t)spec->ndms * spec->nchannels;
-    TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
-    for (uint32_t d = 0; d < spec->ndms; d++) {
-        dispersion_fill_row(&lines, spec->nchannels, spec->dms[d], least,
-                            delays.table + (size_t)d * spec->nchannels);
-    }
+    delays.origin = dispersion_round_away(first);
+    delays.largest = (uint32_t)(dispersion_round_away(last) - delays.origin);
     *out = delays;
+    delays = (struct dispersion){.table = NULL};
 out:
-    free(lines.slopes);
-    free(lines.fixed);
+    dispersion_free(&delays);
+    return st;
+}
+
+static void dispersion_fill_row(const struct dispersion *delays, uint32_t dm,
+                                uint32_t *restrict row)
+{
+    const double *restrict slopes = delays->slopes;
+    const double *restrict coherent = delays->coherent;
+    double at = delays->dms[dm];
+    int32_t least = (int32_t)delays->origin;
+    if (!coherent) {
+        for (uint32_t c = 0; c < delays->nchannels; c++) {
+            row[c] = (uint32_t)(dispersion_round_away(at * slopes[c]) - least);
+        }
+        return;
+    }
+    double before = delays->coherent_dms[dm];
+    for (uint32_t c = 0; c < delays->nchannels; c++) {
+        double delay = at * slopes[c] + before * (coherent[c] - slopes[c]);
+        row[c] = (uint32_t)(dispersion_round_away(delay) - least);
+    }
+}
+
+void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t count, uint32_t *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        dispersion_fill_row(delays, first + i, out + (size_t)i * delays->nchannels);
+    }
+}
+
+uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel)
+{
+    double before = delays->coherent ? delays->coherent_dms[dm] : 0;
+    double delay = dispersion_line(delays, channel, delays->dms[dm], before);
+    return (uint32_t)(dispersion_round_away(delay) - delays->origin);
+}
+
+status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out)
+{
+    status_t st = STATUS_OK;
+    struct dispersion delays = {.table = NULL};
+    TRY(dispersion_settle(spec, &delays));
+    TRY(memory_zeroed((size_t)delays.ndms * delays.nchannels, sizeof *delays.table, "delays",
+                      &delays.table));
+    dispersion_rows(&delays, 0, delays.ndms, delays.table);
+    *out = delays;
+    delays = (struct dispersion){.table = NULL};
+out:
+    dispersion_free(&delays);
     return st;
 }
 
 void dispersion_free(struct dispersion *delays)
 {
     free(delays->table);
+    free(delays->dms);
+    free(delays->slopes);
+    free(delays->coherent);
+    free(delays->coherent_dms);
     *delays = (struct dispersion){0};
 }
 

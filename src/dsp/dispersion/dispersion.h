@@ -48,14 +48,29 @@ struct dispersion_spec {
  * inputs. */
 struct dispersion {
     uint32_t nchannels, ndms;
-    uint32_t *table;
+    uint32_t *table; /* NULL: dispersion_rows() makes those that are wanted of what follows */
     uint32_t largest;
     int64_t origin;
+    /* A channel's delay in samples is DM slope + coherent_dm (coherent - slope). */
+    double *dms;          /* [ndms] */
+    double *slopes;       /* [nchannels] */
+    double *coherent;     /* [nchannels]; NULL: was not dedispersed before */
+    double *coherent_dms; /* [ndms], beside it */
 };
 
-/* Fails with USAGE (a frequency, time or DM out of range; delays beyond 2^31 samples), DEVICE
- * (memory). */
+/* All but the table, which may be larger than memory. Fails with USAGE (a frequency, time or DM out
+ * of range; delays beyond 2^31 samples), DEVICE (memory). */
+status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
+/* With the table; as of what was settled. */
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
+
+/* Rows of the table of what was settled.
+ *
+ *   out   uint32 [count][nchannels]   of DMs first .. first + count - 1 */
+void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t count,
+                     uint32_t *out);
+/* One of its entries. */
+uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
 /* Takes {0}, too. */
 void dispersion_free(struct dispersion *delays);
 

@@ -19,11 +19,11 @@ struct dispersion_share {
 struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid, uint32_t which,
                                               const double *dms, uint32_t ndms);
 
-/* dispersion_create() of the share of coherent DM `only` (grid->count: of all DMs, in their order),
+/* dispersion_settle() of the share of coherent DM `only` (grid->count: of all DMs, in their order),
  * counted from the origin of all: whichever is asked for, `origin` and `largest` are those of all
  * DMs, so that outputs are made for the same times. spec->dms are all of them, ascending;
- * spec->coherent_dm does not matter, delay_hz must be there. Fails as dispersion_create(). */
-status_t dispersion_grid_create(const struct dispersion_grid *grid, uint32_t only,
+ * spec->coherent_dm does not matter, delay_hz must be there. Fails as dispersion_settle(). */
+status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out);
 
 #endif

@@ -125,9 +125,11 @@ static status_t find_spans(const struct dispersion *delays, uint32_t **out)
 {
     status_t st = STATUS_OK;
     uint32_t *spans = NULL;
+    uint32_t *of = NULL;
     TRY(memory_zeroed(delays->ndms, sizeof *spans, "DMs", &spans));
+    TRY(memory_zeroed(delays->nchannels, sizeof *of, "delays", &of));
     for (uint32_t dm = 0; dm < delays->ndms; dm++) {
-        const uint32_t *of = delays->table + (size_t)dm * delays->nchannels;
+        dispersion_rows(delays, dm, 1, of);
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
         for (uint32_t c = 0; c < delays->nchannels; c++) {
@@ -138,7 +140,10 @@ static status_t find_spans(const struct dispersion *delays, uint32_t **out)
         spans[dm] = dm > 0 && spans[dm] < spans[dm - 1] ? spans[dm - 1] : spans[dm];
     }
     *out = spans;
+    spans = NULL;
 out:
+    free(spans);
+    free(of);
     return st;
 }
 

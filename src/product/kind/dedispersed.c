@@ -127,6 +127,41 @@ out:
     return st;
 }
 
+/* A piece of rows at a time. */
+static status_t dedispersed_put_delays(hid_t group, const struct dispersion *delays)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE_DELAYS = 1 << 20 };
+    const hsize_t dims[2] = {delays->ndms, delays->nchannels};
+    const hsize_t most = max_u64(PIECE_DELAYS / dims[1], 1);
+    uint32_t *rows = NULL;
+    hid_t dataset = -1;
+    hid_t space = -1;
+    hid_t piece = -1;
+    TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
+    TRY(parts_dataset(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, NULL, &dataset));
+    space = H5Dget_space(dataset);
+    H5_TRY(space, "the space of delays cannot be had");
+    for (hsize_t first = 0; first < dims[0]; first += most) {
+        const hsize_t start[2] = {first, 0};
+        const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
+        dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
+        h5_close(piece);
+        piece = H5Screate_simple(2, size, NULL);
+        H5_TRY(piece, "the space of delays cannot be had");
+        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "the space of delays cannot be had");
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
+               "delays cannot be written");
+    }
+out:
+    h5_close(piece);
+    h5_close(space);
+    h5_close(dataset);
+    free(rows);
+    return st;
+}
+
 status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
                                     const struct product_place *place)
 {
@@ -138,8 +173,7 @@ status_t dedispersed_put_provenance(hid_t file, const struct product_spec *produ
     TRY(dedispersed_put_plan(group, spec));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_holes(group, place));
-    TRY(dedispersed_put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims,
-                              spec->delays->table));
+    TRY(dedispersed_put_delays(group, spec->delays));
     TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
                               spec->input->freq_hz));
     if (spec->input->delay_hz) {
