@@ -24,6 +24,8 @@ struct bench_dedispersion {
     enum dedisperse_mode mode;
     uint32_t threads;
     uint32_t repeats; /* timed runs, at least 1 */
+    uint32_t search;  /* times of the widest box that series are searched with, a power of two; 0:
+                         they are not */
 };
 
 struct bench_dedispersed {
@@ -33,6 +35,7 @@ struct bench_dedispersed {
     double upload, download;
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
     double realtime; /* seconds of data / (seconds + transpose) */
+    double search;   /* seconds, by the host's threads, of all series where they lie in memory */
     uint32_t wrong;  /* sampled outputs that are */
 };
 

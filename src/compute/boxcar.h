@@ -3,7 +3,34 @@
  * have been moved as long as that makes it better (dsp/bursts/boxes.h).
  *
  * It takes series where the host has them, and its own threads work on them: whatever backend has
- * made them. */
+ * made them.
+ *
+ * The arithmetic, whatever does it: floats of 32 bits, every operation rounded for itself, whole
+ * numbers where order must not matter. x is there when |x| < 2^96.
+ *
+ * Noise. Each of 32 cells of L = times / 32 samples (what is left is not looked at), from `about`,
+ * its first sample that is there: lane j of sixteen adds up x - about, and its square, of samples
+ * j, j + 16, ...; lanes are added as a tree, j + 8 to j, then 4, 2, 1. With n samples there, half
+ * of them at least, and finite squares:
+ *
+ *   mean = about + sum (1 / n),  squares -= (sum sum) (1 / n), at least 0,
+ *   variance = squares (1 / (n - 1))
+ *
+ * Of k such cells the median is number k / 2 of ascending ones. Cells stay whose mean and whose
+ * variance are no farther from their medians than 4 * 1.4826F times the median of these distances.
+ * Four at least: with far = mean - median, A = n far, Q = squares + A far, added as trees over the
+ * cells (c + 16 to c, then 8, 4, 2, 1),
+ *
+ *   mean = median + A / n,  rms = sqrt((Q - (A A) / n) / (n - 1))
+ *
+ * Boxes. y = x - mean, 0 where x is not there; S of 2w times from t on = S(w, t) + S(w, t + w);
+ * boxes of w begin every boxes_step(w) times. Of a cell the best S (1 / sqrt(w)) above
+ * boxes_least() rms counts, of equal ones the shortest, then the first.
+ *
+ * Edges. z = y (1 / rms) between -2^28 and 2^28, times 2^20, as whole numbers; snr = sum / sqrt(w)
+ * in double. By half the box's width, a quarter, ..., 1, the edge is moved that makes it best (the
+ * first edge back or on, the last back or on), again as long as any does. It begins in its cell,
+ * and is at most `widths` long. */
 #ifndef VOLTMILL_COMPUTE_BOXCAR_H
 #define VOLTMILL_COMPUTE_BOXCAR_H
 
@@ -28,10 +55,9 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
  *           has, without those of none, counts as the mean: it was scaled up, and its noise
  *   peaks   [ndms][cells] of the block's times, in cells of PEAK_CELL
  *
- * The mean and the rms are those of the block's noise cells (BOXES_NOISE_CELLS equal parts) whose
- * means and variances lie within four scaled median deviations of their medians: bursts and
- * interference in less than half of them count for nothing. Where there is no rms, no peak is. The
- * result is a pure function of the series: the same for any cut, threads, instruction set. */
+ * Bursts and interference in less than half of the noise cells count for nothing. Where there is no
+ * rms, no peak is. The result is a pure function of the series: the same for any cut, threads,
+ * instruction set. */
 enum { BOXCAR_ALL = 255 };
 struct boxcar_rows {
     const float *rows;

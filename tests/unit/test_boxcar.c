@@ -1,6 +1,8 @@
 /* The boxes of a search for bursts against plain sums in double, whatever the cut; the noise that
- * they are measured against; groups of peaks. */
+ * they are measured against; to the last bit against the arithmetic as compute/boxcar.h states it;
+ * groups of peaks. */
 #include "compute/boxcar.h"
+#include "compute/boxcar/boxcar_kernels.h"
 #include "dsp/bursts/groups.h"
 
 #include <math.h>
@@ -167,6 +169,295 @@ static void noise_is_that_of_most(void **state)
     free(x);
 }
 
+/* ---- The arithmetic as it is stated, number by number ---- */
+
+enum { CELLS = BOXES_NOISE_CELLS };
+
+static int plain_is_there(float x)
+{
+    return fabsf(x) < 0x1p96F;
+}
+
+static float plain_tree(float *x, int count)
+{
+    for (int half = count / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            x[i] += x[i + half];
+        }
+    }
+    return x[0];
+}
+
+/* The median of values[c] where kept[c]. */
+static float plain_median(const float *values, const int *kept, int count)
+{
+    for (int c = 0; c < CELLS; c++) {
+        int below = 0;
+        int equal = 0;
+        for (int i = 0; i < CELLS; i++) {
+            below += kept[i] && values[i] < values[c];
+            equal += kept[i] && values[i] == values[c];
+        }
+        if (kept[c] && below <= count / 2 && count / 2 < below + equal) {
+            return values[c];
+        }
+    }
+    return 0;
+}
+
+static float plain_spread(const float *values, const int *kept, int count, float median)
+{
+    float far[CELLS];
+    for (int c = 0; c < CELLS; c++) {
+        far[c] = fabsf(values[c] - median);
+    }
+    return 4 * 1.4826F * plain_median(far, kept, count);
+}
+
+static void plain_noise(const float *x, uint64_t cell, float *mean, float *rms)
+{
+    float means[CELLS] = {0}, variances[CELLS] = {0}, squares[CELLS] = {0}, n[CELLS] = {0};
+    float a[CELLS] = {0}, q[CELLS] = {0}, all[CELLS] = {0};
+    int kept[CELLS];
+    int count = 0;
+    int left = 0;
+    for (int c = 0; c < CELLS; c++, x += cell) {
+        float sum[16] = {0}, square[16] = {0}, about = 0;
+        for (uint64_t i = cell; i-- > 0;) {
+            about = plain_is_there(x[i]) ? x[i] : about;
+        }
+        for (uint64_t i = 0; i < cell; i++) {
+            float above = plain_is_there(x[i]) ? x[i] - about : 0;
+            n[c] += (float)plain_is_there(x[i]);
+            sum[i % 16] += above;
+            square[i % 16] += above * above;
+        }
+        plain_tree(sum, 16);
+        plain_tree(square, 16);
+        kept[c] = 2 * n[c] >= (float)cell && square[0] < INFINITY;
+        if (kept[c]) {
+            count++;
+            means[c] = about + sum[0] * (1 / n[c]);
+            squares[c] = fmaxf(square[0] - sum[0] * sum[0] * (1 / n[c]), 0);
+            variances[c] = squares[c] * (1 / (n[c] - 1));
+        }
+    }
+    float middle = plain_median(means, kept, count);
+    float usual = plain_median(variances, kept, count);
+    float shift = plain_spread(means, kept, count, middle);
+    float spread = plain_spread(variances, kept, count, usual);
+    for (int c = 0; c < CELLS; c++) {
+        if (kept[c] && fabsf(means[c] - middle) <= shift && fabsf(variances[c] - usual) <= spread) {
+            left++;
+            all[c] = n[c];
+            a[c] = n[c] * (means[c] - middle);
+            q[c] = squares[c] + a[c] * (means[c] - middle);
+        }
+    }
+    float total = plain_tree(all, CELLS);
+    plain_tree(a, CELLS);
+    plain_tree(q, CELLS);
+    *mean = middle + a[0] / total;
+    *rms = left < 4 ? 0 : sqrtf(fmaxf((q[0] - a[0] * a[0] / total) / (total - 1), 0));
+}
+
+static float plain_sum(const float *y, uint32_t width)
+{
+    return width == 1 ? y[0] : plain_sum(y, width / 2) + plain_sum(y + width / 2, width / 2);
+}
+
+static double plain_snr(const float *y, int64_t from, int64_t end, float scale)
+{
+    int64_t sum = 0;
+    for (int64_t t = from; t < end; t++) {
+        sum += llrintf(fmaxf(fminf(y[t] * scale, 0x1p28F), -0x1p28F) * 0x1p20F);
+    }
+    return (double)sum * (1 / sqrt((double)(end - from)));
+}
+
+/* A cell of times low .. high - 1 of a block's y. */
+static struct peak plain_peak(const struct boxes *boxes, const float *y, int64_t low, int64_t high,
+                              int64_t times, float rms)
+{
+    struct peak peak = {0};
+    float best = (float)boxes->threshold * (boxes->widths > 1 ? 0.84F : 0.999F) * rms;
+    float scale = 1 / rms;
+    int64_t from = 0;
+    int64_t end = 0;
+    for (uint32_t w = 1; w <= boxes->widths; w *= 2) {
+        int64_t step = w / 4 < 1 ? 1 : w / 4 > 64 ? 64 : w / 4;
+        for (int64_t t = low; t < high && t + w <= times; t += step) {
+            float snr = plain_sum(y + t, w) * (float)(1 / sqrt(w));
+            if (snr > best) {
+                best = snr;
+                from = t;
+                end = t + w;
+            }
+        }
+    }
+    if (end == 0) {
+        return peak;
+    }
+    double snr = plain_snr(y, from, end, scale);
+    int64_t step = end - from > 1 ? (end - from) / 2 : 1;
+    while (step > 0) {
+        int64_t f = from;
+        int64_t e = end;
+        for (int move = 0; move < 4; move++) {
+            int64_t to = from + (move == 0 ? -step : move == 1 ? step : 0);
+            int64_t till = end + (move == 2 ? -step : move == 3 ? step : 0);
+            if (to >= low && to < high && till > to && till <= times &&
+                till - to <= boxes->widths && plain_snr(y, to, till, scale) > snr) {
+                snr = plain_snr(y, to, till, scale);
+                f = to;
+                e = till;
+            }
+        }
+        step = f == from && e == end ? step / 2 : step;
+        from = f;
+        end = e;
+    }
+    if ((float)(snr * 0x1p-20) >= (float)boxes->threshold) {
+        peak.snr = (float)(snr * 0x1p-20);
+        peak.width = (uint16_t)(end - from);
+        peak.offset = (uint8_t)(from - low);
+    }
+    for (int64_t t = low; t < high; t++) {
+        peak.above = (uint8_t)(peak.above + (y[t] * scale >= (float)boxes->threshold));
+    }
+    return peak;
+}
+
+static void plain_search(const struct boxes *boxes, const float *x, struct peak *peaks)
+{
+    float *y = malloc((boxes->block + boxes->widths) * sizeof *y);
+    for (uint64_t at = 0; at < boxes->outputs;) {
+        struct boxes_block block = boxes_block_at(boxes, at);
+        float mean;
+        float rms;
+        plain_noise(x + block.noise_first, (block.noise_end - block.noise_first) / CELLS, &mean,
+                    &rms);
+        for (uint64_t t = block.first; t < block.box_end; t++) {
+            y[t - block.first] = plain_is_there(x[t]) ? x[t] - mean : 0;
+        }
+        for (; at < block.end; at += PEAK_CELL) {
+            uint64_t end = at + PEAK_CELL < block.end ? at + PEAK_CELL : block.end;
+            struct peak none = {0};
+            peaks[at / PEAK_CELL] = rms > 0
+                                        ? plain_peak(boxes, y, (int64_t)(at - block.first),
+                                                     (int64_t)(end - block.first),
+                                                     (int64_t)(block.box_end - block.first), rms)
+                                        : none;
+        }
+        at = block.end;
+    }
+    free(y);
+}
+
+/* Bursts, jumps, holes and huge numbers; series shorter than a block, and that end within a cell.
+ */
+static void arithmetic_is_as_stated(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t widths;
+        double threshold;
+        uint64_t times;
+    } cases[] = {{1, 2.5, 9001}, {2, 2.5, 4096},  {4, 2.5, 700},     {64, 2.5, 10017},
+                 {64, 6, 5000},  {256, 3, 12345}, {512, 3.5, 20000}, {1024, 4, 40000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct boxes boxes = boxes_of(cases[i].widths, cases[i].threshold, cases[i].times);
+        float *x = series_of(&boxes);
+        add_box(x, 300, 37, 30);
+        add_box(x, boxes.outputs / 2, 5, 1e6);
+        for (uint64_t t = 0; t < boxes.outputs; t++) {
+            float *second = x + boxes.outputs + t;
+            *second = t % 97 == 5 ? NAN : t % 1013 < 70 ? *second + 40 : *second;
+            x[2 * boxes.outputs + t] = t % 501 == 7         ? 1e30F
+                                       : t > 300 && t < 480 ? NAN
+                                       : t / 200 % 7 == 1   ? -INFINITY
+                                                            : x[2 * boxes.outputs + t];
+        }
+        struct peak *peaks = search(&boxes, x, 2, 1);
+        struct peak *plain = calloc(boxes_cells(&boxes), sizeof *plain);
+        uint64_t found = 0;
+        for (size_t dm = 0; dm < DMS; dm++) {
+            plain_search(&boxes, x + dm * boxes.outputs, plain);
+            for (uint64_t c = 0; c < boxes_cells(&boxes); c++) {
+                found += plain[c].snr > 0;
+            }
+            assert_memory_equal(peaks + dm * boxes_cells(&boxes), plain,
+                                boxes_cells(&boxes) * sizeof *plain);
+        }
+        assert_true(found > 2);
+        free(plain);
+        free(peaks);
+        free(x);
+    }
+}
+
+extern const struct boxcar_kernels boxcar_kernels_base;
+#ifdef __x86_64__
+extern const struct boxcar_kernels boxcar_kernels_avx2;
+#endif
+
+/* The greatest sum over boxes of `width` times that begin in y[0 .. starts - 1]. */
+static float plain_most(const float *y, uint64_t starts, uint32_t width)
+{
+    float most = -INFINITY;
+    for (uint64_t t = 0; t < starts; t += boxes_step(width)) {
+        most = fmaxf(most, plain_sum(y + t, width));
+    }
+    return most;
+}
+
+/* The loops of each instruction set that this machine has, beside its best. */
+static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_kernels *b)
+{
+    enum { CELL = 137, BLOCK = 8192, WIDE = 512, ROOM = BLOCK + WIDE + BOXCAR_BEHIND };
+    static struct boxcar_cells cells[2];
+    static float x[ROOM], y[2][ROOM], sums[2][ROOM];
+    struct boxcar_noise noise[2] = {{{0}, {0}}};
+    for (uint32_t s = 0; s < BOXCAR_SERIES; s++) {
+        fill_noise(x, BLOCK, 5 + s);
+        x[100] = s % 2 ? NAN : 1e6F;
+        a->measure(x, CELL, s, &cells[0]);
+        b->measure(x, CELL, s, &cells[1]);
+    }
+    assert_memory_equal(&cells[0], &cells[1], sizeof cells[0]);
+    a->settle(&cells[0], &noise[0]);
+    b->settle(&cells[1], &noise[1]);
+    assert_memory_equal(&noise[0], &noise[1], sizeof noise[0]);
+    assert_true(noise[0].rms[3] > 9);
+    for (uint64_t count = BLOCK - 20; count <= BLOCK; count++) {
+        a->level(x, count, noise[0].mean[0], y[0]);
+        b->level(x, count, noise[0].mean[0], y[1]);
+        assert_memory_equal(y[0], y[1], count * sizeof(float));
+    }
+    for (uint32_t widths = 1; widths <= WIDE; widths *= 2) {
+        float most[2][BOXCAR_LEVELS] = {{0}};
+        for (uint64_t starts = 64; starts < BLOCK; starts *= 3) {
+            a->most(y[0], starts, widths, sums[0], most[0]);
+            b->most(y[0], starts, widths, sums[1], most[1]);
+            assert_memory_equal(most[0], most[1], sizeof most[0]);
+            for (uint32_t w = 1, level = 0; w <= widths; w *= 2, level++) {
+                assert_true(most[0][level] == plain_most(y[0], starts, w));
+            }
+        }
+    }
+}
+
+static void instruction_sets_add_alike(void **state)
+{
+    (void)state;
+    sets_add_alike(boxcar_kernels(), &boxcar_kernels_base);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        sets_add_alike(boxcar_kernels(), &boxcar_kernels_avx2);
+    }
+#endif
+}
+
 static void what_is_no_number_is_no_burst(void **state)
 {
     (void)state;
@@ -227,8 +518,12 @@ static void neighbours_make_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes_are_found),        cmocka_unit_test(cuts_and_threads_change_nothing),
-        cmocka_unit_test(noise_is_that_of_most),  cmocka_unit_test(what_is_no_number_is_no_burst),
+        cmocka_unit_test(boxes_are_found),
+        cmocka_unit_test(cuts_and_threads_change_nothing),
+        cmocka_unit_test(arithmetic_is_as_stated),
+        cmocka_unit_test(instruction_sets_add_alike),
+        cmocka_unit_test(noise_is_that_of_most),
+        cmocka_unit_test(what_is_no_number_is_no_burst),
         cmocka_unit_test(neighbours_make_groups),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -22,6 +22,7 @@ struct dedisperse_settings {
     struct option_list bits, modes;
     double budget;
     uint64_t every;
+    uint32_t search;
     int has_shape, is_tuned;
     struct dedisperse_shape shape;
     /* While it runs. */
@@ -34,8 +35,10 @@ struct dedisperse_settings {
 /* In the order of enum dedisperse_mode. */
 static const char *const bench_modes[] = {"auto", "brute", "tree"};
 
-static const char heading[] = "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,"
-                              "upload_ms,download_ms,gadd_per_s,realtime,model_ms,result";
+static const char heading[] =
+    "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,"
+    "upload_ms,download_ms,gadd_per_s,realtime,model_ms,search_widths,search_ms,search_share,"
+    "result";
 
 static void bench_print_head(struct dedisperse_settings *s)
 {
@@ -55,12 +58,22 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
     printf("%6u %4u %-34s %10.3f %10.3f %9.2f %10.1f %9.3f%s\n", c->ndms, bits, how,
            1e3 * r->seconds, 1e3 * r->transpose, rate, r->realtime, 1e3 * cost,
            r->wrong ? " FAILED" : "");
+    double before = r->seconds + r->transpose;
+    double more = r->search / before;
+    if (c->search > 0) {
+        char how_wide[UNITS_TEXT];
+        snprintf(how_wide, sizeof how_wide, "and a search, boxes 1..%u", c->search);
+        printf("%6u %4u %-34s %10.3f %10.3f %9.2f %10.1f %8.1f%% more\n", c->ndms, bits, how_wide,
+               1e3 * (r->seconds + r->search), 1e3 * r->transpose,
+               1e-9 * r->adds / (r->seconds + r->search), r->realtime / (1 + more), 1e2 * more);
+    }
     fflush(stdout);
-    csv_print(&s->csv, "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
-              c->telescope->name, c->ndms, bits, c->dm_step,
-              c->group > 0 ? "two-step" : bench_modes[c->mode], c->group, c->seconds, how,
-              1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate,
-              r->realtime, 1e3 * cost, r->wrong ? "FAILED" : "ok");
+    csv_print(
+        &s->csv, "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%u,%.6f,%.4f,%s\n",
+        c->telescope->name, c->ndms, bits, c->dm_step,
+        c->group > 0 ? "two-step" : bench_modes[c->mode], c->group, c->seconds, how,
+        1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate, r->realtime,
+        1e3 * cost, c->search, 1e3 * r->search, more, r->wrong ? "FAILED" : "ok");
     csv_flush(&s->csv);
 }
 
@@ -201,7 +214,8 @@ static status_t bench_all(struct dedisperse_settings *s)
                                            .mode =
                                                (enum dedisperse_mode)s->modes.values[i % nmodes],
                                            .threads = s->shared.threads,
-                                           .repeats = s->shared.repeats};
+                                           .repeats = s->shared.repeats,
+                                           .search = s->search};
             TRY(bench_case(s, &c));
         }
     }
@@ -232,6 +246,9 @@ static const struct option_row rows[] = {
      "brute: every channel is added for every DM; tree: patterns of delays that DMs have in common "
      "are added once; auto: the faster one; brute,tree times both"},
     {.name = "group"},
+    {"search", "WIDTH", value_u32, AT(search), "0..16384", "0",
+     "searches the series, too, with boxes of up to so many times (a power of two; 0: not): a row "
+     "more for both together, and by how much that is more than dedispersion alone"},
     {"shape", "TEXT", bench_read_shape, AT(shape), "such as copies:4:32x8:8x4:8:0:1", NULL,
      "one configuration of the kernel (default: the model's choice), written STAGING:PACK:TIMExDM "
      "items:TIMExDM outputs:CHUNK:SKEW:PTX, STAGING direct, funnel or copies: "
@@ -259,6 +276,8 @@ static status_t bench_check(void *settings)
     REQUIRE(s->shared.group == 0 || !options_first(s, "mode"), STATUS_USAGE,
             "bench dedisperse: --mode and --group do not go together: groups of channels are added "
             "in two steps");
+    REQUIRE((s->search & (s->search - 1)) == 0, STATUS_USAGE,
+            "bench dedisperse: --search %u: expected a power of two", s->search);
     REQUIRE(s->is_tuned + s->has_shape + (s->sweep != NULL) <= 1, STATUS_USAGE,
             "bench dedisperse: --tuned, --shape and --sweep do not go together");
 out:

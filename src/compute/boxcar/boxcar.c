@@ -1,26 +1,27 @@
-/* Boxes of one series after the other, some series to a task of the threads. */
+/* The boxes of some series after the other: their noise first, of all of them at once, then which
+ * widths have any box that is worth a look; the rest is rare. */
 #include "compute/boxcar.h"
 
 #include "base/memory.h"
-#include "compute/boxcar/boxcar_noise.h"
+#include "compute/boxcar/boxcar_kernels.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TASK_DMS = 4 /* series of a task */ };
-
-/* Boxes of powers of two find at least this part of the S/N that others reach by their edges. */
-static const float slack = 0.84F;
+enum {
+    TASK_BYTES = 1 << 18, /* of series whose noise is found before their boxes: they stay in L2 */
+    ONE_BITS = 20         /* of an rms, where edges are moved */
+};
 
 /* What a thread works in. */
 struct scratch {
-    float *series, *sums; /* [block + widths] of rms 1; over boxes */
-    double *before;       /* [block + widths + 1] sums of all before a time */
-    float *most;          /* [cells] */
-    float *best;          /* [cells] S/N of the best box so far */
+    float *series, *sums; /* [block + widths + behind] above the mean; over boxes */
+    int64_t *before;      /* [block + widths + 1] sums of all before a time, in 2^-20 rms */
+    float *best;          /* [cells] S/N times rms of the best box so far */
     uint32_t *at, *width; /* [cells] where it begins, how long it is */
+    struct boxcar_cells cells;
 };
 
 struct boxcar {
@@ -33,11 +34,12 @@ struct boxcar {
     const struct boxes_block *block;
     const struct boxcar_rows *rows;
     struct peak *peaks;
+    uint64_t task_dms;
 };
 
 static uint64_t boxcar_times(const struct boxes *boxes)
 {
-    return boxes->block + boxes->widths;
+    return boxes->block + boxes->widths + BOXCAR_BEHIND;
 }
 
 static uint64_t boxcar_cells(const struct boxes *boxes)
@@ -47,8 +49,9 @@ static uint64_t boxcar_cells(const struct boxes *boxes)
 
 uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads)
 {
-    uint64_t each = boxcar_times(boxes) * (2 * sizeof(float) + sizeof(double)) +
-                    boxcar_cells(boxes) * (2 * sizeof(float) + 2 * sizeof(uint32_t));
+    uint64_t each = boxcar_times(boxes) * (2 * sizeof(float) + sizeof(int64_t)) +
+                    boxcar_cells(boxes) * (sizeof(float) + 2 * sizeof(uint32_t)) +
+                    sizeof(struct scratch);
     return threads * each + boxes->widths * sizeof(double);
 }
 
@@ -60,7 +63,6 @@ static status_t boxcar_create_scratch(const struct boxes *boxes, struct scratch 
     TRY(memory_aligned(times, sizeof *s->series, "a search", &s->series));
     TRY(memory_aligned(times, sizeof *s->sums, "a search", &s->sums));
     TRY(memory_aligned(times + 1, sizeof *s->before, "a search", &s->before));
-    TRY(memory_aligned(cells, sizeof *s->most, "a search", &s->most));
     TRY(memory_aligned(cells, sizeof *s->best, "a search", &s->best));
     TRY(memory_aligned(cells, sizeof *s->at, "a search", &s->at));
     TRY(memory_aligned(cells, sizeof *s->width, "a search", &s->width));
@@ -97,7 +99,6 @@ void boxcar_destroy(boxcar_t *b)
         free(s->series);
         free(s->sums);
         free(s->before);
-        free(s->most);
         free(s->best);
         free(s->at);
         free(s->width);
@@ -115,7 +116,8 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
     b->boxes = *boxes;
     b->kernels = boxcar_kernels();
     b->threads = threads;
-    TRY(memory_zeroed(threads, sizeof *b->scratch, "a search", &b->scratch));
+    TRY(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
+    memset(b->scratch, 0, threads * sizeof *b->scratch);
     for (uint32_t i = 0; i < threads; i++) {
         TRY(boxcar_create_scratch(boxes, &b->scratch[i]));
     }
@@ -130,60 +132,78 @@ out:
     return st;
 }
 
-/* What a box of a power of two must exceed to be looked at. */
-static float boxcar_least(const boxcar_t *b)
+/* Whether any box of any width is worth it. */
+static int boxcar_has_any(const boxcar_t *b, struct scratch *s, uint64_t starts, float least)
 {
-    float threshold = (float)b->boxes.threshold;
-    return b->boxes.widths > 1 ? threshold * slack : nextafterf(threshold, 0);
+    float most[BOXCAR_LEVELS];
+    int has_any = 0;
+    b->kernels->most(s->series, starts, b->boxes.widths, s->sums, most);
+    for (uint32_t width = 1, level = 0; width <= b->boxes.widths; width *= 2, level++) {
+        has_any |= most[level] * (float)b->scale[width] > least;
+    }
+    return has_any;
 }
 
-/* Takes up the sums over boxes of one width, of which `starts` begin in the block. Returns whether
- * any is worth it: only then are s->most those of this width. */
-static int boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums, uint64_t starts,
-                       uint32_t width)
+/* Takes up the sums over boxes of one width, which begin in the cells of the block. */
+static void boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums, uint64_t cells,
+                        uint32_t width)
 {
     float scale = (float)b->scale[width];
-    if (b->kernels->most(sums, starts) * scale <= boxcar_least(b)) {
-        return 0;
-    }
-    uint64_t whole = starts / PEAK_CELL;
-    b->kernels->peak(sums, whole, s->most);
-    for (uint64_t t = whole * PEAK_CELL; t < starts; t++) {
-        float before = t == whole * PEAK_CELL ? -INFINITY : s->most[whole];
-        s->most[whole] = sums[t] > before ? sums[t] : before;
-    }
-    for (uint64_t c = 0; c < ceil_div_u64(starts, PEAK_CELL); c++) {
-        if (s->most[c] * scale > s->best[c]) {
-            uint32_t t = (uint32_t)(c * PEAK_CELL);
-            while (sums[t] < s->most[c]) {
-                t++;
-            }
-            s->best[c] = s->most[c] * scale;
-            s->at[c] = t;
+    uint32_t step = boxes_step(width);
+    uint64_t each = PEAK_CELL / step;
+    for (uint64_t c = 0; c < cells; c++, sums += each) {
+        uint32_t at = 0;
+        for (uint32_t k = 1; k < each; k++) {
+            at = sums[k] > sums[at] ? k : at;
+        }
+        if (sums[at] * scale > s->best[c]) {
+            s->best[c] = sums[at] * scale;
+            s->at[c] = (uint32_t)(c * PEAK_CELL) + at * step;
             s->width[c] = width;
         }
     }
-    return 1;
 }
 
-/* Single times that reach the threshold. */
-static void boxcar_count(const boxcar_t *b, const struct scratch *s, uint64_t times,
-                         struct peak *peaks)
+/* The best box of each cell, of all widths; width 0: none is worth it. */
+static void boxcar_choose(const boxcar_t *b, struct scratch *s, uint64_t cells, float least)
 {
-    float threshold = (float)b->boxes.threshold;
-    for (uint64_t c = 0; c < ceil_div_u64(times, PEAK_CELL); c++) {
-        uint64_t end = min_u64((c + 1) * PEAK_CELL, times);
-        uint8_t above = 0;
-        for (uint64_t t = c * PEAK_CELL; t < end && s->most[c] >= threshold; t++) {
-            above = (uint8_t)(above + (s->series[t] >= threshold));
-        }
-        peaks[c].above = above;
+    uint64_t times = cells * PEAK_CELL + b->boxes.widths;
+    for (uint64_t c = 0; c < cells; c++) {
+        s->best[c] = least;
+        s->width[c] = 0;
     }
+    boxcar_take(b, s, s->series, cells, 1);
+    for (uint32_t width = 2; width <= b->boxes.widths; width *= 2) {
+        const float *half = width == 2 ? s->series : s->sums;
+        uint32_t before = boxes_step(width / 2);
+        uint32_t step = boxes_step(width);
+        uint64_t count = (times - width) / step + 1;
+        for (uint64_t k = 0; k < count; k++) {
+            uint64_t at = k * (step / before);
+            s->sums[k] = half[at] + half[at + width / 2 / before];
+        }
+        boxcar_take(b, s, s->sums, cells, width);
+    }
+}
+
+/* Sums in whole numbers: the same in whatever order. */
+static void boxcar_add_up(struct scratch *s, uint64_t times, float scale)
+{
+    static const float most = (float)(1 << 28);
+    int64_t sum = 0;
+    for (uint64_t t = 0; t < times; t++) {
+        float value = s->series[t] * scale;
+        value = value < most ? value : most;
+        value = value > -most ? value : -most;
+        s->before[t] = sum;
+        sum += llrintf(value * (float)(1 << ONE_BITS));
+    }
+    s->before[times] = sum;
 }
 
 static double boxcar_snr(const boxcar_t *b, const struct scratch *s, int64_t from, int64_t end)
 {
-    return (s->before[end] - s->before[from]) * b->scale[end - from];
+    return (double)(s->before[end] - s->before[from]) * b->scale[end - from];
 }
 
 /* Moves the edges of a cell's best box by half its width, a quarter, ..., one time, as long as that
@@ -211,30 +231,25 @@ static void boxcar_refine(const boxcar_t *b, const struct scratch *s, uint64_t c
         step = memcmp(better, edges, sizeof edges) == 0 ? step / 2 : step;
         memcpy(edges, better, sizeof edges);
     }
-    if ((float)best >= (float)b->boxes.threshold) {
-        out->snr = (float)best;
+    float snr = (float)(best / (1 << ONE_BITS));
+    if (snr >= (float)b->boxes.threshold) {
+        out->snr = snr;
         out->width = (uint16_t)(edges[1] - edges[0]);
         out->offset = (uint8_t)(edges[0] - low);
     }
 }
 
-static void boxcar_refine_all(const boxcar_t *b, struct scratch *s, uint64_t starts, uint64_t times,
-                              struct peak *peaks)
+/* Single times of a cell that reach the threshold. */
+static uint8_t boxcar_count(const boxcar_t *b, const struct scratch *s, uint64_t c, uint64_t starts,
+                            float scale)
 {
-    int has_sums = 0;
-    for (uint64_t c = 0; c < ceil_div_u64(starts, PEAK_CELL); c++) {
-        if (s->width[c] == 0) {
-            continue;
-        }
-        if (!has_sums) {
-            s->before[0] = 0;
-            for (uint64_t t = 0; t < times; t++) {
-                s->before[t + 1] = s->before[t] + (double)s->series[t];
-            }
-            has_sums = 1;
-        }
-        boxcar_refine(b, s, c, starts, (int64_t)times, &peaks[c]);
+    float threshold = (float)b->boxes.threshold;
+    uint64_t end = min_u64((c + 1) * PEAK_CELL, starts);
+    uint8_t above = 0;
+    for (uint64_t t = c * PEAK_CELL; t < end; t++) {
+        above = (uint8_t)(above + (s->series[t] * scale >= threshold));
     }
+    return above;
 }
 
 /* The median of the shares that are not 0; 0 when all are. */
@@ -265,47 +280,74 @@ static void boxcar_pass_over(const boxcar_t *b, struct scratch *s, const uint8_t
     }
 }
 
-/* One series. */
-static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, struct peak *peaks)
+/* The block's boxes in s->series; what is behind the series is in no box. */
+static void boxcar_fill(const boxcar_t *b, struct scratch *s, uint64_t dm, float mean)
 {
-    const float *row = b->rows->rows + dm * b->rows->stride;
     const struct boxes_block *block = b->block;
-    uint64_t from = b->rows->from;
-    uint64_t starts = block->end - block->first;
     uint64_t times = block->box_end - block->first;
-    uint64_t cells = ceil_div_u64(starts, PEAK_CELL);
-    memset(peaks, 0, (size_t)cells * sizeof *peaks);
-    struct boxcar_noise noise = boxcar_noise_of(b->kernels, row + (block->noise_first - from),
-                                                block->noise_end - block->noise_first);
-    if (!(noise.rms > 0)) {
-        return;
-    }
-    b->kernels->normalise(row + (block->first - from), times, noise.mean, 1 / noise.rms, s->series);
+    uint64_t row = dm * b->rows->stride;
+    b->kernels->level(b->rows->rows + row + (block->first - b->rows->from), times, mean, s->series);
     if (b->rows->share) {
-        boxcar_pass_over(b, s, b->rows->share + dm * b->rows->stride);
+        boxcar_pass_over(b, s, b->rows->share + row);
     }
-    for (uint64_t c = 0; c < cells; c++) {
-        s->best[c] = boxcar_least(b);
-        s->width[c] = 0;
+    for (uint64_t t = times; t < boxcar_times(&b->boxes); t++) {
+        s->series[t] = -INFINITY;
     }
-    if (boxcar_take(b, s, s->series, starts, 1)) {
-        boxcar_count(b, s, starts, peaks);
-    }
-    for (uint32_t width = 2; width <= b->boxes.widths && width <= times; width *= 2) {
-        const float *half = width == 2 ? s->series : s->sums;
-        b->kernels->fold(half, times - width + 1, width / 2, s->sums);
-        boxcar_take(b, s, s->sums, min_u64(starts, times - width + 1), width);
-    }
-    boxcar_refine_all(b, s, starts, times, peaks);
 }
 
-static void boxcar_task(const boxcar_t *b, uint32_t thread, uint64_t task)
+/* One series. */
+static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, float mean, float rms,
+                          struct peak *peaks)
 {
-    uint64_t cells = ceil_div_u64(b->block->end - b->block->first, PEAK_CELL);
-    uint64_t end = min_u64((task + 1) * TASK_DMS, b->rows->ndms);
-    for (uint64_t dm = task * TASK_DMS; dm < end; dm++) {
-        boxcar_search(b, &b->scratch[thread], dm, b->peaks + dm * cells);
+    uint64_t starts = b->block->end - b->block->first;
+    uint64_t times = b->block->box_end - b->block->first;
+    uint64_t cells = ceil_div_u64(starts, PEAK_CELL);
+    float least = boxes_least(&b->boxes) * rms;
+    memset(peaks, 0, (size_t)cells * sizeof *peaks);
+    if (!(rms > 0)) {
+        return;
     }
+    boxcar_fill(b, s, dm, mean);
+    if (!boxcar_has_any(b, s, cells * PEAK_CELL, least)) {
+        return;
+    }
+    float scale = 1 / rms;
+    boxcar_choose(b, s, cells, least);
+    boxcar_add_up(s, times, scale);
+    for (uint64_t c = 0; c < cells; c++) {
+        if (s->width[c] > 0) {
+            boxcar_refine(b, s, c, starts, (int64_t)times, &peaks[c]);
+            peaks[c].above = boxcar_count(b, s, c, starts, scale);
+        }
+    }
+}
+
+static void boxcar_task(const boxcar_t *b, struct scratch *s, uint64_t task)
+{
+    const struct boxes_block *block = b->block;
+    uint64_t cells = ceil_div_u64(block->end - block->first, PEAK_CELL);
+    uint64_t first = task * b->task_dms;
+    uint64_t count = min_u64(b->task_dms, b->rows->ndms - first);
+    uint64_t cell = (block->noise_end - block->noise_first) / BOXES_NOISE_CELLS;
+    struct boxcar_noise noise = {.rms = {0}};
+    memset(s->cells.count, 0, sizeof s->cells.count);
+    for (uint32_t i = 0; i < count && cell >= BOXES_LEAST_TIMES / BOXES_NOISE_CELLS; i++) {
+        b->kernels->measure(b->rows->rows + (first + i) * b->rows->stride +
+                                (block->noise_first - b->rows->from),
+                            cell, i, &s->cells);
+    }
+    b->kernels->settle(&s->cells, &noise);
+    for (uint64_t i = 0; i < count; i++) {
+        boxcar_search(b, s, first + i, noise.mean[i], noise.rms[i], b->peaks + (first + i) * cells);
+    }
+}
+
+/* Series of a task: as many as stay in the cache, and fill all threads. */
+static uint64_t boxcar_task_dms(const boxcar_t *b, uint64_t ndms)
+{
+    uint64_t cached = max_u64(TASK_BYTES / (b->boxes.block * sizeof(float)), 1);
+    uint64_t shared = max_u64(ndms / (2 * (uint64_t)b->threads), 1);
+    return min_u64(min_u64(cached, shared), BOXCAR_SERIES);
 }
 
 void boxcar_run(boxcar_t *b, const struct boxes_block *block, const struct boxcar_rows *rows,
@@ -314,9 +356,10 @@ void boxcar_run(boxcar_t *b, const struct boxes_block *block, const struct boxca
     b->block = block;
     b->rows = rows;
     b->peaks = peaks;
-    uint64_t tasks = ceil_div_u64(rows->ndms, TASK_DMS);
+    b->task_dms = boxcar_task_dms(b, rows->ndms);
+    uint64_t tasks = ceil_div_u64(rows->ndms, b->task_dms);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)b->threads)
     for (uint64_t task = 0; task < tasks; task++) {
-        boxcar_task(b, (uint32_t)omp_get_thread_num(), task);
+        boxcar_task(b, &b->scratch[omp_get_thread_num()], task);
     }
 }

@@ -1,25 +1,43 @@
 /* The inner loops of a search for bursts, compiled once for each instruction set. All add in one
- * order, sixteen lanes, then these: their results are the same to the last bit. */
+ * order (compute/boxcar.h): their results are the same to the last bit. */
 #ifndef VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
 #define VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
 
-#include <stdint.h>
+#include "dsp/bursts/boxes.h"
 
-struct boxcar_moments {
-    float sum, squares; /* of what the numbers are above `about` */
-    uint32_t count;     /* of those that are finite */
+enum {
+    BOXCAR_SERIES = 16, /* whose noise is settled together */
+    BOXCAR_LEVELS = 15, /* widths 1, 2, 4, ..., BOXES_MOST_WIDTH */
+    BOXCAR_BEHIND = 64  /* times that may be read behind the last one that counts */
+};
+
+/* What is as large as this, infinite or no number is not there. */
+#define BOXCAR_THERE 0x1p96F
+
+/* Of the noise cells of some series; what a series lacks has count 0. */
+typedef float boxcar_cells_t[BOXES_NOISE_CELLS][BOXCAR_SERIES];
+struct boxcar_cells {
+    boxcar_cells_t mean, variance;
+    boxcar_cells_t squares; /* of what is above the mean, added up */
+    boxcar_cells_t count;   /* of samples that are there; 0: the cell does not count */
+};
+
+/* rms 0: there is none. */
+struct boxcar_noise {
+    float mean[BOXCAR_SERIES], rms[BOXCAR_SERIES];
 };
 
 struct boxcar_kernels {
-    struct boxcar_moments (*measure)(const float *x, uint64_t count, float about);
-    /* y = (x - mean) scale; 0 where x is not finite. */
-    void (*normalise)(const float *x, uint64_t count, float mean, float scale, float *y);
-    /* out[t] = y[t] + y[t + half]; may be y itself. */
-    void (*fold)(const float *y, uint64_t count, uint64_t half, float *out);
-    /* The greatest of some numbers: most series have nothing to look at more closely. */
-    float (*most)(const float *y, uint64_t count);
-    /* most[c]: the greatest of the numbers of each whole cell. */
-    void (*peak)(const float *y, uint64_t cells, float *most);
+    /* Cells of `cell` samples of one series, which becomes number `series` of `cells`. */
+    void (*measure)(const float *x, uint64_t cell, uint32_t series, struct boxcar_cells *cells);
+    /* `cells` are changed. */
+    void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
+    /* y = x - mean; 0 where x is not there. */
+    void (*level)(const float *x, uint64_t count, float mean, float *y);
+    /* most[l]: the greatest sum over boxes of 1 << l times that begin in the first `starts` times,
+     * a multiple of PEAK_CELL, of y, at the steps of that width. What is behind the series is
+     * -INFINITY, up to starts + max(widths, 4); `sums` is for work, [starts + widths]. */
+    void (*most)(const float *y, uint64_t starts, uint32_t widths, float *sums, float *most);
 };
 
 /* The fastest that this machine has. */

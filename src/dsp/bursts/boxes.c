@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { BLOCK_CELLS = BOXES_NOISE_CELLS, BLOCK_WIDTHS = 16 };
+enum { BLOCK_CELLS = 64, BLOCK_WIDTHS = 16 };
 
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs)
 {
@@ -14,6 +14,19 @@ struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs)
                           .threshold = threshold,
                           .outputs = outputs,
                           .block = max_u64(least, (uint64_t)BLOCK_WIDTHS * widths)};
+}
+
+uint32_t boxes_step(uint32_t width)
+{
+    uint32_t quarter = width > 4 ? width / 4 : 1;
+    return quarter < PEAK_CELL ? quarter : PEAK_CELL;
+}
+
+float boxes_least(const struct boxes *boxes)
+{
+    static const float slack = 0.84F;   /* as boxes_step() says */
+    static const float hardly = 0.999F; /* of single times: roundings */
+    return (float)boxes->threshold * (boxes->widths > 1 ? slack : hardly);
 }
 
 uint64_t boxes_cells(const struct boxes *boxes)

@@ -1,4 +1,5 @@
-/* Blocks of series leave a search in their order, each as soon as it is complete. */
+/* Blocks of series leave a search in their order, each as soon as it is complete: where they lie,
+ * but for those that begin before what has come last. */
 #include "pipeline/search/seek.h"
 
 #include "base/memory.h"
@@ -13,10 +14,10 @@ struct seek {
     uint32_t product;
     boxcar_t *boxcar;
     uint64_t room;      /* columns that are held at most */
-    float *held;        /* [DMs][room] */
+    float *held;        /* [DMs][room] what blocks need of outputs that came before */
     uint8_t *share;     /* [DMs][room] of their channels that entered */
     uint64_t share_end; /* from here on all did */
-    uint64_t from, end; /* outputs that are */
+    uint64_t from, end; /* outputs that are held */
     uint64_t next;      /* the first of the next block */
     struct peak *peaks; /* [DMs][cells of a block] */
     char *holes;        /* [DMs] of the chunk so far */
@@ -80,12 +81,10 @@ static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
 }
 
 static status_t seek_search(seek_t *seek, const struct chunk *chunk,
-                            const struct boxes_block *block)
+                            const struct boxes_block *block, const struct boxcar_rows *rows)
 {
-    const struct boxcar_rows rows = {seek->held, seek->share_end > seek->from ? seek->share : NULL,
-                                     chunk->count, seek->room, seek->from};
     struct chunk part = *chunk;
-    boxcar_run(seek->boxcar, block, &rows, seek->peaks);
+    boxcar_run(seek->boxcar, block, rows, seek->peaks);
     seek_clear_level(seek, chunk, block);
     part.first_stream = (uint32_t)block->first;
     part.streams = (uint32_t)(block->end - block->first);
@@ -108,52 +107,71 @@ static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
     seek->from = from;
 }
 
+/* Holds outputs first .. end - 1 of those that have come, behind what is held. */
+static void seek_hold(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
+{
+    uint64_t at = seek->end - seek->from;
+    uint64_t there = first - come->from;
+    size_t now = (size_t)(end - first);
+    for (uint64_t dm = 0; dm < come->ndms; dm++) {
+        uint8_t *share = seek->share + dm * seek->room + at;
+        memcpy(seek->held + dm * seek->room + at, come->rows + dm * come->stride + there,
+               now * sizeof *seek->held);
+        if (come->share) {
+            memcpy(share, come->share + dm * come->stride + there, now);
+        } else {
+            memset(share, BOXCAR_ALL, now);
+        }
+    }
+    seek->end = end;
+    seek->share_end = come->share ? end : seek->share_end;
+}
+
+/* Keeps what is needed from `first` on, of what is held and of what has come up to `end`. */
+static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
+{
+    if (first < seek->end) {
+        seek_drop(seek, come->ndms, first);
+    } else {
+        seek->from = seek->end = first;
+    }
+    seek_hold(seek, come, seek->end, end);
+}
+
 /* Searches every block that is complete. */
-static status_t seek_go_on(seek_t *seek, const struct chunk *chunk)
+static status_t seek_go_on(seek_t *seek, const struct chunk *chunk, const struct boxcar_rows *come,
+                           uint64_t end)
 {
     status_t st = STATUS_OK;
     const struct boxes *boxes = &seek->plan->boxes;
-    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
-    while (seek->next < end) {
+    while (seek->next < (uint64_t)chunk->first_stream + chunk->streams) {
         struct boxes_block block = boxes_block_at(boxes, seek->next);
-        if (block.box_end > seek->end || block.noise_end > seek->end) {
+        uint64_t need = min_u64(block.first, block.noise_first);
+        uint64_t need_end = max_u64(block.box_end, block.noise_end);
+        if (need_end > end) {
+            seek_keep(seek, come, need, end);
             break;
         }
-        TRY(seek_search(seek, chunk, &block));
-        if (seek->next < end) {
-            struct boxes_block next = boxes_block_at(boxes, seek->next);
-            seek_drop(seek, chunk->count, min_u64(next.first, next.noise_first));
+        if (need >= come->from) {
+            TRY(seek_search(seek, chunk, &block, come));
+            continue;
         }
+        seek_keep(seek, come, need, need_end);
+        const struct boxcar_rows held = {seek->held,
+                                         seek->share_end > seek->from ? seek->share : NULL,
+                                         chunk->count, seek->room, seek->from};
+        TRY(seek_search(seek, chunk, &block, &held));
     }
 out:
     return st;
 }
 
-/* Holds outputs done .. done + now - 1 of those that come. */
-static void seek_hold(seek_t *seek, const struct chunk *chunk, uint64_t count, uint64_t done,
-                      uint64_t now, const float *series, const uint8_t *share)
-{
-    uint64_t at = seek->end - seek->from;
-    for (uint64_t dm = 0; dm < chunk->count; dm++) {
-        uint8_t *of = seek->share + dm * seek->room + at;
-        memcpy(seek->held + dm * seek->room + at, series + dm * count + done,
-               (size_t)now * sizeof *series);
-        if (share) {
-            memcpy(of, share + dm * count + done, (size_t)now);
-        } else {
-            memset(of, BOXCAR_ALL, (size_t)now);
-        }
-    }
-    seek->end += now;
-    seek->share_end = share ? seek->end : seek->share_end;
-}
-
 status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
                    const float *series, const uint8_t *share, const char *holes)
 {
-    status_t st = STATUS_OK;
     uint64_t first;
     uint64_t end;
+    const struct boxcar_rows come = {series, share, chunk->count, count, from};
     dedisperse_plan_range(seek->plan, chunk, &first, &end);
     if (from == first) {
         seek_begin(seek, chunk, from);
@@ -162,16 +180,5 @@ status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint6
         seek->holes[dm] |= holes[dm];
         seek->has_holes |= holes[dm];
     }
-    for (uint64_t done = 0; done < count;) {
-        uint64_t at = seek->end - seek->from;
-        uint64_t now = min_u64(count - done, seek->room - at);
-        seek_hold(seek, chunk, count, done, now, series, share);
-        done += now;
-        TRY(seek_go_on(seek, chunk));
-        if (seek->next >= (uint64_t)chunk->first_stream + chunk->streams) {
-            break; /* only what other chunks need is left */
-        }
-    }
-out:
-    return st;
+    return seek_go_on(seek, chunk, &come, from + count);
 }

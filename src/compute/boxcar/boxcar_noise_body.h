@@ -1,0 +1,223 @@
+/* Means and variances of parts of a block; those that most of them agree on. */
+#include "compute/boxcar/boxcar_kernels.h"
+#include "compute/boxcar/boxcar_lanes.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SUMS = 16,       /* lanes of a cell's sums, whatever the registers */
+    LEAST_CELLS = 4, /* that agree, or there is no noise to speak of */
+    ROWS = BOXES_NOISE_CELLS
+};
+static const float deviations = 4 * 1.4826F; /* median deviations of four rms */
+static const float least_rms = 0x1p-100F;
+
+/* Above the cell's first sample that is there. */
+struct boxcar_moments {
+    float about, sum, squares;
+    uint32_t count; /* of samples that are there */
+};
+
+static int noise_is_there(float x)
+{
+    return x < BOXCAR_THERE && x > -BOXCAR_THERE;
+}
+
+static float noise_add_up(float sums[SUMS])
+{
+    for (int half = SUMS / 2; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++) {
+            sums[j] += sums[j + half];
+        }
+    }
+    return sums[0];
+}
+
+/* Where all samples are there. */
+static struct boxcar_moments noise_measure(const float *x, uint64_t cell)
+{
+    enum { REGISTERS = SUMS / LANES };
+    float sum[SUMS];
+    float squares[SUMS];
+    lanes_t sums[REGISTERS] = {{0}};
+    lanes_t squared[REGISTERS] = {{0}};
+    const lanes_t about = lanes_of(x[0]);
+    uint64_t whole = cell / SUMS * SUMS;
+    for (uint64_t i = 0; i < whole; i += SUMS) {
+        _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
+        {
+            lanes_t above = lanes_load(x + i + r * LANES) - about;
+            sums[r] += above;
+            squared[r] += above * above;
+        }
+    }
+    memcpy(sum, sums, sizeof sum);
+    memcpy(squares, squared, sizeof squares);
+    for (uint64_t i = whole; i < cell; i++) {
+        float above = x[i] - x[0];
+        sum[i - whole] += above;
+        squares[i - whole] += above * above;
+    }
+    return (struct boxcar_moments){x[0], noise_add_up(sum), noise_add_up(squares), (uint32_t)cell};
+}
+
+/* Where some are not. */
+static struct boxcar_moments noise_measure_some(const float *x, uint64_t cell)
+{
+    struct boxcar_moments all = {.count = 0};
+    float sum[SUMS] = {0};
+    float squares[SUMS] = {0};
+    uint64_t first = 0;
+    while (first < cell && !noise_is_there(x[first])) {
+        first++;
+    }
+    all.about = first < cell ? x[first] : 0;
+    for (uint64_t i = first; i < cell; i++) {
+        float above = noise_is_there(x[i]) ? x[i] - all.about : 0;
+        sum[i % SUMS] += above;
+        squares[i % SUMS] += above * above;
+        all.count += (uint32_t)noise_is_there(x[i]);
+    }
+    all.sum = noise_add_up(sum);
+    all.squares = noise_add_up(squares);
+    return all;
+}
+
+static void boxcar_measure(const float *x, uint64_t cell, uint32_t series,
+                           struct boxcar_cells *cells)
+{
+    for (int c = 0; c < ROWS; c++, x += cell) {
+        struct boxcar_moments m = noise_measure(x, cell);
+        if (!(m.squares < INFINITY && noise_is_there(m.about))) {
+            m = noise_measure_some(x, cell);
+        }
+        int is_kept = 2 * m.count >= cell && m.squares < INFINITY;
+        float each = is_kept ? 1 / (float)m.count : 0;
+        float squares = is_kept ? m.squares - m.sum * m.sum * each : 0;
+        cells->count[c][series] = is_kept ? (float)m.count : 0;
+        cells->mean[c][series] = m.about + m.sum * each;
+        cells->squares[c][series] = squares > 0 ? squares : 0;
+        cells->variance[c][series] = squares > 0 ? squares * (1 / (float)(m.count - 1)) : 0;
+    }
+}
+
+static void noise_exchange(float *low, float *high)
+{
+    for (int s = 0; s < BOXCAR_SERIES; s += LANES) {
+        lanes_t a = lanes_load(low + s);
+        lanes_t b = lanes_load(high + s);
+        lanes_store(low + s, lanes_least(a, b));
+        lanes_store(high + s, lanes_most(a, b));
+    }
+}
+
+/* Each series' numbers. Batcher's merging of odd and even ones. */
+static void noise_sort(boxcar_cells_t x)
+{
+    for (int run = 1; run < ROWS; run *= 2) {
+        for (int apart = run; apart > 0; apart /= 2) {
+            for (int at = apart % run; at + apart < ROWS; at += 2 * apart) {
+                for (int i = at; i < at + apart && i + apart < ROWS; i++) {
+                    if (i / (2 * run) == (i + apart) / (2 * run)) {
+                        noise_exchange(x[i], x[i + apart]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* The median of each series' cells that count; 0 where none does. */
+static void noise_median(boxcar_cells_t x, const boxcar_cells_t count, float *median)
+{
+    int kept[BOXCAR_SERIES] = {0};
+    for (int c = 0; c < ROWS; c++) {
+        for (int s = 0; s < BOXCAR_SERIES; s++) {
+            kept[s] += count[c][s] > 0;
+            x[c][s] = count[c][s] > 0 ? x[c][s] : INFINITY;
+        }
+    }
+    noise_sort(x);
+    for (int s = 0; s < BOXCAR_SERIES; s++) {
+        median[s] = kept[s] > 0 ? x[kept[s] / 2][s] : 0;
+    }
+}
+
+/* The median, and how far from it a cell's value may be. */
+static void noise_spread(const boxcar_cells_t values, const boxcar_cells_t count, float *median,
+                         float *most)
+{
+    boxcar_cells_t sorted;
+    memcpy(sorted, values, sizeof sorted);
+    noise_median(sorted, count, median);
+    for (int c = 0; c < ROWS; c++) {
+        for (int s = 0; s < BOXCAR_SERIES; s++) {
+            sorted[c][s] = fabsf(values[c][s] - median[s]);
+        }
+    }
+    noise_median(sorted, count, most);
+    for (int s = 0; s < BOXCAR_SERIES; s++) {
+        most[s] *= deviations;
+    }
+}
+
+/* Cells whose mean or variance is not near the median count no more. */
+static void noise_reject(struct boxcar_cells *cells, float *middle)
+{
+    float level[BOXCAR_SERIES];
+    float shifts[BOXCAR_SERIES];
+    float spreads[BOXCAR_SERIES];
+    const float(*count)[BOXCAR_SERIES] = (const float(*)[BOXCAR_SERIES])cells->count;
+    noise_spread((const float(*)[BOXCAR_SERIES])cells->mean, count, middle, shifts);
+    noise_spread((const float(*)[BOXCAR_SERIES])cells->variance, count, level, spreads);
+    for (int c = 0; c < ROWS; c++) {
+        for (int s = 0; s < BOXCAR_SERIES; s++) {
+            int is_near = fabsf(cells->mean[c][s] - middle[s]) <= shifts[s] &&
+                          fabsf(cells->variance[c][s] - level[s]) <= spreads[s];
+            cells->count[c][s] = is_near ? cells->count[c][s] : 0;
+        }
+    }
+}
+
+/* x[0] becomes the sums. */
+static void noise_add_cells(boxcar_cells_t x)
+{
+    for (int half = ROWS / 2; half > 0; half /= 2) {
+        for (int c = 0; c < half; c++) {
+            for (int s = 0; s < BOXCAR_SERIES; s++) {
+                x[c][s] += x[c + half][s];
+            }
+        }
+    }
+}
+
+static void boxcar_settle(struct boxcar_cells *cells, struct boxcar_noise *noise)
+{
+    float middle[BOXCAR_SERIES];
+    boxcar_cells_t above;
+    boxcar_cells_t squares;
+    int kept[BOXCAR_SERIES] = {0};
+    noise_reject(cells, middle);
+    for (int c = 0; c < ROWS; c++) {
+        for (int s = 0; s < BOXCAR_SERIES; s++) {
+            int is_kept = cells->count[c][s] > 0;
+            float far = cells->mean[c][s] - middle[s];
+            float sum = cells->count[c][s] * far;
+            above[c][s] = is_kept ? sum : 0;
+            squares[c][s] = is_kept ? cells->squares[c][s] + sum * far : 0;
+            kept[s] += is_kept;
+        }
+    }
+    noise_add_cells(above);
+    noise_add_cells(squares);
+    noise_add_cells(cells->count);
+    for (int s = 0; s < BOXCAR_SERIES; s++) {
+        float n = cells->count[0][s];
+        float variance = (squares[0][s] - above[0][s] * above[0][s] / n) / (n - 1);
+        float rms = variance > 0 ? sqrtf(variance) : 0;
+        int is_noise = kept[s] >= LEAST_CELLS && rms >= least_rms && rms < INFINITY;
+        noise->mean[s] = is_noise ? middle[s] + above[0][s] / n : 0;
+        noise->rms[s] = is_noise ? rms : 0;
+    }
+}
