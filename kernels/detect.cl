@@ -7,6 +7,10 @@
  *   out        KIND 0: float2 [..][streams][KEPT]    spectra
  *              KIND 1: float  [..][sums][KEPT]       what is detected, of each spectrum
  *              KIND 2: float  [..][sums][KEPT]       grains: sums of it
+ *              KIND 3: step_pair [..][streams][KEPT] spectra in few bits (steps.cl); `counts_at`
+ *                      uints from its beginning stands uint [blocks][streams][KEPT][2], of each
+ *                      `scale_rows` spectra of the observation, to which is added what is clipped
+ *   factors    KIND 3: float [streams][KEPT]
  *
  * DETECTED 0 is power, |Y|^2, and 2 its square, [streams] of them; 1 is coherency: streams are
  * [outer][2][inner], sums [outer][4][inner]: |A|^2, |B|^2, Re A B*, Im A B*.
@@ -82,6 +86,27 @@ static inline void put_sums(__global float *restrict out, size_t step, const flo
     }
 }
 
+#if KIND == 3
+__kernel void detect(const __global float2 *restrict in, __global step_pair *restrict out,
+                     const __global float2 *restrict twiddles, ulong first, ulong base,
+                     ulong spectra, uint streams, const __global float *restrict factors,
+                     ulong counts_at, ulong scale_rows)
+{
+    const size_t k = PLACE_COLUMN;
+    const size_t stream = PLACE_STREAM(streams);
+    const size_t s = PLACE_PIECE(streams);
+    const size_t row_length = (size_t)streams * KEPT;
+    const size_t at = stream * KEPT + k;
+    if (k >= KEPT || s >= spectra) {
+        return;
+    }
+    const __global float2 *z = in + (s * streams + stream) * CHANNELS;
+    const size_t block = (first + s) / scale_rows - base / scale_rows;
+    __global uint *counts = (__global uint *)out + counts_at + (block * row_length + at) * 2;
+    step_put(bin_of(z, twiddles, KEPT_FIRST + (uint)k), factors[at],
+             out + ((size_t)(first - base) + s) * row_length + at, counts);
+}
+#else
 __kernel void detect(const __global float2 *restrict in, __global float *restrict out,
                      const __global float2 *restrict twiddles, ulong first, ulong base,
                      ulong integrate, ulong both, ulong spectra, uint streams, uint inner)
@@ -150,3 +175,4 @@ __kernel void detect(const __global float2 *restrict in, __global float *restric
 #endif
 #endif
 }
+#endif

@@ -1,5 +1,5 @@
 /* Polyphase filter bank in one kernel: FIR over TAPS raw spectra, then the transform to CHANNELS
- * channels. Comes behind butterflies.cl.
+ * channels. Comes behind steps.cl and butterflies.cl.
  *
  *   in        stream s begins at byte s * in_stride (a multiple of 16); raw samples
  *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
@@ -12,6 +12,10 @@
  *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
  *             MODE 2: float  [grains][streams][KEPT]    sum of |Y|^2 over a grain (see grains.h);
  *             the first spectrum has the number `first`, dumps begin at multiples of `integrate`
+ *             MODE 3: step_pair [spectra][streams][KEPT]   spectra in few bits (steps.cl);
+ *             `counts_at` uints from its beginning stands uint [blocks][streams][KEPT][2], of each
+ *             `integrate` spectra of the observation, to which is added what is clipped
+ *   factors   MODE 3: float [streams][KEPT]
  *   found     CHECKED: uint [FOUND][2]: the first of each two are added the samples that are
  *             missing (no finite numbers) among the first `counted` raw spectra of each stream
  *
@@ -483,6 +487,26 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     return at / FUSED_GRAIN + dumps - dumps / both;
 }
 
+#if MODE == 3
+/* Stores all spectra of a batch, whose first is `to`; *seen is for step_is_clipped(). Channels
+ * inside, one spectrum after the other, without a branch; four `or`s, so that none waits for
+ * another. */
+#define FUSED_STEPS(to, apart, seen)                                                               \
+    {                                                                                              \
+        uint some[4];                                                                              \
+        BF_LOOP(i, 4) some[i] = STEP_SHIFTED;                                                      \
+        BF_LOOP(b, BATCH)                                                                          \
+        FUSED_KEPT({                                                                               \
+            const float2 y = v[b][value];                                                          \
+            const float factor = factors_of[value];                                                \
+            some[b % 4] |= step_bits(fabs(y.x), factor) | step_bits(fabs(y.y), factor);            \
+            (to)[(ulong)b * (apart) + kept] =                                                      \
+                step_of(step_bits(y.x, factor), step_bits(y.y, factor));                           \
+        })                                                                                         \
+        (seen) |= some[0] | some[1] | some[2] | some[3];                                           \
+    }
+#endif
+
 /* Filters points n .. n + FUSED_WIDE - 1, which first butterflies need as their k-th. */
 #define FUSED_FILTER(fir)                                                                          \
     {                                                                                              \
@@ -503,6 +527,10 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #if CHECKED
           ,
           __global uint *restrict found, ulong counted
+#endif
+#if MODE == 3
+          ,
+          const __global float *restrict factors, ulong counts_at
 #endif
 )
 {
@@ -640,6 +668,33 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
                     BF_LOOP(i, VALUES) power[i] = 0;
                     grain++;
                     left = (uint)min(integrate, (ulong)FUSED_GRAIN);
+                }
+            }
+        }
+#elif MODE == 3
+        {
+            const ulong apart = (ulong)streams * KEPT;
+            __global step_pair *to =
+                (__global step_pair *)out + ((ulong)base * streams + stream) * KEPT;
+            /* All are this batch's: else it stores them one by one, as what is clipped. */
+            const int is_whole = is_mine && spectra >= BATCH && base == wanted;
+            uint seen = 0;
+            float factors_of[VALUES];
+            FUSED_KEPT(factors_of[value] = factors[(ulong)stream * KEPT + kept])
+            if (is_whole) {
+                FUSED_STEPS(to, apart, seen)
+            }
+            if (step_is_clipped(seen)) {
+                BF_LOOP(b, BATCH)
+                {
+                    const long row = base + b;
+                    if (is_mine && row >= wanted && row < (long)spectra) {
+                        const ulong block = (first + row) / integrate - first / integrate;
+                        __global uint *counts = (__global uint *)out + counts_at +
+                                                (block * apart + (ulong)stream * KEPT) * 2;
+                        FUSED_KEPT(step_put(v[b][value], factors_of[value],
+                                            to + (ulong)b * apart + kept, counts + 2 * kept))
+                    }
                 }
             }
         }

@@ -45,6 +45,8 @@ struct channelise_ops {
     void (*destroy)(channelise_t *channelise);
     uint64_t (*bytes)(const struct channelise_spec *spec);
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
+    status_t (*scale)(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                      const float *factors);
     /* `first`: channelise_run_after()'s, or NULL. */
     status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,

@@ -1,4 +1,5 @@
 /* The stage `channelise`, handed on to its backend. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
@@ -36,6 +37,40 @@ uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, u
     const struct channelise_output *output = &spec->outputs[i];
     uint64_t parts = output->quantity == QUANTITY_SPECTRA ? 2 : 1;
     return parts * channelise_sums(output, nstreams) * spec->nchannels;
+}
+
+uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams)
+{
+    uint32_t bits = spec->outputs[i].bits;
+    return channelise_row_floats(spec, i, nstreams) * (bits ? bits / 8 : sizeof(float));
+}
+
+/* Bytes of what is counted of a block of scale_rows. */
+static uint64_t channelise_counts_bytes(const struct channelise_spec *spec, uint32_t nstreams)
+{
+    return (uint64_t)nstreams * spec->nchannels * 2 * sizeof(uint32_t);
+}
+
+struct channelise_clipped channelise_clipped(const struct channelise_spec *spec, uint32_t i,
+                                             uint32_t nstreams, uint64_t first, uint64_t rows)
+{
+    enum { ALIGNED = 64 };
+    uint64_t scale_rows = spec->outputs[i].scale_rows;
+    uint64_t blocks = rows > 0 ? (first + rows - 1) / scale_rows - first / scale_rows + 1 : 0;
+    uint64_t bytes = rows * channelise_row_bytes(spec, i, nstreams);
+    return (struct channelise_clipped){ceil_div_u64(bytes, ALIGNED) * ALIGNED,
+                                       blocks * channelise_counts_bytes(spec, nstreams), blocks};
+}
+
+uint64_t channelise_output_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams,
+                                 uint64_t rows)
+{
+    if (!spec->outputs[i].bits) {
+        return rows * channelise_row_bytes(spec, i, nstreams);
+    }
+    struct channelise_clipped most = channelise_clipped(spec, i, nstreams, 0, rows);
+    /* Rows that do not begin with a block touch one more. */
+    return most.at + most.bytes + channelise_counts_bytes(spec, nstreams);
 }
 
 int channelise_has_pairs(const struct channelise_spec *spec)
@@ -101,6 +136,12 @@ void channelise_destroy(channelise_t *channelise)
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     channelise->ops->begin(channelise, first_spectrum);
+}
+
+status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                          const float *factors)
+{
+    return channelise->ops->scale(channelise, i, nstreams, factors);
 }
 
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,

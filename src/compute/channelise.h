@@ -18,11 +18,18 @@ enum { MOST_OUTPUTS = 16 };
  *
  * Sums are over `integrate` spectra. For coherency streams are [outer][2][pol_inner]: A and B are
  * the two polarisations of one antenna and coarse channel. |A|^2 and |B|^2 are what
- * QUANTITY_POWER gives, bit for bit. */
+ * QUANTITY_POWER gives, bit for bit.
+ *
+ * Spectra of 8 or 16 `bits` are rounded as dsp/steps/steps.h says, by the factors that
+ * channelise_scale() gives, to int8 or int16 [spectra][streams][nchannels][2]. Behind the rows
+ * stands how many numbers were clipped (channelise_clipped()). */
 enum { COHERENCY_SUMS = 4 };
 struct channelise_output {
     enum quantity quantity;
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
+    uint32_t bits;      /* of numbers: 8, 16; 0: floats */
+    uint64_t scale_rows; /* of few bits: of so many spectra, counted from the observation's first,
+                            what is clipped is counted together */
 };
 
 enum { CHANNELISE_STAGES = 4 };
@@ -98,8 +105,25 @@ struct channelise_spec {
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
 
-/* Floats of a row of output `i` of so many streams. */
+/* Numbers of a row of output `i` of so many streams, and its bytes: of floats, or few bits. */
 uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
+uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
+
+/* Bytes of a buffer for any `rows` rows of output `i`, with what stands behind them. */
+uint64_t channelise_output_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams,
+                                 uint64_t rows);
+
+/* What was clipped in rows first .. first + rows - 1 of an output of few bits, and where that
+ * stands behind them: how often the real and imaginary parts of a channel were too low, and too
+ * high, in the part of each block of scale_rows that is among the rows.
+ *
+ *   counts   uint32 [blocks][streams][nchannels][2] */
+struct channelise_clipped {
+    uint64_t at, bytes; /* in the buffer */
+    uint64_t blocks;
+};
+struct channelise_clipped channelise_clipped(const struct channelise_spec *spec, uint32_t i,
+                                             uint32_t nstreams, uint64_t first, uint64_t rows);
 
 /* Whether an output needs both polarisations' spectra at once; how many sums of all channels an
  * output keeps of so many streams. */
@@ -149,6 +173,11 @@ uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise
 
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
+
+/* Gives an output of few bits its factors (steps_factors()), [nstreams][nchannels], for the runs to
+ * come; copied. Waits for those under way. Fails with DEVICE. */
+status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                          const float *factors);
 
 /* Filters, transforms and detects the next `spectra` spectra of `nstreams` streams.
  *

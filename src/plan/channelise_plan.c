@@ -152,7 +152,8 @@ static void plan_set_channelise(const struct channelise_plan *work,
             bank->products[spec->noutputs] = i;
             bank->is_squares[spec->noutputs] = 1;
             spec->outputs[spec->noutputs++] = (struct channelise_output){
-                QUANTITY_SQUARES, plan_ifs_output(&job->products[i]).integrate};
+                .quantity = QUANTITY_SQUARES,
+                .integrate = plan_ifs_output(&job->products[i]).integrate};
         }
     }
 }

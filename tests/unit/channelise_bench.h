@@ -105,7 +105,8 @@ static inline void bench_start(struct bench *bench, enum sample_format format, i
 static void add_output(struct bench *bench, enum quantity quantity, uint64_t integrate)
 {
     uint32_t i = bench->spec.noutputs++;
-    bench->spec.outputs[i] = (struct channelise_output){quantity, integrate};
+    bench->spec.outputs[i] =
+        (struct channelise_output){.quantity = quantity, .integrate = integrate};
     bench->out[i] =
         calloc((size_t)(bench->spec.max_spectra + 1) * bench->streams * bench->spec.channels,
                2 * sizeof(float));

@@ -20,14 +20,17 @@ static const struct {
     uint32_t channels, taps;
     enum quantity quantity;
     uint64_t integrate;
-} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, QUANTITY_SPECTRA, 1},
-             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5},
-             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1},
-             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5},
-             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1},
-             {KERNEL_CACHE, SAMPLE_I8, 1, 6, 2, QUANTITY_COHERENCY, 5},
-             {KERNEL_CACHE, SAMPLE_I8, 0, 6, 2, QUANTITY_COHERENCY, 1},
-             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SQUARES, 5}};
+    uint32_t bits;
+} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, QUANTITY_SPECTRA, 1, 0},
+             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5, 0},
+             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1, 0},
+             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5, 0},
+             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1, 0},
+             {KERNEL_CACHE, SAMPLE_I8, 1, 6, 2, QUANTITY_COHERENCY, 5, 0},
+             {KERNEL_CACHE, SAMPLE_I8, 0, 6, 2, QUANTITY_COHERENCY, 1, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SQUARES, 5, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SPECTRA, 1, 8},
+             {KERNEL_SLIDE, SAMPLE_I8, 0, 10, 2, QUANTITY_SPECTRA, 1, 16}};
 
 /* One case: deinterleaves the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
@@ -47,7 +50,10 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
                                    .pol_inner = 1,
                                    .max_spectra = SPECTRA,
                                    .noutputs = 1,
-                                   .outputs = {{cases[i].quantity, cases[i].integrate}},
+                                   .outputs = {{.quantity = cases[i].quantity,
+                                                .integrate = cases[i].integrate,
+                                                .bits = cases[i].bits,
+                                                .scale_rows = 8}},
                                    .kernel = cases[i].kernel};
     static const size_t number[] = {1, 1, 2, 4};
     size_t parts = spec.is_complex && spec.format != SAMPLE_I4 ? 2 : 1;
@@ -67,6 +73,8 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     cl_mem lined_up = NULL;
     uint64_t stride = 0;
     uint64_t rows = 0;
+    uint64_t written = 0;
+    float factors[STREAMS * 32];
     cl_ulong counts[DEINTERLEAVE_GROUPS];
     cl_event counted = NULL;
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
@@ -78,8 +86,12 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     block.may_leave = ppf_looks(bank);
     TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
     TRY(ppf_begin(bank, 0));
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        factors[k] = (float)k; /* some are clipped */
+    }
+    TRY(cases[i].bits ? ppf_scale(bank, 0, STREAMS, factors) : STATUS_OK);
     look = (struct ppf_look){deinterleave_found(deinterleave), is_left ? SPECTRA : 0};
-    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &look, &out, &rows));
+    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &look, &out, &rows, &written));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
     re[1] = (size_t)stride;
     im[0] = part;

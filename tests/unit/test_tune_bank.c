@@ -178,8 +178,10 @@ static void wrong_ones_are_found_out(void **state)
         if (has_pairs) {
             spec.nstreams = 12;
             spec.pol_inner = 3;
-            spec.outputs[1] = (struct channelise_output){QUANTITY_COHERENCY, 16};
-            spec.outputs[spec.noutputs++] = (struct channelise_output){QUANTITY_SQUARES, 1};
+            spec.outputs[1] =
+                (struct channelise_output){.quantity = QUANTITY_COHERENCY, .integrate = 16};
+            spec.outputs[spec.noutputs++] =
+                (struct channelise_output){.quantity = QUANTITY_SQUARES, .integrate = 1};
         }
         assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count),
                          STATUS_OK);

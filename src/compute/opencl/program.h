@@ -13,6 +13,7 @@
     X(SCRAMBLED, scrambled, "filter/")                                                             \
     X(FILTER_FUSED, filter_fused, "filter/")                                                       \
     X(FILTER_ROWS, filter_rows, "filter/")                                                         \
+    X(STEPS, steps, "")                                                                            \
     X(PPF_FUSED, ppf_fused, "")                                                                    \
     X(FIR_SLIDE, fir_slide, "")                                                                    \
     X(FIR_CACHE, fir_cache, "")                                                                    \

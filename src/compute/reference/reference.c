@@ -2,7 +2,9 @@
  * by tests, and to judge the other backends. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
+#include "compute/shared/clipped.h"
 #include "dsp/dft.h"
+#include "dsp/steps/steps.h"
 
 #include <complex.h>
 #include <math.h>
@@ -11,13 +13,15 @@
 
 struct reference {
     struct channelise base;
-    size_t samples;              /* P */
-    double *coeff;               /* [T][P] */
-    double complex *folded;      /* [P] one filtered spectrum */
-    double complex *bins;        /* [P] its transform */
-    double complex *first;       /* [P] of a pair of streams: the first one's */
-    double *carry[MOST_OUTPUTS]; /* [sums][nchannels] the dump that is being summed */
-    uint64_t next;               /* spectrum that comes next */
+    size_t samples;                       /* P */
+    double *coeff;                        /* [T][P] */
+    double complex *folded;               /* [P] one filtered spectrum */
+    double complex *bins;                 /* [P] its transform */
+    double complex *first;                /* [P] of a pair of streams: the first one's */
+    double *carry[MOST_OUTPUTS];          /* [sums][nchannels] the dump that is being summed */
+    float *factors[MOST_OUTPUTS];         /* [nstreams][nchannels] of outputs of few bits, */
+    struct clipped clipped[MOST_OUTPUTS]; /* and of the run what is clipped there */
+    uint64_t next;                        /* spectrum that comes next */
 };
 
 static status_t reference_open(const struct backend_options *options, backend_t **out)
@@ -44,6 +48,7 @@ static void reference_destroy(channelise_t *channelise)
     struct reference *r = (struct reference *)channelise;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         free(r->carry[i]);
+        free(r->factors[i]);
     }
     free(r->coeff);
     free(r->folded);
@@ -70,6 +75,9 @@ static status_t reference_create(backend_t *backend, const struct channelise_spe
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(memory_zeroed(channelise_row_floats(spec, i, spec->nstreams), sizeof(double), "a dump",
                           &r->carry[i]));
+        TRY(spec->outputs[i].bits ? memory_zeroed((size_t)spec->nstreams * spec->nchannels,
+                                                  sizeof(float), "scales", &r->factors[i])
+                                  : STATUS_OK);
     }
     *out = &r->base;
     r = NULL;
@@ -86,7 +94,7 @@ static uint64_t reference_needed_bytes(const struct channelise_spec *spec)
     /* dft_forward() takes a table, a scratch row and a little more. */
     uint64_t bytes = samples * spec->taps * 8 + samples * 7 * 16;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        bytes += channelise_row_floats(spec, i, spec->nstreams) * 8;
+        bytes += channelise_row_floats(spec, i, spec->nstreams) * (spec->outputs[i].bits ? 10 : 8);
     }
     return bytes;
 }
@@ -100,6 +108,15 @@ static void reference_begin(channelise_t *channelise, uint64_t first_spectrum)
         memset(r->carry[i], 0,
                (size_t)channelise_row_floats(spec, i, spec->nstreams) * sizeof(double));
     }
+}
+
+static status_t reference_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                                const float *factors)
+{
+    const struct reference *r = (const struct reference *)channelise;
+    memcpy(r->factors[i], factors,
+           (size_t)nstreams * r->base.spec.nchannels * sizeof *r->factors[i]);
+    return STATUS_OK;
 }
 
 /* y[n] = sum_t x[(s + t) P + n] b[t P + n], then Y = DFT(y). */
@@ -157,6 +174,22 @@ static void reference_add_pair(struct reference *r, uint32_t i, uint32_t stream,
     }
 }
 
+/* A number of spectrum s, channel k, in few bits. */
+static void reference_round(const struct reference *r, uint32_t i, uint32_t stream,
+                            uint32_t nstreams, size_t s, size_t k, const float pair[2], char *out)
+{
+    const struct channelise_spec *spec = &r->base.spec;
+    const struct steps_form form = {.bits = spec->outputs[i].bits, .is_signed = 1};
+    const float none = 0;
+    uint16_t clipped[2] = {0, 0};
+    uint32_t *counts = clipped_line(&r->clipped[i], stream, s) + 2 * k;
+    steps_store(form, pair, 1, &none, &r->factors[i][stream * spec->nchannels + k],
+                out + ((s * nstreams + stream) * spec->nchannels + k) * 2 * (form.bits / 8),
+                &clipped[0], &clipped[1]);
+    counts[0] += clipped[0];
+    counts[1] += clipped[1];
+}
+
 /* Puts the spectrum r->bins, number r->next + s, into output i. */
 static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, int half,
                               uint32_t nstreams, size_t s, float *out)
@@ -166,12 +199,14 @@ static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, 
     for (size_t k = 0; k < nchannels; k++) {
         double complex bin = r->bins[spec->first_channel + k];
         double power = reference_power(bin);
-        float *pair = NULL;
+        const float pair[2] = {(float)creal(bin), (float)cimag(bin)};
         switch (spec->outputs[i].quantity) {
         case QUANTITY_SPECTRA:
-            pair = out + 2 * ((s * nstreams + stream) * nchannels + k);
-            pair[0] = (float)creal(bin);
-            pair[1] = (float)cimag(bin);
+            if (spec->outputs[i].bits) {
+                reference_round(r, i, stream, nstreams, s, k, pair, (char *)out);
+            } else {
+                memcpy(out + 2 * ((s * nstreams + stream) * nchannels + k), pair, sizeof pair);
+            }
             break;
         case QUANTITY_COHERENCY:
             reference_add_pair(r, i, stream, half, nstreams, s, k, out);
@@ -232,6 +267,9 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data[i]));
         rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
+        if (spec->outputs[i].bits) {
+            r->clipped[i] = clipped_begin(spec, i, nstreams, r->next, spectra, data[i]);
+        }
     }
     for (uint32_t stream = 0; stream < nstreams; stream++) {
         int has_pairs = channelise_has_pairs(spec);
@@ -255,6 +293,7 @@ static const struct channelise_ops reference_channelise = {.create = reference_c
                                                            .destroy = reference_destroy,
                                                            .bytes = reference_needed_bytes,
                                                            .begin = reference_begin,
+                                                           .scale = reference_scale,
                                                            .run = reference_run};
 
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,

@@ -7,8 +7,8 @@
  * How q is made: with factor = 1 / scale as a 32-bit float and t = value - offset as a 32-bit
  * float, q is the exact product t factor, rounded to the nearest whole number, halves to the even
  * one, and clipped to the range above: what fma(t, factor, 1.5 * 2^23) - 1.5 * 2^23 is in floats
- * below 2^22. Numbers beyond the range are counted, infinite ones among them; what is no number
- * becomes the number kept for that, and is not.
+ * below 2^22 (kernels/steps.cl). Numbers beyond the range are counted, infinite ones among them;
+ * what is no number becomes the number kept for that, and is not.
  *
  * How scale and offset are made, in double, of the line's finite numbers in the order of the rows:
  *

@@ -8,8 +8,9 @@ struct channelise_output plan_ifs_output(const struct job_product *job)
 {
     int is_crossed =
         job->polarisation == POLARISATION_IQUV || job->polarisation == POLARISATION_COHERENCY;
-    return (struct channelise_output){is_crossed ? QUANTITY_COHERENCY : product_quantity(job->kind),
-                                      job->is_flagged ? job->flag.spectra : job->integrate};
+    return (struct channelise_output){
+        .quantity = is_crossed ? QUANTITY_COHERENCY : product_quantity(job->kind),
+        .integrate = job->is_flagged ? job->flag.spectra : job->integrate};
 }
 
 /* Which is which of two polarisations, where that matters. */

@@ -107,9 +107,12 @@ static void channelise_free(struct cpu *cpu)
         free(cpu->scratch[i].filtered);
         free(cpu->scratch[i].bins);
         free(cpu->scratch[i].deinterleaved);
+        free(cpu->scratch[i].low);
+        free(cpu->scratch[i].offset);
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         sums_destroy(cpu->sums[i]);
+        free(cpu->factors[i]);
         for (int j = 0; j < POOL_BLOCKS; j++) {
             free(cpu->blocks[j].grains[i]);
         }
@@ -153,6 +156,28 @@ static status_t channelise_create_scratch(struct cpu *cpu)
         TRY(memory_aligned(floats[0], sizeof(float), "a window", &scratch->window));
         TRY(memory_aligned(floats[1], sizeof(float), "spectra", &scratch->filtered));
         TRY(memory_aligned(floats[2], sizeof(float), "spectra", &scratch->bins));
+    }
+out:
+    return st;
+}
+
+static status_t channelise_create_steps(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    const size_t nchannels = spec->nchannels;
+    int has_steps = 0;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        has_steps |= spec->outputs[i].bits != 0;
+        TRY(spec->outputs[i].bits ? memory_zeroed(spec->nstreams * nchannels, sizeof(float),
+                                                  "scales", &cpu->factors[i])
+                                  : STATUS_OK);
+    }
+    for (uint32_t i = 0; i < spec->threads && has_steps; i++) {
+        struct scratch *scratch = &cpu->scratch[i];
+        TRY(memory_zeroed(2 * nchannels, sizeof *scratch->low, "counts", &scratch->low));
+        scratch->high = scratch->low + nchannels;
+        TRY(memory_zeroed(nchannels, sizeof *scratch->offset, "scales", &scratch->offset));
     }
 out:
     return st;
@@ -203,6 +228,7 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
     TRY(cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(channelise_create_scratch(cpu));
+    TRY(channelise_create_steps(cpu));
     TRY(channelise_create_blocks(cpu));
     *out = &cpu->base;
     cpu = NULL;
@@ -231,14 +257,28 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
             bytes += POOL_BLOCKS * sizeof(float) * (uint64_t)sums_grain_floats(spec, i);
             bytes += 2 * sizeof(double) * channelise_row_floats(spec, i, spec->nstreams);
         }
+        if (spec->outputs[i].bits) {
+            bytes +=
+                (uint64_t)(spec->nstreams + 2 * spec->threads) * spec->nchannels * sizeof(float);
+        }
     }
     return bytes;
+}
+
+static status_t cpu_channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                                     const float *factors)
+{
+    const struct cpu *cpu = (const struct cpu *)channelise;
+    channelise_settle(cpu);
+    memcpy(cpu->factors[i], factors, (size_t)nstreams * cpu->base.spec.nchannels * sizeof *factors);
+    return STATUS_OK;
 }
 
 const struct channelise_ops cpu_channelise = {.create = cpu_channelise_create,
                                               .destroy = cpu_channelise_destroy,
                                               .bytes = cpu_channelise_bytes,
                                               .begin = cpu_channelise_begin,
+                                              .scale = cpu_channelise_scale,
                                               .run = cpu_channelise_run,
                                               .choose = cpu_channelise_choose,
                                               .words = cpu_channelise_words,

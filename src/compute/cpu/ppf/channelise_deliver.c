@@ -2,6 +2,8 @@
  * what else is detected is added up, grain by grain. */
 #include "compute/cpu/ppf/channelise_parts.h"
 
+#include "dsp/steps/steps.h"
+
 #include <string.h>
 
 float *cpu_channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
@@ -47,6 +49,32 @@ static void deliver_pair(const struct block *block, size_t grain[MOST_OUTPUTS],
     }
 }
 
+/* A spectrum in few bits. What is clipped is rare, and added up for all threads. */
+static void deliver_steps(const struct block *block, const struct scratch *scratch, uint32_t i,
+                          uint32_t stream, uint64_t s, const float *kept)
+{
+    const struct cpu *cpu = block->cpu;
+    const size_t nchannels = cpu->base.spec.nchannels;
+    const struct steps_form form = {.bits = cpu->base.spec.outputs[i].bits, .is_signed = 1};
+    const size_t row = (size_t)s * block->nstreams + stream;
+    char *out = (char *)block->out[i] + row * nchannels * 2 * (form.bits / 8);
+    uint32_t any = 0;
+    memset(scratch->low, 0, nchannels * sizeof *scratch->low);
+    memset(scratch->high, 0, nchannels * sizeof *scratch->high);
+    steps_store(form, kept, nchannels, scratch->offset, cpu->factors[i] + stream * nchannels, out,
+                scratch->low, scratch->high);
+    for (size_t k = 0; k < nchannels; k++) {
+        any |= (uint32_t)(scratch->low[k] | scratch->high[k]);
+    }
+    uint32_t *counts = any ? clipped_line(&block->clipped[i], stream, s) : NULL;
+    for (size_t k = 0; k < nchannels && any; k++) {
+        if (scratch->low[k] | scratch->high[k]) {
+            __atomic_fetch_add(&counts[2 * k], scratch->low[k], __ATOMIC_RELAXED);
+            __atomic_fetch_add(&counts[2 * k + 1], scratch->high[k], __ATOMIC_RELAXED);
+        }
+    }
+}
+
 void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
                             const struct batch *batch, const float *const bins[2], int half,
                             uint64_t s)
@@ -63,7 +91,9 @@ void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
         if ((int)i == block->direct) {
             continue;
         }
-        if (quantity == QUANTITY_SPECTRA) {
+        if (spec->outputs[i].bits) {
+            deliver_steps(block, scratch, i, stream, s, kept[half]);
+        } else if (quantity == QUANTITY_SPECTRA) {
             memcpy(cpu_channelise_spectrum_row(block, (int)i, stream, s), kept[half],
                    nchannels * 2 * sizeof(float));
         } else if (quantity == QUANTITY_COHERENCY) {

@@ -8,6 +8,7 @@
 #include "compute/cpu/ppf/interleaved.h"
 #include "compute/cpu/ppf/ppf_fir.h"
 #include "compute/cpu/ppf/sums.h"
+#include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"
 
 /* Scratch of one thread. */
@@ -16,6 +17,8 @@ struct scratch {
     float *filtered;               /* [rows + FIR_ROWS][in_row] */
     float *bins;                   /* [transform batch][out_row]; of pairs: channelise_bins() */
     char *deinterleaved;           /* NULL until streams come interleaved */
+    uint16_t *low, *high;          /* [nchannels] clipped of a spectrum in few bits, */
+    float *offset;                 /* and zeros; NULL: all are floats */
     size_t grain[2][MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to: of a
                                       stream, or of the first and of the second of a pair */
     int is_touched;
@@ -38,10 +41,12 @@ struct block {
     uint64_t counted;
     int begins; /* a chunk */
     unsigned parity;
-    int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
+    int touched; /* the first output of spectra that are floats, whose rows are called into the
+                    cache; -1: none */
     int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
     float *out[MOST_OUTPUTS];
-    float *grains[MOST_OUTPUTS]; /* of power outputs that integrate: struct sums */
+    float *grains[MOST_OUTPUTS];          /* of power outputs that integrate: struct sums */
+    struct clipped clipped[MOST_OUTPUTS]; /* of outputs of few bits */
 };
 
 struct cpu {
@@ -54,7 +59,8 @@ struct cpu {
     ppf_fir_t *filter;
     struct scratch *scratch; /* [threads] */
     pool_t *pool;
-    sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
+    sums_t *sums[MOST_OUTPUTS];   /* of power outputs that integrate */
+    float *factors[MOST_OUTPUTS]; /* [nstreams][nchannels] of outputs of few bits */
     struct block blocks[POOL_BLOCKS];
     uint64_t nblocks; /* so far */
     uint64_t next;    /* spectrum that comes next */

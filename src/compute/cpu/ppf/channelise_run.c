@@ -220,7 +220,7 @@ static void channelise_run_sums(void *context, uint32_t thread, uint64_t task)
 static int channelise_first_spectra(const struct channelise_spec *spec)
 {
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
+        if (spec->outputs[i].quantity == QUANTITY_SPECTRA && !spec->outputs[i].bits) {
             return (int)i;
         }
     }
@@ -326,6 +326,11 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
     block->direct = channelise_is_direct(cpu) ? block->touched : -1;
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].bits) {
+            block->clipped[i] = clipped_begin(spec, i, nstreams, cpu->next, spectra, block->out[i]);
+        }
+    }
     struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
     work.tasks[0] = grains * block->groups;
     work.tasks[1] = channelise_count_sums(block);

@@ -93,6 +93,12 @@ static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spe
     stage->begun = ppf_begin(stage->bank, first_spectrum);
 }
 
+static status_t opencl_channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                                        const float *factors)
+{
+    return ppf_scale(((struct stage *)channelise)->bank, i, nstreams, factors);
+}
+
 /* Brings samples to the device and lines them up; *is_left: nobody has looked for missing ones. */
 static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
                                   const struct sample_input *input, uint32_t nstreams,
@@ -138,12 +144,9 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
     }
     const struct ppf_look look = {deinterleave_found(stage->deinterleave), is_left ? counted : 0};
     TRY(ppf_run(stage->bank, &stage->watch, unpacked->lined_up, unpacked->stride, nstreams, spectra,
-                &look, outs, rows));
+                &look, outs, rows, bytes));
     if (!first && in->use != BUFFER_BETWEEN) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
-    }
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        bytes[i] = rows[i] * channelise_row_floats(spec, i, nstreams) * sizeof(float);
     }
     TRY(opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch));
 out:
@@ -181,6 +184,7 @@ const struct channelise_ops opencl_channelise = {.create = opencl_channelise_cre
                                                  .bytes = opencl_channelise_bytes,
                                                  .device_bytes = opencl_channelise_device_bytes,
                                                  .begin = opencl_channelise_begin,
+                                                 .scale = opencl_channelise_scale,
                                                  .run = opencl_channelise_run,
                                                  .times = opencl_channelise_times,
                                                  .choose = opencl_channelise_choose,

@@ -15,7 +15,7 @@ enum {
     PAD_EVERY = 16,    /* pairs of local memory between two of padding */
     LEAST_GROUP = 64,  /* work-items that a group should have */
     MOST_SWIZZLE = 10, /* bits of an address that are tried */
-    GRAIN_BATCH = 4    /* of candidates whose batch does not divide a grain */
+    GRAIN_BATCH = 4    /* of candidates whose batch does not divide a grain, or are not pairs */
 };
 
 /* Shapes to try: `bytes` is the size of a number of the samples (0: any), `is_long` whether there
@@ -119,7 +119,7 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
                      struct channelise_shape *shape)
 {
     uint32_t items = fused_items_of(spec, shape);
-    if (mode == FUSED_GRAINS && GRAIN % shape->batch != 0) {
+    if ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && GRAIN % shape->batch != 0) {
         shape->batch = GRAIN_BATCH;
     }
     if (!shape->buffers || shape->buffers > shape->batch) {
@@ -169,8 +169,8 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
         struct channelise_shape shape = candidates[i].shape;
         shape.kernel = KERNEL_FUSED;
-        /* Between spectra that are written it costs more than it saves. */
-        shape.paired = mode == FUSED_GRAINS;
+        /* Between floats that are written it costs more than it saves. */
+        shape.paired = mode == FUSED_GRAINS || mode == FUSED_STEPS;
         if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, device, &shape) &&
             !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
@@ -294,6 +294,7 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                  shape->padded));
     TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d -DFOUND=%d", shape->paired, fused_looks(spec),
                  (int)DEINTERLEAVE_GROUPS));
+    TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {

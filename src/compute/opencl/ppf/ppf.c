@@ -26,6 +26,7 @@ void ppf_destroy(ppf_t *bank)
         launch_release(last->sum);
         device_release(bank->device, last->grains);
         device_release(bank->device, last->carry);
+        device_release(bank->device, last->factors);
     }
     launch_release(bank->filter);
     fft_destroy(bank->fft);
@@ -71,7 +72,7 @@ out:
 static status_t ppf_create_fused(ppf_t *bank)
 {
     status_t st = STATUS_OK;
-    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
+    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_BUTTERFLIES,
                                                   SOURCE_PPF_FUSED};
     const struct channelise_shape *shape = &bank->choice.shape;
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
@@ -82,7 +83,7 @@ static status_t ppf_create_fused(ppf_t *bank)
     fused_twiddles(&view, shape, table);
     TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
     TRY(fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options));
-    TRY(launch_build(bank->device, sources, 3, options.data, "ppf_fused", &bank->filter));
+    TRY(launch_build(bank->device, sources, 4, options.data, "ppf_fused", &bank->filter));
 out:
     free(table);
     text_free(&options);
@@ -119,7 +120,7 @@ out:
 static status_t ppf_create_last(ppf_t *bank, uint32_t i)
 {
     status_t st = STATUS_OK;
-    static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_DETECT};
+    static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_DETECT};
     static const enum program_source sum[] = {SOURCE_SAMPLES, SOURCE_SUM};
     struct last *last = &bank->last[i];
     struct channelise_spec view = bank->spec;
@@ -130,7 +131,7 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     view.is_complex = view.is_complex || bank->choice.shape.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
         TRY(detect_options(&view, i, &options));
-        TRY(launch_build(bank->device, detect, 2, options.data, "detect", &last->detect));
+        TRY(launch_build(bank->device, detect, 3, options.data, "detect", &last->detect));
     }
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
@@ -142,6 +143,11 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
             "sums of power", &last->grains));
         TRY(device_allocate(bank->device, channels * 2 * sizeof(float), "sums of power",
                             &last->carry));
+    }
+    if (last->kind == DETECT_STEPS) {
+        TRY(device_allocate(bank->device,
+                            (uint64_t)bank->spec.nstreams * bank->spec.nchannels * sizeof(float),
+                            "scales", &last->factors));
     }
 out:
     text_free(&options);
@@ -178,7 +184,7 @@ static void ppf_set_route(ppf_t *bank)
     int is_fused = bank->choice.shape.kernel == KERNEL_FUSED;
     bank->route = ROUTE_TILES;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].quantity == QUANTITY_SPECTRA && ppf_has_all_channels(spec) &&
+        if (detect_kind(&spec->outputs[i]) == DETECT_SPECTRA && ppf_has_all_channels(spec) &&
             (is_fused || spec->is_complex)) {
             bank->route = ROUTE_WHOLE;
             bank->full = i;

@@ -19,6 +19,7 @@ struct last {
     cl_kernel detect; /* NULL on the direct route */
     cl_kernel sum;    /* of DETECT_GRAINS */
     cl_mem grains, carry;
+    cl_mem factors; /* of DETECT_STEPS: float [nstreams][nchannels] */
 };
 
 struct ppf {

@@ -24,6 +24,8 @@ int ppf_looks(const ppf_t *bank)
     return bank->choice.shape.kernel == KERNEL_FUSED && fused_looks(&bank->spec);
 }
 
+enum { FUSED_ALWAYS = 9, FUSED_ARGUMENTS = FUSED_ALWAYS + 4 }; /* of the fused kernel */
+
 /* What a run works on. */
 struct block {
     struct stopwatch *watch;
@@ -35,23 +37,41 @@ struct block {
     const cl_mem *out;
 };
 
+/* What of an output of few bits is clipped, behind its rows. */
+static struct channelise_clipped ppf_clipped(const ppf_t *bank, const struct block *block,
+                                             uint32_t i)
+{
+    return channelise_clipped(&bank->spec, i, block->nstreams, bank->next, block->spectra);
+}
+
 static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
-    struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &bank->choice.shape,
-                                         block->spectra, block->nstreams, bank->next);
+    int mode = ppf_fused_mode(&bank->spec);
+    struct launch_size size =
+        fused_size(&view, mode, &bank->choice.shape, block->spectra, block->nstreams, bank->next);
+    const cl_ulong counts =
+        mode == FUSED_STEPS ? ppf_clipped(bank, block, 0).at / sizeof(uint32_t) : 0;
+    struct launch_argument arguments[FUSED_ARGUMENTS + 1] = {ARGUMENT(block->in),
+                                                             ARGUMENT_ULONG(block->in_stride),
+                                                             ARGUMENT(bank->coeff),
+                                                             ARGUMENT(bank->twiddles),
+                                                             ARGUMENT(to),
+                                                             ARGUMENT_ULONG(block->spectra),
+                                                             ARGUMENT_UINT(block->nstreams),
+                                                             ARGUMENT_ULONG(bank->next),
+                                                             ARGUMENT_ULONG(integrate)};
+    const cl_ulong counted = block->look->counted;
+    size_t count = FUSED_ALWAYS;
     if (ppf_looks(bank)) {
-        return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER,
-                      ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff),
-                      ARGUMENT(bank->twiddles), ARGUMENT(to), ARGUMENT_ULONG(block->spectra),
-                      ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(bank->next),
-                      ARGUMENT_ULONG(integrate), ARGUMENT(block->look->found),
-                      ARGUMENT_ULONG(block->look->counted));
+        arguments[count++] = (struct launch_argument)ARGUMENT(block->look->found);
+        arguments[count++] = (struct launch_argument)ARGUMENT(counted);
     }
-    return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
-                  ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(bank->twiddles),
-                  ARGUMENT(to), ARGUMENT_ULONG(block->spectra), ARGUMENT_UINT(block->nstreams),
-                  ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate));
+    if (mode == FUSED_STEPS) {
+        arguments[count++] = (struct launch_argument)ARGUMENT(bank->last[0].factors);
+        arguments[count++] = (struct launch_argument)ARGUMENT(counts);
+    }
+    return launch_kernel(bank->device, bank->filter, size, block->watch, STEP_FILTER, arguments);
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
@@ -79,6 +99,14 @@ static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t 
         detect_size(&bank->spec, i, bank->next + first, count, block->nstreams);
     cl_mem to = last->kind == DETECT_GRAINS ? last->grains : block->out[i];
     cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff;
+    if (last->kind == DETECT_STEPS) {
+        return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
+                      ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
+                      ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(count),
+                      ARGUMENT_UINT(block->nstreams), ARGUMENT(last->factors),
+                      ARGUMENT_ULONG(ppf_clipped(bank, block, i).at / sizeof(uint32_t)),
+                      ARGUMENT_ULONG(bank->spec.outputs[i].scale_rows));
+    }
     return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
                   ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
                   ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate),
@@ -129,17 +157,52 @@ out:
     return st;
 }
 
+/* Bytes of so many rows of output i, with what stands behind them. */
+static uint64_t ppf_bytes_of(const ppf_t *bank, const struct block *block, uint32_t i,
+                             uint64_t rows)
+{
+    if (bank->spec.outputs[i].bits) {
+        const struct channelise_clipped clipped = ppf_clipped(bank, block, i);
+        return clipped.at + clipped.bytes;
+    }
+    return rows * channelise_row_bytes(&bank->spec, i, block->nstreams);
+}
+
+/* Nothing is clipped yet. */
+static status_t ppf_clear_clipped(const ppf_t *bank, const struct block *block)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
+        if (bank->spec.outputs[i].bits) {
+            const struct channelise_clipped clipped = ppf_clipped(bank, block, i);
+            TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_DETECT));
+            TRY(device_clear(bank->device, block->out[i], clipped.at, clipped.bytes));
+            TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
+        }
+    }
+out:
+    return st;
+}
+
+status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors)
+{
+    return device_write(bank->device, bank->last[i].factors, 0, factors,
+                        (uint64_t)nstreams * bank->spec.nchannels * sizeof *factors, "scales");
+}
+
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                  uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
-                 const cl_mem *out, uint64_t *rows)
+                 const cl_mem *out, uint64_t *rows, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
     const struct block block = {watch, in, in_stride, nstreams, spectra, look, out};
+    TRY(ppf_clear_clipped(bank, &block));
     if (bank->route == ROUTE_DIRECT) {
+        const struct channelise_output *only = &spec->outputs[0];
         int is_summed = bank->last[0].kind == DETECT_GRAINS;
         TRY(ppf_run_fused(bank, &block, is_summed ? bank->last[0].grains : out[0],
-                          spec->outputs[0].integrate));
+                          only->bits ? only->scale_rows : only->integrate));
     } else if (bank->route == ROUTE_WHOLE) {
         TRY(ppf_run_piece(bank, &block, out[bank->full], 0, spectra));
     } else {
@@ -150,6 +213,7 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
             TRY(ppf_run_sum(bank, &block, i));
         }
         rows[i] = dumps_finished(bank->next, spectra, spec->outputs[i].integrate);
+        bytes[i] = ppf_bytes_of(bank, &block, i, rows[i]);
     }
     bank->next += spectra;
 out:

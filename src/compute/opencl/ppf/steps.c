@@ -32,7 +32,7 @@ out:
 
 enum detect_kind detect_kind(const struct channelise_output *output)
 {
-    return output->quantity == QUANTITY_SPECTRA ? DETECT_SPECTRA
+    return output->quantity == QUANTITY_SPECTRA ? output->bits ? DETECT_STEPS : DETECT_SPECTRA
            : output->integrate == 1             ? DETECT_POWER
                                                 : DETECT_GRAINS;
 }
@@ -52,6 +52,7 @@ status_t detect_options(const struct channelise_spec *spec, uint32_t i, struct t
     TRY(text_add(out, " -DKIND=%d -DDETECTED=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u",
                  (int)detect_kind(&spec->outputs[i]), steps_detected(&spec->outputs[i]),
                  spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, 1)));
+    TRY(text_add(out, " -DSTEP_BITS=%u", spec->outputs[i].bits));
 out:
     return st;
 }

@@ -5,8 +5,9 @@
 
 #include "compute/opencl/program.h"
 
-/* How rows leave the last step: as spectra, detected one by one, or summed over grains. */
-enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS };
+/* How rows leave the last step: as spectra, detected one by one, summed over grains, or as spectra
+ * in few bits. */
+enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 status_t samples_options(const struct channelise_spec *spec, struct text *out);
@@ -48,7 +49,7 @@ struct launch_size fir_size(const struct channelise_spec *spec,
 /* The fused polyphase filter bank of kernels/ppf_fused.cl. */
 
 /* What the kernel writes: its MODE. */
-enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS };
+enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 
 /* A team of channels / values work-items makes `batch` spectra; see the kernel's heading. Writes
  * the shapes to try, at most `most`, the most promising first, and returns their number: 0 when the

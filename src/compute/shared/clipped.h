@@ -1,0 +1,40 @@
+/* Where backends on the host count what they clip: channelise_clipped(), behind the rows. */
+#ifndef VOLTMILL_COMPUTE_SHARED_CLIPPED_H
+#define VOLTMILL_COMPUTE_SHARED_CLIPPED_H
+
+#include "compute/channelise.h"
+
+#include <string.h>
+
+/* Of one run: spectra first .. of so many streams. */
+struct clipped {
+    uint32_t *counts; /* [blocks][streams][nchannels][2] */
+    uint64_t first, scale_rows;
+    uint32_t nstreams, nchannels;
+};
+
+/* Zeros, for a run of so many spectra. */
+static inline struct clipped clipped_begin(const struct channelise_spec *spec, uint32_t i,
+                                           uint32_t nstreams, uint64_t first, uint64_t spectra,
+                                           void *rows)
+{
+    struct channelise_clipped place = channelise_clipped(spec, i, nstreams, first, spectra);
+    struct clipped clipped = {.first = first,
+                              .scale_rows = spec->outputs[i].scale_rows,
+                              .nstreams = nstreams,
+                              .nchannels = spec->nchannels};
+    char *counts = (char *)rows + place.at;
+    memset(counts, 0, (size_t)place.bytes);
+    clipped.counts = (uint32_t *)(void *)counts;
+    return clipped;
+}
+
+/* The counts of a stream in the block of spectrum s of the run, [nchannels][2]. */
+static inline uint32_t *clipped_line(const struct clipped *clipped, uint32_t stream, uint64_t s)
+{
+    uint64_t block =
+        (clipped->first + s) / clipped->scale_rows - clipped->first / clipped->scale_rows;
+    return clipped->counts + (block * clipped->nstreams + stream) * clipped->nchannels * 2;
+}
+
+#endif
