@@ -66,8 +66,8 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
     memcpy(slot->filtered.needs, chain->needs, sizeof chain->needs);
     for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
         uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, chain->spectra);
-        uint64_t floats = channelise_row_floats(spec, i, chain->streams);
-        TRY(buffer_create(backend, BUFFER_OUT, rows * floats * sizeof(float), &slot->out[i]));
+        TRY(buffer_create(backend, BUFFER_OUT,
+                          channelise_output_bytes(spec, i, chain->streams, rows), &slot->out[i]));
     }
 out:
     return st;
@@ -156,6 +156,7 @@ status_t bench_chain_create(const struct channelise_plan *work, backend_t *backe
                             channelise_plan_inputs(work, chain->spectra), &chain->filters));
     if (work->is_bank) {
         TRY(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
+        TRY(bank_scale(chain->bank, &work->banks[0].channelise));
     }
     for (uint32_t s = 0; s < SLOTS; s++) {
         TRY(chain_create_slot(chain, backend, words, s, &chain->slots[s]));

@@ -44,7 +44,7 @@ static void bench_set_spec(struct bench *bench)
     struct bank *bank = &bench->bank;
     uint64_t per_spectrum = (uint64_t)c->streams * c->channels * (c->is_complex ? 1 : 2);
     uint64_t spectra = max_u64(c->samples / per_spectrum, 1);
-    bank->spectra = ceil_div_u64(spectra, c->integrate) * c->integrate;
+    bank->spectra = ceil_div_u64(spectra, c->output.integrate) * c->output.integrate;
     bank->spec = (struct channelise_spec){.channels = c->channels,
                                           .taps = c->taps,
                                           .is_complex = c->is_complex,
@@ -54,7 +54,7 @@ static void bench_set_spec(struct bench *bench)
                                           .nstreams = c->streams,
                                           .max_spectra = bank->spectra,
                                           .noutputs = 1,
-                                          .outputs = {{c->quantity, c->integrate}},
+                                          .outputs = {c->output},
                                           .threads = c->threads,
                                           .kernel = c->kernel,
                                           .fft = c->fft,
@@ -77,7 +77,7 @@ static status_t bench_begin(struct bench *bench)
     bank->spec.coeff = bench->coeff;
     TRY(tune_ppf_choose(bank->backend, &bank->spec, 0, &bank->spec.choice));
     TRY(bank_lay_out(bank));
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
     TRY(fft_baseline_create(bank->backend, &bank->spec, bank->spectra * c->streams, &bench->bare));
     TRY(bank_allocate(bank, c->with_transfers ? SLOTS : 1));
     TRY(bank_fill(bank));
@@ -86,8 +86,8 @@ static status_t bench_begin(struct bench *bench)
     const uint64_t rows = bank_rows(&bank->spec, 0, bank->spectra);
     const uint64_t at[WINDOWS] = {0, rows / 3, rows / 2, rows - 1};
     for (uint32_t w = 0; w < WINDOWS; w++) {
-        bench->windows[w].first = at[w] * c->integrate;
-        bench->windows[w].spectra = c->integrate;
+        bench->windows[w].first = at[w] * c->output.integrate;
+        bench->windows[w].spectra = c->output.integrate;
         bench->windows[w].stream = w % 2 ? 0 : c->streams - 1;
     }
 out:
@@ -198,7 +198,7 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     result.samples = bank->spectra * c->streams * channelise_samples(&bank->spec);
     result.up_bytes = (double)bank->in_bytes;
     result.down_bytes =
-        spectra / (double)c->integrate * (double)(bank_row_floats(&bank->spec, 0) * sizeof(float));
+        spectra / (double)c->output.integrate * (double)bank_row_bytes(&bank->spec, 0);
     result.bytes = (double)result.samples * (double)bank->step + result.down_bytes;
     result.seconds = times.best.seconds;
     memcpy(result.steps, times.best.steps, sizeof result.steps);

@@ -10,8 +10,7 @@ struct bench_case {
     enum sample_format format;
     int is_complex;
     uint64_t samples; /* of all streams together; rounded to whole spectra */
-    enum quantity quantity;
-    uint64_t integrate;
+    struct channelise_output output;
     enum kernel_kind kernel;
     enum fft_kind fft;
     uint32_t threads;   /* of the CPU backend */

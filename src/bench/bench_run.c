@@ -171,7 +171,7 @@ static status_t bench_warm_up(const struct channelise_plan *work, struct bank *b
     slab_offsets(slab, samples, bank->re, bank->im);
     bank->step = (size_t)slab->width;
     bank->in_bytes = slab_bytes(slab, samples);
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
     TRY(bank_allocate(bank, STAGE_SLOTS));
     TRY(bank_fill(bank));
     TRY(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));

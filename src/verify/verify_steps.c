@@ -98,24 +98,6 @@ out:
     return st;
 }
 
-/* The ends stand for all that was clipped, too. */
-static float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
-                           float expected)
-{
-    if (number == steps_blank(form)) {
-        return NAN;
-    }
-    double value = (double)scale * number + (double)offset;
-    /* Differences and factors are floats. */
-    double half = (double)scale * (0.5 + 0x1p-22 * abs(number));
-    int is_below = number > steps_least(form) && (double)expected < value - half;
-    int is_above = number < steps_most(form) && (double)expected > value + half;
-    return isnan(expected) ? (float)value
-           : is_below      ? (float)(value - half)
-           : is_above      ? (float)(value + half)
-                           : expected;
-}
-
 status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct chunk *chunk, uint64_t row, const float *expected)
 {

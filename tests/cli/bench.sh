@@ -34,6 +34,10 @@ for case in ":$best" "avx512:$best" "avx2:$avx2" "base:$base"; do
     same "and says so" "$expected" "$(column how bench.csv | cut -d, -f1)"
 done
 same "its result is right" ok "$(column result bench.csv)"
+for bits in 8 16; do
+    runs "spectra of $bits bits" ppf "$best" --threads 1 --out spectra:$bits
+    same "are right" ok "$(column result bench.csv)"
+done
 
 # Long filters: each row beside the double reference and the plain loop, also where fewer points are computed.
 fir() { # fir OPTION...

@@ -15,10 +15,7 @@ struct ppf_settings {
     struct option_list channels, taps, bits, streams, kernels;
     enum fft_kind fft;
     int is_real, is_lofar, with_transfers;
-    struct ppf_output {
-        enum quantity quantity;
-        uint64_t integrate;
-    } out;
+    struct channelise_output out;
     uint64_t samples;
 
     backend_t *opened;
@@ -124,8 +121,7 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
                            .format = bench_format_of(bits),
                            .is_complex = !settings->is_real,
                            .samples = settings->samples,
-                           .quantity = settings->out.quantity,
-                           .integrate = settings->out.integrate,
+                           .output = settings->out,
                            .kernel = (enum kernel_kind)kernel,
                            .fft = settings->fft,
                            .threads = settings->shared.threads,
@@ -206,11 +202,19 @@ out:
 
 static int bench_read_out(const struct option_row *row, const char *text, void *field)
 {
-    struct ppf_output *out = field;
+    enum { SCALE_ROWS = 1024 }; /* as products have them */
+    struct channelise_output *out = field;
     int is_power = strncmp(text, "power", 5) == 0;
+    int is_8 = strcmp(text, "spectra:8") == 0;
+    int is_16 = strcmp(text, "spectra:16") == 0;
     (void)row;
-    *out = (struct ppf_output){is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, 1};
-    return strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0 ||
+    *out = (struct channelise_output){.quantity = is_power ? QUANTITY_POWER : QUANTITY_SPECTRA,
+                                      .integrate = 1,
+                                      .bits = is_8    ? 8
+                                              : is_16 ? 16
+                                                      : 0,
+                                      .scale_rows = SCALE_ROWS};
+    return is_8 || is_16 || strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0 ||
            (strncmp(text, "power:", 6) == 0 && units_parse_u64(text + 6, &out->integrate) &&
             out->integrate >= 1 && out->integrate <= 1 << 20);
 }
@@ -230,8 +234,10 @@ static const struct option_row rows[] = {
     {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
      "auto, vkfft or clfft, behind the FIR kernels"},
     {"real", NULL, value_flag, AT(is_real), NULL, NULL, "real samples instead of complex ones"},
-    {"out", "KIND", bench_read_out, AT(out), "spectra|power|power:N", "spectra",
-     "spectra, power, or power:N, integrated over N spectra"},
+    {"out", "KIND", bench_read_out, AT(out), "spectra|spectra:8|spectra:16|power|power:N",
+     "spectra",
+     "spectra (of 32-bit floats, or, with given scales, of 8 or 16 bits), power, or power:N, "
+     "integrated over N spectra"},
     {"samples", "COUNT", value_u64, AT(samples), "1..1099511627776", "2^26",
      "of all streams together, such as 268435456 or 2^28"},
     {.name = "repeat"},

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Added to a double it leaves the nearest whole number, halves to even, in the lowest bits. */
@@ -153,6 +154,23 @@ int32_t steps_number(struct steps_form form, const void *row, size_t at)
     return form.bits == 8 ? form.is_signed ? ((const int8_t *)row)[at] : ((const uint8_t *)row)[at]
            : form.is_signed ? ((const int16_t *)row)[at]
                             : ((const uint16_t *)row)[at];
+}
+
+float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
+                    float expected)
+{
+    if (number == steps_blank(form)) {
+        return NAN;
+    }
+    double value = (double)scale * number + (double)offset;
+    /* Differences and factors are floats. */
+    double half = (double)scale * (0.5 + 0x1p-22 * abs(number));
+    int is_below = number > steps_least(form) && (double)expected < value - half;
+    int is_above = number < steps_most(form) && (double)expected > value + half;
+    return isnan(expected) ? (float)value
+           : is_below      ? (float)(value - half)
+           : is_above      ? (float)(value + half)
+                           : expected;
 }
 
 #define STEPS_LOAD(type, parts)                                                                    \

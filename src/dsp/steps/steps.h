@@ -76,6 +76,11 @@ void steps_store(struct steps_form form, const float *row, size_t lines, const f
 /* One of its numbers, of all of them. */
 int32_t steps_number(struct steps_form form, const void *row, size_t at);
 
+/* The value next to `expected` among those that the number may stand for: what is beyond the range
+ * became its ends; NaN for no number. */
+float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
+                    float expected);
+
 /* Reads it back: scale q + offset in double, as the nearest float; NaN. */
 void steps_load(struct steps_form form, const void *row, size_t lines, const float *scale,
                 const float *offset, float *out);

@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "dsp/noise.h"
+#include "dsp/steps/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +27,58 @@ size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
     return (size_t)channelise_row_floats(spec, i, bank_unit(spec));
 }
 
+size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i)
+{
+    return (size_t)channelise_row_bytes(spec, i, bank_unit(spec));
+}
+
 /* A block that does not begin with a dump can finish one more. */
 static uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
-    return (bank_rows(spec, i, spectra) + 1) * channelise_row_floats(spec, i, spec->nstreams) *
-           sizeof(float);
+    return channelise_output_bytes(spec, i, spec->nstreams, bank_rows(spec, i, spectra) + 1);
+}
+
+/* 1 / scale of output i, the same for all channels. */
+static double bank_factor(const struct channelise_spec *spec, uint32_t i)
+{
+    /* Of numbers of 4, 8, 16 bits, and of floats as bank_noise() makes them. */
+    static const double rms[] = {4.6, 73.9, 18918.6, 73.9};
+    double squares = 0;
+    for (size_t n = 0; n < channelise_samples(spec) * spec->taps; n++) {
+        squares += spec->coeff[n] * spec->coeff[n];
+    }
+    double noise = rms[spec->format] * sqrt(squares / (spec->is_complex ? 1 : 2));
+    return noise > 0 ? steps_a_rms(spec->outputs[i].bits) / noise : 1;
+}
+
+status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const size_t lines = (size_t)spec->nstreams * spec->nchannels;
+    float *factors = NULL;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].bits) {
+            free(factors);
+            factors = NULL;
+            TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
+            for (size_t k = 0; k < lines; k++) {
+                factors[k] = (float)bank_factor(spec, i);
+            }
+            TRY(channelise_scale(stage, i, spec->nstreams, factors));
+        }
+    }
+out:
+    free(factors);
+    return st;
+}
+
+status_t bank_create(struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_scale(bank->stage, &bank->spec));
+out:
+    return st;
 }
 
 static uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
@@ -125,6 +174,18 @@ out:
     return st;
 }
 
+/* Makes numbers of output i none. */
+static void bank_blank(const struct channelise_spec *spec, uint32_t i, void *data, size_t bytes)
+{
+    memset(data, 0xff, bytes);
+    for (size_t at = 0; at < bytes / 2 && spec->outputs[i].bits == 16; at++) {
+        ((int16_t *)data)[at] = INT16_MIN;
+    }
+    if (spec->outputs[i].bits == 8) {
+        memset(data, INT8_MIN, bytes);
+    }
+}
+
 status_t bank_spoil_all(struct bank *bank)
 {
     status_t st = STATUS_OK;
@@ -132,7 +193,8 @@ status_t bank_spoil_all(struct bank *bank)
         for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
             void *data = NULL;
             TRY(buffer_get(bank->slots[s].out[i], &data));
-            memset(data, 0xff, (size_t)bank_output_bytes(&bank->spec, i, bank->spectra));
+            bank_blank(&bank->spec, i, data,
+                       (size_t)bank_output_bytes(&bank->spec, i, bank->spectra));
         }
     }
 out:
@@ -234,6 +296,9 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     one.spec.nstreams = bank_unit(&bank->spec);
     one.spec.max_spectra = window->spectra;
     one.spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    for (uint32_t i = 0; i < one.spec.noutputs; i++) {
+        one.spec.outputs[i].bits = 0;
+    }
     TRY(bank_lay_out(&one));
     TRY(bank_allocate(&one, 1));
     TRY(channelise_create(reference, &one.spec, &one.stage));
@@ -273,14 +338,14 @@ out:
 
 /* Where a row of a window lies in slot 0. */
 static status_t bank_row(struct bank *bank, const struct bank_window *window, uint32_t output,
-                         uint64_t row, float **out)
+                         uint64_t row, void **out)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(bank->slots[0].out[output], &data));
     uint64_t at = bank_rows(&bank->spec, output, window->first) + row;
-    *out = (float *)data + at * channelise_row_floats(&bank->spec, output, bank->spec.nstreams) +
-           window->stream / bank_unit(&bank->spec) * bank_row_floats(&bank->spec, output);
+    *out = (char *)data + at * channelise_row_bytes(&bank->spec, output, bank->spec.nstreams) +
+           window->stream / bank_unit(&bank->spec) * bank_row_bytes(&bank->spec, output);
 out:
     return st;
 }
@@ -291,9 +356,9 @@ status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32
     for (const struct bank_window *w = windows; w < windows + count; w++) {
         for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
             for (uint64_t row = 0; row < bank_rows(&bank->spec, i, w->spectra); row++) {
-                float *data = NULL;
+                void *data = NULL;
                 TRY(bank_row(bank, w, i, row, &data));
-                memset(data, 0xff, bank_row_floats(&bank->spec, i) * sizeof *data);
+                bank_blank(&bank->spec, i, data, bank_row_bytes(&bank->spec, i));
             }
         }
     }
@@ -317,20 +382,38 @@ static void bank_judge(const struct channelise_spec *spec, const struct channeli
     }
 }
 
+/* Numbers of a row in few bits, as floats: those next to what is expected. */
+static void bank_nearest(const struct channelise_spec *spec, uint32_t i, const void *found,
+                         const float *expected, float *out)
+{
+    const struct steps_form form = {.bits = spec->outputs[i].bits, .is_signed = 1};
+    const float scale = (float)(1 / bank_factor(spec, i));
+    for (size_t k = 0; k < bank_row_floats(spec, i); k++) {
+        out[k] = steps_nearest(form, steps_number(form, found, k), scale, 0, expected[k]);
+    }
+}
+
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
+    float *nearest = NULL;
     *wrong = 0;
+    TRY(memory_zeroed((size_t)2 * bank_unit(spec) * spec->nchannels, 2 * sizeof *nearest, "a row",
+                      &nearest));
     for (const struct bank_window *w = windows; w < windows + count; w++) {
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             const struct channelise_output *what = &spec->outputs[i];
             for (uint64_t row = 0; row < bank_rows(spec, i, w->spectra); row++) {
                 struct agreement one = {0};
                 const float *expected = w->rows[i] + row * bank_row_floats(spec, i);
-                float *found = NULL;
-                TRY(bank_row(bank, w, i, row, &found));
+                void *data = NULL;
+                TRY(bank_row(bank, w, i, row, &data));
+                const float *found = what->bits ? nearest : data;
+                if (what->bits) {
+                    bank_nearest(spec, i, data, expected, nearest);
+                }
                 bank_judge(spec, what, found, expected, &one);
                 *wrong += !(one.worst <= most * agreement_worst_limit);
                 bank_judge(spec, what, found, expected, agreement);
@@ -338,5 +421,6 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
         }
     }
 out:
+    free(nearest);
     return st;
 }

@@ -36,10 +36,17 @@ uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spec
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
+/* Bytes of such streams' row. */
+size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
+
 /* Random samples, `words` times 8 bytes of them; streams of other seeds are others. */
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
 /* All fail with DEVICE. */
+/* The stage, bank->stage; and, of any stage of a spec whose samples are such noise, scales of 8 rms
+ * to either side for what it rounds. The spec's coefficients are there. */
+status_t bank_create(struct bank *bank);
+status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
 /* Room for the offsets; streams lie one behind the other, as the caller may change. */
 status_t bank_lay_out(struct bank *bank);
 /* Buffers of `nslots` slots, the samples not set. */
@@ -63,13 +70,13 @@ struct bank_window {
     uint32_t stream;         /* the first of its unit */
     float *rows[MOST_OUTPUTS];
 };
-/* Computes the rows of windows of slot 0's samples. bank_window_free() in any case. */
+/* Computes the rows of windows of slot 0's samples, as floats. bank_window_free() in any case. */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
 /* The same in the rows of windows. */
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
-/* Rows of slot 0 that differ by more than `most` times what `voltmill verify` allows; all
- * differences are added to *agreement. */
+/* Rows of slot 0 that differ (those in few bits by more than rounding explains) by more than `most`
+ * times what `voltmill verify` allows; all differences are added to *agreement. */
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong);
 

@@ -32,7 +32,7 @@ static status_t blocks_make_whole(struct blocks *blocks)
     struct trial_run unused;
     uint32_t wrong = 0;
     bank->spec.is_timed = 0; /* what is under way must not be waited for */
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
     TRY(bank_run_alone(bank, &unused));
     TRY(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
     REQUIRE(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
@@ -69,7 +69,7 @@ static status_t blocks_prepare(struct blocks *blocks, uint32_t length)
         .backend = blocks->whole.bank.backend, .spec = blocks->whole.bank.spec, .spectra = length};
     bank->spec.max_spectra = length;
     TRY(bank_lay_out(bank));
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
     TRY(bank_allocate(bank, blocks->nslots));
     TRY(blocks_fill(blocks));
 out:
@@ -98,7 +98,7 @@ static status_t blocks_check(void *context, uint32_t *wrong)
     struct blocks *blocks = context;
     struct bank *bank = &blocks->bank;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
-        size_t bytes = bank_row_floats(&bank->spec, i) * sizeof(float);
+        size_t bytes = bank_row_bytes(&bank->spec, i);
         void *whole = NULL;
         TRY(buffer_get(blocks->whole.bank.slots[0].out[i], &whole));
         for (uint32_t s = 0; s < bank->nslots; s++) {

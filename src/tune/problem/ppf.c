@@ -75,6 +75,8 @@ status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(text_add(&out->words, ", %s/%" PRIu64, quantity_name(spec->outputs[i].quantity),
                      spec->outputs[i].integrate));
+        TRY(spec->outputs[i].bits ? text_add(&out->words, " of %u bits", spec->outputs[i].bits)
+                                  : STATUS_OK);
         features[2] += spec->outputs[i].quantity == QUANTITY_SPECTRA;
         features[3] += (double)spec->outputs[i].integrate;
     }

@@ -73,7 +73,7 @@ static status_t trial_try_room(struct bank *bank)
     bank->spec.max_spectra = bank->spectra;
     TRY(bank_lay_out(bank));
     TRY(bank_allocate(bank, 1));
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
 out:
     channelise_destroy(bank->stage);
     bank->stage = NULL;
@@ -149,7 +149,7 @@ status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *
     struct bank *bank = &trial->bank;
     bank->spec.choice = trial->plan;
     bank->spec.choice.shape = *shape;
-    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_create(bank));
     TRY(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
     TRY(trial_time(&timed, trial, repeats, time, times));
 out:
