@@ -421,8 +421,8 @@ static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_k
     for (uint32_t s = 0; s < BOXCAR_SERIES; s++) {
         fill_noise(x, BLOCK, 5 + s);
         x[100] = s % 2 ? NAN : 1e6F;
-        a->measure(x, CELL, s, &cells[0]);
-        b->measure(x, CELL, s, &cells[1]);
+        a->measure(x, CELL, 0, s, &cells[0]);
+        b->measure(x, CELL, 0, s, &cells[1]);
     }
     assert_memory_equal(&cells[0], &cells[1], sizeof cells[0]);
     a->settle(&cells[0], &noise[0]);

@@ -334,7 +334,7 @@ static void boxcar_task(const boxcar_t *b, struct scratch *s, uint64_t task)
     for (uint32_t i = 0; i < count && cell >= BOXES_LEAST_TIMES / BOXES_NOISE_CELLS; i++) {
         b->kernels->measure(b->rows->rows + (first + i) * b->rows->stride +
                                 (block->noise_first - b->rows->from),
-                            cell, i, &s->cells);
+                            cell, i + 1 < count ? (int64_t)b->rows->stride : 0, i, &s->cells);
     }
     b->kernels->settle(&s->cells, &noise);
     for (uint64_t i = 0; i < count; i++) {

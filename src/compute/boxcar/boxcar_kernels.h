@@ -28,8 +28,10 @@ struct boxcar_noise {
 };
 
 struct boxcar_kernels {
-    /* Cells of `cell` samples of one series, which becomes number `series` of `cells`. */
-    void (*measure)(const float *x, uint64_t cell, uint32_t series, struct boxcar_cells *cells);
+    /* Cells of `cell` samples of one series, which becomes number `series` of `cells`. What lies
+     * `next` numbers farther on is fetched meanwhile; 0: nothing. */
+    void (*measure)(const float *x, uint64_t cell, int64_t next, uint32_t series,
+                    struct boxcar_cells *cells);
     /* `cells` are changed. */
     void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
     /* y = x - mean; 0 where x is not there. */

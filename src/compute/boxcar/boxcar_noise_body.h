@@ -7,6 +7,7 @@
 
 enum {
     SUMS = 16,       /* lanes of a cell's sums, whatever the registers */
+    LINE = 16,       /* numbers of a line of the cache */
     LEAST_CELLS = 4, /* that agree, or there is no noise to speak of */
     ROWS = BOXES_NOISE_CELLS
 };
@@ -24,50 +25,56 @@ static int noise_is_there(float x)
     return x < BOXCAR_THERE && x > -BOXCAR_THERE;
 }
 
-static float noise_add_up(float sums[SUMS])
+/* Sums of a cell, as registers of any length have them. */
+typedef float noise_eight_t __attribute__((vector_size(32)));
+typedef float noise_four_t __attribute__((vector_size(16)));
+union noise_lanes {
+    float each[SUMS];
+    lanes_t registers[SUMS / LANES];
+    noise_eight_t eights[2];
+};
+
+/* Lanes j + 8 to j, then 4, 2, 1. */
+static float noise_add_up(const union noise_lanes *sums)
 {
-    for (int half = SUMS / 2; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            sums[j] += sums[j + half];
-        }
-    }
-    return sums[0];
+    union {
+        noise_eight_t eight;
+        noise_four_t fours[2];
+    } half = {sums->eights[0] + sums->eights[1]};
+    noise_four_t four = half.fours[0] + half.fours[1];
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 /* Where all samples are there. */
 static struct boxcar_moments noise_measure(const float *x, uint64_t cell)
 {
-    enum { REGISTERS = SUMS / LANES };
-    float sum[SUMS];
-    float squares[SUMS];
-    lanes_t sums[REGISTERS] = {{0}};
-    lanes_t squared[REGISTERS] = {{0}};
+    union noise_lanes sum = {{0}};
+    union noise_lanes squares = {{0}};
     const lanes_t about = lanes_of(x[0]);
     uint64_t whole = cell / SUMS * SUMS;
     for (uint64_t i = 0; i < whole; i += SUMS) {
-        _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
+        _Pragma("GCC unroll 4") for (int r = 0; r < SUMS / LANES; r++)
         {
             lanes_t above = lanes_load(x + i + r * LANES) - about;
-            sums[r] += above;
-            squared[r] += above * above;
+            sum.registers[r] += above;
+            squares.registers[r] += above * above;
         }
     }
-    memcpy(sum, sums, sizeof sum);
-    memcpy(squares, squared, sizeof squares);
     for (uint64_t i = whole; i < cell; i++) {
         float above = x[i] - x[0];
-        sum[i - whole] += above;
-        squares[i - whole] += above * above;
+        sum.each[i - whole] += above;
+        squares.each[i - whole] += above * above;
     }
-    return (struct boxcar_moments){x[0], noise_add_up(sum), noise_add_up(squares), (uint32_t)cell};
+    return (struct boxcar_moments){x[0], noise_add_up(&sum), noise_add_up(&squares),
+                                   (uint32_t)cell};
 }
 
 /* Where some are not. */
 static struct boxcar_moments noise_measure_some(const float *x, uint64_t cell)
 {
     struct boxcar_moments all = {.count = 0};
-    float sum[SUMS] = {0};
-    float squares[SUMS] = {0};
+    union noise_lanes sum = {{0}};
+    union noise_lanes squares = {{0}};
     uint64_t first = 0;
     while (first < cell && !noise_is_there(x[first])) {
         first++;
@@ -75,19 +82,22 @@ static struct boxcar_moments noise_measure_some(const float *x, uint64_t cell)
     all.about = first < cell ? x[first] : 0;
     for (uint64_t i = first; i < cell; i++) {
         float above = noise_is_there(x[i]) ? x[i] - all.about : 0;
-        sum[i % SUMS] += above;
-        squares[i % SUMS] += above * above;
+        sum.each[i % SUMS] += above;
+        squares.each[i % SUMS] += above * above;
         all.count += (uint32_t)noise_is_there(x[i]);
     }
-    all.sum = noise_add_up(sum);
-    all.squares = noise_add_up(squares);
+    all.sum = noise_add_up(&sum);
+    all.squares = noise_add_up(&squares);
     return all;
 }
 
-static void boxcar_measure(const float *x, uint64_t cell, uint32_t series,
+static void boxcar_measure(const float *x, uint64_t cell, int64_t next, uint32_t series,
                            struct boxcar_cells *cells)
 {
     for (int c = 0; c < ROWS; c++, x += cell) {
+        for (uint64_t i = 0; i < cell && next != 0; i += LINE) {
+            __builtin_prefetch(x + next + i);
+        }
         struct boxcar_moments m = noise_measure(x, cell);
         if (!(m.squares < INFINITY && noise_is_there(m.about))) {
             m = noise_measure_some(x, cell);
@@ -112,14 +122,14 @@ static void noise_exchange(float *low, float *high)
     }
 }
 
-/* Each series' numbers. Batcher's merging of odd and even ones. */
+/* Each series' numbers. Batcher's merging of odd and even ones, within runs. */
 static void noise_sort(boxcar_cells_t x)
 {
     for (int run = 1; run < ROWS; run *= 2) {
         for (int apart = run; apart > 0; apart /= 2) {
             for (int at = apart % run; at + apart < ROWS; at += 2 * apart) {
                 for (int i = at; i < at + apart && i + apart < ROWS; i++) {
-                    if (i / (2 * run) == (i + apart) / (2 * run)) {
+                    if (((i ^ (i + apart)) & -(2 * run)) == 0) {
                         noise_exchange(x[i], x[i + apart]);
                     }
                 }
