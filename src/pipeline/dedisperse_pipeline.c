@@ -296,7 +296,10 @@ static status_t dedispersing_prepare(void *context, uint32_t number, const struc
     uint64_t begin;
     uint64_t end;
     dedispersing_range(p, chunk, &begin, &end);
-    end = from < first ? first : from < last ? last : end;
+    /* Series are written of the chunk's own outputs alone. */
+    if (p->plan->what->file) {
+        end = from < first ? first : from < last ? last : end;
+    }
     slot->chunk = *chunk;
     slot->base = p->group.base;
     slot->from = from;

@@ -147,12 +147,20 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
     return cut_whole_blocks(d, ceil_div_u64(wanted, quantum) * quantum);
 }
 
+/* What is made for a chunk at a time: where only its boxes count, also what the last ones reach
+ * over, so that they are searched where they lie (pipeline/search/seek.h). */
+static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
+{
+    uint64_t behind = d->boxes.widths > 0 && !d->what->file ? d->boxes.widths - 1 : 0;
+    return min_u64(cut->outputs + behind, d->outputs);
+}
+
 /* The longest block that fits; 0 when none does. */
 static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct cut *cut,
                                   uint64_t budget)
 {
     uint64_t low = 0;
-    uint64_t high = ceil_div_u64(cut->outputs, GRAIN);
+    uint64_t high = ceil_div_u64(cut_made(d, cut), GRAIN);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
         if (cut_block_bytes(d, cut, middle * GRAIN) <= budget) {
@@ -161,7 +169,7 @@ static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct 
             high = middle - 1;
         }
     }
-    return min_u64(low * GRAIN, cut->outputs);
+    return min_u64(low * GRAIN, cut_made(d, cut));
 }
 
 static uint64_t cut_groups_of(const struct dedisperse_plan *d, const struct cut *cut)
@@ -198,9 +206,10 @@ static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_
 {
     cut->block = cut_longest_block(d, cut, budget);
     if (cut->block > 0) {
-        uint64_t blocks = ceil_div_u64(cut->outputs, cut->block);
-        uint64_t even = ceil_div_u64(ceil_div_u64(cut->outputs, blocks), GRAIN) * GRAIN;
-        cut->block = min_u64(even, cut->outputs);
+        uint64_t made = cut_made(d, cut);
+        uint64_t blocks = ceil_div_u64(made, cut->block);
+        uint64_t even = ceil_div_u64(ceil_div_u64(made, blocks), GRAIN) * GRAIN;
+        cut->block = min_u64(even, made);
         cut->cost = cut_cost_of(d, cut);
     }
 }
