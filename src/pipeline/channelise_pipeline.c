@@ -3,8 +3,10 @@
 #include "pipeline/channelise_pipeline.h"
 
 #include "base/memory.h"
+#include "dsp/steps/steps.h"
 #include "pipeline/channelise/channelise_parts.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_products.h"
 
 #include <stdlib.h>
 
@@ -123,9 +125,39 @@ out:
     return st;
 }
 
+/* Gives bank i the scales by which it rounds what it makes of these streams. */
+static status_t channelising_scale(struct channelising *p, uint32_t i, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct channelise_plan_bank *bank = &work->banks[i];
+    float *factors = NULL;
+    if (p->is_scaled[i] && p->scaled_from[i] == chunk->first_stream) {
+        return STATUS_OK;
+    }
+    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
+        uint32_t product = bank->products[j];
+        if (plan_products_rounds(work, product)) {
+            uint64_t all = plan_products_lines(work, product, work->chunking.streams);
+            uint64_t first = chunk_share(&work->chunking, all, chunk->first_stream);
+            size_t lines = (size_t)plan_products_lines(work, product, chunk->streams);
+            free(factors);
+            factors = NULL;
+            TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
+            steps_factors(work->products[product].first_scales + first, lines, factors);
+            TRY(channelise_scale(p->banks[i], j, chunk->streams, factors));
+        }
+    }
+    p->is_scaled[i] = 1;
+    p->scaled_from[i] = chunk->first_stream;
+out:
+    free(factors);
+    return st;
+}
+
 /* What bank i makes of the block; the bank that reaches farthest comes first, and has looked at all
  * samples that the others take. */
-static status_t channelising_run_bank(const struct channelising *p, struct slot *slot, uint32_t i,
+static status_t channelising_run_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                       buffer_t *in, const struct sample_input *input)
 {
     status_t st = STATUS_OK;
@@ -147,6 +179,7 @@ static status_t channelising_run_bank(const struct channelising *p, struct slot 
     }
     if (slot->from == slot->chunk.first) {
         channelise_begin(p->banks[i], first);
+        TRY(channelising_scale(p, i, &slot->chunk));
     }
     if (i == slot->farthest) {
         TRY(channelise_run(p->banks[i], in, input, streams, spectra,

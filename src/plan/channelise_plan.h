@@ -47,7 +47,8 @@ struct channelise_plan_bank {
     double cutoff;        /* of its filter: the job's, or the one that was found */
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;       /* the same with the order's shift, times the scale */
-    struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
+    struct channelise_spec channelise; /* of the largest group and block; coeff is `folded`; bits of
+                                          outputs are those of plan_products_can_round() */
     uint64_t raw_spectra;              /* whole ones in the selection, R */
     uint64_t dropped_samples;          /* behind the last of them, per stream */
 };

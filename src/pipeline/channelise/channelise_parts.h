@@ -39,6 +39,8 @@ struct channelising {
     reader_t *reader;
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
+    int is_scaled[JOB_BANKS]; /* what it rounds, by the scales of streams from here on */
+    uint32_t scaled_from[JOB_BANKS];
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
     int has_warned;                           /* of input that cannot be read: the reader's */
@@ -54,6 +56,9 @@ struct channelising {
  * Fails with DEVICE: not even the smallest block fits (says how much would do). */
 status_t channelising_fit_stages(struct channelising *p);
 void channelising_drop_stages(struct channelising *p);
+
+/* The output that product i comes of, of its bank's stage. */
+uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, uint32_t number);

@@ -55,7 +55,29 @@ void channelising_drop_stages(struct channelising *p)
     for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
         channelise_destroy(p->banks[i - 1]);
         p->banks[i - 1] = NULL;
+        p->is_scaled[i - 1] = 0;
     }
+}
+
+uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
+{
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+    uint32_t j = 0;
+    while (bank->products[j] != i || bank->is_squares[j]) {
+        j++;
+    }
+    return j;
+}
+
+/* Bytes of a buffer for so many rows of product i. */
+static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint32_t i,
+                                       uint64_t rows)
+{
+    uint32_t streams = work->chunking.group_streams;
+    return plan_products_rounds(work, i)
+               ? channelise_output_bytes(&channelise_plan_bank_of(work, i)->channelise,
+                                         channelising_output(work, i), streams, rows)
+               : rows * plan_products_made_bytes(work, i, streams);
 }
 
 static status_t channelising_create_slot(const struct channelising *p, uint64_t in_bytes,
@@ -73,9 +95,9 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     }
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
-        uint64_t row = plan_products_made_bytes(work, i, streams);
         uint64_t squares = plan_products_squares_bytes(work, i, streams);
-        TRY(buffer_create(p->backend, BUFFER_OUT, rows * row, &slot->out[i]));
+        TRY(buffer_create(p->backend, BUFFER_OUT, channelising_out_bytes(work, i, rows),
+                          &slot->out[i]));
         TRY(squares > 0 ? buffer_create(p->backend, BUFFER_OUT, rows * squares, &slot->squares[i])
                         : STATUS_OK);
     }
@@ -96,6 +118,10 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
         spec.max_spectra = block * work->banks[i].ratio;
         channelise_plan_share_samples(work, i, block, &spec);
         spec.beside = p->banks[0];
+        for (uint32_t j = 0; j < spec.noutputs; j++) { /* scales may still have to be found */
+            int rounds = plan_products_rounds(work, work->banks[i].products[j]);
+            spec.outputs[j].bits = rounds ? spec.outputs[j].bits : 0;
+        }
         TRY(channelise_create(p->backend, &spec, &p->banks[i]));
     }
     if (work->filters) {

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
 #include "plan/products/plan_ifs.h"
+#include "plan/products/plan_products.h"
 #include "product/ifs.h"
 
 #include <string.h>
@@ -151,6 +152,13 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                .columns = chunk->streams,
                                .channels = spec->nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
+    if (plan_products_rounds(p->work, i)) {
+        const struct channelise_clipped clipped = channelise_clipped(
+            &channelise_plan_bank_of(p->work, i)->channelise, channelising_output(p->work, i),
+            chunk->streams, rows.first, rows.count);
+        rows.clipped = (const uint32_t *)(const void *)((const char *)rows.data + clipped.at);
+        rows.clipped_blocks = clipped.blocks;
+    }
     if (slot->squares[i]) {
         TRY(pipeline_get(p->pipeline, slot->squares[i], &squares));
         rows.squares = squares;

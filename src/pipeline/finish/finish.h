@@ -41,6 +41,10 @@ struct finish_rows {
     const float *squares;
     uint64_t first_cell, cells;
     struct flag_block flagged; /* flags NULL: nothing is flagged at all */
+    /* Of rows that the backend has rounded (plan_products_rounds()) what it clipped of each block
+     * that they touch, uint32 [clipped_blocks][columns][channels][2]; else NULL. */
+    const uint32_t *clipped;
+    uint64_t clipped_blocks;
     /* Of blocks of rows that were rounded to few bits (`data` is of these then), those that are
      * among the rows, whole. Where the plan says that rows are judged, these stay floats. */
     struct product_steps steps;

@@ -1,6 +1,7 @@
 /* The last step of finishing: rows become few bits, block by block (dsp/steps/steps.h). A block is
  * so many rows from the observation's first on; chunks begin with one, so what is held at the end
- * of one chunk is nothing. */
+ * of one chunk is nothing. Rows that the backend has rounded go on as they are: only what it
+ * clipped is added up until a block is whole. */
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
@@ -14,6 +15,7 @@ struct quantise_step {
     const struct channelise_plan *work;
     const struct product_spec *spec;
     const float *given; /* the first block's, of all streams: scale, then offset; NULL: none */
+    int is_rounded;     /* by the backend */
     struct steps_form form;
     uint32_t parts; /* numbers of a line */
     uint64_t lines; /* of a group */
@@ -28,6 +30,7 @@ struct quantise_step {
     uint64_t nsent;          /* and how many of them belong to blocks that have left */
     float *scales, *offsets; /* [blocks][lines] of whole ones */
     uint16_t *low, *high;
+    uint64_t ncounted; /* blocks of the last rows that were counted to their end */
 };
 
 static void quantise_destroy(void *context)
@@ -59,16 +62,19 @@ static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, ui
     step->sums.count = step->sums.squares + lines;
     TRY(memory_zeroed((size_t)lines, 2 * sizeof(float), "scales", &step->offset));
     step->factor = step->offset + lines;
+    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(float), "scales", &step->scales));
+    step->offsets = step->scales + blocks * lines;
+    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(uint16_t), "counts", &step->low));
+    step->high = step->low + blocks * lines;
+    if (step->is_rounded) {
+        goto out;
+    }
     TRY(memory_zeroed((size_t)(block * lines), step->parts * sizeof(float), "rows", &step->held));
     TRY(memory_zeroed((size_t)((block + rows) * lines), step->parts * step->form.bits / 8, "rows",
                       &step->made));
     TRY(memory_zeroed((size_t)(block + rows), (size_t)weights * sizeof(float), "weights",
                       &step->weights));
     TRY(memory_zeroed((size_t)(block + rows), 1, "holes", &step->holes));
-    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(float), "scales", &step->scales));
-    step->offsets = step->scales + blocks * lines;
-    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(uint16_t), "counts", &step->low));
-    step->high = step->low + blocks * lines;
 out:
     return st;
 }
@@ -88,6 +94,7 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->work = work;
     step->spec = spec;
     step->given = work->products[i].first_scales;
+    step->is_rounded = plan_products_rounds(work, i);
     step->form = quantised_form(spec->kind, spec->bits);
     step->parts = step->form.is_signed ? 2 : 1;
     step->lines = plan_products_lines(work, i, streams);
@@ -117,6 +124,16 @@ static void quantise_settle(struct quantise_step *step, const float *rows, uint6
     }
 }
 
+/* Scales that were given, of these lines. */
+static void quantise_give(const struct quantise_step *step, const struct chunk *chunk,
+                          uint64_t lines, float *scale, float *offset)
+{
+    uint64_t all = step->spec->nifs * step->spec->frequencies;
+    uint64_t first = chunk_share(&step->work->chunking, all, chunk->first_stream);
+    memcpy(scale, step->given + first, (size_t)lines * sizeof *scale);
+    memcpy(offset, step->given + all + first, (size_t)lines * sizeof *offset);
+}
+
 /* A whole block of `count` rows becomes row `at` of what was made, the number-th of it. */
 static void quantise_block(struct quantise_step *step, const struct chunk *chunk, const float *rows,
                            uint64_t count, uint64_t lines, uint64_t number, uint64_t at)
@@ -132,8 +149,7 @@ static void quantise_block(struct quantise_step *step, const struct chunk *chunk
     if (!step->given || step->work->is_judged) {
         quantise_settle(step, rows, count, lines, scale, offset);
     } else {
-        memcpy(scale, step->given + first, (size_t)lines * sizeof *scale);
-        memcpy(offset, step->given + all + first, (size_t)lines * sizeof *offset);
+        quantise_give(step, chunk, lines, scale, offset);
     }
     steps_factors(step->given ? step->given + first : scale, (size_t)lines, step->factor);
     memcpy(step->offset, step->given ? step->given + all + first : offset,
@@ -144,6 +160,40 @@ static void quantise_block(struct quantise_step *step, const struct chunk *chunk
         steps_store(step->form, rows + i * lines * step->parts, (size_t)lines, step->offset,
                     step->factor, step->made + (at + i) * bytes, low, high);
     }
+}
+
+/* Adds up what the backend has clipped; blocks that are whole leave. */
+static void quantise_count(struct quantise_step *step, struct finish_rows *rows, uint64_t lines)
+{
+    const uint64_t block = step->spec->scale_rows;
+    const uint64_t end = rows->first + rows->count;
+    const int is_begun = rows->first % block > 0; /* chunks begin with one */
+    uint16_t *counts[2] = {step->low, step->high};
+    if (rows->count == 0) {
+        return;
+    }
+    for (int side = 0; side < 2; side++) {
+        uint16_t *count = counts[side];
+        uint64_t carried = is_begun ? lines : 0;
+        memmove(count, count + step->ncounted * lines, (size_t)carried * sizeof *count);
+        memset(count + carried, 0,
+               (size_t)(rows->clipped_blocks * lines - carried) * sizeof *count);
+        for (uint64_t i = 0; i < rows->clipped_blocks * lines; i++) {
+            count[i] = (uint16_t)(count[i] + rows->clipped[2 * i + (uint64_t)side]);
+        }
+    }
+    rows->steps = (struct product_steps){.first = rows->first / block,
+                                         .scale = step->scales,
+                                         .offset = step->offsets,
+                                         .low = step->low,
+                                         .high = step->high};
+    for (uint64_t i = 0; i < rows->clipped_blocks; i++) {
+        int is_whole = (rows->steps.first + i + 1) * block <= end || end == step->spec->rows;
+        rows->steps.count += is_whole ? 1 : 0;
+        quantise_give(step, rows->chunk, lines, step->scales + i * lines,
+                      step->offsets + i * lines);
+    }
+    step->ncounted = rows->steps.count;
 }
 
 /* Weights and holes of rows that come in stand behind those that are held. */
@@ -200,6 +250,10 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
     uint64_t beside =
         chunk_share(&step->work->chunking, ifs_weights(step->spec), rows->chunk->streams);
     uint64_t made = 0;
+    if (step->is_rounded) {
+        quantise_count(step, rows, lines);
+        return STATUS_OK;
+    }
     if (rows->is_first) {
         step->nheld = step->nkept = step->nsent = 0;
     }

@@ -123,6 +123,19 @@ int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
     return plan_products_is_finished(work, i) || quantised_is(&work->products[i].spec);
 }
 
+int plan_products_can_round(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return work->is_bank && spec->kind == PRODUCT_SPECTRA && quantised_is(spec) &&
+           spec->has_first_scales && spec->scale_rows >= CHUNK_GRAIN && !spec->has_weights &&
+           !plan_products_is_finished(work, i);
+}
+
+int plan_products_rounds(const struct channelise_plan *work, uint32_t i)
+{
+    return plan_products_can_round(work, i) && work->products[i].first_scales && !work->is_judged;
+}
+
 /* A pure function of the product: enough rows that scales take little room beside them, but not so
  * many that ranks have nothing to share, or that they do not fit a rank's memory. */
 static uint64_t products_scale_rows(const struct product_spec *spec)
@@ -144,6 +157,19 @@ static void products_settle_steps(const struct job_product *job, struct product_
     if (quantised_is(spec)) {
         spec->has_first_scales = job->has_first_scales;
         spec->scale_rows = job->scale_rows > 0 ? job->scale_rows : products_scale_rows(spec);
+    }
+}
+
+/* What the stage is to make of it. */
+static void products_settle_output(struct channelise_plan *work, uint32_t i)
+{
+    struct channelise_plan_bank *bank = &work->banks[work->job->products[i].bank];
+    const struct product_spec *spec = &work->products[i].spec;
+    for (uint32_t j = 0; j < bank->channelise.noutputs && plan_products_can_round(work, i); j++) {
+        if (bank->products[j] == i) {
+            bank->channelise.outputs[j].bits = spec->bits;
+            bank->channelise.outputs[j].scale_rows = spec->scale_rows;
+        }
     }
 }
 
@@ -251,6 +277,7 @@ status_t plan_products_settle(struct channelise_plan *work)
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
                 job->products[i].file);
         work->group_quantum = (uint32_t)max_u64(work->group_quantum, products_together(work, i));
+        products_settle_output(work, i);
         TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
     }
 out:

@@ -22,6 +22,11 @@ int plan_products_is_finished(const struct channelise_plan *work, uint32_t i);
 /* Whether they are other ones when they are written, that or rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
+/* Whether the backend can round the rows of product i, whose first block's scales count for all:
+ * nothing else becomes of them behind it. And whether it does so: the scales are known. */
+int plan_products_can_round(const struct channelise_plan *work, uint32_t i);
+int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
+
 /* Numbers of a row as the product has it that so many streams make: lines, of spectra pairs. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 /* What rounding takes on the way: a block of rows with a scale, and what becomes of `rows` more. */
