@@ -7,6 +7,7 @@
 #include "io/cache.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -364,6 +365,41 @@ static void test_refused_binary(void **state)
     device_close(device);
 }
 
+static int are_torn; /* binaries, each in another place */
+
+cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t room, void *out,
+                        size_t *size)
+{
+    static cl_int (*next)(cl_program, cl_program_info, size_t, void *, size_t *);
+    if (!next) {
+        void *symbol = dlsym(RTLD_NEXT, "clGetProgramInfo");
+        memcpy(&next, &symbol, sizeof next);
+    }
+    cl_int error = next(program, what, room, out, size);
+    if (are_torn > 0 && what == CL_PROGRAM_BINARIES && error == CL_SUCCESS) {
+        unsigned char *binary = *(unsigned char **)out;
+        binary[are_torn++] ^= 1;
+    }
+    return error;
+}
+
+/* A driver that gives another binary each time it is asked. */
+static void test_torn_binary(void **state)
+{
+    (void)state;
+    need_device();
+    device_t *device = open_device();
+    char path[512];
+    empty_cache();
+    are_torn = 1;
+    assert_true(build_and_run(device, "-DFACTOR=9") == 9.0f);
+    assert_int_equal(cached(path), 0);
+    are_torn = 0;
+    assert_true(build_and_run(device, "-DFACTOR=9") == 9.0f);
+    assert_int_equal(cached(path), 1);
+    device_close(device);
+}
+
 static void test_no_cache(void **state)
 {
     (void)state;
@@ -685,6 +721,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_allocate, set_up),
         cmocka_unit_test_setup(test_program_cache, set_up),
         cmocka_unit_test_setup(test_refused_binary, set_up),
+        cmocka_unit_test_setup(test_torn_binary, set_up),
         cmocka_unit_test_setup(test_no_cache, set_up),
         cmocka_unit_test_setup(test_build_at_once, set_up),
         cmocka_unit_test_setup(test_build_failure, set_up),

@@ -106,21 +106,36 @@ out:
     return st;
 }
 
-/* Puts the program's binary into the cache. What goes wrong here costs time in the next run, no
- * more. */
+/* The program's binary of *size bytes, or NULL. */
+static unsigned char *program_binary(cl_program program, size_t *size)
+{
+    unsigned char *binary = NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) ==
+            CL_SUCCESS &&
+        *size > 0) {
+        binary = malloc(*size);
+    }
+    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) !=
+                      CL_SUCCESS) {
+        free(binary);
+        binary = NULL;
+    }
+    return binary;
+}
+
+/* Puts the program's binary into the cache, if the driver gives the same twice: PoCL puts it
+ * together from files that other processes may be adding to, and ends a process that hands it a
+ * torn one. What goes wrong here costs time in the next run, no more. */
 static void program_store(cl_program program, const char *key)
 {
-    size_t size = 0;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) ==
-            CL_SUCCESS &&
-        size > 0) {
-        unsigned char *binary = malloc(size);
-        if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
-                                       NULL) == CL_SUCCESS) {
-            (void)cache_put(cache_kind, key, binary, size);
-        }
-        free(binary);
+    size_t sizes[2] = {0, 0};
+    unsigned char *first = program_binary(program, &sizes[0]);
+    unsigned char *second = program_binary(program, &sizes[1]);
+    if (first && second && sizes[0] == sizes[1] && memcmp(first, second, sizes[0]) == 0) {
+        (void)cache_put(cache_kind, key, first, sizes[0]);
     }
+    free(first);
+    free(second);
 }
 
 status_t program_build_text(const device_t *device, const char *what, const char *text,
