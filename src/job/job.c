@@ -37,7 +37,8 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
     int is_dedisperse = !list->up->up && strcmp(list->key, "dedisperse") == 0;
     int is_bank = !list->up->up && strcmp(list->key, "channelise") == 0;
     if (up->up->up && up->up->up->up && strcmp(up->key ? up->key : "", "search") == 0) {
-        return strcmp(node->key, "file") == 0 ? NULL : node;
+        int is_path = strcmp(node->key, "file") == 0 || strcmp(node->key, "csv") == 0;
+        return is_path ? NULL : node;
     }
     if (list == up) {
         int is_other = (is_product && (int)node->index != part->product) ||

@@ -301,6 +301,7 @@ struct job_filter {
 /* `dedisperse.search`: bursts in the series of a dedispersion (compute/boxcar.h). */
 struct job_search {
     char *file;       /* NULL: there is no search */
+    char *csv;        /* the table as text, too; NULL: not */
     uint32_t widths;  /* samples of the widest box; a power of two; default 64 */
     double threshold; /* S/N; default 7 */
     uint64_t most;    /* peaks that are grouped, the strongest; default 2^22 */

@@ -74,12 +74,10 @@ static status_t job_check_file(struct tree *root, struct tree *entry, const char
 {
     status_t st = STATUS_OK;
     /* Lists of outputs, then two of inputs. */
-    enum { OUTPUTS = 3, LISTS = 5 };
-    static const char *const lists[LISTS][2] = {{"products", "file"},
-                                                {"dedisperse", "file"},
-                                                {"dedisperse", "search.file"},
-                                                {"input.files", ""},
-                                                {"filter", "coefficients"}};
+    enum { OUTPUTS = 4, LISTS = 6 };
+    static const char *const lists[LISTS][2] = {
+        {"products", "file"},         {"dedisperse", "file"}, {"dedisperse", "search.file"},
+        {"dedisperse", "search.csv"}, {"input.files", ""},    {"filter", "coefficients"}};
     const char *file = tree_value(entry, key);
     struct text path = {0};
     int is_before = 1;
@@ -261,6 +259,7 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
         TRY(job_dedisperse_check(entries->child[i], mistakes));
         TRY(job_check_file(root, entries->child[i], "file", mistakes));
         TRY(job_check_file(root, entries->child[i], "search.file", mistakes));
+        TRY(job_check_file(root, entries->child[i], "search.csv", mistakes));
     }
 out:
     return st;

@@ -52,6 +52,7 @@ const char *const job_modes[] = {"auto", "brute", "tree", "two-step", NULL};
 static const struct schema search_rows[] = {
     {"file", SCHEMA_TEXT, ENTRY(search.file), .is_required = 1,
      .expected = "the path of the file to write"},
+    {"csv", SCHEMA_TEXT, ENTRY(search.csv), .expected = "the path of the text file to write"},
     {"widths", SCHEMA_WHOLE, ENTRY(search.widths), .min = 1, .max = JOB_MOST_WIDTHS,
      .otherwise = "64"},
     {"threshold", SCHEMA_NUMBER, ENTRY(search.threshold), .min = 1, .max = 1e6, .otherwise = "7"},

@@ -157,6 +157,7 @@ status_t job_divide_check(struct tree *entry, struct mistakes *mistakes)
     }
     TRY(divide_check_file(entry, "file", is_divided, mistakes));
     TRY(divide_check_file(entry, "search.file", is_divided, mistakes));
+    TRY(divide_check_file(entry, "search.csv", is_divided, mistakes));
 out:
     return st;
 }

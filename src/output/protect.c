@@ -110,6 +110,36 @@ out:
     return st;
 }
 
+static status_t protect_check_other(const struct job *job, const struct protect_other *other,
+                                    const struct guard *reads)
+{
+    status_t st = STATUS_OK;
+    if (other->path) {
+        TRY(guard_check(reads, other->what, other->path));
+        TRY(protect_check_against_products(job, other));
+    }
+out:
+    return st;
+}
+
+/* The tables of searches: like the others, and against them, and those before. */
+static status_t protect_check_tables(const struct job *job, const struct protect_other *others,
+                                     uint32_t nothers, const struct guard *reads)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        struct protect_other pair[2] = {{"table", job->dedisperse[i].search.csv}};
+        TRY(protect_check_other(job, &pair[0], reads));
+        for (uint32_t j = 0; pair[0].path && j < i + nothers; j++) {
+            pair[1] = j < i ? (struct protect_other){"table", job->dedisperse[j].search.csv}
+                            : others[j - i];
+            TRY(protect_others(pair, 2));
+        }
+    }
+out:
+    return st;
+}
+
 status_t protect_others(const struct protect_other *others, uint32_t nothers)
 {
     status_t st = STATUS_OK;
@@ -137,11 +167,9 @@ status_t protect_job(const struct job *job, const struct archive *archive,
         TRY(protect_check_product(job, i, &reads));
     }
     for (uint32_t i = 0; i < nothers; i++) {
-        if (others[i].path) {
-            TRY(guard_check(&reads, others[i].what, others[i].path));
-            TRY(protect_check_against_products(job, &others[i]));
-        }
+        TRY(protect_check_other(job, &others[i], &reads));
     }
+    TRY(protect_check_tables(job, others, nothers, &reads));
     TRY(protect_others(others, nothers));
 out:
     guard_free(&reads);

@@ -9,6 +9,7 @@
 #include "ranks/stop.h"
 #include "run/grid/grid_merge.h"
 #include "run/run_plan.h"
+#include "run/tables/tables.h"
 #include "tune/budget.h"
 
 #include <stdio.h>
@@ -29,12 +30,25 @@ static void run_say_what_is_complete(const struct job *job, const struct resume 
     }
 }
 
+/* What a search has found, as text: rank 0 writes it when the search is complete. */
+static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32_t i,
+                                    const struct run_options *options)
+{
+    return agree_all(comm, agree_rank(comm) == 0
+                               ? tables_write(&job->dedisperse[i].search, options->force)
+                               : STATUS_OK);
+}
+
 /* Nothing is left to do. */
 static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {
+    status_t st = STATUS_OK;
     int rank;
     MPI_Comm_rank(comm, &rank);
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(run_write_table_all(comm, job, i, options));
+    }
     if (options->was_complete) {
         *options->was_complete = 1;
     } else if (rank == 0) {
@@ -44,7 +58,9 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
         }
         printf("\n");
     }
-    return agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK);
+    TRY(agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK));
+out:
+    return st;
 }
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
@@ -102,6 +118,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
             device_carry_pass(&between, job, i);
             TRY(run_put_off_holes(st, holes));
         }
+        TRY(run_write_table_all(comm, job, i, options));
     }
     REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:

@@ -7,6 +7,7 @@
 #include "ranks/agree.h"
 #include "run/grid/grid_merge.h"
 #include "run/share.h"
+#include "run/tables/tables.h"
 #include "tune/store.h"
 
 #include <stdlib.h>
@@ -36,6 +37,9 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
     if (rank == 0) {
         struct resume_options skip = {.force = options->force, .only_looks = comm == MPI_COMM_NULL};
         st = resume_find(job, archive, &skip, out);
+        for (uint32_t i = 0; i < job->ndedisperse && st == STATUS_OK && !options->force; i++) {
+            st = tables_check(&job->dedisperse[i].search, out->dedisperse[i]);
+        }
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);

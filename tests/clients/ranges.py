@@ -1,5 +1,5 @@
 """dedisperse.dm.downsample: auto: each range of DMs becomes what the same range written by hand becomes, byte by byte, of a
-filterbank and of voltages, on any number of ranks, after kills; plan, verify, search, export and run --each know the ranges."""
+filterbank and of voltages, on any number of ranks, after kills; plan, verify, search, export and run --each know the ranges. dedisperse.search.csv: the table beside the product."""
 import json
 import os
 import re
@@ -94,6 +94,34 @@ planned = voltmill("plan", job, "--force")
 ok(all(f"found-{i}.h5" in planned for i in range(len(ranges))), "plan lists every file", planned)
 numbers = json.loads(voltmill("plan", job, "--force", "--json"))
 same(len(numbers["dedispersions"]), len(ranges), "and so does its JSON")
+
+# ---- The candidates as text, by the run itself.
+SEARCH = {"input": {"files": source}, "dedisperse": {"dm": {"start": 0, "end": 1500, "tolerance": 1.25, "downsample": "auto"},
+                                                     "search": {"file": "table-{range}.h5", "csv": "tables/{range}.csv"}}}
+job = write_yaml("tables.yaml", SEARCH)
+ok("tables/1.csv: the same candidates" in voltmill("plan", job), "plan says so")
+said = voltmill("run", job, ranks=2)
+for i in range(2):
+    voltmill("export", "--format", "csv", "-o", "exported.csv", "--force", f"table-{i}.h5")
+    ok(contents(f"tables/{i}.csv") == contents("exported.csv") and f"tables/{i}.csv: " in said, f"table {i} is what export writes")
+ok(max(contents(f"tables/{i}.csv").count(b"\n") for i in range(2)) > 1, "and one has rows")
+table = contents("tables/1.csv")
+os.remove(scratch("tables/1.csv"))
+said = voltmill("run", job)
+ok("complete before" in said and contents("tables/1.csv") == table, "one that a kill has left out comes with the next run", said)
+same(voltmill("run", job).count("tables/"), 0, "and is not written again")
+with open(scratch("tables/1.csv"), "w") as file:
+    file.write("mine\n")
+refuses("tables/1.csv exists already", "run", job)
+refuses("tables/1.csv exists already", "plan", job)
+refuses(".csv exists already", "run", job, "--set", "dedisperse.0.search.file=other-{range}.h5")
+ok(not os.path.exists(scratch("other-0.h5")), "before any work")
+voltmill("run", job, "--force")
+ok(contents("tables/1.csv") == table, "--force replaces another file")
+refuses("is the input file", "plan", job, "--force", "--set", "dedisperse.0.search.csv=sourc{range}.fil", "--set",
+        f"input.files={os.path.join(SCRATCH, 'sourc0.fil')}") if os.link(source, scratch("sourc0.fil")) is None else None
+refuses("is the same as", "plan", write_yaml("bad.yaml", {"input": {"files": source}, "dedisperse": {
+    "dm": [1.0], "search": {"file": "a.h5", "csv": "a.h5"}}}))
 
 # ---- What is no range.
 dedisperse = AUTO["dedisperse"]

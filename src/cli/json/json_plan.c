@@ -150,6 +150,7 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     json_begin(json, NULL);
     json_text(json, "file", d->what->file);
     json_text(json, "candidates", d->what->search.file);
+    json_text(json, "candidates_csv", d->what->search.csv);
     json_text(json, "filterbank", d->fbh5->path);
     json_bool(json, "is_complete", series->pass.is_complete);
     json_u64(json, "dms", d->delays.ndms);

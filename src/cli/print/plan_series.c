@@ -24,6 +24,10 @@ static void series_print_files(const struct dedisperse_pass *series)
                 "%s; %s of peaks before they are compressed\n",
                 item->file, d->boxes.threshold, d->boxes.widths,
                 units_seconds((double)d->boxes.block * d->product.time.step, a), bytes);
+            if (d->what->search.csv) {
+                display_print("  %s: the same candidates as comma-separated values\n",
+                              d->what->search.csv);
+            }
         } else {
             display_print("  %s: dedispersed, %u %s x %s %s, %s\n", item->file, d->delays.ndms,
                           units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),

@@ -74,6 +74,18 @@ static const struct {
     [CANDIDATES_HEIMDALL] = {".cand", "", "columns of heimdall", export_heimdall},
     [CANDIDATES_FETCH] = {".fetch.csv", CANDIDATES_FETCH_HEAD, "columns of FETCH", export_fetch}};
 
+status_t export_candidates_words(enum candidates_format format, const struct candidates_file *in,
+                                 struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "%s", formats[format].head));
+    for (uint64_t i = 0; i < in->found.count; i++) {
+        TRY(formats[format].row(in, &in->found.rows[i], out));
+    }
+out:
+    return st;
+}
+
 status_t export_candidates(const struct export_candidates_options *options, struct text *said)
 {
     status_t st = STATUS_OK;
@@ -86,10 +98,7 @@ status_t export_candidates(const struct export_candidates_options *options, stru
     TRY(export_name(options->out, options->product, formats[options->format].ending, &path));
     TRY(guard_add(&reads, "the file which it is made of,", options->product));
     TRY(export_file_check(path, &reads, options->force));
-    TRY(text_add(&words, "%s", formats[options->format].head));
-    for (uint64_t i = 0; i < in->found.count; i++) {
-        TRY(formats[options->format].row(in, &in->found.rows[i], &words));
-    }
+    TRY(export_candidates_words(options->format, in, &words));
     TRY(export_file_begin(path, options->force, &words, &out));
     TRY(export_file_publish(&out));
     TRY(text_add_shown(said, "%s: %llu candidates, %s\n", path, (unsigned long long)in->found.count,

@@ -166,6 +166,10 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
         TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
+    for (uint32_t i = 0; job && i < job->ndedisperse; i++) {
+        const char *csv = job->dedisperse[i].search.csv;
+        TRY(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
+    }
     if (job && job_is_semi_coherent(job)) {
         /* The files of its parts begin with that name. */
         TRY(batch_add_output(&work->files, job->products[0].file, observation));

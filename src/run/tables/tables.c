@@ -1,0 +1,93 @@
+/* Compares a table with what is there, and writes it. */
+#include "run/tables/tables.h"
+
+#include "base/display.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "product/candidates/export.h"
+#include "product/export/export_file.h"
+
+#include <string.h>
+
+enum { MOST_BYTES = 1 << 30 };
+
+/* What is in the table's place: *same when it is this text. */
+static status_t tables_compare(const char *path, const struct text *words, int *is_there, int *same)
+{
+    status_t st = STATUS_OK;
+    struct text there = {0};
+    *same = 0;
+    TRY(file_exists(path, is_there));
+    st = *is_there ? text_read_file(&there, path, MOST_BYTES, "a table") : STATUS_OK;
+    if (st == STATUS_USAGE || st == STATUS_DATA) {
+        report_clear(); /* something else */
+        st = STATUS_OK;
+    } else if (st == STATUS_OK && *is_there) {
+        *same =
+            there.length == words->length && memcmp(there.data, words->data, words->length) == 0;
+    }
+out:
+    text_free(&there);
+    return st;
+}
+
+static status_t tables_read(const struct job_search *search, uint64_t *count, struct text *words)
+{
+    status_t st = STATUS_OK;
+    struct candidates_file *in = NULL;
+    TRY(candidates_open(search->file, &in));
+    TRY(export_candidates_words(CANDIDATES_CSV, in, words));
+    *count = in->found.count;
+out:
+    candidates_close(in);
+    return st;
+}
+
+status_t tables_check(const struct job_search *search, int is_complete)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    uint64_t count = 0;
+    int is_there = 0;
+    int same = 0;
+    if (!search->csv) {
+        goto out;
+    }
+    TRY(is_complete ? tables_read(search, &count, &words) : STATUS_OK);
+    TRY(tables_compare(search->csv, &words, &is_there, &same));
+    REQUIRE(!is_there || same, STATUS_USAGE, "%s exists already: --force replaces it", search->csv);
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t tables_write(const struct job_search *search, int force)
+{
+    status_t st = STATUS_OK;
+    struct guard reads = {0};
+    struct export_file out = {.fd = -1};
+    struct text words = {0};
+    char text[UNITS_TEXT];
+    uint64_t count = 0;
+    int is_there = 0;
+    int same = 0;
+    if (!search->csv) {
+        goto out;
+    }
+    TRY(tables_read(search, &count, &words));
+    TRY(tables_compare(search->csv, &words, &is_there, &same));
+    if (same) {
+        goto out;
+    }
+    TRY(guard_add(&reads, "the file which it is made of,", search->file));
+    TRY(export_file_check(search->csv, &reads, force));
+    TRY(export_file_begin(search->csv, force, &words, &out));
+    TRY(export_file_publish(&out));
+    display_print("%s: %s %s as comma-separated values\n", search->csv, units_count(count, text),
+                  units_plural(count, "candidate", "candidates"));
+out:
+    export_file_end(&out);
+    guard_free(&reads);
+    text_free(&words);
+    return st;
+}
