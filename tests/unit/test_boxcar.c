@@ -411,12 +411,32 @@ static float plain_most(const float *y, uint64_t starts, uint32_t width)
     return most;
 }
 
+/* The greatest sums of all widths, of a whole block and of one that ends early. */
+static void sets_have_alike(const struct boxcar_kernels *a, const struct boxcar_kernels *b,
+                            const float *x, uint64_t times, float mean, uint64_t starts,
+                            uint32_t widths)
+{
+    enum { ROOM = 16384 };
+    static float y[ROOM], sums[ROOM];
+    float most[2][BOXCAR_LEVELS];
+    a->level(x, times, mean, y);
+    for (uint64_t t = times; t < ROOM; t++) {
+        y[t] = -INFINITY;
+    }
+    a->most(x, times, mean, starts, widths, sums, most[0]);
+    b->most(x, times, mean, starts, widths, sums, most[1]);
+    for (uint32_t w = 1, level = 0; w <= widths; w *= 2, level++) {
+        assert_true(most[0][level] == plain_most(y, starts, w));
+        assert_true(most[1][level] == most[0][level]);
+    }
+}
+
 /* The loops of each instruction set that this machine has, beside its best. */
 static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_kernels *b)
 {
     enum { CELL = 137, BLOCK = 8192, WIDE = 512, ROOM = BLOCK + WIDE + BOXCAR_BEHIND };
     static struct boxcar_cells cells[2];
-    static float x[ROOM], y[2][ROOM], sums[2][ROOM];
+    static float x[ROOM], y[2][ROOM];
     struct boxcar_noise noise[2] = {{{0}, {0}}};
     for (uint32_t s = 0; s < BOXCAR_SERIES; s++) {
         fill_noise(x, BLOCK, 5 + s);
@@ -434,15 +454,11 @@ static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_k
         b->level(x, count, noise[0].mean[0], y[1]);
         assert_memory_equal(y[0], y[1], count * sizeof(float));
     }
+    float mean = noise[0].mean[0];
     for (uint32_t widths = 1; widths <= WIDE; widths *= 2) {
-        float most[2][BOXCAR_LEVELS] = {{0}};
         for (uint64_t starts = 64; starts < BLOCK; starts *= 3) {
-            a->most(y[0], starts, widths, sums[0], most[0]);
-            b->most(y[0], starts, widths, sums[1], most[1]);
-            assert_memory_equal(most[0], most[1], sizeof most[0]);
-            for (uint32_t w = 1, level = 0; w <= widths; w *= 2, level++) {
-                assert_true(most[0][level] == plain_most(y[0], starts, w));
-            }
+            sets_have_alike(a, b, x, starts + widths - 1, mean, starts, widths);
+            sets_have_alike(a, b, x, starts - 27, mean, starts, widths);
         }
     }
 }

@@ -133,11 +133,14 @@ out:
 }
 
 /* Whether any box of any width is worth it. */
-static int boxcar_has_any(const boxcar_t *b, struct scratch *s, uint64_t starts, float least)
+static int boxcar_has_any(const boxcar_t *b, struct scratch *s, const float *x, float mean,
+                          float least)
 {
     float most[BOXCAR_LEVELS];
     int has_any = 0;
-    b->kernels->most(s->series, starts, b->boxes.widths, s->sums, most);
+    uint64_t times = b->block->box_end - b->block->first;
+    uint64_t starts = ceil_div_u64(b->block->end - b->block->first, PEAK_CELL) * PEAK_CELL;
+    b->kernels->most(x, times, mean, starts, b->boxes.widths, s->sums, most);
     for (uint32_t width = 1, level = 0; width <= b->boxes.widths; width *= 2, level++) {
         has_any |= most[level] * (float)b->scale[width] > least;
     }
@@ -281,14 +284,13 @@ static void boxcar_pass_over(const boxcar_t *b, struct scratch *s, const uint8_t
 }
 
 /* The block's boxes in s->series; what is behind the series is in no box. */
-static void boxcar_fill(const boxcar_t *b, struct scratch *s, uint64_t dm, float mean)
+static void boxcar_fill(const boxcar_t *b, struct scratch *s, const float *x, const uint8_t *share,
+                        float mean)
 {
-    const struct boxes_block *block = b->block;
-    uint64_t times = block->box_end - block->first;
-    uint64_t row = dm * b->rows->stride;
-    b->kernels->level(b->rows->rows + row + (block->first - b->rows->from), times, mean, s->series);
-    if (b->rows->share) {
-        boxcar_pass_over(b, s, b->rows->share + row);
+    uint64_t times = b->block->box_end - b->block->first;
+    b->kernels->level(x, times, mean, s->series);
+    if (share) {
+        boxcar_pass_over(b, s, share);
     }
     for (uint64_t t = times; t < boxcar_times(&b->boxes); t++) {
         s->series[t] = -INFINITY;
@@ -307,9 +309,17 @@ static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, flo
     if (!(rms > 0)) {
         return;
     }
-    boxcar_fill(b, s, dm, mean);
-    if (!boxcar_has_any(b, s, cells * PEAK_CELL, least)) {
+    const float *x = b->rows->rows + dm * b->rows->stride + (b->block->first - b->rows->from);
+    const uint8_t *share = b->rows->share ? b->rows->share + dm * b->rows->stride : NULL;
+    if (share) {
+        boxcar_fill(b, s, x, share, mean);
+    }
+    if (!(share ? boxcar_has_any(b, s, s->series, 0, least)
+                : boxcar_has_any(b, s, x, mean, least))) {
         return;
+    }
+    if (!share) {
+        boxcar_fill(b, s, x, NULL, mean);
     }
     float scale = 1 / rms;
     boxcar_choose(b, s, cells, least);

@@ -3,7 +3,8 @@
 #include "compute/boxcar/boxcar_lanes.h"
 #include "compute/boxcar/boxcar_noise_body.h"
 
-/* The greatest sums of whole registers go with what single times behind them have. */
+enum { PIECE = 1024 /* times that are worked on while they are in L1 */ };
+
 static inline float boxcar_greater(float a, float b)
 {
     return a > b ? a : b;
@@ -11,11 +12,12 @@ static inline float boxcar_greater(float a, float b)
 
 static void boxcar_level(const float *x, uint64_t count, float mean, float *y)
 {
+    const lanes_mask_t there = (lanes_mask_t)lanes_of(BOXCAR_THERE);
+    const lanes_mask_t no_sign = (lanes_mask_t)lanes_of(-0.0F) ^ -1;
     uint64_t t = 0;
-    const lanes_t there = lanes_of(BOXCAR_THERE);
     for (; t + LANES <= count; t += LANES) {
         lanes_t value = lanes_load(x + t);
-        lanes_mask_t is_there = (value < there) & (value > -there);
+        lanes_mask_t is_there = ((lanes_mask_t)value & no_sign) < there;
         lanes_store(y + t, (lanes_t)((lanes_mask_t)(value - mean) & is_there));
     }
     for (; t < count; t++) {
@@ -23,51 +25,68 @@ static void boxcar_level(const float *x, uint64_t count, float mean, float *y)
     }
 }
 
-/* Boxes of 1, 2 and 4; every second sum over 4, [count], stays for those of 8. */
+/* Sums over two times from each of a register's on. */
+static inline lanes_t boxcar_pairs(const float *y)
+{
+    return lanes_load(y) + lanes_load(y + 1);
+}
+
+/* Boxes of 1, 2 and 4, beside what `most` has; every second sum over 4, [count] and some more,
+ * stays for those of 8. */
 static void boxcar_short(const float *y, uint64_t starts, uint64_t count, float *even, float *most)
 {
     lanes_t one = lanes_of(-INFINITY);
     lanes_t two = one;
     lanes_t four = one;
+    lanes_t pairs = boxcar_pairs(y);
     for (uint64_t t = 0; t < starts; t += 2 * LANES) {
-        lanes_t sums[2];
-        _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++)
-        {
-            const float *at = y + t + i * LANES;
-            lanes_t first = lanes_load(at);
-            lanes_t pair = first + lanes_load(at + 1);
-            sums[i] = pair + (lanes_load(at + 2) + lanes_load(at + 3));
-            one = lanes_most(one, first);
-            two = lanes_most(two, pair);
-            four = lanes_most(four, sums[i]);
-        }
-        lanes_store(even + t / 2, lanes_even(sums[0], sums[1]));
+        lanes_t middle = boxcar_pairs(y + t + LANES);
+        lanes_t behind = boxcar_pairs(y + t + 2 * LANES);
+        lanes_t low = pairs + lanes_third(pairs, middle);
+        lanes_t high = middle + lanes_third(middle, behind);
+        one = lanes_most(one, lanes_most(lanes_load(y + t), lanes_load(y + t + LANES)));
+        two = lanes_most(two, lanes_most(pairs, middle));
+        four = lanes_most(four, lanes_most(low, high));
+        lanes_store(even + t / 2, lanes_even(low, high));
+        pairs = behind;
     }
-    for (uint64_t k = starts / 2; k < count; k++) {
-        even[k] = (y[2 * k] + y[2 * k + 1]) + (y[2 * k + 2] + y[2 * k + 3]);
+    for (uint64_t k = starts / 2; k < count; k += LANES) {
+        const float *at = y + 2 * k;
+        lanes_t low = boxcar_pairs(at) + boxcar_pairs(at + 2);
+        lanes_t high = boxcar_pairs(at + LANES) + boxcar_pairs(at + LANES + 2);
+        lanes_store(even + k, lanes_even(low, high));
     }
-    most[0] = lanes_greatest(one);
-    most[1] = lanes_greatest(two);
-    most[2] = lanes_greatest(four);
+    most[0] = boxcar_greater(lanes_greatest(one), most[0]);
+    most[1] = boxcar_greater(lanes_greatest(two), most[1]);
+    most[2] = boxcar_greater(lanes_greatest(four), most[2]);
 }
 
-/* Boxes twice as long: sums[k] + sums[k + 2] [count], of which `starts` begin in the block; every
- * second one stays. */
+/* Boxes twice as long: sums[k] + sums[k + 2] [count] and some more, of which `starts`, which is
+ * even, begin in the block; every second one stays. */
 static float boxcar_halve(float *sums, uint64_t starts, uint64_t count)
 {
     lanes_t most = lanes_of(-INFINITY);
+    lanes_t next = lanes_load(sums);
     uint64_t k = 0;
     for (; k + 2 * LANES <= starts; k += 2 * LANES) {
-        lanes_t low = lanes_load(sums + k) + lanes_load(sums + k + 2);
-        lanes_t high = lanes_load(sums + k + LANES) + lanes_load(sums + k + LANES + 2);
+        lanes_t middle = lanes_load(sums + k + LANES);
+        lanes_t behind = lanes_load(sums + k + 2 * LANES);
+        lanes_t low = next + lanes_third(next, middle);
+        lanes_t high = middle + lanes_third(middle, behind);
         most = lanes_most(most, lanes_most(low, high));
         lanes_store(sums + k / 2, lanes_even(low, high));
+        next = behind;
     }
     float all = lanes_greatest(most);
-    for (; k < count; k++) {
+    for (; k < starts; k += 2) {
         float sum = sums[k] + sums[k + 2];
-        all = k < starts ? boxcar_greater(sum, all) : all;
-        sums[k / 2] = k % 2 == 0 ? sum : sums[k / 2];
+        all = boxcar_greater(boxcar_greater(sum, sums[k + 1] + sums[k + 3]), all);
+        sums[k / 2] = sum;
+    }
+    for (; k < count; k += 2 * LANES) {
+        lanes_t low = lanes_load(sums + k) + lanes_load(sums + k + 2);
+        lanes_t high = lanes_load(sums + k + LANES) + lanes_load(sums + k + LANES + 2);
+        lanes_store(sums + k / 2, lanes_even(low, high));
     }
     return all;
 }
@@ -83,14 +102,29 @@ static float boxcar_keep(float *sums, uint64_t starts, uint64_t count, uint64_t 
     return all;
 }
 
-static void boxcar_most(const float *y, uint64_t starts, uint32_t widths, float *sums, float *most)
+static void boxcar_most(const float *x, uint64_t times, float mean, uint64_t starts,
+                        uint32_t widths, float *sums, float *most)
 {
-    uint64_t times = starts + widths;
+    float y[PIECE + PIECE / 4 + BOXCAR_BEHIND];
+    uint64_t all = starts + widths;
     uint32_t level = 3;
-    boxcar_short(y, starts, widths > 4 ? (times - 4) / 2 + 1 : 0, sums, most);
+    for (uint32_t i = 0; i < BOXCAR_LEVELS; i++) {
+        most[i] = -INFINITY;
+    }
+    for (uint64_t t = 0, now = 0; t < all; t += now) {
+        now = all - t <= PIECE + PIECE / 4 ? all - t : PIECE;
+        uint64_t there = t < times ? times - t : 0;
+        there = there < now + BOXCAR_BEHIND ? there : now + BOXCAR_BEHIND;
+        boxcar_level(x + t, there, mean, y);
+        for (; there < now + BOXCAR_BEHIND; there++) {
+            y[there] = -INFINITY;
+        }
+        uint64_t begin = t < starts ? starts - t : 0;
+        boxcar_short(y, begin < now ? begin : now, now / 2, sums + t / 2, most);
+    }
     for (uint32_t width = 8; width <= widths; width *= 2) {
         uint32_t step = boxes_step(width);
-        uint64_t count = (times - width) / step + 1;
+        uint64_t count = (all - width) / step + 1;
         most[level++] = boxes_step(2 * width) > step
                             ? boxcar_halve(sums, starts / step, count)
                             : boxcar_keep(sums, starts / step, count, width / 2 / step);

@@ -8,7 +8,7 @@
 enum {
     BOXCAR_SERIES = 16, /* whose noise is settled together */
     BOXCAR_LEVELS = 15, /* widths 1, 2, 4, ..., BOXES_MOST_WIDTH */
-    BOXCAR_BEHIND = 64  /* times that may be read behind the last one that counts */
+    BOXCAR_BEHIND = 64  /* times behind the last one that counts: there is memory for them */
 };
 
 /* What is as large as this, infinite or no number is not there. */
@@ -36,10 +36,12 @@ struct boxcar_kernels {
     void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
     /* y = x - mean; 0 where x is not there. */
     void (*level)(const float *x, uint64_t count, float mean, float *y);
-    /* most[l]: the greatest sum over boxes of 1 << l times that begin in the first `starts` times,
-     * a multiple of PEAK_CELL, of y, at the steps of that width. What is behind the series is
-     * -INFINITY, up to starts + max(widths, 4); `sums` is for work, [starts + widths]. */
-    void (*most)(const float *y, uint64_t starts, uint32_t widths, float *sums, float *most);
+    /* most[l]: the greatest sum over boxes of 1 << l times of y, as level() has it of x [times],
+     * that begin in the first `starts` times, a multiple of PEAK_CELL, at the steps of that width,
+     * and end with x; -INFINITY where none does. `sums` is for work,
+     * [starts + widths + BOXCAR_BEHIND]. */
+    void (*most)(const float *x, uint64_t times, float mean, uint64_t starts, uint32_t widths,
+                 float *sums, float *most);
 };
 
 /* The fastest that this machine has. */

@@ -1,5 +1,5 @@
-/* Registers of VECTOR bytes, and of what compilers have no word for: the greater of two numbers,
- * and every second one of two registers. */
+/* Registers of VECTOR bytes, and what compilers have no word for: the greater and the lesser of two
+ * numbers, every second one of two registers, and those from the third one of the first on. */
 #ifndef VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_LANES_H
 #define VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_LANES_H
 
@@ -46,6 +46,11 @@ static inline lanes_t lanes_even(lanes_t a, lanes_t b)
     const __m512i of = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return (lanes_t)_mm512_permutex2var_ps((__m512)a, of, (__m512)b);
 }
+
+static inline lanes_t lanes_third(lanes_t a, lanes_t b)
+{
+    return (lanes_t)_mm512_alignr_epi32((__m512i)b, (__m512i)a, 2);
+}
 #elif defined(__x86_64__) && VECTOR == 32
 static inline lanes_t lanes_most(lanes_t a, lanes_t b)
 {
@@ -62,6 +67,12 @@ static inline lanes_t lanes_even(lanes_t a, lanes_t b)
     __m256 halves = _mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
     return (lanes_t)_mm256_permute4x64_pd((__m256d)halves, 0xd8);
 }
+
+static inline lanes_t lanes_third(lanes_t a, lanes_t b)
+{
+    __m256i middle = _mm256_permute2x128_si256((__m256i)a, (__m256i)b, 0x21);
+    return (lanes_t)_mm256_alignr_epi8(middle, (__m256i)a, 8);
+}
 #elif defined(__x86_64__)
 static inline lanes_t lanes_most(lanes_t a, lanes_t b)
 {
@@ -76,6 +87,11 @@ static inline lanes_t lanes_least(lanes_t a, lanes_t b)
 static inline lanes_t lanes_even(lanes_t a, lanes_t b)
 {
     return (lanes_t)_mm_shuffle_ps((__m128)a, (__m128)b, 0x88);
+}
+
+static inline lanes_t lanes_third(lanes_t a, lanes_t b)
+{
+    return (lanes_t)_mm_shuffle_ps((__m128)a, (__m128)b, 0x4e);
 }
 #else
 static inline lanes_t lanes_most(lanes_t a, lanes_t b)
@@ -102,16 +118,30 @@ static inline lanes_t lanes_even(lanes_t a, lanes_t b)
     }
     return even;
 }
+
+static inline lanes_t lanes_third(lanes_t a, lanes_t b)
+{
+    lanes_t third = a;
+    for (int i = 0; i < LANES; i++) {
+        third[i] = i + 2 < LANES ? a[i + 2] : b[i + 2 - LANES];
+    }
+    return third;
+}
 #endif
 
-/* The greatest of them. */
+/* The same of the lanes of one. */
 static inline float lanes_greatest(lanes_t a)
 {
-    float most = a[0];
-    for (int i = 1; i < LANES; i++) {
-        most = a[i] > most ? a[i] : most;
+    float each[LANES];
+    lanes_store(each, a);
+    for (int half = LANES / 2; half >= 4; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            each[i] = each[i] > each[i + half] ? each[i] : each[i + half];
+        }
     }
-    return most;
+    float low = each[0] > each[1] ? each[0] : each[1];
+    float high = each[2] > each[3] ? each[2] : each[3];
+    return low > high ? low : high;
 }
 
 #endif

@@ -14,10 +14,10 @@ enum {
 static const float deviations = 4 * 1.4826F; /* median deviations of four rms */
 static const float least_rms = 0x1p-100F;
 
-/* Above the cell's first sample that is there. */
+/* Of each cell, above its first sample that is there. */
 struct boxcar_moments {
-    float about, sum, squares;
-    uint32_t count; /* of samples that are there */
+    float about[ROWS], sum[ROWS], squares[ROWS];
+    float count[ROWS]; /* of samples that are there */
 };
 
 static int noise_is_there(float x)
@@ -34,91 +34,125 @@ union noise_lanes {
     noise_eight_t eights[2];
 };
 
-/* Lanes j + 8 to j, then 4, 2, 1. */
-static float noise_add_up(const union noise_lanes *sums)
+/* Lanes j + 8 to j, then 4; and 2, 1. */
+static inline noise_four_t noise_add_up(const union noise_lanes *sums)
 {
     union {
         noise_eight_t eight;
         noise_four_t fours[2];
     } half = {sums->eights[0] + sums->eights[1]};
-    noise_four_t four = half.fours[0] + half.fours[1];
+    return half.fours[0] + half.fours[1];
+}
+
+static inline float noise_add_four(noise_four_t four)
+{
     return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* Where all samples are there. */
-static struct boxcar_moments noise_measure(const float *x, uint64_t cell)
+/* A cell whose samples are all there. */
+static inline void noise_add_cell(const float *x, uint64_t cell, union noise_lanes *sum,
+                                  union noise_lanes *squares)
 {
-    union noise_lanes sum = {{0}};
-    union noise_lanes squares = {{0}};
+    enum { REGISTERS = SUMS / LANES };
+    lanes_t sums[REGISTERS] = {{0}};
+    lanes_t squared[REGISTERS] = {{0}};
     const lanes_t about = lanes_of(x[0]);
     uint64_t whole = cell / SUMS * SUMS;
     for (uint64_t i = 0; i < whole; i += SUMS) {
-        _Pragma("GCC unroll 4") for (int r = 0; r < SUMS / LANES; r++)
+        _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
         {
             lanes_t above = lanes_load(x + i + r * LANES) - about;
-            sum.registers[r] += above;
-            squares.registers[r] += above * above;
+            sums[r] += above;
+            squared[r] += above * above;
         }
     }
+    memcpy(sum, sums, sizeof sums);
+    memcpy(squares, squared, sizeof squared);
     for (uint64_t i = whole; i < cell; i++) {
         float above = x[i] - x[0];
-        sum.each[i - whole] += above;
-        squares.each[i - whole] += above * above;
+        sum->each[i - whole] += above;
+        squares->each[i - whole] += above * above;
     }
-    return (struct boxcar_moments){x[0], noise_add_up(&sum), noise_add_up(&squares),
-                                   (uint32_t)cell};
 }
 
-/* Where some are not. */
-static struct boxcar_moments noise_measure_some(const float *x, uint64_t cell)
+/* A cell of which some may not be there. */
+static void noise_add_some(const float *x, uint64_t cell, int c, struct boxcar_moments *out)
 {
-    struct boxcar_moments all = {.count = 0};
     union noise_lanes sum = {{0}};
     union noise_lanes squares = {{0}};
     uint64_t first = 0;
+    out->count[c] = 0;
     while (first < cell && !noise_is_there(x[first])) {
         first++;
     }
-    all.about = first < cell ? x[first] : 0;
+    out->about[c] = first < cell ? x[first] : 0;
     for (uint64_t i = first; i < cell; i++) {
-        float above = noise_is_there(x[i]) ? x[i] - all.about : 0;
+        float above = noise_is_there(x[i]) ? x[i] - out->about[c] : 0;
         sum.each[i % SUMS] += above;
         squares.each[i % SUMS] += above * above;
-        all.count += (uint32_t)noise_is_there(x[i]);
+        out->count[c] += (float)noise_is_there(x[i]);
     }
-    all.sum = noise_add_up(&sum);
-    all.squares = noise_add_up(&squares);
-    return all;
+    out->sum[c] = noise_add_four(noise_add_up(&sum));
+    out->squares[c] = noise_add_four(noise_add_up(&squares));
+}
+
+static void noise_add_all(const float *x, uint64_t cell, int64_t next, struct boxcar_moments *out)
+{
+    noise_four_t sum[ROWS];
+    noise_four_t squares[ROWS];
+    int all = 1;
+    for (int c = 0; c < ROWS; c++) {
+        union noise_lanes lanes[2];
+        const float *at = x + (uint64_t)c * cell;
+        for (uint64_t i = 0; i < cell && next != 0; i += LINE) {
+            __builtin_prefetch(at + next + i);
+        }
+        noise_add_cell(at, cell, &lanes[0], &lanes[1]);
+        sum[c] = noise_add_up(&lanes[0]);
+        squares[c] = noise_add_up(&lanes[1]);
+        out->about[c] = at[0];
+    }
+    for (int c = 0; c < ROWS; c++) {
+        out->sum[c] = noise_add_four(sum[c]);
+        out->squares[c] = noise_add_four(squares[c]);
+        out->count[c] = (float)cell;
+        all &= out->squares[c] < INFINITY && noise_is_there(out->about[c]);
+    }
+    for (int c = 0; c < ROWS && !all; c++) {
+        if (!(out->squares[c] < INFINITY && noise_is_there(out->about[c]))) {
+            noise_add_some(x + (uint64_t)c * cell, cell, c, out);
+        }
+    }
 }
 
 static void boxcar_measure(const float *x, uint64_t cell, int64_t next, uint32_t series,
                            struct boxcar_cells *cells)
 {
-    for (int c = 0; c < ROWS; c++, x += cell) {
-        for (uint64_t i = 0; i < cell && next != 0; i += LINE) {
-            __builtin_prefetch(x + next + i);
-        }
-        struct boxcar_moments m = noise_measure(x, cell);
-        if (!(m.squares < INFINITY && noise_is_there(m.about))) {
-            m = noise_measure_some(x, cell);
-        }
-        int is_kept = 2 * m.count >= cell && m.squares < INFINITY;
-        float each = is_kept ? 1 / (float)m.count : 0;
-        float squares = is_kept ? m.squares - m.sum * m.sum * each : 0;
-        cells->count[c][series] = is_kept ? (float)m.count : 0;
-        cells->mean[c][series] = m.about + m.sum * each;
-        cells->squares[c][series] = squares > 0 ? squares : 0;
-        cells->variance[c][series] = squares > 0 ? squares * (1 / (float)(m.count - 1)) : 0;
+    struct boxcar_moments m;
+    float least = (float)cell / 2;
+    noise_add_all(x, cell, next, &m);
+    for (int c = 0; c < ROWS; c++) {
+        int is_kept = m.count[c] >= least && m.squares[c] < INFINITY;
+        float count = is_kept ? m.count[c] : 0;
+        float each = 1 / m.count[c];
+        float squares = is_kept ? m.squares[c] - m.sum[c] * m.sum[c] * each : 0;
+        squares = squares > 0 ? squares : 0;
+        cells->count[c][series] = count;
+        cells->mean[c][series] = is_kept ? m.about[c] + m.sum[c] * each : 0;
+        cells->squares[c][series] = squares;
+        cells->variance[c][series] = is_kept ? squares * (1 / (m.count[c] - 1)) : 0;
     }
 }
 
-static void noise_exchange(float *low, float *high)
+/* Each series' numbers of `apart` cells beside those of as many that follow. */
+static void noise_exchange(float *low, int apart)
 {
-    for (int s = 0; s < BOXCAR_SERIES; s += LANES) {
-        lanes_t a = lanes_load(low + s);
-        lanes_t b = lanes_load(high + s);
-        lanes_store(low + s, lanes_least(a, b));
-        lanes_store(high + s, lanes_most(a, b));
+    float *high = low + apart * BOXCAR_SERIES;
+    for (int i = 0; i < apart * BOXCAR_SERIES; i += LANES) {
+        lanes_t a = lanes_load(low + i);
+        lanes_t b = lanes_load(high + i);
+        lanes_store(low + i, lanes_least(a, b));
+        lanes_store(high + i, lanes_most(a, b));
     }
 }
 
@@ -128,10 +162,8 @@ static void noise_sort(boxcar_cells_t x)
     for (int run = 1; run < ROWS; run *= 2) {
         for (int apart = run; apart > 0; apart /= 2) {
             for (int at = apart % run; at + apart < ROWS; at += 2 * apart) {
-                for (int i = at; i < at + apart && i + apart < ROWS; i++) {
-                    if (((i ^ (i + apart)) & -(2 * run)) == 0) {
-                        noise_exchange(x[i], x[i + apart]);
-                    }
+                if (((at ^ (at + apart)) & -(2 * run)) == 0) {
+                    noise_exchange(x[at], apart);
                 }
             }
         }
