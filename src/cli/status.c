@@ -7,6 +7,7 @@
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/spans.h"
+#include "product/stamp/stamped.h"
 
 struct status_settings {
     struct shared shared;
@@ -104,10 +105,54 @@ static void status_write_unfinished(const struct status_unfinished *found, struc
     }
 }
 
+/* A filterbank in another format: what it lacks shows by its length alone. */
+static void status_print_stamped(const struct stamped *found)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const char *rows = units_count(found->fbh5->rows, a);
+    if (!found->has_stamp) {
+        display_print("  %-13s nobody can tell: no job of voltmill made it as it is\n", "state");
+    } else if (stamped_is_whole(found)) {
+        display_print("  %-13s complete\n", "state");
+    } else {
+        display_print("  %-13s cut short, of %s spectra\n", "state",
+                      units_count(found->stamp.rows, b));
+    }
+    display_print("  %-13s %s, in %s\n", "spectra", rows, found->what);
+    display_print("  %-13s none: nothing but its length can be checked%s\n", "CRCs",
+                  found->has_stamp ? "; voltmill run JOB tells whether it is that job's" : "");
+}
+
+static void status_write_stamped(const struct stamped *found, struct json *json)
+{
+    json_text(json, "state",
+              !found->has_stamp         ? "unknown"
+              : stamped_is_whole(found) ? "complete"
+                                        : "cut");
+    json_text(json, "format", found->fbh5->format);
+    json_u64(json, "rows", found->fbh5->rows);
+    if (found->has_stamp) {
+        json_u64(json, "rows_of_its_job", found->stamp.rows);
+    }
+    json_u64(json, "bytes", found->fbh5->file_bytes);
+    json_u64(json, "crcs", 0);
+}
+
 static status_t status_of_finished(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct product_place place;
+    struct stamped stamped;
+    TRY(stamped_open(path, &stamped));
+    if (stamped.fbh5) {
+        if (json) {
+            status_write_stamped(&stamped, json);
+        } else {
+            status_print_stamped(&stamped);
+        }
+        goto out;
+    }
     TRY(product_find_place(path, &place));
     if (json) {
         status_write_finished(&place, json);
@@ -115,6 +160,7 @@ static status_t status_of_finished(const char *path, struct json *json)
         status_print_finished(&place);
     }
 out:
+    stamped_end(&stamped);
     return st;
 }
 

@@ -5,6 +5,7 @@
 #include "base/display.h"
 #include "io/file.h"
 #include "output/journal/product_files.h"
+#include "product/stamp/stamped.h"
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 
@@ -109,6 +110,7 @@ static status_t verify_open(struct verify *verify)
     REQUIRE(find.has_path || !find.has_part, STATUS_DATA,
             "%s is not complete, there is only %s: see voltmill status %s, or run the job again",
             path, find.part, path);
+    TRY(stamped_refuse(path));
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
     REQUIRE(strncmp(verify->product->job_text, "join:", 5) != 0, STATUS_USAGE,

@@ -13,6 +13,7 @@
 #include "product/check/contents.h"
 #include "product/pack/rows.h"
 #include "product/spans.h"
+#include "product/stamp/stamped.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 
@@ -304,6 +305,7 @@ static status_t crc_prepare(struct check *check, const char *path)
     TRY(product_files_find(path, &check->find));
     check->path =
         check->find.is_finished || !check->find.has_part ? check->find.path : check->find.part;
+    TRY(stamped_refuse(check->path));
     TRY(product_open(check->path, &check->product));
     REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));

@@ -135,6 +135,25 @@ same([name for name in os.listdir(SCRATCH) if name.endswith((".part", ".journal"
 said = voltmill("run", job([p for p in products if p["file"] in before]))
 ok("complete before" in said, "the same job again has nothing to do", said)
 
+# ---- status and verify say what such a file is, and that its length is all that it tells
+for name, what in ("I.fil", "a SIGPROC filterbank"), ("IQUV.fits", "a file of search-mode PSRFITS"):
+    said = voltmill("status", name)
+    ok(re.search("state +complete", said) and what in said, f"status of {name}: it is complete", said)
+    for words in ["verify"], ["verify", "--crc"]:
+        fails(2, f"{name} is {what}, all of its [0-9,]+ spectra are there: nothing else", *words, name)
+    with open(scratch(name), "rb") as file:
+        content = file.read()
+    if name.endswith(".fil"):  # of the other the only row would go
+        with open(scratch("cut-" + name), "wb") as file:
+            file.write(content[:-4 * CHANNELS])
+        said = voltmill("status", "cut-" + name)
+        ok(re.search("state +cut short", said), f"status of {name} without its end: it is cut", said)
+        fails(4, "that is cut short: it holds", "verify", "cut-" + name)
+    with open(scratch("cut-" + name), "wb") as file:
+        file.write(re.sub(rb"voltmill:", b"voltmull:", content, count=1))
+    ok(re.search("state +nobody can tell", voltmill("status", "cut-" + name)), "of one without our word nobody can tell")
+    fails(2, "not of a job of voltmill as it is", "verify", "cut-" + name)
+
 # ---- what is there is left as it is unless it is of this job and these files
 for name in "I.fil", "IQUV.fits":
     product, = (p for p in products if p["file"] == name)

@@ -56,6 +56,18 @@ out:
     return st;
 }
 
+status_t formats_is_other_filterbank(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    *out = 0;
+    for (size_t i = 0; i < ROWS && !*out; i++) {
+        int is_asked = rows[i]->is_no_product && rows[i]->open_filterbank;
+        TRY(is_asked ? rows[i]->recognise(path, out) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 /* Of the formats of voltages. */
 static status_t formats_add_names(struct text *out)
 {
