@@ -99,9 +99,9 @@ static void floats_are_added_in_the_stated_order(void **state)
 static void trees_are_brute_force(void **state)
 {
     (void)state;
-    static const char *const shapes[] = {"strips:1:1x1:1x16:32:0:0:4", "strips:1:1x1:2x7:32:0:0:8",
-                                         "strips:1:1x1:1x128:32:0:0:16",
-                                         "strips:1:1x1:8x5:32:0:0:16"};
+    static const char *const shapes[] = {
+        "strips:1:1x1:1x16:32:0:0:4", "strips:1:1x1:2x7:32:0:0:8", "strips:1:1x1:1x128:32:0:0:16",
+        "strips:1:1x1:8x5:32:0:0:16", "strips:1:1x1:2x256:32:0:0:16"};
     static const char *const levels[] = {"base", "avx2", "avx512"};
     static const struct problem more[] = {{SERIES_U8, 2100, 40, 9, 700, 1, 1, 0},
                                           {SERIES_U8, 64, 300, 0.7, 3000, 1, 0, 0},
@@ -132,6 +132,31 @@ static void trees_are_brute_force(void **state)
         free(expected);
         bench_end(&b);
     }
+}
+
+/* What a tree writes past the caches, in rows that begin anywhere in a line. */
+static void large_outputs_are_brute_force(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"base", "avx2", "avx512"};
+    struct problem p = {SERIES_U8, 8, 300, 0.7, 60011, 1, 0, 0};
+    struct dedisperse_bench b;
+    bench_start(&b, &p);
+    size_t bytes = b.delays.ndms * p.samples * sizeof(float);
+    assert_true(bytes > 64 << 20);
+    b.spec.mode = DEDISPERSE_BRUTE;
+    float *expected = bench_run(&b, BACKEND_CPU, p.samples, p.samples);
+    b.spec.mode = DEDISPERSE_TREE;
+    assert_true(dedisperse_shape_parse("strips:1:1x1:4x128:32:0:0:8", &b.spec.shape));
+    for (int i = 0; i < 3; i++) {
+        setenv("VOLTMILL_SIMD", levels[i], 1);
+        float *found = bench_run(&b, BACKEND_CPU, p.samples, p.samples);
+        assert_memory_equal(found, expected, bytes);
+        free(found);
+    }
+    unsetenv("VOLTMILL_SIMD");
+    free(expected);
+    bench_end(&b);
 }
 
 /* A tree is taken where delays repeat, and asked for; never beside two steps. */
@@ -260,6 +285,7 @@ int main(void)
         cmocka_unit_test(nothing_changes_a_bit),
         cmocka_unit_test(floats_are_added_in_the_stated_order),
         cmocka_unit_test(trees_are_brute_force),
+        cmocka_unit_test(large_outputs_are_brute_force),
         cmocka_unit_test(modes_allow_their_shapes),
         cmocka_unit_test(a_pulse_is_found),
         cmocka_unit_test(impossible_problems_are_refused),

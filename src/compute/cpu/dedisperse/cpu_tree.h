@@ -11,9 +11,9 @@
 enum {
     TREE_LEAST_GROUP = 4, /* channels */
     TREE_MOST_GROUP = 16, /* as many as floats are added in binary order */
-    TREE_MOST_DMS = 128,
+    TREE_MOST_DMS = 256,
     TREE_MOST_STRIPS = 8,
-    TREE_MOST_AREA = 128,  /* DMs of a tile x strips of a piece */
+    TREE_MOST_AREA = 512,  /* DMs of a tile x strips of a piece */
     TREE_DELAYS_A_JOIN = 8 /* of the table for each row that is made, at least */
 };
 
@@ -38,12 +38,14 @@ double cpu_tree_gain(const cpu_tree_t *tree);
 uint64_t cpu_tree_most_bytes(uint32_t nrows, uint32_t ndms);
 uint64_t cpu_tree_most_scratch(void);
 
-/* out[d][t] of the DMs of one tile, t < samples <= a piece.
+/* out[d][t] of the DMs of one tile, t < samples <= a piece. is_streamed: `out` is so large that it
+ * is written past the caches.
  *
  *   rows   [nrows][stride bytes]   from the piece's first sample on; readable for 1,024 bytes
  *          behind the last sample that is asked for
  *   out    float [ndms][out_stride]   of all DMs */
 void cpu_tree_sum(const cpu_tree_t *tree, const char *rows, size_t stride, uint32_t tile,
-                  uint64_t samples, void *scratch, float *out, uint64_t out_stride);
+                  uint64_t samples, int is_streamed, void *scratch, float *out,
+                  uint64_t out_stride);
 
 #endif

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "compute/cpu/dedisperse/cpu_tree.h"
 #include "compute/cpu/dedisperse/tiles.h"
-#include "dsp/dispersion/patterns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,61 +48,52 @@ out:
     return st;
 }
 
-/* Additions of joining the rows of a level's patterns, of parts `levels` below. */
-static double cuts_joins(const struct patterns *p, uint32_t level, uint32_t levels, double piece)
-{
-    const struct pattern_level *made = &p->levels[level];
-    double samples = 0;
-    for (uint32_t i = 0; i < made->first[made->ngroups]; i++) {
-        samples += piece + (made->patterns[i].most - made->patterns[i].least);
-    }
-    return samples / piece * ((1 << levels) - 1);
-}
-
 /* The additions of a tree, of brute force's as 1, in a tile of the middle; infinite when nobody
- * knows. */
+ * knows, or when it would be brute force after all. */
 static double cuts_adds(const struct dedisperse_spec *spec, const struct dedisperse_shape *shape)
 {
-    uint32_t ndms = (uint32_t)min_u64(shape->dm_out, spec->delays->ndms);
-    uint32_t top = shape->group == 4 ? 1 : shape->group == 8 ? 2 : 3;
-    size_t wide = spec->format == SERIES_U8 ? sizeof(uint16_t) : sizeof(uint32_t);
-    double piece = (double)shape->time_out * STRIP_BYTES / (double)wide;
-    struct patterns p = {0};
-    uint32_t *delays = NULL;
-    uint32_t nused = 0;
+    struct dedisperse_table table = {.nrows = (uint32_t)min_u64(shape->dm_out, spec->delays->ndms)};
+    cpu_tree_t *tree = NULL;
     double adds = INFINITY;
-    if (cuts_sample(spec, ndms, &nused, &delays) == STATUS_OK && nused > 0 &&
-        patterns_create(delays, ndms, nused, top + 1, (uint32_t)piece, &p) == STATUS_OK) {
-        const struct pattern_level *fours = &p.levels[1];
-        const struct pattern_level *whole = &p.levels[top];
-        uint64_t joins =
-            fours->first[fours->ngroups] + (top > 1 ? (uint64_t)whole->first[whole->ngroups] : 0);
-        adds = cuts_joins(&p, 1, 2, piece) + (top > 1 ? cuts_joins(&p, top, top - 1, piece) : 0) +
-               (double)ndms * p.levels[top].ngroups;
-        adds /= (double)ndms * nused;
-        /* Then it would be brute force after all. */
-        adds = joins > (uint64_t)ndms * nused / TREE_DELAYS_A_JOIN ? INFINITY : adds;
+    if (cuts_sample(spec, table.nrows, &table.nused, &table.delays) == STATUS_OK &&
+        table.nused > 0 &&
+        cpu_tree_create(&table, spec->format, shape, strip_kernels(simd_best()), &tree) ==
+            STATUS_OK) {
+        adds = tree ? 1 / cpu_tree_gain(tree) : INFINITY;
     } else {
         report_clear();
     }
-    patterns_free(&p);
-    free(delays);
+    cpu_tree_destroy(tree);
+    free(table.delays);
     return adds;
+}
+
+/* How much longer the last thread works than if all ended together. */
+static double cuts_imbalance(const struct dedisperse_spec *spec,
+                             const struct dedisperse_shape *shape)
+{
+    uint64_t strip = STRIP_BYTES / (spec->format == SERIES_U8 ? sizeof(uint16_t) : 4);
+    uint64_t threads = spec->threads > 0 ? spec->threads : 1;
+    uint64_t tasks = ceil_div_u64(max_u64(spec->max_samples, 1), shape->time_out * strip) *
+                     ceil_div_u64(spec->delays->ndms, shape->dm_out);
+    return (double)(ceil_div_u64(tasks, threads) * threads) / (double)tasks;
 }
 
 /* Of brute force: twice the rows that the cache holds, or half of them, and other tiles than the
  * usual one cost some percent: more is not known, measuring is quick. Of a tree: what an addition
- * of it takes beside one of brute force, measured over its shapes on two processors of AMD's. */
+ * of it takes beside one of brute force, measured over its shapes on processors of AMD's and
+ * Intel's. */
 static double cuts_expected(const struct dedisperse_spec *spec,
                             const struct dedisperse_shape *shape)
 {
-    static const double tree_costs[] = {[SERIES_U8] = 2.2, [SERIES_U16] = 2.0, [SERIES_F32] = 1.6};
+    static const double tree_costs[] = {[SERIES_U8] = 1.9, [SERIES_U16] = 2.5, [SERIES_F32] = 1.6};
     const double rate = 2e10; /* of a thread, adds a second */
     double rows = spec->steps ? spec->steps->ngroups : spec->delays->nchannels;
     double adds = (double)spec->max_samples * spec->delays->ndms * rows;
     double all = adds / (rate * (spec->threads > 0 ? spec->threads : 1));
     if (shape->group > 0) {
-        return all * (0.05 + tree_costs[spec->format] * cuts_adds(spec, shape));
+        return all * cuts_imbalance(spec, shape) *
+               (0.05 + tree_costs[spec->format] * cuts_adds(spec, shape));
     }
     double cache = fabs(log2(rows * shape->time_out * STRIP_BYTES / CACHE_BYTES));
     double tile = fabs(log2((double)shape->dm_out / TILE_DMS));
@@ -112,11 +102,13 @@ static double cuts_expected(const struct dedisperse_spec *spec,
 
 struct dedisperse_shape cpu_dedisperse_best(const struct dedisperse_spec *spec, uint32_t nused)
 {
-    enum { TREE_STRIPS = 2, TREE_DMS = 64 };
+    enum { TREE_STRIPS = 2, TREES = 12 };
+    static const uint32_t dms[] = {256, 128, 64, 32};
     struct dedisperse_shape best = cpu_dedisperse_brute(nused);
     double least = spec->mode == DEDISPERSE_TREE ? INFINITY : cuts_expected(spec, &best);
-    for (uint32_t group = 4; group <= 8 && spec->mode != DEDISPERSE_BRUTE; group *= 2) {
-        struct dedisperse_shape tree = cuts_shape(group, TREE_STRIPS, TREE_DMS);
+    for (uint32_t i = 0; i < TREES && spec->mode != DEDISPERSE_BRUTE; i++) {
+        struct dedisperse_shape tree =
+            cuts_shape(TREE_LEAST_GROUP << i % 3, TREE_STRIPS, dms[i / 3]);
         double cost = cuts_expected(spec, &tree);
         if (cost < least || best.group < (spec->mode == DEDISPERSE_TREE)) {
             least = cost;
@@ -133,9 +125,9 @@ static const char *cuts_object_to_tree(const struct dedisperse_shape *shape)
            : shape->time_out < 1 || shape->time_out > TREE_MOST_STRIPS
                ? "pieces of a tree have 1 to 8 strips"
            : shape->dm_out < 1 || shape->dm_out > TREE_MOST_DMS
-               ? "tiles of a tree have 1 to 128 DMs"
+               ? "tiles of a tree have 1 to 256 DMs"
            : shape->dm_out * shape->time_out > TREE_MOST_AREA
-               ? "tiles of a tree have at most 128 strips of DMs"
+               ? "tiles of a tree have at most 512 strips of DMs"
                : NULL;
 }
 
@@ -176,7 +168,7 @@ status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_s
 {
     status_t st = STATUS_OK;
     static const uint32_t strips[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
-    static const uint32_t dms[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+    static const uint32_t dms[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
     enum { STRIPS = sizeof strips / sizeof *strips, DMS = sizeof dms / sizeof *dms, GROUPS = 4 };
     struct dedisperse_candidate *list = NULL;
     uint32_t n = 0;

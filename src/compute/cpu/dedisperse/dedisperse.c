@@ -14,8 +14,9 @@
 enum {
     TRANSPOSE_TIMES = 512, /* samples of a task that transposes */
     TRANSPOSE_CHANNELS = 64,
-    TASKS = 8,                   /* of a thread at least, so that all end together */
-    SLACK = 2 * STRIP_BYTES + 64 /* bytes that a strip may reach beyond a row */
+    TASKS = 8,                    /* of a thread at least, so that all end together */
+    SLACK = 2 * STRIP_BYTES + 64, /* bytes that a strip may reach beyond a row */
+    STREAMED_BYTES = 64 << 20     /* of output and more: written past the caches */
 };
 
 struct cpu_dedisperse {
@@ -40,7 +41,8 @@ struct cpu_dedisperse {
     struct dedisperse_input input;
     const char *in;
     float *out;
-    uint32_t parts; /* of the DMs */
+    uint32_t parts;  /* of the DMs */
+    int is_streamed; /* nobody would find what a tree gives in the caches */
 };
 
 static int dedisperse_in_steps(const struct cpu_dedisperse *d)
@@ -254,7 +256,7 @@ static void dedisperse_sum_tree(void *context, uint32_t thread, uint64_t task)
     const struct cpu_dedisperse *d = context;
     uint64_t t = task / d->parts * d->piece;
     cpu_tree_sum(d->tree, d->rows + t * d->first->sample_bytes, d->stride,
-                 (uint32_t)(task % d->parts), min_u64(d->piece, d->samples - t),
+                 (uint32_t)(task % d->parts), min_u64(d->piece, d->samples - t), d->is_streamed,
                  d->tree_scratch + thread * d->tree_stride, d->out + t, d->out_stride);
 }
 
@@ -339,6 +341,7 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     d->input = *input;
     d->samples = samples;
     d->out_stride = out_stride;
+    d->is_streamed = d->base.spec.delays->ndms * samples * sizeof(float) > STREAMED_BYTES;
     d->parts = pieces > 0 ? dedisperse_count_parts(d, pieces) : 0;
     struct pool_block work = {
         .context = d,

@@ -49,10 +49,16 @@ struct strip_kernel {
     void (*give)(const void *total, size_t count, float *out);
     /* The sums as samples of a sub-band: of STRIP_SUM16, STRIP_SUM32 or STRIP_F32. */
     void (*spread)(const void *sums, void *out);
-    /* to[t] = (from[0][t] + from[1][t]) + (from[2][t] + from[3][t]), t < count, as samples of a
-     * sub-band; join_two() the first two of them. Up to 256 bytes behind each may be touched. */
+    /* to[t] as samples of a sub-band, t < count: of channels (from[0][t] + from[1][t]) +
+     * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes behind
+     * each may be touched. */
     void (*join)(const void *const from[4], size_t count, void *to);
-    void (*join_two)(const void *const from[4], size_t count, void *to);
+    /* Of sums of channels, which fit their type together: total[t] = or += rows[0][t + starts[0]] +
+     * ..., t < a strip; as add() and flush() would. */
+    void (*total)(const char *rows, const uint32_t *starts, uint32_t count, int begins,
+                  void *total);
+    /* Copies past the caches, to be waited for by a lock. */
+    void (*stream)(const void *from, size_t count, float *out);
 };
 
 struct strip_kernels {

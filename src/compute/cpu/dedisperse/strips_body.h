@@ -195,37 +195,112 @@ typedef uint16_t short16_t __attribute__((vector_size(VECTOR / 2), aligned(1), m
 #define TAKE_32(p) (*(const loose32_t *)(p))
 #define TAKE_F(p) (*(const loosef_t *)(p))
 
-/* Samples of so many bytes, taken into lanes; JOINED registers at a time, since rows are short and
- * of any length: where a loop ends should not be hard to guess. */
-#define JOINED 4
-#define DEFINE_JOIN(name, bytes, take, loose, lane_bytes, sum)                                     \
+/* Samples of so many bytes, taken into lanes. */
+#define DEFINE_JOIN_FOUR(name, bytes, take, loose, lane_bytes)                                     \
     static void name(const void *const from[4], size_t count, void *to)                            \
     {                                                                                              \
-        enum { LANES = VECTOR / (lane_bytes) };                                                    \
         const char *a = from[0];                                                                   \
         const char *b = from[1];                                                                   \
         const char *c = from[2];                                                                   \
         const char *d = from[3];                                                                   \
-        (void)c;                                                                                   \
-        (void)d;                                                                                   \
-        for (size_t t = 0; t < count; t += JOINED * LANES) {                                       \
-            _Pragma("GCC unroll 4") for (size_t i = 0; i < JOINED; i++)                            \
-            {                                                                                      \
-                ((loose *)to)[t / LANES + i] = sum(take, (t + i * LANES) * (bytes));               \
-            }                                                                                      \
+        loose *sum = to;                                                                           \
+        for (size_t at = 0; at < count * (bytes); at += VECTOR / (lane_bytes) * (bytes), sum++) {  \
+            *sum = (take(a + at) + take(b + at)) + (take(c + at) + take(d + at));                  \
         }                                                                                          \
     }
-#define JOIN_TWO(take, at) (take(a + (at)) + take(b + (at)))
-#define JOIN_FOUR(take, at) ((take(a + (at)) + take(b + (at))) + (take(c + (at)) + take(d + (at))))
+#define DEFINE_JOIN_TWO(name, bytes, take, loose)                                                  \
+    static void name(const void *const from[4], size_t count, void *to)                            \
+    {                                                                                              \
+        const char *a = from[0];                                                                   \
+        const char *b = from[1];                                                                   \
+        loose *sum = to;                                                                           \
+        for (size_t at = 0; at < count * (bytes); at += VECTOR, sum++) {                           \
+            *sum = take(a + at) + take(b + at);                                                    \
+        }                                                                                          \
+    }
 
-DEFINE_JOIN(join_u8, 1, WIDEN_8, loose16_t, 2, JOIN_FOUR)
-DEFINE_JOIN(join_u16, 2, WIDEN_16, loose32_t, 4, JOIN_FOUR)
-DEFINE_JOIN(join_sum16, 2, TAKE_16, loose16_t, 2, JOIN_FOUR)
-DEFINE_JOIN(join_sum32, 4, TAKE_32, loose32_t, 4, JOIN_FOUR)
-DEFINE_JOIN(join_f32, 4, TAKE_F, loosef_t, 4, JOIN_FOUR)
-DEFINE_JOIN(join_two_sum16, 2, TAKE_16, loose16_t, 2, JOIN_TWO)
-DEFINE_JOIN(join_two_sum32, 4, TAKE_32, loose32_t, 4, JOIN_TWO)
-DEFINE_JOIN(join_two_f32, 4, TAKE_F, loosef_t, 4, JOIN_TWO)
+DEFINE_JOIN_FOUR(join_u8, 1, WIDEN_8, loose16_t, 2)
+DEFINE_JOIN_FOUR(join_u16, 2, WIDEN_16, loose32_t, 4)
+DEFINE_JOIN_FOUR(join_f32, 4, TAKE_F, loosef_t, 4)
+DEFINE_JOIN_TWO(join_sum16, 2, TAKE_16, loose16_t)
+DEFINE_JOIN_TWO(join_sum32, 4, TAKE_32, loose32_t)
+DEFINE_JOIN_TWO(join_sum_f32, 4, TAKE_F, loosef_t)
+
+/* Sums of 16 bits are widened once, on their way from registers to the totals. */
+static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count, int begins,
+                        void *total)
+{
+    enum { HALVES = 2 * PASS };
+    _Alignas(VECTOR) char sums[PASS_BYTES];
+    const lanes16_t none = {0};
+    for (size_t at = 0; at < STRIP_BYTES; at += PASS_BYTES) {
+        lanes32_t *to = (lanes32_t *)(void *)((char *)total + 2 * at);
+        lanes16_t s[PASS];
+#pragma GCC unroll 16
+        for (int i = 0; i < PASS; i++) {
+            s[i] = none;
+        }
+        for (uint32_t c = 0; c < count; c++) {
+            const loose16_t *w = (const loose16_t *)(rows + at + (size_t)starts[c] * 2);
+#pragma GCC unroll 16
+            for (int i = 0; i < PASS; i++) {
+                s[i] += w[i];
+            }
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < PASS; i++) {
+            ((lanes16_t *)(void *)sums)[i] = s[i];
+        }
+#pragma GCC unroll 32
+        for (int i = 0; i < HALVES; i++) {
+            lanes32_t wide = WIDEN_16(sums + i * VECTOR / 2);
+            to[i] = begins ? wide : to[i] + wide;
+        }
+    }
+}
+
+/* Totals that are the sums themselves. */
+#define DEFINE_TOTAL(name, add)                                                                    \
+    static void name(const char *rows, const uint32_t *starts, uint32_t count, int begins,         \
+                     void *total)                                                                  \
+    {                                                                                              \
+        add(rows, 0, starts, count, begins, total);                                                \
+    }
+
+DEFINE_TOTAL(total_sum32, add_sum32)
+DEFINE_TOTAL(total_f32_by_4, add_f32_by_4)
+DEFINE_TOTAL(total_f32_by_2, add_f32_by_2)
+DEFINE_TOTAL(total_f32_by_1, add_f32_by_1)
+
+#if VECTOR == 64 && defined(__AVX512F__)
+#define STREAM(to, from) _mm512_stream_ps(to, _mm512_loadu_ps(from))
+#elif VECTOR == 32 && defined(__AVX__)
+#define STREAM(to, from) _mm256_stream_ps(to, _mm256_loadu_ps(from))
+#elif defined(__SSE__)
+#define STREAM(to, from) _mm_stream_ps(to, _mm_loadu_ps(from))
+#endif
+
+/* Lines that are not whole are written as usual. */
+static void stream_floats(const void *from, size_t count, float *out)
+{
+#ifdef STREAM
+    enum { LINE = 64 };
+    const float *f = from;
+    size_t head = (size_t)(-(uintptr_t)out % LINE) / sizeof *out;
+    size_t i = head < count ? head : count;
+    memcpy(out, f, i * sizeof *out);
+    for (; i + LINE / sizeof *out <= count; i += LINE / sizeof *out) {
+#pragma GCC unroll 4
+        for (size_t k = 0; k < LINE / sizeof *out; k += VECTOR / sizeof *out) {
+            STREAM(out + i + k, f + i + k);
+        }
+    }
+    memcpy(out + i, f + i, (count - i) * sizeof *out);
+    _mm_sfence();
+#else
+    memcpy(out, from, count * sizeof *out);
+#endif
+}
 
 static void flush_u8(const void *sums, void *total)
 {
@@ -318,21 +393,22 @@ static void spread_f32(const void *sums, void *restrict out)
 
 /* Floats are never flushed before the end. */
 #define NO_LIMIT (1U << 31)
-#define STRIP_FLOATS(add)                                                                          \
+#define STRIP_FLOATS(add, join, total)                                                             \
     {                                                                                              \
-        4, NO_LIMIT, add, flush_f32, give_floats, spread_f32, join_f32, join_two_f32               \
+        4, NO_LIMIT, add, flush_f32, give_floats, spread_f32, join, total, stream_floats           \
     }
 
 extern const struct strip_kernels STRIPS;
 const struct strip_kernels STRIPS = {
     .kinds = {
-        [STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL},
-        [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL},
-        [STRIP_F32] = STRIP_FLOATS(add_f32),
+        [STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL, NULL},
+        [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL,
+                       NULL},
+        [STRIP_F32] = STRIP_FLOATS(add_f32, join_f32, NULL),
         [STRIP_SUM16] = {2, STRIP_CHUNK, add_sum16, flush_sum16, give_integers, NULL, join_sum16,
-                         join_two_sum16},
+                         total_sum16, stream_floats},
         [STRIP_SUM32] = {4, 1 << 16, add_sum32, flush_sum32, give_integers, NULL, join_sum32,
-                         join_two_sum32},
-        [STRIP_F32_BY_4] = STRIP_FLOATS(add_f32_by_4),
-        [STRIP_F32_BY_2] = STRIP_FLOATS(add_f32_by_2),
-        [STRIP_F32_BY_1] = STRIP_FLOATS(add_f32_by_1)}};
+                         total_sum32, stream_floats},
+        [STRIP_F32_BY_4] = STRIP_FLOATS(add_f32_by_4, join_sum_f32, total_f32_by_4),
+        [STRIP_F32_BY_2] = STRIP_FLOATS(add_f32_by_2, join_sum_f32, total_f32_by_2),
+        [STRIP_F32_BY_1] = STRIP_FLOATS(add_f32_by_1, join_sum_f32, total_f32_by_1)}};
