@@ -6,6 +6,7 @@
 #include "compute/channelise.h"
 #include "compute/dedisperse.h"
 #include "compute/filter.h"
+#include "compute/peaks.h"
 #include "compute/resident_rows.h"
 
 /* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */
@@ -30,6 +31,10 @@ struct dedisperse {
 struct filter {
     const struct filter_ops *ops;
     struct filter_spec spec;
+};
+
+struct peaks {
+    const struct peaks_ops *ops;
 };
 
 struct resident_rows {
@@ -101,6 +106,14 @@ struct filter_ops {
     status_t (*times)(filter_t *filter, double seconds[FILTER_STEPS]);
 };
 
+struct peaks_ops {
+    status_t (*create)(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
+    void (*destroy)(peaks_t *peaks);
+    status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
+                    uint64_t end, buffer_t *out);
+    status_t (*seconds)(peaks_t *peaks, double *out);
+};
+
 struct resident_rows_ops {
     status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                        resident_rows_t **out);
@@ -127,6 +140,7 @@ struct backend_ops {
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct filter_ops *filter;
+    const struct peaks_ops *peaks;                 /* NULL: the host searches */
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);

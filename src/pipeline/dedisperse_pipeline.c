@@ -3,6 +3,7 @@
 #include "pipeline/dedisperse_pipeline.h"
 
 #include "base/memory.h"
+#include "compute/peaks.h"
 #include "pipeline/left_out.h"
 #include "pipeline/search/seek.h"
 
@@ -10,15 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_BLOCK = 64 };
+enum { LEAST_BLOCK = 64, STRIDE = 64 /* outputs that rows to be searched are multiples of */ };
 
 /* One block under way. */
 struct slot {
-    buffer_t *in, *out;
+    buffer_t *in, *out, *peaks; /* peaks: NULL where the host's threads search */
     struct chunk chunk;
     uint32_t base;                 /* delay of the chunk's DMs that all have */
     uint64_t inputs;               /* samples in time */
-    uint64_t from, count;          /* outputs */
+    uint64_t own, own_end;         /* outputs that the block is for */
+    uint64_t from, count, stride;  /* outputs that are made, and from one DM's to the next's */
+    int is_searched;               /* by the backend: their peaks are in `peaks` */
     struct power_reader_part part; /* of the filterbank; the rest of the inputs is padding */
     int is_resident;               /* that part is on the device */
     char *bad; /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
@@ -41,15 +44,17 @@ struct dedispersing {
     double inputs, fetched;         /* samples in time, so far: all, and those from the device */
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
-    uint64_t block; /* outputs; the plan's, or less if the device is small */
+    uint64_t block; /* outputs of its own; the plan's, or less if the device is small */
+    int is_whole;   /* as the plan's, unless the device is too small */
     struct dm_group group;
     uint32_t first_dm;  /* of the group; the stage is its */
     int has_last;       /* a block of this group was read before, */
     uint32_t last_slot; /* here */
     dedisperse_t *stage;
     seek_t *seek;   /* NULL: nothing is searched */
+    peaks_t *peaks; /* NULL: the host's threads search */
     char *holes;    /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
-    uint8_t *share; /* [DMs of a chunk][block] for `seek`; the writer's */
+    uint8_t *share; /* [DMs of a chunk][outputs made] for `seek`; the writer's */
 };
 
 static void dedispersing_drop_stage(struct dedispersing *p)
@@ -64,6 +69,7 @@ static void dedispersing_drop_slots(struct dedispersing *p)
     for (uint32_t i = 0; i < p->nslots; i++) {
         buffer_destroy(p->slots[i].in);
         buffer_destroy(p->slots[i].out);
+        buffer_destroy(p->slots[i].peaks);
         free(p->slots[i].bad);
         left_out_free(&p->slots[i].left_out);
         p->slots[i] = (struct slot){.in = NULL};
@@ -86,17 +92,36 @@ static uint32_t dedispersing_widest_group(const struct dedisperse_plan *plan, ui
     return widest;
 }
 
+/* Outputs that a block makes. */
+static uint64_t dedispersing_made(const struct dedispersing *p)
+{
+    return p->is_whole ? dedisperse_plan_made(p->plan, p->block) : p->block;
+}
+
+/* Whether the backend finds the peaks of blocks. */
+static int dedispersing_finds(const struct dedispersing *p)
+{
+    return p->is_whole && p->peaks;
+}
+
 static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
 {
     status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = p->plan;
     const struct overlap widest = overlap_delay(0, span);
-    uint64_t samples = overlap_inputs(&widest, p->block);
+    uint64_t dms = plan->chunking.chunk_spectra;
+    uint64_t samples = overlap_inputs(&widest, dedispersing_made(p));
     uint64_t in = samples * plan->input.row_bytes;
-    uint64_t out = plan->chunking.chunk_spectra * p->block * sizeof(float);
+    uint64_t out = dms * dedispersing_made(p) * sizeof(float);
+    uint64_t peaks = dms * ceil_div_u64(p->block, PEAK_CELL) * sizeof(struct peak);
+    /* Series that only a search wants stay on the device. */
+    enum buffer_use use = dedispersing_finds(p) && !plan->what->file ? BUFFER_BETWEEN : BUFFER_OUT;
     for (uint32_t i = 0; i < p->nslots; i++) {
         TRY(buffer_create(p->backend, BUFFER_IN, in, &p->slots[i].in));
-        TRY(buffer_create(p->backend, BUFFER_OUT, out, &p->slots[i].out));
+        TRY(buffer_create(p->backend, use, out, &p->slots[i].out));
+        if (dedispersing_finds(p)) {
+            TRY(buffer_create(p->backend, BUFFER_OUT, peaks, &p->slots[i].peaks));
+        }
         if (plan->job->on_bad == ON_BAD_NAN) {
             TRY(memory_zeroed((size_t)samples, 1, "rows", &p->slots[i].bad));
         }
@@ -113,7 +138,7 @@ static status_t dedispersing_create_stage(struct dedispersing *p, uint32_t first
     double cost = 0;
     dedispersing_drop_stage(p);
     TRY(dm_group_create(p->plan, first, count, &p->group));
-    struct dedisperse_spec spec = dedisperse_plan_stage(p->plan, &p->group, p->block);
+    struct dedisperse_spec spec = dedisperse_plan_stage(p->plan, &p->group, dedispersing_made(p));
     /* A tuned shape that does not fit this group is left to the model. */
     if (shape->pack > 0 && dedisperse_shape_fits(p->backend, &spec, shape, &cost, &why)) {
         spec.shape = *shape;
@@ -122,6 +147,14 @@ static status_t dedispersing_create_stage(struct dedispersing *p, uint32_t first
     p->first_dm = first;
 out:
     return st;
+}
+
+/* Half as many outputs to a block; where that is no whole block of noise, series are gathered. */
+static void dedispersing_halve(struct dedispersing *p)
+{
+    uint64_t whole = p->is_whole ? p->block / 2 / p->plan->boxes.block : 0;
+    p->is_whole = whole > 0;
+    p->block = whole > 0 ? whole * p->plan->boxes.block : max_u64(p->block / 2, 1);
 }
 
 /* The device may have less room than the plan thought: then the rows that stay on it go, then
@@ -148,7 +181,9 @@ static status_t dedispersing_fit(struct dedispersing *p)
         report_clear();
         dedispersing_drop_stage(p);
         dedispersing_drop_slots(p);
-        p->block = has_cleared ? p->block : max_u64(p->block / 2, 1);
+        if (!has_cleared) {
+            dedispersing_halve(p);
+        }
     }
     return st;
 }
@@ -189,14 +224,51 @@ static void dedispersing_range(const void *context, const struct chunk *chunk, u
                                uint64_t *end)
 {
     const struct dedispersing *p = context;
-    dedisperse_plan_range(p->plan, chunk, from, end);
+    *from = chunk->first_stream;
+    *end = *from + chunk->streams;
+    if (!p->is_whole) {
+        dedisperse_plan_range(p->plan, chunk, from, end);
+    }
 }
 
 /* Whether the block's outputs are the chunk's; else boxes and noise reach over them. */
 static int dedispersing_is_own(const struct slot *slot)
 {
-    return slot->from >= slot->chunk.first_stream &&
-           slot->from < (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
+    return slot->own >= slot->chunk.first_stream &&
+           slot->own < (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
+}
+
+/* Puts the block's own outputs; those around them are overwritten. */
+static status_t dedispersing_put(const struct dedispersing *p, const struct slot *slot,
+                                 float *series, const char *holes)
+{
+    struct chunk part = slot->chunk;
+    size_t count = (size_t)(slot->own_end - slot->own);
+    part.first_stream = (uint32_t)slot->own;
+    part.streams = (uint32_t)count;
+    for (uint64_t dm = 0; dm < part.count && slot->stride > count; dm++) {
+        memmove(series + dm * count, series + dm * slot->stride + (slot->own - slot->from),
+                count * sizeof *series);
+    }
+    return p->sink.put(p->sink.context, 0, &part, part.first, part.count, series, holes);
+}
+
+/* Searches the block's series, or takes what the backend has found in them. */
+static status_t dedispersing_seek(struct dedispersing *p, const struct slot *slot,
+                                  const float *series, const char *holes)
+{
+    status_t st = STATUS_OK;
+    const uint8_t *share = slot->left_out.count > 0 ? p->share : NULL;
+    const struct boxcar_rows rows = {series, share, slot->chunk.count, slot->stride, slot->from};
+    void *found = NULL;
+    if (!p->is_whole) {
+        TRY(seek_take(p->seek, &slot->chunk, slot->from, slot->count, series, share, holes));
+        goto out;
+    }
+    TRY(slot->is_searched ? pipeline_get(p->pipeline, slot->peaks, &found) : STATUS_OK);
+    TRY(seek_blocks(p->seek, &slot->chunk, slot->own, slot->own_end, &rows, found, holes));
+out:
+    return st;
 }
 
 /* The writer thread. */
@@ -205,25 +277,22 @@ static status_t dedispersing_write(void *context, uint32_t number)
     status_t st = STATUS_OK;
     struct dedispersing *p = context;
     struct slot *slot = &p->slots[number];
-    struct chunk part = slot->chunk;
-    void *data = NULL;
+    void *series = NULL;
     int has_holes = 0;
-    TRY(pipeline_get(p->pipeline, slot->out, &data));
     uint64_t first;
     uint64_t end;
     dedispersing_range(p, &slot->chunk, &first, &end);
-    part.first_stream = (uint32_t)slot->from;
-    part.streams = (uint32_t)slot->count;
-    TRY(left_out_scale(p->plan, &p->group, &slot->left_out, part.streams, data, p->holes,
-                       &has_holes, p->share));
-    const uint8_t *share = slot->left_out.count > 0 ? p->share : NULL;
-    const char *holes = has_holes ? p->holes : NULL;
-    if (p->plan->what->file && dedispersing_is_own(slot)) {
-        TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data, holes));
+    if (p->plan->what->file || !slot->is_searched) {
+        TRY(pipeline_get(p->pipeline, slot->out, &series));
+        TRY(left_out_scale(p->plan, &p->group, &slot->left_out, slot->stride, series, p->holes,
+                           &has_holes, p->share));
     }
-    TRY(p->seek ? seek_take(p->seek, &slot->chunk, slot->from, slot->count, data, share, holes)
-                : STATUS_OK);
-    if (p->sink.end && slot->from + slot->count == end) {
+    const char *holes = has_holes ? p->holes : NULL;
+    TRY(p->seek ? dedispersing_seek(p, slot, series, holes) : STATUS_OK);
+    if (p->plan->what->file && dedispersing_is_own(slot)) {
+        TRY(dedispersing_put(p, slot, series, holes));
+    }
+    if (p->sink.end && slot->own_end == end) {
         TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
     }
 out:
@@ -256,7 +325,13 @@ static status_t dedispersing_compute(void *context, uint32_t number)
     if (slot->is_resident) {
         TRY(dedispersing_fetch(p, slot));
     }
-    TRY(dedisperse_run(p->stage, slot->in, &input, slot->count, slot->out, slot->count));
+    TRY(dedisperse_run(p->stage, slot->in, &input, slot->count, slot->out, slot->stride));
+    /* The host first scales sums that lack something, and searches them itself. */
+    slot->is_searched = dedispersing_finds(p) && slot->left_out.count == 0;
+    if (slot->is_searched) {
+        const struct peaks_rows of = {slot->chunk.count, slot->stride, slot->from};
+        TRY(peaks_run(p->peaks, slot->out, &of, slot->own, slot->own_end, slot->peaks));
+    }
 out:
     return st;
 }
@@ -285,34 +360,48 @@ out:
     return st;
 }
 
+/* Which outputs the block that begins here is for, and which it makes. */
+static void dedispersing_place(const struct dedispersing *p, struct slot *slot, uint64_t from)
+{
+    const struct boxes *boxes = &p->plan->boxes;
+    uint64_t first = slot->chunk.first_stream;
+    uint64_t last = first + slot->chunk.streams;
+    uint64_t begin;
+    uint64_t end;
+    dedispersing_range(p, &slot->chunk, &begin, &end);
+    /* Series are written of the chunk's own outputs alone. */
+    if (p->plan->what->file) {
+        end = from < first ? first : from < last ? last : end;
+    }
+    slot->own = slot->from = from;
+    slot->own_end = from + min_u64(p->block, end - from);
+    slot->count = slot->stride = slot->own_end - from;
+    if (p->is_whole) {
+        slot->from = boxes_need_from(boxes, from, slot->own_end);
+        slot->count = boxes_need_end(boxes, slot->own_end) - slot->from;
+        slot->stride = ceil_div_u64(slot->count, STRIDE) * STRIDE;
+    }
+}
+
 static status_t dedispersing_prepare(void *context, uint32_t number, const struct chunk *chunk,
                                      uint64_t from, uint64_t *count)
 {
     struct dedispersing *p = context;
     struct slot *slot = &p->slots[number];
     const struct slot before = p->slots[p->last_slot]; /* perhaps this one */
-    uint64_t first = chunk->first_stream;
-    uint64_t last = first + chunk->streams;
-    uint64_t begin;
-    uint64_t end;
-    dedispersing_range(p, chunk, &begin, &end);
-    /* Series are written of the chunk's own outputs alone. */
-    if (p->plan->what->file) {
-        end = from < first ? first : from < last ? last : end;
-    }
     slot->chunk = *chunk;
     slot->base = p->group.base;
-    slot->from = from;
-    slot->count = *count = min_u64(p->block, end - from);
+    dedispersing_place(p, slot, from);
+    *count = slot->own_end - slot->own;
     slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
     /* What came from the device was never in the host's memory. */
-    int goes_on = p->has_last && from >= before.from && from <= before.from + before.count &&
-                  !before.is_resident;
+    int goes_on = p->has_last && slot->from >= before.from &&
+                  slot->from <= before.from + before.count && !before.is_resident;
     slot->kept_slot = p->last_slot;
-    slot->kept_from = goes_on ? from - before.from : 0;
+    slot->kept_from = goes_on ? slot->from - before.from : 0;
     slot->kept = goes_on ? min_u64(before.inputs - slot->kept_from, slot->inputs) : 0;
-    slot->part =
-        power_reader_clip(p->plan, p->plan->first + (int64_t)(from + slot->base), slot->inputs);
+    slot->part = power_reader_clip(p->plan, p->plan->first + (int64_t)(slot->from + slot->base),
+                                   slot->inputs);
     slot->is_resident = p->resident && resident_rows_holds(p->resident, &p->sums, slot->part.first,
                                                            slot->part.count);
     p->inputs += (double)slot->inputs;
@@ -330,6 +419,7 @@ static void dedispersing_destroy(void *context)
         dedispersing_drop_slots(p);
         power_reader_destroy(p->reader);
         seek_destroy(p->seek);
+        peaks_destroy(p->peaks);
         free(p->holes);
         free(p->share);
         free(p);
@@ -361,9 +451,11 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     TRY(power_reader_create(plan, &p->reader));
     if (plan->boxes.widths > 0) {
         TRY(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
-        TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)p->block, "series",
-                           &p->share));
+        p->is_whole = plan->is_whole;
+        TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
+                           "series", &p->share));
     }
+    TRY(p->is_whole ? peaks_create(backend, &plan->boxes, 0, &p->peaks) : STATUS_OK);
     TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .cuts_streams = 1,

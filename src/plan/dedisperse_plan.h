@@ -54,6 +54,8 @@ struct dedisperse_plan {
     struct product_spec spec; /* of the same */
     /* Of a search, if there is one: */
     struct boxes boxes; /* widths 0: there is none */
+    int is_whole; /* where the backend searches: blocks are whole blocks of noise, and make again
+                     what their boxes reach over; else series are gathered */
     struct dedispersed_spec peaks;
     struct product_spec search;
 };
@@ -115,6 +117,10 @@ void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const str
 /* Whether the sums of a DM are nothing but rounding: its channels, but for those of the mask, have
  * one delay, and their mean was taken off. */
 int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
+
+/* Outputs that a block of so many makes at most, with those that its boxes and its noise reach
+ * over; rows of so many are as the backend's search likes them best. */
+uint64_t dedisperse_plan_made(const struct dedisperse_plan *dedispersion, uint64_t block);
 
 /* Columns of a chunk's series that a search holds at a time. */
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);

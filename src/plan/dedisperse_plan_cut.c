@@ -15,6 +15,7 @@
  * of the number of ranks. */
 #include "base/memory.h"
 #include "compute/boxcar.h"
+#include "compute/peaks.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
 #include "product/spans.h"
@@ -69,6 +70,12 @@ uint64_t dedisperse_plan_held(const struct dedisperse_plan *d)
     return min_u64(d->boxes.block + d->boxes.widths - 1, d->outputs);
 }
 
+uint64_t dedisperse_plan_made(const struct dedisperse_plan *d, uint64_t block)
+{
+    uint64_t made = d->is_whole ? min_u64(block + d->boxes.widths - 1, d->outputs) : block;
+    return d->is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
+}
+
 /* What a search of so many DMs holds: series, of how many channels each sum is (of a block of the
  * pipeline, too), and the peaks of a block. */
 static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
@@ -111,14 +118,15 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
         .delays = {.nchannels = d->delays.nchannels, .ndms = cut->dms, .largest = cut->span},
         .steps = d->steps};
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
-    struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, block);
+    uint64_t made = dedisperse_plan_made(d, block);
+    struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, made);
     uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
     uint64_t table = sizeof(uint32_t) * (uint64_t)d->delays.nchannels * cut->dms;
     return table +
            dedisperse_plan_slots(d->backend) *
-               (dedisperse_inputs(&spec, block) * (d->input.row_bytes + mark) +
-                cut->dms * block * sizeof(float)) +
-           dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, block);
+               (dedisperse_inputs(&spec, made) * (d->input.row_bytes + mark) +
+                cut->dms * made * sizeof(float)) +
+           dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, made);
 }
 
 /* Chunks of a search are whole blocks of noise. */
@@ -147,12 +155,19 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
     return cut_whole_blocks(d, ceil_div_u64(wanted, quantum) * quantum);
 }
 
-/* What is made for a chunk at a time: where only its boxes count, also what the last ones reach
- * over, so that they are searched where they lie (pipeline/search/seek.h). */
+/* What is made for a chunk at a time: where series are gathered and only their boxes count, also
+ * what the last ones reach over, so that they are searched where they lie (pipeline/search/seek.h).
+ */
 static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
 {
-    uint64_t behind = d->boxes.widths > 0 && !d->what->file ? d->boxes.widths - 1 : 0;
-    return min_u64(cut->outputs + behind, d->outputs);
+    int reaches = d->boxes.widths > 0 && !d->what->file && !d->is_whole;
+    return min_u64(cut->outputs + (reaches ? d->boxes.widths - 1 : 0), d->outputs);
+}
+
+/* What blocks are multiples of, unless they are all of a chunk. */
+static uint64_t cut_grain(const struct dedisperse_plan *d)
+{
+    return d->is_whole ? d->boxes.block : GRAIN;
 }
 
 /* The longest block that fits; 0 when none does. */
@@ -160,16 +175,17 @@ static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct 
                                   uint64_t budget)
 {
     uint64_t low = 0;
-    uint64_t high = ceil_div_u64(cut_made(d, cut), GRAIN);
+    uint64_t grain = cut_grain(d);
+    uint64_t high = ceil_div_u64(cut_made(d, cut), grain);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        if (cut_block_bytes(d, cut, middle * GRAIN) <= budget) {
+        if (cut_block_bytes(d, cut, middle * grain) <= budget) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    return min_u64(low * GRAIN, cut_made(d, cut));
+    return min_u64(low * grain, cut_made(d, cut));
 }
 
 static uint64_t cut_groups_of(const struct dedisperse_plan *d, const struct cut *cut)
@@ -207,8 +223,9 @@ static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_
     cut->block = cut_longest_block(d, cut, budget);
     if (cut->block > 0) {
         uint64_t made = cut_made(d, cut);
+        uint64_t grain = cut_grain(d);
         uint64_t blocks = ceil_div_u64(made, cut->block);
-        uint64_t even = ceil_div_u64(ceil_div_u64(made, blocks), GRAIN) * GRAIN;
+        uint64_t even = ceil_div_u64(ceil_div_u64(made, blocks), grain) * grain;
         cut->block = min_u64(even, made);
         cut->cost = cut_cost_of(d, cut);
     }
@@ -246,26 +263,33 @@ static struct cut cut_choose_pieces(const struct dedisperse_plan *d, uint32_t dm
     return best;
 }
 
-static status_t cut_choose(const struct dedisperse_plan *d, uint64_t budget, struct cut *out)
+/* The best of all, or the smallest where none fits: its block is 0. */
+static struct cut cut_choose(const struct dedisperse_plan *d, uint64_t budget)
 {
-    status_t st = STATUS_OK;
     struct cut best = {.block = 0};
-    struct cut cut = {.dms = 0};
     for (uint32_t dms = d->delays.ndms;; dms = (dms + 1) / 2) {
-        cut = cut_choose_pieces(d, dms, budget);
-        if (cut.block > 0 && (best.block == 0 || cut.cost < best.cost)) {
+        struct cut cut = cut_choose_pieces(d, dms, budget);
+        if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
             best = cut;
         }
         if (dms == 1) {
             break;
         }
     }
-    if (best.block == 0) {
-        TRY(cut_too_little(d, &cut));
+    return best;
+}
+
+/* Chunks as an earlier run has cut them, or the best; block 0: memory is too small. */
+static struct cut cut_find(const struct dedisperse_plan *d, const struct chunking *begun,
+                           uint64_t budget)
+{
+    if (!begun) {
+        return cut_choose(d, budget);
     }
-    *out = best;
-out:
-    return st;
+    struct cut cut = {.dms = (uint32_t)begun->chunk_spectra, .outputs = begun->group_streams};
+    cut.span = dm_groups_span(d, cut.dms, &cut.spans);
+    cut_settle(d, &cut, budget);
+    return cut;
 }
 
 /* Where memory is scarce, a tree's tables would only make blocks shorter: it must be asked for. */
@@ -295,21 +319,19 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
     status_t st = STATUS_OK;
     uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = d->job->memory > fixed ? d->job->memory - fixed : 0;
-    struct cut cut = {.dms = 0};
     cut_settle_mode(d, budget);
-    if (begun) {
-        REQUIRE(begun->spectra == d->delays.ndms && begun->streams == d->outputs, STATUS_USAGE,
-                "%s: %s was begun with other DMs or times: --restart begins anew", d->job->path,
-                job_series_name(d->what));
-        cut.dms = (uint32_t)begun->chunk_spectra;
-        cut.outputs = begun->group_streams;
-        cut.span = dm_groups_span(d, cut.dms, &cut.spans);
-        cut_settle(d, &cut, budget);
-        if (cut.block == 0) {
-            TRY(cut_too_little(d, &cut));
-        }
-    } else {
-        TRY(cut_choose(d, budget, &cut));
+    REQUIRE(!begun || (begun->spectra == d->delays.ndms && begun->streams == d->outputs),
+            STATUS_USAGE, "%s: %s was begun with other DMs or times: --restart begins anew",
+            d->job->path, job_series_name(d->what));
+    d->is_whole = backend_abilities(d->backend)->finds_peaks && d->boxes.widths > 0 &&
+                  d->boxes.widths <= PEAKS_MOST_WIDTH;
+    struct cut cut = cut_find(d, begun, budget);
+    if (cut.block == 0 && d->is_whole) {
+        d->is_whole = 0;
+        cut = cut_find(d, begun, budget);
+    }
+    if (cut.block == 0) {
+        TRY(cut_too_little(d, &cut));
     }
     d->chunking = (struct chunking){.spectra = d->delays.ndms,
                                     .chunk_spectra = cut.dms,

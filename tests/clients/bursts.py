@@ -99,6 +99,21 @@ for name, words, how in (("in chunks of one block", ["run.chunk=4096"], {}),
                          ("on three ranks", ["run.chunk=8192"], {"ranks": 3})):
     voltmill("run", job, "--force", *[w for word in words for w in ("--set", word)], **how)
     ok(contents(scratch("found.h5")) == expected, f"the same bytes {name}")
+try:
+    has_device = "\n0:" in "\n" + voltmill("info", "--devices")
+except Failed:  # built without OpenCL
+    has_device = False
+for name, words, how in ((("on a device", ["dedisperse.0.file=device.h5"], {}), ("there, in chunks of one block", ["run.chunk=4096"], {}),
+                          ("there, on three ranks", ["run.chunk=8192"], {"ranks": 3}),
+                          ("there, in less memory than a block of noise needs", ["run.device_memory=6M"], {})) if has_device else ()):
+    voltmill("run", job, "--force", "--set", "dedisperse.0.backend=opencl", *[w for word in words for w in ("--set", word)], **how)
+    ok(contents(scratch("found.h5")) == expected, f"the same bytes {name}")
+if has_device:
+    with h5py.File(scratch("device.h5"), "r") as file:
+        ok(np.array_equal(file["dedispersed"][()], series), "and the same series beside them")
+    os.remove(scratch("device.h5"))
+else:
+    note("no OpenCL device")
 voltmill("run", job, "--set", "dedisperse.0.backend=reference", "--set", "dedisperse.0.search.file=reference.h5")
 same(table(scratch("reference.h5"))[0], found, "of the reference's series, the same candidates")
 for attempt in range(3):
@@ -234,6 +249,9 @@ for name, lost in (("short", 0), ("constant", 32)):
     expected = contents(scratch("gaps.h5"))
     voltmill("run", "gaps.yaml", "--force", "--set", "run.chunk=4096", "--set", "run.threads=1")
     ok(contents(scratch("gaps.h5")) == expected, "the same bytes in other chunks")
+    if has_device:
+        voltmill("run", "gaps.yaml", "--force", "--set", "dedisperse.0.backend=opencl")
+        ok(contents(scratch("gaps.h5")) == expected, "and on a device")
 with h5py.File(scratch("gaps-series.h5"), "r") as file:
     series = file["dedispersed"][0]
 ok(np.isfinite(series).all() and series[3000:3075].std() > 1.5 * series[:3000].std(), "the series keep such sums")

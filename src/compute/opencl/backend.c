@@ -112,11 +112,13 @@ const struct backend_ops opencl_ops = {
     .kind = BACKEND_OPENCL,
     .abilities = {.has_device = 1,
                   .keeps_rows = 1,
+                  .finds_peaks = 1,
                   .slots = 5}, /* one is read, one comes, one is worked on, one goes, one is
                                   written */
     .channelise = &opencl_channelise,
     .dedisperse = &opencl_dedisperse,
     .filter = &opencl_filter,
+    .peaks = &opencl_peaks,
     .resident_rows = &opencl_resident_rows,
     .open = backend_open_opencl,
     .close = backend_close_opencl,

@@ -24,6 +24,7 @@
     X(DETECT, detect, "")                                                                          \
     X(SUM, sum, "")                                                                                \
     X(ADD_ROWS, add_rows, "")                                                                      \
+    X(PEAKS, peaks, "")                                                                            \
     X(TRANSPOSE, transpose, "")                                                                    \
     X(DEDISPERSE, dedisperse, "")                                                                  \
     X(DEDISPERSE_TREE, dedisperse_tree, "")                                                        \

@@ -3,7 +3,6 @@
 #include "pipeline/search/seek.h"
 
 #include "base/memory.h"
-#include "compute/boxcar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,17 +79,23 @@ static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
     }
 }
 
-static status_t seek_search(seek_t *seek, const struct chunk *chunk,
-                            const struct boxes_block *block, const struct boxcar_rows *rows)
+/* Puts seek->peaks, those of a block. */
+static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct boxes_block *block)
 {
     struct chunk part = *chunk;
-    boxcar_run(seek->boxcar, block, rows, seek->peaks);
     seek_clear_level(seek, chunk, block);
     part.first_stream = (uint32_t)block->first;
     part.streams = (uint32_t)(block->end - block->first);
     seek->next = block->end;
     return seek->sink.put(seek->sink.context, seek->product, &part, part.first, part.count,
                           seek->peaks, seek->has_holes ? seek->holes : NULL);
+}
+
+static status_t seek_search(seek_t *seek, const struct chunk *chunk,
+                            const struct boxes_block *block, const struct boxcar_rows *rows)
+{
+    boxcar_run(seek->boxcar, block, rows, seek->peaks);
+    return seek_put(seek, chunk, block);
 }
 
 /* Nothing before `from` is needed any more. */
@@ -166,6 +171,14 @@ out:
     return st;
 }
 
+static void seek_add_holes(seek_t *seek, const struct chunk *chunk, const char *holes)
+{
+    for (uint64_t dm = 0; dm < chunk->count && holes; dm++) {
+        seek->holes[dm] |= holes[dm];
+        seek->has_holes |= holes[dm];
+    }
+}
+
 status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
                    const float *series, const uint8_t *share, const char *holes)
 {
@@ -176,9 +189,30 @@ status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint6
     if (from == first) {
         seek_begin(seek, chunk, from);
     }
-    for (uint64_t dm = 0; dm < chunk->count && holes; dm++) {
-        seek->holes[dm] |= holes[dm];
-        seek->has_holes |= holes[dm];
-    }
+    seek_add_holes(seek, chunk, holes);
     return seek_go_on(seek, chunk, &come, from + count);
+}
+
+status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t first, uint64_t end,
+                     const struct boxcar_rows *rows, const struct peak *found, const char *holes)
+{
+    status_t st = STATUS_OK;
+    if (first == chunk->first_stream) {
+        seek_begin(seek, chunk, first);
+    }
+    seek_add_holes(seek, chunk, holes);
+    while (first < end) {
+        struct boxes_block block = boxes_block_at(&seek->plan->boxes, first);
+        uint64_t count = chunk->count * ceil_div_u64(block.end - block.first, PEAK_CELL);
+        if (found) {
+            memcpy(seek->peaks, found, (size_t)count * sizeof *found);
+            found += count;
+            TRY(seek_put(seek, chunk, &block));
+        } else {
+            TRY(seek_search(seek, chunk, &block, rows));
+        }
+        first = block.end;
+    }
+out:
+    return st;
 }

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_PIPELINE_SEEK_H
 #define VOLTMILL_PIPELINE_SEEK_H
 
+#include "compute/boxcar.h"
 #include "pipeline/pipeline.h"
 #include "plan/dedisperse_plan.h"
 
@@ -23,5 +24,16 @@ void seek_destroy(seek_t *seek);
  * Fails as the sink does. */
 status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
                    const float *series, const uint8_t *share, const char *holes);
+
+/* Outputs first .. end - 1 of all DMs of the chunk instead: whole blocks of noise, or the chunk's
+ * end, which follow those before.
+ *
+ *   rows    all that their blocks need; NULL where `found` is not
+ *   found   struct peak [blocks][chunk's DMs][cells of the block]: what the backend has found there
+ *           (compute/peaks.h); NULL: the host's threads search
+ *
+ * Fails as the sink does. */
+status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t first, uint64_t end,
+                     const struct boxcar_rows *rows, const struct peak *found, const char *holes);
 
 #endif

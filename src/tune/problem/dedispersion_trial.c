@@ -199,14 +199,8 @@ out:
     return st;
 }
 
-status_t dedispersion_trial_series(dedispersion_trial_t *trial, const float **series,
-                                   uint64_t *stride)
+buffer_t *dedispersion_trial_series(const dedispersion_trial_t *trial, uint64_t *stride)
 {
-    status_t st = STATUS_OK;
-    void *data = NULL;
-    TRY(buffer_get(trial->out, &data));
-    *series = data;
     *stride = trial->stride;
-out:
-    return st;
+    return trial->out;
 }

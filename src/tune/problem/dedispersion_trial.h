@@ -27,9 +27,7 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);
 
-/* What the last run has left: series [DMs][stride], of which max_samples count. Fails with DEVICE.
- */
-status_t dedispersion_trial_series(dedispersion_trial_t *trial, const float **series,
-                                   uint64_t *stride);
+/* What the last run has left: series [DMs][stride], of which max_samples count. */
+buffer_t *dedispersion_trial_series(const dedispersion_trial_t *trial, uint64_t *stride);
 
 #endif
