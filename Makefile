@@ -202,7 +202,7 @@ scale: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/scale $(CURDIR)/$(BUILD)/voltmill
 
-## figures: draws sample rates over taps, channels and bits, and the completeness of a search, into out/figures (with gnuplot)
+## figures: draws sample rates over taps, channels and bits, dedispersion over telescopes, and the completeness of a search, into out/figures (with gnuplot)
 FIGURES ?= out/figures
 .PHONY: figures
 figures: deps

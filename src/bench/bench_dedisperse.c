@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/peaks.h"
+#include "dsp/dispersion/patterns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,13 @@ out:
 double bench_dedisperse_adds(const bench_dedisperse_t *bench)
 {
     return (double)bench->spec.max_samples * bench->c.ndms * bench->c.telescope->nchannels;
+}
+
+status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out)
+{
+    const struct dispersion *delays = &bench->delays;
+    uint32_t group = 0;
+    return patterns_gain(delays->table, delays->ndms, delays->nchannels, &group, out);
 }
 
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench)

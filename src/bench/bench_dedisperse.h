@@ -52,6 +52,8 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
                                struct text *words, struct bench_dedispersed *out);
 /* Additions as the paper counts them. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
+/* How many times fewer a tree of the patterns of its delays takes. Fails with DEVICE (memory). */
+status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out);
 /* The stage, without a shape. */
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);
 

@@ -213,10 +213,8 @@ status_t dedisperse_plan_count(struct dedisperse_plan *d)
     status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
     uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
-    struct patterns patterns = {0};
     uint32_t *delays = NULL;
     size_t n = 0;
-    uint64_t adds = 0;
     TRY(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
     dispersion_rows(&d->delays, (d->delays.ndms - ndms) / 2, ndms, delays);
     for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
@@ -224,11 +222,8 @@ status_t dedisperse_plan_count(struct dedisperse_plan *d)
             delays[n++] = delays[i];
         }
     }
-    TRY(patterns_create(delays, ndms, (uint32_t)(n / ndms), PATTERN_LEVELS, UINT32_MAX, &patterns));
-    d->tree_group = 2U << patterns_best(&patterns, &adds);
-    d->tree_gain = (double)n / (double)adds;
+    TRY(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree_group, &d->tree_gain));
 out:
-    patterns_free(&patterns);
     free(delays);
     return st;
 }

@@ -30,6 +30,7 @@ struct dedisperse_settings {
     struct csv csv;
     double started;
     uint32_t failed;
+    double gain; /* of a tree for the case's delays; 0: there is no table to say it in */
 };
 
 /* In the order of enum dedisperse_mode. */
@@ -38,7 +39,7 @@ static const char *const bench_modes[] = {"auto", "brute", "tree"};
 static const char heading[] =
     "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,"
     "upload_ms,download_ms,gadd_per_s,realtime,model_ms,search_widths,search_ms,search_share,"
-    "result";
+    "tree_gain,result";
 
 static void bench_print_head(struct dedisperse_settings *s)
 {
@@ -69,11 +70,12 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
     }
     fflush(stdout);
     csv_print(
-        &s->csv, "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%u,%.6f,%.4f,%s\n",
+        &s->csv,
+        "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%u,%.6f,%.4f,%.4f,%s\n",
         c->telescope->name, c->ndms, bits, c->dm_step,
         c->group > 0 ? "two-step" : bench_modes[c->mode], c->group, c->seconds, how,
         1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate, r->realtime,
-        1e3 * cost, c->search, 1e3 * r->search, more, r->wrong ? "FAILED" : "ok");
+        1e3 * cost, c->search, 1e3 * r->search, more, s->gain, r->wrong ? "FAILED" : "ok");
     csv_flush(&s->csv);
 }
 
@@ -177,6 +179,7 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
                c->ndms, steps->nsteps,
                (double)c->ndms * c->telescope->nchannels / (double)steps->adds, steps->error);
     }
+    TRY(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
     s->started = clock_now();
     if (s->is_tuned) {
         TRY(bench_time_tuned(s, bench, c));

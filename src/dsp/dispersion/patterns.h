@@ -61,4 +61,9 @@ uint64_t patterns_adds(const struct patterns *patterns, uint32_t level);
 /* The level with the least of them. *adds is set. */
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 
+/* How many times fewer additions than brute force's the best level takes, with groups of so many
+ * rows. `delays` as for patterns_create(), which it fails as. */
+status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t *group,
+                       double *gain);
+
 #endif
