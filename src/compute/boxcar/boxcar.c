@@ -132,19 +132,21 @@ out:
     return st;
 }
 
-/* Whether any box of any width is worth it. */
-static int boxcar_has_any(const boxcar_t *b, struct scratch *s, const float *x, float mean,
-                          float least)
+/* The widest box of which any is worth it; 0: none is. `is_worth` [levels] says it of each width.
+ */
+static uint32_t boxcar_widest(const boxcar_t *b, struct scratch *s, const float *x, float mean,
+                              float least, char *is_worth)
 {
     float most[BOXCAR_LEVELS];
-    int has_any = 0;
+    uint32_t widest = 0;
     uint64_t times = b->block->box_end - b->block->first;
     uint64_t starts = ceil_div_u64(b->block->end - b->block->first, PEAK_CELL) * PEAK_CELL;
     b->kernels->most(x, times, mean, starts, b->boxes.widths, s->sums, most);
     for (uint32_t width = 1, level = 0; width <= b->boxes.widths; width *= 2, level++) {
-        has_any |= most[level] * (float)b->scale[width] > least;
+        is_worth[level] = most[level] * (float)b->scale[width] > least;
+        widest = is_worth[level] ? width : widest;
     }
-    return has_any;
+    return widest;
 }
 
 /* Takes up the sums over boxes of one width, which begin in the cells of the block. */
@@ -167,41 +169,52 @@ static void boxcar_take(const boxcar_t *b, struct scratch *s, const float *sums,
     }
 }
 
-/* The best box of each cell, of all widths; width 0: none is worth it. */
-static void boxcar_choose(const boxcar_t *b, struct scratch *s, uint64_t cells, float least)
+/* The best box of each cell, of all widths that are worth it; width 0: none is. */
+static void boxcar_choose(const boxcar_t *b, struct scratch *s, uint64_t cells, float least,
+                          uint32_t widest, const char *is_worth)
 {
     uint64_t times = cells * PEAK_CELL + b->boxes.widths;
     for (uint64_t c = 0; c < cells; c++) {
         s->best[c] = least;
         s->width[c] = 0;
     }
-    boxcar_take(b, s, s->series, cells, 1);
-    for (uint32_t width = 2; width <= b->boxes.widths; width *= 2) {
+    for (uint32_t width = 1, level = 0; width <= widest; width *= 2, level++) {
         const float *half = width == 2 ? s->series : s->sums;
-        uint32_t before = boxes_step(width / 2);
+        uint32_t before = width > 1 ? boxes_step(width / 2) : 1;
         uint32_t step = boxes_step(width);
-        uint64_t count = (times - width) / step + 1;
+        uint64_t count = width > 1 ? (times - width) / step + 1 : 0;
         for (uint64_t k = 0; k < count; k++) {
             uint64_t at = k * (step / before);
             s->sums[k] = half[at] + half[at + width / 2 / before];
         }
-        boxcar_take(b, s, s->sums, cells, width);
+        if (is_worth[level]) {
+            boxcar_take(b, s, width == 1 ? s->series : s->sums, cells, width);
+        }
     }
 }
 
-/* Sums in whole numbers: the same in whatever order. */
-static void boxcar_add_up(struct scratch *s, uint64_t times, float scale)
+/* Sums in whole numbers, the same in whatever order, as far as edges may be moved. */
+static void boxcar_add_up(const boxcar_t *b, struct scratch *s, uint64_t cells, uint64_t times,
+                          float scale)
 {
     static const float most = (float)(1 << 28);
     int64_t sum = 0;
-    for (uint64_t t = 0; t < times; t++) {
+    uint64_t first = 0;
+    while (first < cells && s->width[first] == 0) {
+        first++;
+    }
+    while (cells > first && s->width[cells - 1] == 0) {
+        cells--;
+    }
+    uint64_t end = min_u64(cells * PEAK_CELL + b->boxes.widths, times);
+    for (uint64_t t = first * PEAK_CELL; t < end; t++) {
         float value = s->series[t] * scale;
         value = value < most ? value : most;
         value = value > -most ? value : -most;
         s->before[t] = sum;
         sum += llrintf(value * (float)(1 << ONE_BITS));
     }
-    s->before[times] = sum;
+    s->before[end] = sum;
 }
 
 static double boxcar_snr(const boxcar_t *b, const struct scratch *s, int64_t from, int64_t end)
@@ -314,16 +327,18 @@ static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, flo
     if (share) {
         boxcar_fill(b, s, x, share, mean);
     }
-    if (!(share ? boxcar_has_any(b, s, s->series, 0, least)
-                : boxcar_has_any(b, s, x, mean, least))) {
+    char is_worth[BOXCAR_LEVELS];
+    uint32_t widest = share ? boxcar_widest(b, s, s->series, 0, least, is_worth)
+                            : boxcar_widest(b, s, x, mean, least, is_worth);
+    if (widest == 0) {
         return;
     }
     if (!share) {
         boxcar_fill(b, s, x, NULL, mean);
     }
     float scale = 1 / rms;
-    boxcar_choose(b, s, cells, least);
-    boxcar_add_up(s, times, scale);
+    boxcar_choose(b, s, cells, least, widest, is_worth);
+    boxcar_add_up(b, s, cells, times, scale);
     for (uint64_t c = 0; c < cells; c++) {
         if (s->width[c] > 0) {
             boxcar_refine(b, s, c, starts, (int64_t)times, &peaks[c]);
