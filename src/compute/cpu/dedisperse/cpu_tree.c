@@ -53,11 +53,19 @@ static size_t cpu_tree_totals_bytes(const cpu_tree_t *tree)
     return tree->tile * tree->piece * sizeof(uint32_t);
 }
 
+/* Sums of parts, where totals are wider than those. */
+static size_t cpu_tree_sums_bytes(const cpu_tree_t *tree)
+{
+    return tree->sums->sample_bytes < sizeof(uint32_t)
+               ? tree->tile * tree->piece * tree->sums->sample_bytes
+               : 0;
+}
+
 size_t cpu_tree_scratch(const cpu_tree_t *tree)
 {
     size_t samples = tree->passing + tree->rows;
-    return ceil_div_u64(cpu_tree_totals_bytes(tree) + samples * tree->sums->sample_bytes +
-                            2 * SLACK_BYTES + STRIP_TOTALS,
+    return ceil_div_u64(cpu_tree_totals_bytes(tree) + cpu_tree_sums_bytes(tree) +
+                            samples * tree->sums->sample_bytes + 2 * SLACK_BYTES + STRIP_TOTALS,
                         64) *
            64;
 }
@@ -81,7 +89,7 @@ uint64_t cpu_tree_most_scratch(void)
     /* A tile's rows of sixteen channels take at most what its DMs would, alone: four of fours that
      * stay, or six that pass, and twice that where delays of a row are far apart. */
     uint64_t rows = (uint64_t)TREE_MOST_AREA * STRIP_BYTES + TREE_MOST_DMS * 64;
-    return TREE_ROWS_BYTES + 20 * rows + TREE_MOST_AREA * 2 * STRIP_BYTES + (64 << 10);
+    return TREE_ROWS_BYTES + 20 * rows + TREE_MOST_AREA * 3 * STRIP_BYTES + (64 << 10);
 }
 
 static void cpu_tree_choose_kernels(cpu_tree_t *tree, enum series_format format,
@@ -131,13 +139,14 @@ out:
 
 /* A thread's memory. */
 struct tree_memory {
-    char *given, *totals, *rows, *passing;
+    char *given, *totals, *sums, *rows, *passing;
 };
 
 static struct tree_memory cpu_tree_cut_memory(const cpu_tree_t *tree, char *scratch)
 {
     struct tree_memory m = {.given = scratch, .totals = scratch + STRIP_TOTALS};
-    m.rows = m.totals + cpu_tree_totals_bytes(tree);
+    m.sums = m.totals + cpu_tree_totals_bytes(tree);
+    m.rows = m.sums + cpu_tree_sums_bytes(tree);
     m.passing = m.rows + tree->rows * tree->sums->sample_bytes + SLACK_BYTES;
     return m;
 }
@@ -170,16 +179,25 @@ static void cpu_tree_make_rows(const cpu_tree_t *tree, const struct tree_memory 
 
 /* Adds a chunk's rows to the totals of the tile's DMs; `list` is that of the first of them. */
 static void cpu_tree_add_chunk(const cpu_tree_t *tree, const struct tree_memory *m, uint32_t ndms,
-                               const uint64_t *list, int begins, uint64_t count)
+                               const uint64_t *list, unsigned part, uint64_t count)
 {
-    size_t strip = STRIP_BYTES / tree->sums->sample_bytes;
+    size_t wide = tree->sums->sample_bytes;
+    size_t strip = STRIP_BYTES / wide;
     for (uint64_t t = 0; t < count; t += strip) {
         for (uint32_t d = 0; d < ndms; d++) {
-            tree->adds->total(m->rows + t * tree->sums->sample_bytes, tree->starts + list[d],
-                              (uint32_t)(list[d + 1] - list[d]), begins,
-                              m->totals + (d * tree->piece + t) * sizeof(uint32_t));
+            size_t at = d * tree->piece + t;
+            tree->adds->total(m->rows + t * wide, tree->starts + list[d],
+                              (uint32_t)(list[d + 1] - list[d]), part, m->sums + at * wide,
+                              m->totals + at * sizeof(uint32_t));
         }
     }
+}
+
+/* What the chunk that ends with this group is of its part. */
+static unsigned cpu_tree_end_part(const cpu_tree_t *tree, uint32_t group, unsigned part)
+{
+    int ends = group + 1 == tree->ntop || (group + 1) * tree->group % TREE_PART_CHANNELS == 0;
+    return part | (ends ? PART_ENDS : 0);
 }
 
 /* Totals become floats, past the caches if told. */
@@ -206,14 +224,15 @@ void cpu_tree_sum(const cpu_tree_t *tree, const char *rows, size_t stride, uint3
     uint32_t dm = tile * tree->tile;
     uint32_t ndms = (uint32_t)min_u64(tree->tile, tree->ndms - dm);
     const uint64_t *list = tree->lists + tree->first[tile];
-    int begins = 1;
+    unsigned part = PART_BEGINS | PART_IS_FIRST;
     for (uint32_t group = 0; group < tree->ntop; group++) {
         size_t number = (size_t)tile * tree->ntop + group;
         cpu_tree_make_rows(tree, &m, rows, stride, number, count);
         if (tree->flushes[number]) {
-            cpu_tree_add_chunk(tree, &m, ndms, list, begins, count);
+            part = cpu_tree_end_part(tree, group, part);
+            cpu_tree_add_chunk(tree, &m, ndms, list, part, count);
             list += ndms;
-            begins = 0;
+            part = part & PART_ENDS ? PART_BEGINS : part & PART_IS_FIRST;
         }
     }
     for (uint32_t d = 0; d < ndms; d++) {

@@ -32,6 +32,10 @@ enum strip_kind {
     STRIP_KINDS
 };
 
+/* What a call of total() does beside adding: the part of the totals begins with it, ends with it,
+ * and is the first one. */
+enum { PART_BEGINS = 1, PART_ENDS = 2, PART_IS_FIRST = 4 };
+
 struct strip_kernel {
     size_t sample_bytes;
     uint32_t limit; /* channels after which sums must be flushed */
@@ -53,10 +57,10 @@ struct strip_kernel {
      * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes behind
      * each may be touched. */
     void (*join)(const void *const from[4], size_t count, void *to);
-    /* Of sums of channels, which fit their type together: total[t] = or += rows[0][t + starts[0]] +
-     * ..., t < a strip; as add() and flush() would. */
-    void (*total)(const char *rows, const uint32_t *starts, uint32_t count, int begins,
-                  void *total);
+    /* Adds rows[0][t + starts[0]] + ... to the totals of a strip. Of 16 bits, totals are made of
+     * parts whose sums fit: `sums` keeps those of a part until it ends. */
+    void (*total)(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
+                  void *sums, void *total);
     /* Copies past the caches, to be waited for by a lock. */
     void (*stream)(const void *from, size_t count, float *out);
 };

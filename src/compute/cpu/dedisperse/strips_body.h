@@ -227,18 +227,18 @@ DEFINE_JOIN_TWO(join_sum32, 4, TAKE_32, loose32_t)
 DEFINE_JOIN_TWO(join_sum_f32, 4, TAKE_F, loosef_t)
 
 /* Sums of 16 bits are widened once, on their way from registers to the totals. */
-static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count, int begins,
-                        void *total)
+static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
+                        void *sums, void *total)
 {
     enum { HALVES = 2 * PASS };
-    _Alignas(VECTOR) char sums[PASS_BYTES];
     const lanes16_t none = {0};
     for (size_t at = 0; at < STRIP_BYTES; at += PASS_BYTES) {
+        char *kept = (char *)sums + at;
         lanes32_t *to = (lanes32_t *)(void *)((char *)total + 2 * at);
         lanes16_t s[PASS];
 #pragma GCC unroll 16
         for (int i = 0; i < PASS; i++) {
-            s[i] = none;
+            s[i] = part & PART_BEGINS ? none : ((lanes16_t *)(void *)kept)[i];
         }
         for (uint32_t c = 0; c < count; c++) {
             const loose16_t *w = (const loose16_t *)(rows + at + (size_t)starts[c] * 2);
@@ -249,22 +249,26 @@ static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count
         }
 #pragma GCC unroll 16
         for (int i = 0; i < PASS; i++) {
-            ((lanes16_t *)(void *)sums)[i] = s[i];
+            ((lanes16_t *)(void *)kept)[i] = s[i];
+        }
+        if (!(part & PART_ENDS)) {
+            continue;
         }
 #pragma GCC unroll 32
         for (int i = 0; i < HALVES; i++) {
-            lanes32_t wide = WIDEN_16(sums + i * VECTOR / 2);
-            to[i] = begins ? wide : to[i] + wide;
+            lanes32_t wide = WIDEN_16(kept + i * VECTOR / 2);
+            to[i] = part & PART_IS_FIRST ? wide : to[i] + wide;
         }
     }
 }
 
 /* Totals that are the sums themselves. */
 #define DEFINE_TOTAL(name, add)                                                                    \
-    static void name(const char *rows, const uint32_t *starts, uint32_t count, int begins,         \
-                     void *total)                                                                  \
+    static void name(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,      \
+                     void *sums, void *total)                                                      \
     {                                                                                              \
-        add(rows, 0, starts, count, begins, total);                                                \
+        (void)sums;                                                                                \
+        add(rows, 0, starts, count, part &PART_BEGINS &&part &PART_IS_FIRST, total);               \
     }
 
 DEFINE_TOTAL(total_sum32, add_sum32)

@@ -11,7 +11,7 @@
 enum {
     LEVELS = 4,     /* of patterns: pairs, fours, eights, sixteens */
     LEAST_USES = 4, /* DMs: three cost as much either way */
-    MOST_LISTED = TREE_CHUNK_CHANNELS / TREE_LEAST_GROUP
+    MOST_LISTED = TREE_PART_CHANNELS / TREE_LEAST_GROUP
 };
 
 /* A tile under way.
@@ -24,8 +24,8 @@ enum {
 struct tree_tile {
     struct patterns patterns;
     const uint32_t *delays;
-    uint32_t number, group, begin; /* begin: the first group of the chunk */
-    size_t passing, rows;          /* places that are taken */
+    uint32_t number, group;
+    size_t passing, rows; /* places that are taken */
     uint32_t *uses[LEVELS], *at[LEVELS];
     uint8_t *parts[LEVELS];
     uint32_t nlisted[TREE_MOST_DMS], listed[TREE_MOST_DMS][MOST_LISTED];
@@ -171,7 +171,6 @@ static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
     }
     tree->rows = tile->rows > tree->rows ? tile->rows : tree->rows;
     tile->rows = 0;
-    tile->begin = tile->group + 1;
 out:
     return st;
 }
@@ -179,10 +178,10 @@ out:
 /* Whether DMs must add what there is before the next group is made. */
 static int tree_is_chunk_full(const cpu_tree_t *tree, const struct tree_tile *tile)
 {
-    uint32_t channels = (tile->group + 1 - tile->begin) * tree->group;
-    int is_full =
-        tile->rows * tree->sums->sample_bytes >= TREE_ROWS_BYTES || channels >= TREE_CHUNK_CHANNELS;
-    return tile->group + 1 == tree->ntop || (is_full && channels % TREE_MOST_GROUP == 0);
+    uint32_t channels = (tile->group + 1) * tree->group;
+    int is_full = tile->rows * tree->sums->sample_bytes >= TREE_ROWS_BYTES;
+    return tile->group + 1 == tree->ntop || channels % TREE_PART_CHANNELS == 0 ||
+           (is_full && channels % TREE_MOST_GROUP == 0);
 }
 
 static status_t tree_lay_group(cpu_tree_t *tree, struct tree_tile *tile)

@@ -5,7 +5,7 @@
 #include "compute/cpu/dedisperse/cpu_tree.h"
 
 enum {
-    TREE_CHUNK_CHANNELS = 256,  /* of a chunk at most: 8-bit samples of which fit 16 bits */
+    TREE_PART_CHANNELS = 256,   /* 8-bit samples of which fit 16 bits */
     TREE_ROWS_BYTES = 512 << 10 /* of a chunk, about: they stay in L2 */
 };
 
@@ -22,7 +22,8 @@ struct tree_join {
     uint32_t level, row, from[4], to, span;
 };
 
-/* A chunk is some groups: when their rows are made, each DM adds its own.
+/* A chunk is some groups: when their rows are made, each DM adds its own. So many chunks make a
+ * part of TREE_PART_CHANNELS.
  *
  *   ends     uint64 [ntiles][ntop]   behind the last join of each group
  *   flushes  uint8 [ntiles][ntop]    whether a chunk ends with this group
