@@ -95,9 +95,16 @@ enum channel_order {
 
 enum backend_kind { BACKEND_AUTO, BACKEND_CPU, BACKEND_OPENCL, BACKEND_REFERENCE };
 
-/* How the OpenCL backend filters: FIR and FFT in one kernel, or one of the FIR kernels before a
- * library's FFT. */
-enum kernel_kind { KERNEL_AUTO, KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE, KERNEL_LOCAL };
+/* How the OpenCL backend filters: FIR and FFT in one kernel, one of the FIR kernels before a
+ * library's FFT, or with the first of two or three kernels that transform by columns and rows. */
+enum kernel_kind {
+    KERNEL_AUTO,
+    KERNEL_FUSED,
+    KERNEL_SLIDE,
+    KERNEL_CACHE,
+    KERNEL_LOCAL,
+    KERNEL_FINE
+};
 
 /* Whose FFT follows the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };

@@ -43,7 +43,7 @@ struct channelise_shape {
     /* OpenCL, the FIR kernels: work-items of a group, spectra of a work-item (for cache and local
      * the paper's C_B and S_B), neighbouring columns of a work-item. */
     uint32_t width, run, vector;
-    /* OpenCL, the fused kernel. */
+    /* OpenCL, the fused kernel; of fine channels radix is the points of columns and rows. */
     uint32_t values;                   /* complex values of one spectrum that an item holds */
     uint32_t batch;                    /* consecutive spectra that an item makes at once */
     uint32_t teams;                    /* of a work-group */

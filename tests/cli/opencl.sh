@@ -75,6 +75,8 @@ runs "a device by a part of its name" "$voltmill" run --force --set run.device="
 runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 16 \
     --streams 4 --kernel fused,slide,cache,local --csv bench.csv
 same "bench: every row is right" 4 "$(grep -c ',ok$' bench.csv)"
+runs "bench of fine channels" "$voltmill" bench ppf --backend opencl --samples 2^17 --channels 512 --taps 4 \
+    --streams 2 --kernel fine --out power:12
 runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^17 --real \
     --channels 30 --taps 17 --kernel slide --out power:12 --transfers
 

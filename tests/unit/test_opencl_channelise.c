@@ -48,6 +48,7 @@ static void kernels_agree_with_the_reference(void **state)
         uint32_t channels, taps;
     } cases[] = {{KERNEL_FUSED, 64, 3},
                  {KERNEL_SLIDE, 30, 4},
+                 {KERNEL_FINE, 256, 3},
                  {KERNEL_CACHE, 1000, 17},
                  {KERNEL_LOCAL, 96, 16}};
     if (!has_device) {
@@ -113,17 +114,18 @@ static void cuts_change_nothing(void **state)
 {
     (void)state;
     static const enum kernel_kind kernels[] = {KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE,
-                                               KERNEL_LOCAL};
+                                               KERNEL_LOCAL, KERNEL_FINE};
     static const uint64_t blocks[] = {16, 48, 112};
-    enum { SPECTRA = 240, CHANNELS = 64 };
+    enum { SPECTRA = 242 };
     if (!has_device) {
         skip();
     }
-    for (int kernel = 0; kernel < 4; kernel++) {
+    for (int kernel = 0; kernel < 5; kernel++) {
         for (int is_power = 0; is_power < 2; is_power++) {
             struct bench whole;
             uint64_t integrate = is_power ? 40 : 1;
-            bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 3, SPECTRA);
+            size_t channels = kernels[kernel] == KERNEL_FINE ? 256 : 64;
+            bench_start(&whole, SAMPLE_I8, 1, (uint32_t)channels, 3, SPECTRA);
             whole.spec.kernel = kernels[kernel];
             add_output(&whole, is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, integrate);
             bench_run(&whole, BACKEND_OPENCL, 0, 1024);
@@ -134,11 +136,54 @@ static void cuts_change_nothing(void **state)
                 bench_run(&cut, BACKEND_OPENCL, 0, blocks[i]);
                 assert_int_equal(cut.rows[0], whole.rows[0]);
                 assert_memory_equal(cut.out[0], whole.out[0],
-                                    (size_t)whole.rows[0] * STREAMS * CHANNELS *
+                                    (size_t)whole.rows[0] * STREAMS * channels *
                                         (is_power ? 1 : 2) * sizeof(float));
                 free(cut.out[0]);
             }
             bench_end(&whole);
+        }
+    }
+}
+
+/* Columns and rows of every length, in two kernels and in three; blocks of fewer spectra than a
+ * batch; what leaves them, of all channels and of some. */
+static void fine_channels_agree_with_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t radix[3], width, batch, buffers, lanes;
+        int is_soon_built;
+    } cases[] = {{{16, 16, 16}, 16, 4, 1, 16, 1}, {{16, 64, 1}, 32, 5, 5, 8, 1},
+                 {{32, 32, 1}, 32, 5, 1, 8, 0},   {{64, 128, 1}, 16, 5, 1, 4, 0},
+                 {{128, 16, 1}, 16, 5, 5, 8, 1},  {{256, 16, 1}, 16, 4, 1, 16, 0},
+                 {{16, 256, 1}, 64, 4, 4, 16, 0}, {{16, 512, 1}, 16, 2, 1, 8, 0},
+                 {{16, 1024, 1}, 16, 3, 3, 4, 0}, {{16, 32, 16}, 16, 4, 4, 16, 0},
+                 {{16, 64, 16}, 16, 4, 4, 16, 0}, {{16, 128, 16}, 16, 4, 4, 8, 0},
+                 {{16, 256, 16}, 16, 5, 5, 16, 0}};
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t channels = cases[i].radix[0] * cases[i].radix[1] * cases[i].radix[2];
+        for (int is_power = 0;
+             is_power < 2 && (cases[i].is_soon_built || getenv("VOLTMILL_TEST_ALL")); is_power++) {
+            struct bench bench;
+            bench_start(&bench, SAMPLE_I8, 1, channels, 3, 34);
+            bench.spec.choice = (struct channelise_choice){
+                .backend = BACKEND_OPENCL,
+                .shape = {.kernel = KERNEL_FINE,
+                          .radix = {cases[i].radix[0], cases[i].radix[1], cases[i].radix[2], 1},
+                          .width = cases[i].width,
+                          .batch = cases[i].batch,
+                          .buffers = cases[i].buffers,
+                          .run = 1,
+                          .vector = cases[i].lanes}};
+            bench.spec.first_channel = is_power ? 5 : 0;
+            bench.spec.nchannels = is_power ? channels - 9 : channels;
+            add_output(&bench, is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, is_power ? 5 : 1);
+            /* A block that begins amid a grain and reaches over its end. */
+            agree(&bench, 40, is_power ? 64 : 16, "fine");
+            bench_end(&bench);
         }
     }
 }
@@ -223,6 +268,7 @@ int main(void)
         cmocka_unit_test(kernels_agree_with_the_reference),
         cmocka_unit_test(products_agree_with_the_reference),
         cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(fine_channels_agree_with_the_reference),
         cmocka_unit_test(missing_samples_agree),
         cmocka_unit_test(fused_kernel_finds_missing),
     };

@@ -15,6 +15,8 @@
     X(FILTER_ROWS, filter_rows, "filter/")                                                         \
     X(STEPS, steps, "")                                                                            \
     X(PPF_FUSED, ppf_fused, "")                                                                    \
+    X(FINE_COLUMNS, fine_columns, "fine/")                                                         \
+    X(FINE_ROWS, fine_rows, "fine/")                                                               \
     X(FIR_SLIDE, fir_slide, "")                                                                    \
     X(FIR_CACHE, fir_cache, "")                                                                    \
     X(FIR_LOCAL, fir_local, "")                                                                    \

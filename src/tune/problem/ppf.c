@@ -19,7 +19,7 @@ static const char *ppf_fft_name(uint32_t i)
     return fft_name((enum fft_kind)i);
 }
 
-static const struct tune_parameter ppf_parameters[] = {{"kernel", 0, KERNEL_LOCAL, ppf_kernel_name},
+static const struct tune_parameter ppf_parameters[] = {{"kernel", 0, KERNEL_FINE, ppf_kernel_name},
                                                        {"fft", 0, FFT_CLFFT, ppf_fft_name},
                                                        {"simd", 0, 16, NULL},
                                                        {"rows", 0, 1 << 16, NULL},

@@ -170,6 +170,12 @@ static status_t opencl_channelise_words(const struct channelise_choice *choice, 
             TRY(text_add(out, " %u", s->radix[i]));
         }
         TRY(text_add(out, ")"));
+    } else if (s->kernel == KERNEL_FINE) {
+        TRY(text_add(out, "fine, factors first (%u", s->radix[0]));
+        for (uint32_t i = 1; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
+            TRY(text_add(out, " x %u", s->radix[i]));
+        }
+        TRY(text_add(out, " points, %u spectra an item)", s->batch));
     } else {
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
                      kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,

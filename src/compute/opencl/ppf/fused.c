@@ -328,9 +328,8 @@ static float *fused_put_twiddle(double part, float *out)
     return out + 2;
 }
 
-/* Factors of one stage: layer by layer of its butterflies, from the longest pairs on, the powers
- * that kernels/butterflies.cl names. */
-static float *fused_put_stage(uint32_t radix, uint32_t done, float *out)
+/* Layer by layer of its butterflies, from the longest pairs on. */
+float *stage_factors(uint32_t radix, uint32_t done, float *out)
 {
     /* e, h and so on: by the parts of a turn that quarter turns leave, bits reversed */
     static const uint32_t sixteenths[] = {0, 2, 1, 3};
@@ -351,7 +350,7 @@ void fused_twiddles(const struct channelise_spec *spec, const struct channelise_
 {
     uint32_t done = shape->radix[0];
     for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
-        out = fused_put_stage(shape->radix[stage], done, out);
+        out = stage_factors(shape->radix[stage], done, out);
         done *= shape->radix[stage];
     }
     /* -i exp(-pi i k / C) */

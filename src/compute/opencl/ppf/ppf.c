@@ -8,7 +8,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TILE_BYTES = 256 << 20 }; /* of workspace: long launches, and little memory */
+/* Of workspace: long launches, and little memory; between columns and rows, where each launch
+ * counts twice. */
+enum { TILE_BYTES = 256 << 20, FINE_BYTES = 1 << 30 };
+
+/* Spectra of `bytes` of a workspace, whole grains. */
+static uint64_t ppf_spectra_in(const struct channelise_spec *spec, uint64_t bytes)
+{
+    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
+    uint64_t tile = max_u64(bytes / row / GRAIN, 1) * GRAIN;
+    return min_u64(tile, ceil_div_u64(max_u64(spec->max_spectra, 1), GRAIN) * GRAIN);
+}
+
+static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
+{
+    return min_u64(ppf_spectra_in(spec, TILE_BYTES), max_u64(spec->max_spectra, GRAIN));
+}
+
+/* Of the workspace between columns and rows. */
+static uint64_t ppf_fine_spectra(const struct channelise_spec *spec)
+{
+    return ppf_spectra_in(spec, FINE_BYTES);
+}
 
 static int ppf_has_all_channels(const struct channelise_spec *spec)
 {
@@ -30,6 +51,7 @@ void ppf_destroy(ppf_t *bank)
     }
     launch_release(bank->filter);
     fft_destroy(bank->fft);
+    fine_destroy(bank->fine);
     device_release(bank->device, bank->tile);
     device_release(bank->device, bank->coeff);
     device_release(bank->device, bank->twiddles);
@@ -116,6 +138,26 @@ out:
     return st;
 }
 
+static status_t ppf_create_fine(ppf_t *bank)
+{
+    status_t st = STATUS_OK;
+    struct channelise_spec view = bank->spec;
+    int mode = DETECT_SPECTRA;
+    if (bank->route == ROUTE_DIRECT) {
+        mode = (int)detect_kind(&bank->spec.outputs[0]);
+    } else {
+        view.first_channel = 0;
+        view.nchannels = view.channels;
+    }
+    if (!bank->spec.is_complex) {
+        TRY(ppf_put_split(bank));
+    }
+    TRY(fine_create(bank->device, &view, mode, &bank->choice.shape, ppf_fine_spectra(&bank->spec),
+                    &bank->fine));
+out:
+    return st;
+}
+
 /* Detection and sums of output i. */
 static status_t ppf_create_last(ppf_t *bank, uint32_t i)
 {
@@ -155,19 +197,13 @@ out:
     return st;
 }
 
-/* Spectra of a tile of the workspace. */
-static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
-{
-    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
-    uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
-    return min_u64(tile, max_u64(spec->max_spectra, GRAIN));
-}
-
 uint64_t ppf_bytes(const struct channelise_spec *spec)
 {
     uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
-    /* The tile, as much for its transforms, the coefficients; sums of power. */
-    uint64_t bytes = 2 * ppf_tile_spectra(spec) * row +
+    uint64_t tile = ppf_tile_spectra(spec);
+    /* The tile, as much for its transforms, or what is between columns and rows, and their tables;
+     * the coefficients; sums of power. */
+    uint64_t bytes = (tile + max_u64(tile, fine_may_be(spec) ? ppf_fine_spectra(spec) : 0)) * row +
                      channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
@@ -182,15 +218,17 @@ static void ppf_set_route(ppf_t *bank)
 {
     const struct channelise_spec *spec = &bank->spec;
     int is_fused = bank->choice.shape.kernel == KERNEL_FUSED;
+    int is_split = is_fused || spec->is_complex; /* transforms are spectra */
     bank->route = ROUTE_TILES;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (detect_kind(&spec->outputs[i]) == DETECT_SPECTRA && ppf_has_all_channels(spec) &&
-            (is_fused || spec->is_complex)) {
+            is_split) {
             bank->route = ROUTE_WHOLE;
             bank->full = i;
         }
     }
-    if (is_fused && ppf_is_direct(spec)) {
+    if (ppf_is_direct(spec) && (is_fused || (bank->choice.shape.kernel == KERNEL_FINE && is_split &&
+                                             detect_kind(&spec->outputs[0]) != DETECT_STEPS))) {
         bank->route = ROUTE_DIRECT;
     }
     /* The fused kernel begins at a block's first spectrum. */
@@ -208,7 +246,9 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
     bank->choice = *choice;
     ppf_set_route(bank);
     TRY(ppf_put_coefficients(bank));
-    TRY(choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank) : ppf_create_fir(bank));
+    TRY(choice->shape.kernel == KERNEL_FUSED  ? ppf_create_fused(bank)
+        : choice->shape.kernel == KERNEL_FINE ? ppf_create_fine(bank)
+                                              : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
         TRY(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),

@@ -10,7 +10,7 @@
 
 enum {
     MOST_SHAPES = 12,              /* of each kind that are known to be good */
-    MOST_CHOICES = 2 * MOST_SHAPES /* of both */
+    MOST_CHOICES = 3 * MOST_SHAPES /* of all */
 };
 
 int ppf_is_direct(const struct channelise_spec *spec)
@@ -74,6 +74,16 @@ static uint32_t choices_add_fir(const struct device_info *info, const struct cha
     return added;
 }
 
+static int choices_has_fine(const struct channelise_spec *spec, const struct device_info *info)
+{
+    return fine_may_be(spec) && (info->is_gpu || spec->kernel == KERNEL_FINE);
+}
+
+static int choices_has_fir(const struct channelise_spec *spec)
+{
+    return spec->kernel != KERNEL_FUSED && spec->kernel != KERNEL_FINE;
+}
+
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most)
 {
@@ -83,7 +93,10 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
     if (spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED) {
         count = choices_add_fused(info, spec, out, each);
     }
-    if (spec->kernel != KERNEL_FUSED) {
+    if (choices_has_fine(spec, info)) {
+        count += fine_shapes(spec, info, out + count, each < most - count ? each : most - count);
+    }
+    if (choices_has_fir(spec)) {
         uint32_t left = most - count;
         count += choices_add_fir(info, spec, out + count, each < left ? each : left);
     }
@@ -115,6 +128,18 @@ static uint64_t choices_count_fused(const struct channelise_spec *view, int mode
     return count;
 }
 
+static uint64_t choices_count_fine(const struct channelise_spec *spec,
+                                   const struct device_info *info)
+{
+    struct channelise_shape shape;
+    uint64_t count = 0;
+    int fits = 0;
+    for (uint64_t i = 0; fine_number(spec, info, i, &shape, &fits); i++) {
+        count += (uint64_t)fits;
+    }
+    return count;
+}
+
 /* All that fit, those of ppf_choices() first. */
 static status_t choices_list_all(const struct device_info *info, const struct channelise_spec *spec,
                                  struct channelise_shape **out, uint32_t *count)
@@ -128,15 +153,19 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
     struct channelise_shape shape;
     struct channelise_shape *list = NULL;
     int fits = 0;
-    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, info);
+    const int has_fine = choices_has_fine(spec, info);
+    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, info) +
+                    (has_fine ? choices_count_fine(spec, info) : 0);
     TRY(memory_zeroed(most, sizeof *list, "shapes", &list));
     uint32_t known = ppf_choices(info, spec, list, MOST_CHOICES);
     uint32_t n = known;
     for (uint64_t i = 0; has_fused && fused_number(&view, mode, info, i, &shape, &fits); i++) {
         n = fits ? choices_put(list, n, known, shape) : n;
     }
-    uint32_t nfir =
-        spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, info, fir, MOST_FIR);
+    for (uint64_t i = 0; has_fine && fine_number(spec, info, i, &shape, &fits); i++) {
+        n = fits ? choices_put(list, n, known, shape) : n;
+    }
+    uint32_t nfir = !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, fir, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
         fir[i].fft = choices_settle_fft(spec);
         n = choices_put(list, n, known, fir[i]);

@@ -4,11 +4,12 @@
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
 
 #include "compute/opencl/fft/fft.h"
+#include "compute/opencl/ppf/fine.h"
 #include "compute/opencl/ppf/ppf.h"
 
 /* Three routes, by what is asked:
  *
- *   direct   the fused kernel makes the one product by itself
+ *   direct   the fused kernel, or those of fine channels, make the one product by themselves
  *   whole    spectra of all channels are a product: they are made in its buffer, others from there
  *   tiles    else: spectra are made in a workspace, some at a time, and products from there */
 enum route { ROUTE_DIRECT, ROUTE_WHOLE, ROUTE_TILES };
@@ -32,6 +33,7 @@ struct ppf {
     cl_mem coeff;    /* float [T][P] */
     cl_mem twiddles; /* of the fused kernel, or of the split of real data */
     fft_t *fft;
+    fine_t *fine;
     cl_mem tile;
     uint64_t tile_spectra;
     struct last last[MOST_OUTPUTS];

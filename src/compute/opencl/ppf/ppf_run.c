@@ -90,6 +90,16 @@ out:
     return st;
 }
 
+/* Spectra `from` .. `from + count - 1` of the block, or what the one product has of them. */
+static status_t ppf_run_fine(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
+                             uint64_t count, uint64_t integrate)
+{
+    const struct fine_block fine = {block->in,       bank->coeff, to,    block->in_stride,
+                                    block->nstreams, from,        count, bank->next + from,
+                                    integrate};
+    return fine_run(bank->fine, block->watch, &fine);
+}
+
 static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t i, cl_mem from,
                                uint64_t first, uint64_t count)
 {
@@ -132,8 +142,10 @@ static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem wor
                               uint64_t count)
 {
     status_t st = STATUS_OK;
-    TRY(bank->choice.shape.kernel == KERNEL_FUSED ? ppf_run_fused(bank, block, work, 1)
-                                                  : ppf_run_fir(bank, block, work, from, count));
+    const uint32_t kernel = bank->choice.shape.kernel;
+    TRY(kernel == KERNEL_FUSED  ? ppf_run_fused(bank, block, work, 1)
+        : kernel == KERNEL_FINE ? ppf_run_fine(bank, block, work, from, count, 1)
+                                : ppf_run_fir(bank, block, work, from, count));
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].detect) {
             TRY(ppf_run_detect(bank, block, i, work, from, count));
@@ -201,8 +213,10 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
     if (bank->route == ROUTE_DIRECT) {
         const struct channelise_output *only = &spec->outputs[0];
         int is_summed = bank->last[0].kind == DETECT_GRAINS;
-        TRY(ppf_run_fused(bank, &block, is_summed ? bank->last[0].grains : out[0],
-                          only->bits ? only->scale_rows : only->integrate));
+        cl_mem to = is_summed ? bank->last[0].grains : out[0];
+        TRY(bank->fine
+                ? ppf_run_fine(bank, &block, to, 0, spectra, only->integrate)
+                : ppf_run_fused(bank, &block, to, only->bits ? only->scale_rows : only->integrate));
     } else if (bank->route == ROUTE_WHOLE) {
         TRY(ppf_run_piece(bank, &block, out[bank->full], 0, spectra));
     } else {

@@ -72,6 +72,10 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
 /* Whether it looks for floats that are no finite numbers itself (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
+/* Factors of a stage of `radix` behind `done` points, [radix / 2][done] pairs, as
+ * kernels/butterflies.cl names them; returns what is behind them. */
+float *stage_factors(uint32_t radix, uint32_t done, float *out);
+
 /* The table `twiddles` of the kernel: pairs (re, im), and their number. */
 size_t fused_twiddle_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);

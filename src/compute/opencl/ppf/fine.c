@@ -1,0 +1,349 @@
+/* Shapes of the kernels for fine channels: tables of those that are known to be good, all that can
+ * be, and what each means. */
+#include "compute/opencl/ppf/fine.h"
+
+#include "base/memory.h"
+#include "compute/shared/grains.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PAIR_BYTES = 8,         /* a complex float */
+    ROW_BANKS = 16,         /* as in kernels/fine/fine_rows.cl */
+    LEAST_COLUMNS = 16,     /* points of a column, of a row */
+    LEAST_LOG = 8,          /* of the channels, */
+    MOST_LOG = 26,          /* and the most */
+    MOST_BATCH_POINTS = 40, /* of an item: its registers */
+    MIDDLE_WIDTH = 16,      /* columns of a group inside of rows, */
+    MIDDLE_BATCH = 4,       /* rows of its batch: divides those of a spectrum */
+    FASTER_FROM = 1 << 12,  /* channels; below it one kernel does it all */
+    LONG_TAPS = 64          /* beyond which neither was measured */
+};
+
+/* How a group transforms so many points: values of an item, radices of the stages. */
+struct fine_pass {
+    uint32_t points, values;
+    uint32_t radix[CHANNELISE_STAGES];
+};
+/* Of the filtered columns, whose batch takes most registers; of those inside of rows; of rows. */
+static const struct fine_pass column_passes[] = {{16, 8, {4, 4, 1, 1}},
+                                                 {32, 8, {4, 8, 1, 1}},
+                                                 {64, 8, {8, 8, 1, 1}},
+                                                 {128, 8, {4, 4, 8, 1}},
+                                                 {256, 8, {8, 8, 4, 1}}};
+static const struct fine_pass middle_passes[] = {{16, 8, {4, 4, 1, 1}},
+                                                 {32, 8, {4, 8, 1, 1}},
+                                                 {64, 8, {8, 8, 1, 1}},
+                                                 {128, 16, {8, 16, 1, 1}},
+                                                 {256, 16, {16, 16, 1, 1}}};
+static const struct fine_pass row_passes[] = {{16, 4, {4, 4, 1, 1}},     {32, 8, {4, 8, 1, 1}},
+                                              {64, 8, {8, 8, 1, 1}},     {128, 16, {8, 16, 1, 1}},
+                                              {256, 16, {16, 16, 1, 1}}, {512, 8, {8, 8, 8, 1}},
+                                              {1024, 16, {4, 16, 16, 1}}};
+enum {
+    COLUMN_PASSES = sizeof column_passes / sizeof *column_passes,
+    ROW_PASSES = sizeof row_passes / sizeof *row_passes
+};
+
+static const struct fine_pass *fine_pass_of(const struct fine_pass *passes, int count,
+                                            uint32_t points)
+{
+    for (int i = 0; i < count; i++) {
+        if (passes[i].points == points) {
+            return &passes[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t fine_kernels(const struct channelise_shape *shape)
+{
+    return shape->radix[2] > 1 ? 3 : 2;
+}
+
+static const struct fine_pass *fine_pass(const struct channelise_shape *shape, uint32_t i)
+{
+    return i + 1 == fine_kernels(shape) ? fine_pass_of(row_passes, ROW_PASSES, shape->radix[i])
+           : i == 0 ? fine_pass_of(column_passes, COLUMN_PASSES, shape->radix[i])
+                    : fine_pass_of(middle_passes, COLUMN_PASSES, shape->radix[i]);
+}
+
+/* In the order of their time on an H200, 8-bit samples, 8 taps: log2 of the channels, points of
+ * columns and rows, ... */
+static const struct candidate {
+    uint32_t log;
+    uint32_t points[3];
+    uint32_t width, batch, buffers, run, lanes;
+} candidates[] = {{12, {16, 256, 1}, 64, 5, 5, 4, 16},    {13, {32, 256, 1}, 32, 5, 5, 8, 16},
+                  {14, {32, 512, 1}, 32, 5, 5, 16, 8},    {14, {64, 256, 1}, 16, 5, 1, 16, 16},
+                  {15, {64, 512, 1}, 16, 5, 1, 32, 8},    {15, {32, 1024, 1}, 32, 5, 5, 32, 4},
+                  {15, {128, 256, 1}, 16, 4, 2, 16, 16},  {16, {64, 1024, 1}, 16, 5, 1, 64, 4},
+                  {16, {128, 512, 1}, 16, 4, 2, 32, 8},   {17, {128, 1024, 1}, 16, 4, 2, 64, 4},
+                  {18, {256, 1024, 1}, 8, 5, 1, 16, 4},   {19, {16, 128, 256}, 64, 5, 5, 64, 16},
+                  {20, {16, 256, 256}, 64, 5, 5, 64, 16}, {21, {32, 256, 256}, 32, 5, 5, 64, 16},
+                  {22, {32, 256, 512}, 32, 4, 4, 64, 8},  {22, {64, 256, 256}, 16, 4, 1, 16, 16},
+                  {23, {64, 256, 512}, 16, 4, 1, 16, 8},  {24, {64, 256, 1024}, 16, 4, 1, 16, 4}};
+
+static uint32_t fine_columns_of(const struct channelise_spec *spec,
+                                const struct channelise_shape *shape)
+{
+    return spec->channels / shape->radix[0];
+}
+
+static uint64_t fine_row_cells(uint32_t points, uint32_t lanes)
+{
+    uint64_t padded = points + points / ROW_BANKS;
+    return (padded / ROW_BANKS * ROW_BANKS + ROW_BANKS + ROW_BANKS / lanes) * lanes;
+}
+
+/* The columns' kernel of pass i: neighbouring columns of a group, spectra of its batch, of these in
+ * local memory at a time. */
+struct fine_group {
+    uint32_t width, batch, buffers;
+};
+static struct fine_group fine_group_of(const struct channelise_shape *shape, uint32_t i)
+{
+    struct fine_group first = {shape->width, shape->batch, shape->buffers};
+    struct fine_group middle = {MIDDLE_WIDTH, MIDDLE_BATCH, 1};
+    if (i > 0 && fine_pass(shape, i)->values > MOST_BATCH_POINTS / MIDDLE_BATCH) {
+        middle.batch = 2;
+    }
+    return i > 0 ? middle : first;
+}
+
+/* Whether pass i has room in a group and its local memory. */
+static int fine_fits_pass(const struct channelise_shape *shape, const struct device_info *device,
+                          uint32_t i)
+{
+    const struct fine_pass *pass = fine_pass(shape, i);
+    const struct fine_group group = fine_group_of(shape, i);
+    const int is_last = i + 1 == fine_kernels(shape);
+    uint64_t items =
+        (uint64_t)pass->points / pass->values * (is_last ? shape->vector : group.width);
+    uint64_t cells = is_last ? fine_row_cells(pass->points, shape->vector)
+                             : (uint64_t)group.buffers * pass->points * group.width;
+    return items <= device->group_size && cells * PAIR_BYTES <= device->local_bytes;
+}
+
+static int fine_fits(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                     const struct device_info *device)
+{
+    const uint32_t kernels = fine_kernels(shape);
+    const struct fine_pass *first = fine_pass(shape, 0);
+    if (!first || !fine_pass(shape, 1) || !fine_pass(shape, kernels - 1)) {
+        return 0;
+    }
+    uint32_t blocks = fine_columns_of(spec, shape) / shape->width;
+    int is_whole = fine_columns_of(spec, shape) % shape->width == 0 && blocks % shape->run == 0 &&
+                   shape->width * shape->radix[0] % first->values == 0 &&
+                   shape->radix[0] % shape->vector == 0 && shape->batch % shape->buffers == 0 &&
+                   shape->width % (first->values / first->radix[0]) == 0;
+    int fits = is_whole && first->values * shape->batch <= MOST_BATCH_POINTS;
+    for (uint32_t i = 0; i < kernels && fits; i++) {
+        fits = fine_fits_pass(shape, device, i);
+    }
+    return fits && (kernels == 2 || shape->radix[2] % MIDDLE_WIDTH == 0);
+}
+
+static int fine_can(const struct channelise_spec *spec)
+{
+    uint32_t channels = spec->channels;
+    return channels >= 1U << LEAST_LOG && channels <= 1U << MOST_LOG &&
+           (channels & (channels - 1)) == 0;
+}
+
+static uint32_t fine_digit(uint64_t *i, uint32_t base)
+{
+    uint32_t digit = (uint32_t)(*i % base);
+    *i /= base;
+    return digit;
+}
+
+int fine_number(const struct channelise_spec *spec, const struct device_info *device, uint64_t i,
+                struct channelise_shape *out, int *fits)
+{
+    static const uint32_t batches[] = {4, 5, 2, 3, 1}, widths[] = {16, 32, 64, 8},
+                          lanes[] = {16, 8, 4};
+    static const uint32_t nears[] = {1, 4, 16, 64};
+    enum { COLUMN_LOGS = COLUMN_PASSES };
+    struct channelise_shape shape = {.kernel = KERNEL_FINE, .radix = {1, 1, 1, 1}};
+    shape.radix[0] = LEAST_COLUMNS << fine_digit(&i, COLUMN_LOGS);
+    uint32_t middle = fine_digit(&i, COLUMN_LOGS + 1);
+    uint32_t second = middle ? LEAST_COLUMNS << (middle - 1) : 1;
+    shape.width = widths[fine_digit(&i, 4)];
+    shape.batch = batches[fine_digit(&i, 5)];
+    shape.buffers = fine_digit(&i, 2) ? 1 : shape.batch;
+    shape.vector = lanes[fine_digit(&i, 3)];
+    shape.run = nears[fine_digit(&i, 4)];
+    *fits = 0;
+    if (fine_can(spec) && spec->channels % (shape.radix[0] * second) == 0) {
+        uint32_t third = spec->channels / (shape.radix[0] * second);
+        shape.radix[1] = second > 1 ? second : third;
+        shape.radix[2] = second > 1 ? third : 1;
+        *fits = third > 1 && fine_fits(spec, &shape, device);
+    }
+    *out = shape;
+    return i == 0;
+}
+
+uint32_t fine_shapes(const struct channelise_spec *spec, const struct device_info *device,
+                     struct channelise_shape *out, uint32_t most)
+{
+    uint32_t count = 0;
+    int fits = 0;
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
+        const struct candidate *c = &candidates[i];
+        struct channelise_shape shape = {.kernel = KERNEL_FINE,
+                                         .width = c->width,
+                                         .run = c->run,
+                                         .vector = c->lanes,
+                                         .batch = c->batch,
+                                         .radix = {c->points[0], c->points[1], c->points[2], 1},
+                                         .buffers = c->buffers};
+        if (1U << c->log == spec->channels && fine_fits(spec, &shape, device)) {
+            out[count++] = shape;
+        }
+    }
+    for (uint64_t i = 0;
+         count == 0 && most > 0 && fine_can(spec) && fine_number(spec, device, i, &out[0], &fits);
+         i++) {
+        count = (uint32_t)fits;
+    }
+    return count;
+}
+
+int fine_is_faster(const struct channelise_spec *spec)
+{
+    return fine_can(spec) && spec->channels >= FASTER_FROM && spec->taps <= LONG_TAPS &&
+           spec->is_complex;
+}
+
+int fine_may_be(const struct channelise_spec *spec)
+{
+    return fine_can(spec) &&
+           (spec->kernel == KERNEL_FINE || (spec->kernel == KERNEL_AUTO && fine_is_faster(spec)));
+}
+
+/* Points that the columns of pass i are transforms of. */
+static uint32_t fine_length(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape, uint32_t i)
+{
+    return i == 0 ? spec->channels : fine_columns_of(spec, shape);
+}
+
+static status_t fine_column_options(const struct channelise_spec *spec,
+                                    const struct channelise_shape *shape, uint32_t i,
+                                    struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct fine_pass *pass = fine_pass(shape, i);
+    const struct fine_group group = fine_group_of(shape, i);
+    const uint32_t length = fine_length(spec, shape, i);
+    TRY(text_add(out, " -DCOLUMN_POINTS=%u -DCOLUMN_LENGTH=%u -DCOLUMN_WIDTH=%u", pass->points,
+                 length, group.width));
+    TRY(text_add(out, " -DCOLUMN_VALUES=%u -DCOLUMN_BATCH=%u -DCOLUMN_BUFFERS=%u", pass->values,
+                 group.batch, group.buffers));
+    TRY(text_add(out, " -DCOLUMN_NEAR=%u -DCOLUMN_FILTERS=%d",
+                 i == 0 ? shape->run : length / pass->points / group.width, i == 0));
+    TRY(text_add(out, " -DCOLUMN_STAGES=%d", pass->radix[2] > 1 ? 3 : 2));
+    for (uint32_t k = 0; k + 1 < CHANNELISE_STAGES; k++) {
+        TRY(text_add(out, " -DCOLUMN_RADIX%u=%u", k, pass->radix[k]));
+    }
+out:
+    return st;
+}
+
+static status_t fine_row_options(const struct channelise_spec *spec, int mode,
+                                 const struct channelise_shape *shape, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const uint32_t last = fine_kernels(shape) - 1;
+    const struct fine_pass *pass = fine_pass(shape, last);
+    int stages = 2;
+    TRY(text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
+                 mode));
+    TRY(text_add(out, " -DN1=%u -DN2=%u -DROW_POINTS=%u -DROW_LANES=%u -DROW_VALUES=%u",
+                 shape->radix[0], last > 1 ? shape->radix[1] : 1, pass->points, shape->vector,
+                 pass->values));
+    for (uint32_t k = 0; k < CHANNELISE_STAGES; k++) {
+        TRY(text_add(out, " -DROW_RADIX%u=%u", k, pass->radix[k]));
+        stages = k > 1 && pass->radix[k] > 1 ? (int)k + 1 : stages;
+    }
+    TRY(text_add(out, " -DROW_STAGES=%d", stages));
+out:
+    return st;
+}
+
+status_t fine_options(const struct channelise_spec *spec, int mode,
+                      const struct channelise_shape *shape, uint32_t i, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(samples_options(spec, out));
+    TRY(i + 1 == fine_kernels(shape) ? fine_row_options(spec, mode, shape, out)
+                                     : fine_column_options(spec, shape, i, out));
+out:
+    return st;
+}
+
+size_t fine_factor_count(const struct channelise_shape *shape, uint32_t i)
+{
+    const struct fine_pass *pass = fine_pass(shape, i);
+    size_t count = 0, done = pass->radix[0];
+    for (uint32_t k = 1; k < CHANNELISE_STAGES && pass->radix[k] > 1; k++) {
+        done *= pass->radix[k];
+        count += done / 2;
+    }
+    return count;
+}
+
+void fine_factors(const struct channelise_shape *shape, uint32_t i, float *out)
+{
+    const struct fine_pass *pass = fine_pass(shape, i);
+    uint32_t done = pass->radix[0];
+    for (uint32_t k = 1; k < CHANNELISE_STAGES && pass->radix[k] > 1; k++) {
+        out = stage_factors(pass->radix[k], done, out);
+        done *= pass->radix[k];
+    }
+}
+
+size_t fine_turn_count(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                       uint32_t i)
+{
+    return i + 1 == fine_kernels(shape) ? 0 : fine_length(spec, shape, i);
+}
+
+/* exp(-2 pi i k m / length) of column m, point k. */
+void fine_turns(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                uint32_t i, float *out)
+{
+    const uint32_t length = fine_length(spec, shape, i);
+    const uint32_t points = shape->radix[i], columns = length / points;
+    for (uint32_t k = 0; k < points; k++) {
+        for (uint32_t m = 0; m < columns; m++) {
+            double angle = -2 * acos(-1.0) * ((double)k * m / length);
+            *out++ = (float)cos(angle);
+            *out++ = (float)sin(angle);
+        }
+    }
+}
+
+struct launch_size fine_size(const struct channelise_spec *spec, int mode,
+                             const struct channelise_shape *shape, uint32_t i, uint64_t spectra,
+                             uint32_t streams, uint64_t first)
+{
+    const struct fine_pass *pass = fine_pass(shape, i);
+    const struct fine_group group = fine_group_of(shape, i);
+    const size_t each = pass->points / pass->values;
+    if (i + 1 == fine_kernels(shape)) {
+        uint64_t runs =
+            mode == FUSED_GRAINS ? ceil_div_u64(first % GRAIN + spectra, GRAIN) : spectra;
+        size_t rows = spec->channels / pass->points;
+        return (struct launch_size){rows / shape->vector * (size_t)runs * streams,
+                                    each * shape->vector};
+    }
+    size_t across = fine_length(spec, shape, i) / pass->points / group.width;
+    uint64_t runs = i == 0 ? ceil_div_u64(spectra, group.batch) * streams
+                           : ceil_div_u64(spectra * streams * shape->radix[0], group.batch);
+    return (struct launch_size){across * (size_t)runs, each * group.width};
+}
