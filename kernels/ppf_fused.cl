@@ -4,7 +4,7 @@
  *   in        stream s begins at byte s * in_stride (a multiple of 16); raw samples
  *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
  *             nibbles; real: P = 2 * CHANNELS numbers
- *   coeff     float [TAPS][P], oldest sample first
+ *   coeff     float [TAPS][P], oldest sample first; FOURS: [TAPS / 4][P][4]
  *   twiddles  fused_twiddles() of fused.c: for each stage behind the first, of `radix` behind
  *             `done` points, [radix / 2][done], the powers that butterflies.cl names; behind them,
  *             for real input, [CHANNELS]: -i exp(-pi i k / CHANNELS)
@@ -43,6 +43,9 @@
  * where it says so, or at a block's end, one number follows the other, unrolled, too (else the values
  * went through memory: 1.24 ms). Where a number in a hundred is clipped, every batch goes both ways:
  * 1.53 ms.
+ * Where all channels are 2 VALUES^3 (1024), the middle of three stages takes twice the values of half
+ * the spectra: two exchanges instead of three, and batches as large. With numbers of 32 bits made
+ * floats, four coefficients by one load, and the next rows asked for ahead: 0.72 ms.
  * Floats are looked at behind the sums, which a sample that is no number makes none: two operations
  * for a number instead of a way through memory (0.56 ms); the filter is run again, with a look at
  * each sample, only where that has found one.
@@ -51,7 +54,8 @@
  * 32-bit samples and many taps. Tried without gain: several teams of a group that share rows in
  * L1 (they wait for each other at barriers), groups that stay and walk (registers; and no order of
  * groups puts neighbours on one unit), 32 x 32 points with one exchange, conversion by byte
- * permutation. Clusters of groups and asynchronous copies are not in OpenCL.
+ * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
+ * does). Clusters of groups and asynchronous copies are not in OpenCL.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
@@ -84,6 +88,9 @@
 #define SWIZZLE2 0
 #define STREAMING 0 /* 1: spectra go past the caches (NVIDIA only) */
 #define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
+#define NEAR 0      /* 1: points have one address of their item, their k is in the instruction */
+#define FOURS 0     /* 1: four coefficients of a point by one load */
+#define AHEAD 0     /* 1: MODE 2 asks for the next rows while it has these (NVIDIA only) */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
 #define FOUND 1024  /* CHECKED: places to count in */
 #endif
@@ -96,6 +103,9 @@
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
 #define FUSED_SETS(radix) (VALUES / (radix)) /* butterflies of an item in a stage */
 #define FUSED_WIDE FUSED_SETS(RADIX0) /* adjacent points of the first stage: 1, 2 or 4 */
+
+/* Radices VALUES, 2 VALUES, VALUES of batches of four: see FUSED_CELL. */
+#define FUSED_HALVES (STAGES == 3 && RADIX1 == 2 * VALUES)
 
 /* Names with a number that is a macro: FUSED_FFT(RADIX0) is bf_fft8. */
 #define FUSED_JOIN_(a, b) a##b
@@ -166,9 +176,31 @@ typedef FUSED_TYPE fused_raw;
 #define FUSED_TWICE_ 8
 #endif
 
+#if AHEAD
+/* Asks for BATCH rows from `row` on, to be near when they are wanted; all items of a team together.
+ */
+static inline void fused_ask(const __global fused_raw *restrict samples, long row, uint item)
+{
+    enum { SECTOR = 32, ROWS = BATCH * FUSED_ROW * sizeof(fused_raw) };
+    const __global uchar *from = (const __global uchar *)(samples + row * FUSED_ROW);
+    BF_LOOP(i, (ROWS + SECTOR * FUSED_ITEMS - 1) / (SECTOR * FUSED_ITEMS))
+    {
+        const uint at = (i * FUSED_ITEMS + item) * SECTOR;
+        if (ROWS % (SECTOR * FUSED_ITEMS) == 0 || at < ROWS) {
+            __asm__ volatile("prefetch.global.L2 [%0];" : : "l"(from + at)); /* PTX */
+        }
+    }
+}
+#endif
+
 /* FUSED_WIDE adjacent pairs, as floats; what is missing among them is not looked for. */
 static inline void fused_samples(const __global fused_raw *restrict from, float2 *out)
 {
+#if FORMAT == 1 && FUSED_WIDE == 1
+    /* Numbers of 32 bits become floats in a quarter of the time that those of 8 take (H200). */
+    const int both = *(const __global short *)from;
+    out[0] = (float2)((float)((int)((uint)both << 24) >> 24), (float)(both >> 8));
+#else
     fused_raw raw[FUSED_WIDE * FUSED_PAIR];
     FUSED_FETCH(FUSED_PARTS)(FUSED_TYPE, from, raw)
     BF_LOOP(p, FUSED_WIDE)
@@ -182,6 +214,7 @@ static inline void fused_samples(const __global fused_raw *restrict from, float2
         out[p] = (float2)((float)raw[2 * p], (float)raw[2 * p + 1]);
 #endif
     }
+#endif
 }
 
 /* How many samples of a pair are missing: two parts make one sample if complex. */
@@ -205,29 +238,44 @@ static inline void fused_samples_checked(const __global fused_raw *restrict from
 #endif
 }
 
-/* Coefficients of FUSED_WIDE adjacent pairs: one for both parts, or one each. */
-static inline void fused_coefficients(const __global float *restrict from, float2 *out)
+/* Coefficients of tap t for FUSED_WIDE adjacent pairs: one for both parts, or one each. */
+static inline void fused_coefficients(const __global float *restrict from, uint t, float2 *out)
 {
+#if FOURS
+    BF_LOOP(p, FUSED_WIDE) out[p] = (float2)(from[(t / 4 * CHANNELS + p) * 4 + t % 4]);
+#else
     float coeff[FUSED_WIDE * FUSED_FLOATS];
-    FUSED_FETCH(FUSED_COEFFS)(float, from, coeff)
+    FUSED_FETCH(FUSED_COEFFS)(float, from + t * (CHANNELS * FUSED_FLOATS), coeff)
     BF_LOOP(p, FUSED_WIDE)
     {
         /* the same one twice for complex samples */
         out[p] = (float2)(coeff[FUSED_FLOATS * p], coeff[FUSED_FLOATS * p + FUSED_FLOATS - 1]);
     }
+#endif
 }
+#if FOURS
+#define FUSED_APIECE 4 /* numbers of the table from a point to the next */
+#else
+#define FUSED_APIECE FUSED_FLOATS
+#endif
 
 static inline float2 fused_tap(float2 sample, float2 coeff, float2 sum)
 {
     return (float2)(fma(sample.x, coeff.x, sum.x), fma(sample.y, coeff.y, sum.y));
 }
 
+#if FOURS
+#define FUSED_WEIGHTS(tap) BF_LOOP(p, FUSED_WIDE) weight[p] = (float2)(fours[p][tap]);
+#else
+#define FUSED_WEIGHTS(tap) fused_coefficients(h, tap, weight);
+#endif
+
 /* One tap of a batch: the window holds BATCH rows, the oldest of them row `tap`, in a ring whose
  * index is a constant; its newest row is loaded here. */
 #define FUSED_TAP(tap, slot)                                                                       \
     {                                                                                              \
         float2 weight[FUSED_WIDE];                                                                 \
-        fused_coefficients(h + (uint)(tap) * (CHANNELS * FUSED_FLOATS), weight);                   \
+        FUSED_WEIGHTS(tap)                                                                         \
         fused_samples(x + (uint)((tap) + BATCH - 1) * FUSED_ROW,                                   \
                       window[((slot) + BATCH - 1) % BATCH]);                                       \
         BF_LOOP(b, BATCH)                                                                          \
@@ -244,6 +292,11 @@ static inline void fused_fir(const __global fused_raw *restrict x, const __globa
     BF_LOOP(r, BATCH - 1) fused_samples(x + (uint)r * FUSED_ROW, window[r]);
 #if TAPS <= FUSED_PIECE
     BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
+#if FOURS
+    float fours[FUSED_WIDE][TAPS];
+    BF_LOOP(t, TAPS / 4)
+    BF_LOOP(p, FUSED_WIDE) FUSED_FETCH_4(float, h + (t * CHANNELS + p) * 4, &fours[p][4 * t])
+#endif
     BF_LOOP(t, TAPS) FUSED_TAP(t, t)
     BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = sum[b][p];
 #else
@@ -279,7 +332,7 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
         {
             float2 sample[FUSED_WIDE], weight[FUSED_WIDE];
             fused_samples_checked(row + t * FUSED_ROW, sample);
-            fused_coefficients(h + t * (CHANNELS * FUSED_FLOATS), weight);
+            fused_coefficients(h, t, weight);
             BF_LOOP(p, FUSED_WIDE) sum[p] = fused_tap(sample[p], weight[p], sum[p]);
             if ((t + 1) % FUSED_PIECE == 0 || t + 1 == TAPS) {
                 BF_LOOP(p, FUSED_WIDE)
@@ -408,6 +461,15 @@ typedef float2 fused_cell;
     }
 #endif
 
+/* FUSED_HALVES: item f of a team makes butterfly f of the middle stage for the first two spectra of
+ * a batch, item f + VALUES^2 for the last two, whose cells lie CHANNELS further on. Value q of
+ * butterfly f of the first stage is in cell f VALUES + (q ^ f % VALUES), so that no stage has a
+ * conflict of banks. The middle puts its results where it has read, so nobody waits between. Places
+ * are in bytes: what depends on q is an exclusive or, or part of the instruction. */
+#define FUSED_CELL_BYTES 16
+#define FUSED_CELL(at, cell)                                                                       \
+    (*(__local float4 *)((__local uchar *)cells + (at) + (cell)*FUSED_CELL_BYTES))
+
 /* A stage: factors, then butterflies. The first has no factors. */
 #define FUSED_BUTTERFLIES(radix)                                                                   \
     BF_LOOP(p, FUSED_SETS(radix))                                                                  \
@@ -492,6 +554,16 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     return at / FUSED_GRAIN + dumps - dumps / both;
 }
 
+/* Writes the sums of a grain, and begins the next. */
+#define FUSED_GRAIN_ENDS                                                                           \
+    {                                                                                              \
+        __global float *to = out + (grain * streams + stream) * KEPT;                              \
+        FUSED_KEPT(to[kept] = power[value])                                                        \
+        BF_LOOP(i, VALUES) power[i] = 0;                                                           \
+        grain++;                                                                                   \
+        left = (uint)min(integrate, (ulong)FUSED_GRAIN);                                           \
+    }
+
 #if MODE == 3
 /* Stores all spectra of a batch, whose first is `to`; *seen is for step_is_clipped(). Channels
  * inside, one spectrum after the other, without a branch; four `or`s, so that none waits for
@@ -512,12 +584,22 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     }
 #endif
 
+/* First sample and coefficient of the points that first butterflies need as their k-th. */
+#if NEAR
+#define FUSED_POINT                                                                                \
+    const __global fused_raw *x = mine_x + k * (CHANNELS / RADIX0) * FUSED_PAIR;                   \
+    const __global float *h = mine_h + k * (CHANNELS / RADIX0) * FUSED_APIECE;
+#else
+#define FUSED_POINT                                                                                \
+    const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                    \
+    const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;             \
+    const __global float *h = table + n * FUSED_APIECE;
+#endif
+
 /* Filters points n .. n + FUSED_WIDE - 1, which first butterflies need as their k-th. */
 #define FUSED_FILTER(fir)                                                                          \
     {                                                                                              \
-        const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                \
-        const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;         \
-        const __global float *h = table + n * FUSED_FLOATS;                                        \
+        FUSED_POINT                                                                                \
         float2 sum[BATCH][FUSED_WIDE];                                                             \
         fir;                                                                                       \
         BF_LOOP(b, BATCH)                                                                          \
@@ -546,6 +628,15 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
     __local fused_cell *cells = memory + team * (BUFFERS * FUSED_SPAN);
 #if PAIRED
     __local float4 *wide = (__local float4 *)cells;
+#endif
+
+#if FUSED_HALVES
+    const uint low_digit = item % VALUES, high_digit = item % (VALUES * VALUES) / VALUES;
+    const uint first_at = (item * VALUES + low_digit) * FUSED_CELL_BYTES;
+    const uint middle_at = (item / (VALUES * VALUES) * CHANNELS + high_digit * VALUES +
+                            (low_digit ^ high_digit)) *
+                           FUSED_CELL_BYTES;
+    const uint last_at = (item / VALUES * (VALUES * VALUES) + low_digit) * FUSED_CELL_BYTES;
 #endif
 
     /* A team's run: a batch, or the 16 spectra of a grain (fewer where dumps or the block end). */
@@ -587,8 +678,16 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         const __global float2 *tw = twiddles;
         const __global float *table = coeff;
 #endif
+#if NEAR
+        const __global fused_raw *mine_x =
+            samples + ((ulong)base * CHANNELS + FUSED_WIDE * item) * FUSED_PAIR;
+        const __global float *mine_h = table + FUSED_WIDE * item * FUSED_APIECE;
+#endif
         float2 v[BATCH][VALUES];
         if (spectra >= BATCH) {
+#if AHEAD
+            fused_ask(samples, min(base + 2 * BATCH, (long)spectra) + TAPS - 1 - BATCH, item);
+#endif
             BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir(x, h, sum))
         } else {
             BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir_careful(x, h, (uint)spectra, sum))
@@ -623,6 +722,39 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #endif
 
         FUSED_BUTTERFLIES(RADIX0)
+#if FUSED_HALVES
+        BF_LOOP(q, VALUES)
+        {
+            FUSED_CELL(first_at ^ (FUSED_CELL_BYTES * q), 0) = (float4)(v[0][q], v[1][q]);
+            FUSED_CELL(first_at ^ (FUSED_CELL_BYTES * q), CHANNELS) = (float4)(v[2][q], v[3][q]);
+        }
+        FUSED_BARRIER
+        {
+            float2 u[2][RADIX1], w[VALUES];
+            BF_LOOP(q, RADIX1)
+            {
+                const float4 both = FUSED_CELL(middle_at, q * (VALUES * VALUES));
+                u[0][q] = both.xy;
+                u[1][q] = both.zw;
+            }
+            BF_LOOP(q, VALUES) w[q] = tw[q * VALUES + item % VALUES];
+            BF_LOOP(b, 2) FUSED_TWIDDLED(RADIX1)(u[b], w);
+            BF_LOOP(q, RADIX1)
+            FUSED_CELL(middle_at, q * (VALUES * VALUES)) = (float4)(u[0][q], u[1][q]);
+        }
+        FUSED_BARRIER
+        BF_LOOP(q, VALUES)
+        {
+            const float4 low = FUSED_CELL(last_at ^ (FUSED_CELL_BYTES * q), VALUES * q);
+            const float4 high = FUSED_CELL(last_at ^ (FUSED_CELL_BYTES * q), VALUES * q + CHANNELS);
+            v[0][q] = low.xy;
+            v[1][q] = low.zw;
+            v[2][q] = high.xy;
+            v[3][q] = high.zw;
+        }
+        FUSED_BARRIER
+        FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
+#else
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
                        FUSED_FROM(RADIX1), SWIZZLE0)
         FUSED_STAGE(RADIX1, FUSED_DONE1, 0)
@@ -635,6 +767,7 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         FUSED_EXCHANGE(v, RADIX2, FUSED_APART, FUSED_TO(FUSED_DONE2, RADIX2), RADIX3, FUSED_APART,
                        FUSED_FROM(RADIX3), SWIZZLE2)
         FUSED_STAGE(RADIX3, FUSED_DONE3, FUSED_FACTORS3)
+#endif
 #endif
 
 #if !COMPLEX
@@ -661,18 +794,26 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #endif
 
 #if MODE == 2
-        BF_LOOP(b, BATCH)
+#if FORMAT != 3
+        if (is_mine && base == wanted && wanted + BATCH <= stop && left >= BATCH) {
+            BF_LOOP(b, BATCH)
+            BF_LOOP(i, VALUES) power[i] = power[i] + fused_power(v[b][i]);
+            left -= BATCH;
+            if (left == 0 || wanted + BATCH == stop) {
+                FUSED_GRAIN_ENDS
+            }
+        } else
+#endif
         {
-            const long row = base + b;
-            if (is_mine && row >= wanted && row < wanted + BATCH && row < stop) {
-                BF_LOOP(i, VALUES) power[i] = power[i] + fused_power(v[b][i]);
-                left--;
-                if (left == 0 || row + 1 == stop) {
-                    __global float *to = out + (grain * streams + stream) * KEPT;
-                    FUSED_KEPT(to[kept] = power[value])
-                    BF_LOOP(i, VALUES) power[i] = 0;
-                    grain++;
-                    left = (uint)min(integrate, (ulong)FUSED_GRAIN);
+            BF_LOOP(b, BATCH)
+            {
+                const long row = base + b;
+                if (is_mine && row >= wanted && row < wanted + BATCH && row < stop) {
+                    BF_LOOP(i, VALUES) power[i] = power[i] + fused_power(v[b][i]);
+                    left--;
+                    if (left == 0 || row + 1 == stop) {
+                        FUSED_GRAIN_ENDS
+                    }
                 }
             }
         }

@@ -262,6 +262,38 @@ static void fused_kernel_finds_missing(void **state)
     }
 }
 
+/* The middle stage in halves of a batch, and four coefficients by one load where there are fours of
+ * them; the last block is shorter than a batch. */
+static void halves_agree_with_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        enum sample_format format;
+        uint32_t taps;
+        uint64_t integrate; /* 0: spectra */
+    } cases[] = {{SAMPLE_I8, 8, 5}, {SAMPLE_I8, 3, 40}, {SAMPLE_F32, 4, 0}};
+    const struct channelise_choice halves = {.backend = BACKEND_OPENCL,
+                                             .shape = {.kernel = KERNEL_FUSED,
+                                                       .values = 4,
+                                                       .batch = 4,
+                                                       .teams = 2,
+                                                       .radix = {4, 8, 4, 1},
+                                                       .buffers = 4,
+                                                       .paired = 1}};
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench bench;
+        bench_start(&bench, cases[i].format, 1, 128, cases[i].taps, 83);
+        bench.spec.choice = halves;
+        add_output(&bench, cases[i].integrate ? QUANTITY_POWER : QUANTITY_SPECTRA,
+                   cases[i].integrate ? cases[i].integrate : 1);
+        agree(&bench, 40, 16, "halves");
+        bench_end(&bench);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +303,7 @@ int main(void)
         cmocka_unit_test(fine_channels_agree_with_the_reference),
         cmocka_unit_test(missing_samples_agree),
         cmocka_unit_test(fused_kernel_finds_missing),
+        cmocka_unit_test(halves_agree_with_the_reference),
     };
     return cmocka_run_group_tests_name("opencl_channelise", tests, find_device, NULL);
 }

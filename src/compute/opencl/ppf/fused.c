@@ -15,6 +15,7 @@ enum {
     PAD_EVERY = 16,    /* pairs of local memory between two of padding */
     LEAST_GROUP = 64,  /* work-items that a group should have */
     MOST_SWIZZLE = 10, /* bits of an address that are tried */
+    HALVED_BATCH = 4,  /* two pairs, a half each */
     GRAIN_BATCH = 4    /* of candidates whose batch does not divide a grain, or are not pairs */
 };
 
@@ -44,6 +45,7 @@ static const struct candidate {
     {512, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 1}}},
     {512, 0, -1, {.values = 8, .batch = 5, .radix = {8, 8, 8, 1}}},
     {512, 0, 1, {.values = 8, .batch = 8, .radix = {8, 8, 8, 1}, .buffers = 2}},
+    {1024, 1, 0, {.values = 8, .batch = 4, .radix = {8, 16, 8, 1}}},
     {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
     {1024, 1, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 4}}},
     {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .padded = 1}},
@@ -52,6 +54,7 @@ static const struct candidate {
     {1024, 1, 1, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
     {1024, 1, 1, {.values = 8, .batch = 6, .radix = {8, 4, 8, 4}}},
     {1024, 1, 1, {.values = 8, .batch = 8, .radix = {4, 8, 8, 4}, .buffers = 2, .streaming = 1}},
+    {1024, 2, 0, {.values = 8, .batch = 4, .radix = {8, 16, 8, 1}}},
     {1024, 2, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}}},
     {1024, 2, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 4}}},
     {1024, 2, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
@@ -68,6 +71,7 @@ static const struct candidate {
     {1024, 4, 1, {.values = 8, .batch = 6, .radix = {4, 8, 8, 4}}},
     {2048, 0, -1, {.values = 8, .batch = 4, .radix = {4, 8, 8, 8}, .buffers = 2}},
     {2048, 0, -1, {.values = 8, .batch = 3, .radix = {4, 8, 8, 8}}},
+    {2048, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 4}, .buffers = 2}},
     {2048, 0, -1, {.values = 16, .batch = 2, .radix = {8, 16, 16, 1}}},
     {4096, 0, -1, {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1}},
     {4096, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 8}, .buffers = 1}},
@@ -93,6 +97,34 @@ static uint32_t fused_stages_of(const struct channelise_shape *shape)
         stages++;
     }
     return stages;
+}
+
+/* Whether the middle stage is made in halves of a batch, see the kernel. */
+static int fused_is_halved(const struct channelise_shape *shape)
+{
+    return shape->radix[0] == shape->values && shape->radix[1] == 2 * shape->values &&
+           shape->radix[2] == shape->values && shape->radix[3] == 1;
+}
+
+/* Whether it gains by near points and rows asked for ahead: power of floats takes a tenth to a
+ * quarter longer with them (H200). */
+static int fused_is_light(const struct channelise_spec *spec, int mode)
+{
+    return mode != FUSED_GRAINS || sample_types[spec->format].bytes <= sizeof(int16_t);
+}
+
+/* Whether an item has one point of a row at a time, and one address for all. */
+static int fused_is_near(const struct channelise_spec *spec, int mode,
+                         const struct channelise_shape *shape)
+{
+    return shape->radix[0] == shape->values && fused_is_light(spec, mode);
+}
+
+int fused_takes_fours(const struct channelise_spec *spec, int mode,
+                      const struct channelise_shape *shape)
+{
+    return shape->kernel == KERNEL_FUSED && fused_is_near(spec, mode, shape) && spec->is_complex &&
+           spec->taps % 4 == 0 && spec->taps <= LONG_TAPS;
 }
 
 /* Bytes of local memory of a team. */
@@ -141,12 +173,15 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
     }
     shape->streaming = shape->streaming && device->is_nvidia && mode == FUSED_SPECTRA;
     shape->paired = shape->paired && fused_can_pair(shape);
-    return 1;
+    return !fused_is_halved(shape) || (shape->paired && spec->is_complex);
 }
 
-static int fused_suits(const struct candidate *candidate, const struct channelise_spec *spec)
+static int fused_suits(const struct candidate *candidate, const struct channelise_spec *spec,
+                       int mode, const struct device_info *device)
 {
     return candidate->channels == spec->channels &&
+           (!fused_is_halved(&candidate->shape) ||
+            ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && device->is_gpu)) &&
            (!candidate->bytes || candidate->bytes == (int)sample_types[spec->format].bytes) &&
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
@@ -171,8 +206,8 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
         shape.kernel = KERNEL_FUSED;
         /* Between floats that are written it costs more than it saves. */
         shape.paired = mode == FUSED_GRAINS || mode == FUSED_STEPS;
-        if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, device, &shape) &&
-            !fused_is_among(&shape, out, count)) {
+        if (fused_suits(&candidates[i], spec, mode, device) &&
+            fused_fit(spec, mode, device, &shape) && !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
         }
     }
@@ -194,9 +229,14 @@ static int fused_can_be(const struct channelise_spec *spec, const struct channel
     enum { MOST_VALUES = 64, MOST_WIDE = 4 };
     uint32_t product = 1;
     int has_ended = 0;
+    int is_halved = fused_is_halved(shape);
+    if (is_halved && shape->batch != HALVED_BATCH) {
+        return 0;
+    }
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         product *= shape->radix[i];
-        if (shape->values % shape->radix[i] != 0 || (has_ended && shape->radix[i] > 1)) {
+        if ((!is_halved && shape->values % shape->radix[i] != 0) ||
+            (has_ended && shape->radix[i] > 1)) {
             return 0;
         }
         has_ended |= shape->radix[i] == 1;
@@ -295,6 +335,10 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d -DFOUND=%d", shape->paired, fused_looks(spec),
                  (int)DEINTERLEAVE_GROUPS));
     TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
+    TRY(text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
+                 fused_takes_fours(spec, mode, shape)));
+    TRY(text_add(out, " -DAHEAD=%d",
+                 device->is_nvidia && mode == FUSED_GRAINS && fused_is_light(spec, mode)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {

@@ -61,11 +61,17 @@ void ppf_destroy(ppf_t *bank)
 static status_t ppf_put_coefficients(ppf_t *bank)
 {
     status_t st = STATUS_OK;
-    size_t count = channelise_samples(&bank->spec) * bank->spec.taps;
+    size_t points = channelise_samples(&bank->spec);
+    size_t count = points * bank->spec.taps;
+    size_t together =
+        fused_takes_fours(&bank->spec, ppf_fused_mode(&bank->spec), &bank->choice.shape) ? 4 : 1;
     float *table = NULL;
     TRY(memory_aligned(count, sizeof *table, "coefficients", &table));
-    for (size_t i = 0; i < count; i++) {
-        table[i] = (float)bank->spec.coeff[i];
+    for (size_t t = 0; t < bank->spec.taps; t++) {
+        for (size_t n = 0; n < points; n++) {
+            table[(t / together * points + n) * together + t % together] =
+                (float)bank->spec.coeff[t * points + n];
+        }
     }
     TRY(device_put(bank->device, table, count * sizeof *table, "coefficients", &bank->coeff));
 out:

@@ -76,6 +76,10 @@ int fused_looks(const struct channelise_spec *spec);
  * kernels/butterflies.cl names them; returns what is behind them. */
 float *stage_factors(uint32_t radix, uint32_t done, float *out);
 
+/* Whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not [T][P]. */
+int fused_takes_fours(const struct channelise_spec *spec, int mode,
+                      const struct channelise_shape *shape);
+
 /* The table `twiddles` of the kernel: pairs (re, im), and their number. */
 size_t fused_twiddle_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
