@@ -13,7 +13,7 @@ static inline float boxcar_greater(float a, float b)
 static void boxcar_level(const float *x, uint64_t count, float mean, float *y)
 {
     const lanes_mask_t there = (lanes_mask_t)lanes_of(BOXCAR_THERE);
-    const lanes_mask_t no_sign = (lanes_mask_t)lanes_of(-0.0F) ^ -1;
+    const lanes_mask_t no_sign = (lanes_mask_t){0} + INT32_MAX;
     uint64_t t = 0;
     for (; t + LANES <= count; t += LANES) {
         lanes_t value = lanes_load(x + t);
