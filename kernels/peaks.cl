@@ -7,12 +7,12 @@
  *   list    uint [cells that are looked at more closely]: which of `peaks`; count [0]: how many
  *   scale   double [WIDTHS + 1]                   1 / sqrt(width)
  *
- * peaks(): a group owns a block of a series and reads it once: a work-item two lanes of a noise
- * cell, whose samples lie sixteen apart, so that moments need no exchange; then, through local
+ * peaks(): a group owns a block of a series and reads it once: a work-item two lanes of some noise
+ * cells, whose samples lie sixteen apart, so that moments need no exchange; then, through local
  * memory, sixteen neighbouring times, whose boxes of up to 16 lie in its registers; those of 32 and
  * more are made of sums over sixteen that neighbours have. So a series costs little more than
- * reading it. Rows of sixteen lie 20 apart in local memory, and cells of noise 16 more: neither way
- * of access meets itself in a bank. A cell with a box that is worth it goes to the list, with the
+ * reading it. In local memory rows of sixteen lie with their quarters exchanged: neither way of
+ * access meets itself in a bank. A cell with a box that is worth it goes to the list, with the
  * width in `peaks`.
  *
  * refine(): a group takes one cell of the list after the other, and moves the edges of its box.
@@ -35,21 +35,24 @@
 #define EXACT 0 /* 1: divisions and roots of floats are rounded correctly */
 #endif
 
-#define ITEMS 256
-#define EACH 16 /* times of a work-item */
-#define BLOCK (ITEMS * EACH)
+#define ITEMS 128 /* fewer groups of 256 fit at a time, and 64 need too many registers: slower both */
+#define EACH 16 /* neighbouring times of a unit, which a work-item takes at a time */
+#define UNITS 256
+#define ROUNDS (UNITS / ITEMS)
+#define BLOCK (UNITS * EACH)
 #define CELL 64      /* times whose best box is kept */
 #define NOISE 32     /* cells of noise in a block */
 #define LANES 16     /* by which a noise cell is added up */
 #define LEAST_KEPT 4 /* cells of noise that agree */
-#define ROOM 20      /* of sixteen numbers in local memory */
-#define ROWS (ITEMS + (WIDTHS > LANES ? WIDTHS / LANES : 1))
+#define ROOM 20      /* of the lanes of a cell in local memory */
+#define ROWS (UNITS + (WIDTHS > LANES ? WIDTHS / LANES : 1))
 #define REFINERS CELL /* work-items of refine() */
 
 /* Where a time of the block lies in local memory. */
 inline uint place(uint time)
 {
-    return (time >> 4) * ROOM + (time >> 7) * LANES + (time & 15);
+    const uint row = time >> 4;
+    return ((row ^ ((row >> 3) & 1)) << 4) | ((((time >> 2) ^ (row >> 1)) & 3) << 2) | (time & 3);
 }
 
 inline int is_there(float x)
@@ -170,7 +173,7 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
       __global uint2 *restrict out, ulong out_first, __global float2 *restrict noise_out,
       __global uint *restrict list, __global uint *restrict count)
 {
-    __local float held[ROWS * ROOM + (ROWS + 7) / 8 * LANES] __attribute__((aligned(16)));
+    __local float held[(ROWS + 1) / 2 * 2 * LANES] __attribute__((aligned(16)));
     __local float sums[NOISE * ROOM] __attribute__((aligned(16)));
     __local float squares[NOISE * ROOM] __attribute__((aligned(16)));
     __local float about[NOISE];
@@ -184,17 +187,16 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
     __local uint kept, agreed;
     __local int is_careful;
     __local float noise[2]; /* mean, rms; rms 0: none */
-    __local uint hot[ITEMS / 32]; /* bits: work-items with a box that is worth it */
+    __local uint hot[UNITS / 32]; /* bits: units with a box that is worth it */
     /* Later, in the same memory: sums over sixteen times, every eight; boxes that are worth it. */
     __local float *sixteens = squares;
     __local float *scores = sums;
-    __local uint *widths = (__local uint *)(sums + ITEMS);
+    __local float *widths = sums + UNITS;
 
     const uint item = get_local_id(0);
     const uint row = get_group_id(0) / blocks;
     const uint block = get_group_id(0) % blocks;
     const __global float *x = rows + row * stride + column + (ulong)block * BLOCK;
-    const uint cell = item / (LANES / 2);
     const uint lane = item % (LANES / 2) * 2;
     const uint length = WHOLE ? BLOCK / NOISE : noise_times / NOISE;
 
@@ -206,41 +208,47 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
     if (item < 2 * NOISE) {
         sorted[item / NOISE][item % NOISE] = sorted_off[item / NOISE][item % NOISE] = NAN;
     }
-    if (item < ITEMS / 32) {
+    if (item < UNITS / 32) {
         hot[item] = 0;
     }
 #if WHOLE
-    float2 mine[BLOCK / NOISE / LANES];
-    const __global float *lanes = x + cell * (BLOCK / NOISE) + lane;
-    for (uint i = 0; i < BLOCK / NOISE / LANES; i++) {
-        mine[i] = *(const __global float2 *)(lanes + i * LANES);
+    float2 mine[ROUNDS][BLOCK / NOISE / LANES];
+    int is_all = 1;
+    for (uint k = 0; k < ROUNDS; k++) {
+        const uint cell = item / (LANES / 2) + k * (ITEMS / (LANES / 2));
+        for (uint i = 0; i < BLOCK / NOISE / LANES; i++) {
+            mine[k][i] =
+                *(const __global float2 *)(x + cell * (BLOCK / NOISE) + i * LANES + lane);
+        }
     }
-    const float centre = x[cell * (BLOCK / NOISE)];
-    float2 sum = 0;
-    float2 square = 0;
-    for (uint i = 0; i < BLOCK / NOISE / LANES; i++) {
-        const float2 above = mine[i] - centre;
-        sum += above;
-        square += above * above;
+    for (uint k = 0; k < ROUNDS; k++) {
+        const uint cell = item / (LANES / 2) + k * (ITEMS / (LANES / 2));
+        const uint first_place = place(cell * (BLOCK / NOISE) + lane);
+        const float centre = x[cell * (BLOCK / NOISE)];
+        float2 sum = 0;
+        float2 square = 0;
+        for (uint i = 0; i < BLOCK / NOISE / LANES; i++) {
+            const float2 above = mine[k][i] - centre;
+            sum += above;
+            square += above * above;
+            *(__local float2 *)(held + (first_place ^ (i * LANES + i / 2 * 4))) = mine[k][i];
+        }
+        *(__local float2 *)(sums + cell * ROOM + lane) = sum;
+        *(__local float2 *)(squares + cell * ROOM + lane) = square;
+        if (lane == 0) {
+            about[cell] = centre;
+            counts[cell] = BLOCK / NOISE;
+        }
+        /* Whatever is not there makes a sum of squares infinite, or NaN. */
+        is_all &= square.x + square.y < INFINITY && is_there(centre);
     }
-    __local float *lanes_held = held + place(cell * (BLOCK / NOISE)) + lane;
-    for (uint i = 0; i < BLOCK / NOISE / LANES; i++) {
-        *(__local float2 *)(lanes_held + i * ROOM) = mine[i];
-    }
-    *(__local float2 *)(sums + cell * ROOM + lane) = sum;
-    *(__local float2 *)(squares + cell * ROOM + lane) = square;
-    if (lane == 0) {
-        about[cell] = centre;
-        counts[cell] = BLOCK / NOISE;
-    }
-    float ahead = 0; /* of the times behind the block */
-    if (item < (ROWS - ITEMS) * LANES) {
-        ahead = item < WIDTHS - 1 ? x[BLOCK + item] : 0;
-        held[place(BLOCK + item)] = ahead;
+    for (uint i = item; i < (ROWS - UNITS) * LANES; i += ITEMS) {
+        const float ahead = i < WIDTHS - 1 ? x[BLOCK + i] : 0; /* of the times behind the block */
+        held[place(BLOCK + i)] = ahead;
+        is_all &= is_there(ahead);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    /* Whatever is not there makes a sum of squares infinite, or NaN. */
-    if (!(square.x + square.y < INFINITY) || !is_there(centre) || !is_there(ahead)) {
+    if (!is_all) {
         atomic_or(&is_careful, 1);
     }
 #else
@@ -251,17 +259,21 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
     barrier(CLK_LOCAL_MEM_FENCE);
     const int is_slow = is_careful;
     if (is_slow) {
-        const struct lanes slow = lanes_of(x - noise_back + cell * length, length, lane);
-        for (uint k = 0; k < 2; k++) {
-            sums[cell * ROOM + lane + k] = slow.sum[k];
-            squares[cell * ROOM + lane + k] = slow.squares[k];
-        }
-        if (lane == 0) {
-            about[cell] = slow.about;
-            counts[cell] = 0;
+        if (item < NOISE) {
+            counts[item] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        atomic_add(&counts[cell], slow.count[0] + slow.count[1]);
+        for (uint cell = item / (LANES / 2); cell < NOISE; cell += ITEMS / (LANES / 2)) {
+            const struct lanes slow = lanes_of(x - noise_back + cell * length, length, lane);
+            for (uint k = 0; k < 2; k++) {
+                sums[cell * ROOM + lane + k] = slow.sum[k];
+                squares[cell * ROOM + lane + k] = slow.squares[k];
+            }
+            if (lane == 0) {
+                about[cell] = slow.about;
+            }
+            atomic_add(&counts[cell], slow.count[0] + slow.count[1]);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
@@ -339,16 +351,8 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    /* Sums over 1, 2, 4, ... times take each other's place. */
-    const uint first = item * EACH;
     const float level = least * rms;
-    float y[EACH + 12];
-    float most[9];
-    const __local float4 *near = (const __local float4 *)(held + place(first));
-    const __local float4 *next = (const __local float4 *)(held + place(first + EACH));
-    for (uint i = 0; i < 9; i++) {
-        most[i] = -INFINITY;
-    }
+    float best[ROUNDS];
 #define TAKE(level, from, sum)                                                                     \
     do {                                                                                           \
         if (WHOLE || ((from) < starts && (from) + (1U << (level)) <= times)) {                     \
@@ -356,99 +360,133 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
         }                                                                                          \
     } while (0)
 /* Whether twice as long a box may be worth it, when no half of it is more than `half_sum`. */
-#define MAY(level, half_sum) (!WHOLE || 2 * (half_sum) * scale_of(level) > least * rms)
-    if (WHOLE || first < times) {
-        for (uint i = 0; i < EACH + 12; i += 4) {
-            const float4 value = (i < EACH ? near[i / 4] : next[i / 4 - EACH / 4]) - mean;
-            y[i] = value.x;
-            y[i + 1] = value.y;
-            y[i + 2] = value.z;
-            y[i + 3] = value.w;
+#define MAY(level_of, half_sum) (!WHOLE || 2 * (half_sum) * scale_of(level_of) > level)
+    for (uint k = 0; k < ROUNDS; k++) {
+        const uint unit = item + k * ITEMS;
+        const uint first = unit * EACH;
+        const uint near = place(first);
+        const uint next = place(first + EACH);
+        float y[EACH + 12]; /* sums over 1, 2, 4, ... times take each other's place */
+        float most[5];
+        for (uint i = 0; i < 5; i++) {
+            most[i] = -INFINITY;
         }
-        for (uint i = 0; i < EACH; i++) {
-            TAKE(0, first + i, y[i]);
-        }
-#if WIDTHS >= 2
-        const int may2 = MAY(1, fmax(most[0], y[EACH]));
-        for (uint i = 0; i < EACH + 11; i++) {
-            y[i] += y[i + 1];
-        }
-        if (may2) {
-            for (uint i = 0; i < EACH; i++) {
-                TAKE(1, first + i, y[i]);
+        best[k] = -INFINITY;
+        if (WHOLE || first < times) {
+            for (uint i = 0; i < EACH + 12; i += 4) {
+                const float4 value =
+                    *(const __local float4 *)(held + (i < EACH ? near ^ i : next ^ (i - EACH))) -
+                    mean;
+                y[i] = value.x;
+                y[i + 1] = value.y;
+                y[i + 2] = value.z;
+                y[i + 3] = value.w;
             }
-        }
+            for (uint i = 0; i < EACH; i++) {
+                TAKE(0, first + i, y[i]);
+            }
+#if WIDTHS >= 2
+            const int may2 = MAY(1, fmax(most[0], y[EACH]));
+            for (uint i = 0; i < EACH + 11; i++) {
+                y[i] += y[i + 1];
+            }
+            if (may2) {
+                for (uint i = 0; i < EACH; i++) {
+                    TAKE(1, first + i, y[i]);
+                }
+            }
 #endif
 #if WIDTHS >= 4
-        for (uint i = 0; i < EACH + 9; i++) {
-            y[i] += y[i + 2];
-        }
-        for (uint i = 0; i < EACH; i++) {
-            TAKE(2, first + i, y[i]);
-        }
+            for (uint i = 0; i < EACH + 9; i++) {
+                y[i] += y[i + 2];
+            }
+            for (uint i = 0; i < EACH; i++) {
+                TAKE(2, first + i, y[i]);
+            }
 #endif
 #if WIDTHS >= 8
-        const int may8 = MAY(3, fmax(most[2], fmax(y[EACH], y[EACH + 2])));
-        for (uint i = 0; i < EACH + 5; i += 2) {
-            y[i] += y[i + 4];
-        }
-        if (may8) {
-            for (uint i = 0; i < EACH; i += 2) {
-                TAKE(3, first + i, y[i]);
+            const int may8 = MAY(3, fmax(most[2], fmax(y[EACH], y[EACH + 2])));
+            for (uint i = 0; i < EACH + 5; i += 2) {
+                y[i] += y[i + 4];
             }
-        }
+            if (may8) {
+                for (uint i = 0; i < EACH; i += 2) {
+                    TAKE(3, first + i, y[i]);
+                }
+            }
 #endif
 #if WIDTHS >= 16
-        for (uint i = 0; i < EACH; i += 4) {
-            y[i] += y[i + 8];
-            TAKE(4, first + i, y[i]);
-        }
+            for (uint i = 0; i < EACH; i += 4) {
+                y[i] += y[i + 8];
+                TAKE(4, first + i, y[i]);
+            }
 #endif
 #if WIDTHS >= 32
-        *(__local float2 *)(sixteens + 2 * item) = (float2)(y[0], y[8]);
+            *(__local float2 *)(sixteens + 2 * unit) = (float2)(y[0], y[8]);
 #endif
+            for (uint l = 0; l < 5; l++) {
+                best[k] = fmax(best[k], most[l] * scale_of(l));
+            }
+        }
+        if (best[k] > level && rms > 0) {
+            uint width = 0;
+            for (uint l = 0; l < 5; l++) {
+                width = width == 0 && most[l] * scale_of(l) == best[k] ? 1U << l : width;
+            }
+            scores[unit] = best[k];
+            widths[unit] = width;
+            atomic_or(&hot[unit / 32], 1U << unit % 32);
+        }
     }
 #if WIDTHS >= 32
     if (8 * item + LANES <= WIDTHS) {
-        sixteens[2 * ITEMS + item] = sum_of_sixteen(held, mean, BLOCK + 8 * item);
+        sixteens[2 * UNITS + item] = sum_of_sixteen(held, mean, BLOCK + 8 * item);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const __local float *on = sixteens + 2 * item;
-    const float sum32 = on[0] + on[2];
-    TAKE(5, first, sum32);
-    TAKE(5, first + 8, on[1] + on[3]);
-#endif
+    for (uint k = 0; k < ROUNDS; k++) {
+        const uint unit = item + k * ITEMS;
+        const uint first = unit * EACH;
+        const __local float *on = sixteens + 2 * unit;
+        const float sum32 = on[0] + on[2];
+        float most[9];
+        for (uint i = 5; i < 9; i++) {
+            most[i] = -INFINITY;
+        }
+        TAKE(5, first, sum32);
+        TAKE(5, first + 8, on[1] + on[3]);
 #if WIDTHS >= 64
-    const float sum64 = sum32 + (on[4] + on[6]);
-    TAKE(6, first, sum64);
+        const float sum64 = sum32 + (on[4] + on[6]);
+        TAKE(6, first, sum64);
 #endif
 #if WIDTHS >= 128
-    if (item % 2 == 0) {
-        const float sum128 = sum64 + ((on[8] + on[10]) + (on[12] + on[14]));
-        TAKE(7, first, sum128);
+        if (unit % 2 == 0) {
+            const float sum128 = sum64 + ((on[8] + on[10]) + (on[12] + on[14]));
+            TAKE(7, first, sum128);
 #if WIDTHS >= 256
-        if (item % 4 == 0) {
-            const float third64 = (on[16] + on[18]) + (on[20] + on[22]);
-            const float last64 = (on[24] + on[26]) + (on[28] + on[30]);
-            TAKE(8, first, sum128 + (third64 + last64));
+            if (unit % 4 == 0) {
+                const float third64 = (on[16] + on[18]) + (on[20] + on[22]);
+                const float last64 = (on[24] + on[26]) + (on[28] + on[30]);
+                TAKE(8, first, sum128 + (third64 + last64));
+            }
+#endif
         }
 #endif
+        /* Of equal ones the narrower. */
+        float wide_best = fmax(level, best[k]);
+        uint width = 0;
+        for (uint l = 5; (1U << l) <= WIDTHS; l++) {
+            const float score = most[l] * scale_of(l);
+            width = score > wide_best ? 1U << l : width;
+            wide_best = fmax(wide_best, score);
+        }
+        if (width > 0 && rms > 0) {
+            scores[unit] = wide_best;
+            widths[unit] = width;
+            atomic_or(&hot[unit / 32], 1U << unit % 32);
+        }
     }
 #endif
 
-    float best = -INFINITY;
-    for (uint l = 0; (1U << l) <= WIDTHS; l++) {
-        best = fmax(best, most[l] * scale_of(l));
-    }
-    if (best > level && rms > 0) {
-        uint width = 0;
-        for (uint l = 0; (1U << l) <= WIDTHS; l++) {
-            width = width == 0 && most[l] * scale_of(l) == best ? 1U << l : width;
-        }
-        scores[item] = best;
-        widths[item] = width;
-        atomic_or(&hot[item / 32], 1U << item % 32);
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint cells = (starts + CELL - 1) / CELL;
     if (item < cells) {
@@ -457,12 +495,13 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
         const uint bits = hot[item * each / 32] >> item * each % 32 & ((1U << each) - 1);
         uint width = 0;
         if (bits != 0) {
+            float score = level;
             for (uint i = 0; i < each; i++) {
                 const uint other = item * each + i;
-                if ((bits >> i & 1) && (width == 0 || scores[other] > best ||
-                                        (scores[other] == best && widths[other] < width))) {
-                    best = scores[other];
-                    width = widths[other];
+                if ((bits >> i & 1) && (scores[other] > score || (scores[other] == score &&
+                                                                  widths[other] < width))) {
+                    score = scores[other];
+                    width = (uint)widths[other];
                 }
             }
             list[atomic_inc(count)] = (uint)(at - out_first);

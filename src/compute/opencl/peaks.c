@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* As in kernels/peaks.cl. */
-enum { PEAKS_ITEMS = 256, PEAKS_BLOCK = 4096, REFINE_ITEMS = 64 };
-enum { PEAKS_LOCAL_BYTES = 32 << 10, REFINE_GROUPS = 16 /* of a compute unit */ };
+enum { PEAKS_ITEMS = 128, PEAKS_BLOCK = 4096, REFINE_ITEMS = 64 };
+enum { PEAKS_LOCAL_BYTES = 28 << 10, REFINE_GROUPS = 16 /* of a compute unit */ };
 
 /* The two kernels for one kind of block. */
 struct kernels {
