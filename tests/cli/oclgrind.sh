@@ -27,8 +27,8 @@ funnel:4:4x2:3x2:4:0:0: 0 wrong
 direct:4:4x2:3x2:4:4:0: 0 wrong
 copies:2:4x2:4x2:4:0:0: 0 wrong
 copies:1:4x2:3x2:4:3:0: 0 wrong
-direct:2:4x2:3x2:4:0:0:4: 0 wrong
-direct:2:4x2:3x2:16:4:0:8: 0 wrong
+direct:2:4x2:4x2:4:0:0:4: 0 wrong
+direct:2:4x2:2x2:16:4:0:8: 0 wrong
 direct:1:4x2:2x2:16:0:0:8: 0 wrong" "$(cat "$work/output")"
 runs "long filters run" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
     "$(dirname "$program")/opencl_filter_kernels"

@@ -1,6 +1,8 @@
 /* Dedispersion on whatever OpenCL device there is, against the reference and the CPU. */
 #include "dedisperse_bench.h"
 
+#include "bench/bench_dedisperse.h"
+
 static int has_device;
 
 static int find_device(void **state)
@@ -96,14 +98,17 @@ static void trees_are_brute_force(void **state)
     static const struct {
         const char *shape;
         struct problem problem;
-    } cases[] = {{"direct:2:16x2:3x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}},
-                 {"direct:2:8x4:5x2:16:4:0:4", {SERIES_U8, 517, 37, 9, 333, 0, 0, 0}},
-                 {"direct:2:16x1:3x5:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}},
+    } cases[] = {{"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}},
+                 {"direct:2:8x4:6x2:16:4:0:4", {SERIES_U8, 517, 37, 9, 333, 0, 0, 0}},
+                 {"direct:2:16x1:2x4:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}},
+                 {"direct:2:16x2:4x8:8:0:0:4", {SERIES_U8, 1025, 37, 3.3, 1100, 0, 0, 0}},
+                 {"direct:2:32x1:2x8:32:20:0:4", {SERIES_U8, 1021, 21, 40, 500, 1, 0, 0}},
+                 {"direct:2:32x2:4x4:4:0:0:4", {SERIES_U8, 700, 21, 0.1, 900, 1, 0, 0}},
                  {"direct:1:16x2:2x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 0}},
                  {"direct:1:16x2:3x4:16:5:0:8", {SERIES_U16, 77, 19, 9, 401, 1, 0, 0}},
                  {"direct:1:16x2:3x4:4:0:0:4", {SERIES_F32, 75, 19, 9, 401, 0, 0, 0}},
-                 {"direct:1:8x2:2x3:8:2:0:8", {SERIES_F32, 75, 19, 2, 401, 0, 1, 0}},
-                 {"direct:1:8x2:2x3:32:2:0:16", {SERIES_F32, 75, 19, 2, 401, 1, 0, 0}}};
+                 {"direct:1:8x2:2x4:8:2:0:8", {SERIES_F32, 75, 19, 2, 401, 0, 1, 0}},
+                 {"direct:1:8x2:2x4:32:2:0:16", {SERIES_F32, 75, 19, 2, 401, 1, 0, 0}}};
     if (!has_device) {
         skip();
     }
@@ -122,6 +127,77 @@ static void trees_are_brute_force(void **state)
         float *found = bench_run(&b, BACKEND_OPENCL, i % 2 ? stride : 200, stride);
         if (memcmp(found, expected, bytes) != 0) {
             fail_msg("%s: not the bytes of brute force", cases[i].shape);
+        }
+        free(found);
+        free(expected);
+        bench_end(&b);
+    }
+}
+
+/* The channels and sampling of a telescope, `ndms` DMs from DM `first` on. */
+static void start_setup(struct dedisperse_bench *b, const char *name, enum series_format format,
+                        double first, double step, uint32_t ndms)
+{
+    const struct bench_telescope *telescope = bench_telescope(name);
+    double *freq = calloc(telescope->nchannels, sizeof *freq);
+    double *dms = calloc(ndms, sizeof *dms);
+    assert_non_null(freq);
+    assert_non_null(dms);
+    *b =
+        (struct dedisperse_bench){.problem = {format, telescope->nchannels, ndms, 0, 600, 1, 0, 0}};
+    for (uint32_t i = 0; i < telescope->nchannels; i++) {
+        freq[i] = telescope->bottom + i * telescope->width;
+    }
+    for (uint32_t i = 0; i < ndms; i++) {
+        dms[i] = first + i * step;
+    }
+    struct dispersion_spec spec = {.freq_hz = freq,
+                                   .nchannels = telescope->nchannels,
+                                   .sample_seconds = 1 / telescope->rate,
+                                   .dms = dms,
+                                   .ndms = ndms};
+    assert_int_equal(dispersion_create(&spec, &b->delays), STATUS_OK);
+    bench_fill(b);
+    b->spec = (struct dedisperse_spec){
+        .format = format, .delays = &b->delays, .max_samples = b->problem.samples, .threads = 2};
+    free(freq);
+    free(dms);
+}
+
+/* The same with the delays of telescopes, integers and floats, in shapes as GPUs take them; where
+ * delays are steep some groups of channels are added one by one. */
+static void trees_of_telescopes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double first, step;
+        const char *shape, *floats; /* NULL: local memory holds none for floats */
+    } setups[] = {
+        {"apertif", 800, 0.25, "direct:2:32x4:8x8:16:2:0:4", "direct:1:32x1:2x16:16:2:0:4"},
+        {"askap", 475, 1, "direct:2:32x4:8x8:16:0:0:4", "direct:1:32x1:2x16:16:0:0:8"},
+        {"chime", 300, 1, "direct:2:32x4:8x8:8:5:0:4", "direct:1:32x1:2x8:16:5:0:4"},
+        {"meerkat", 300, 0.5, "direct:2:32x4:8x8:8:9:0:4", "direct:1:32x1:2x8:16:9:0:4"},
+        {"lofar", 2, 0.01, "direct:2:32x4:8x2:8:16:0:4", NULL}};
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < 2 * (sizeof setups / sizeof *setups); i++) {
+        const enum series_format format = i % 2 ? SERIES_F32 : SERIES_U8;
+        const char *shape = i % 2 ? setups[i / 2].floats : setups[i / 2].shape;
+        struct dedisperse_bench b;
+        if (!shape) {
+            continue;
+        }
+        start_setup(&b, setups[i / 2].name, format, setups[i / 2].first, setups[i / 2].step, 37);
+        size_t bytes = b.delays.ndms * b.problem.samples * sizeof(float);
+        b.spec.mode = DEDISPERSE_BRUTE;
+        float *expected = bench_run(&b, BACKEND_CPU, b.problem.samples, b.problem.samples);
+        b.spec.mode = DEDISPERSE_TREE;
+        assert_true(dedisperse_shape_parse(shape, &b.spec.shape));
+        float *found = bench_run(&b, BACKEND_OPENCL, b.problem.samples, b.problem.samples);
+        if (memcmp(found, expected, bytes) != 0) {
+            fail_msg("%s, %s: not the bytes of brute force", setups[i / 2].name, shape);
         }
         free(found);
         free(expected);
@@ -203,9 +279,12 @@ static void impossible_shapes_are_refused(void **state)
         "copies:4:32x32:4x4:32:0:0",      /* local memory: steep delays */
         "funnel:2:8x2:3x2:8:0:0:8",       /* trees read directly */
         "direct:4:8x2:3x2:8:0:0:8",       /* 16-bit sums go two to a word */
-        "direct:2:8x2:3x2:4:0:0:8",       /* half a group */
-        "direct:2:8x2:3x2:12:0:0:12",     /* a group of 12 */
-        "direct:2:65536x16:3x8:8:0:0:8"}; /* the group of work-items */
+        "direct:2:8x2:4x2:4:0:0:8",       /* half a group */
+        "direct:2:8x2:4x2:12:0:0:12",     /* a group of 12 */
+        "direct:2:8x2:3x2:8:0:0:8",       /* half a pair of words */
+        "direct:2:8x2:4x1:8:0:0:8",       /* offsets of two DMs */
+        "direct:1:256x1:64x2:8:0:0:8",    /* local memory */
+        "direct:2:65536x16:4x8:8:0:0:8"}; /* the group of work-items */
     struct problem p = {SERIES_U8, 300, 600, 800, 100, 0, 0, 0};
     struct backend_options options = {.local_size = 1};
     backend_t *backend = NULL;
@@ -245,8 +324,11 @@ static void impossible_shapes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_reference),     cmocka_unit_test(every_shape_agrees),
-        cmocka_unit_test(trees_are_brute_force),         cmocka_unit_test(stages_follow_each_other),
+        cmocka_unit_test(agrees_with_the_reference),
+        cmocka_unit_test(every_shape_agrees),
+        cmocka_unit_test(trees_are_brute_force),
+        cmocka_unit_test(trees_of_telescopes),
+        cmocka_unit_test(stages_follow_each_other),
         cmocka_unit_test(impossible_shapes_are_refused),
     };
     return cmocka_run_group_tests_name("opencl_dedisperse", tests, find_device, NULL);

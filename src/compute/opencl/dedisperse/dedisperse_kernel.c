@@ -17,7 +17,7 @@ struct dedisperse_kernel {
     cl_kernel id;
     cl_mem rel, bases, firsts;
     struct tree_tables tree; /* of a tree */
-    cl_mem steps, patterns, starts;
+    cl_mem steps, tables;
 };
 
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
@@ -30,8 +30,7 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     device_release(kernel->device, kernel->bases);
     device_release(kernel->device, kernel->firsts);
     device_release(kernel->device, kernel->steps);
-    device_release(kernel->device, kernel->patterns);
-    device_release(kernel->device, kernel->starts);
+    device_release(kernel->device, kernel->tables);
     tree_tables_free(&kernel->tree);
     free(kernel->tiles);
     free(kernel);
@@ -100,35 +99,33 @@ static status_t kernel_make_tree(dedisperse_kernel_t *kernel,
                                  const struct dedisperse_shape_problem *p)
 {
     status_t st = STATUS_OK;
-    TRY(tree_tables_create(p, &kernel->shape, &kernel->spans, 1, &kernel->tree));
-    uint64_t local = tree_tables_local_bytes(&kernel->shape, kernel->tree.made);
-    REQUIRE(
-        local <= kernel->device->info.local_bytes, STATUS_USAGE,
-        "dedispersion cannot be run so: the patterns of delays take %llu bytes of local memory, "
-        "%llu are there",
-        (unsigned long long)local, (unsigned long long)kernel->device->info.local_bytes);
+    const struct device_info *device = &kernel->device->info;
+    TRY(tree_tables_create(p, &kernel->shape, &kernel->spans, device->local_bytes, 1,
+                           &kernel->tree));
+    REQUIRE(kernel->tree.fits, STATUS_USAGE,
+            "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
+            "the patterns of delays",
+            (unsigned long long)device->local_bytes);
 out:
     return st;
+}
+
+static status_t kernel_put_list(dedisperse_kernel_t *kernel, const struct tree_list *list,
+                                cl_mem *out)
+{
+    return device_put(kernel->device, list->numbers, list->count * sizeof *list->numbers,
+                      "patterns of delays", out);
 }
 
 static status_t kernel_put_tree(dedisperse_kernel_t *kernel)
 {
     status_t st = STATUS_OK;
     const struct tree_tables *t = &kernel->tree;
-    size_t groups = kernel->shape.chunk / kernel->shape.group;
-    size_t steps = (size_t)t->ntiles * t->nsteps;
     TRY(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     kernel->tiles[1] = t->ntiles;
-    TRY(device_put(kernel->device, t->steps, steps * 4 * sizeof(uint32_t), "patterns",
-                   &kernel->steps));
-    TRY(device_put(kernel->device, t->patterns,
-                   t->npatterns * (kernel->shape.group + 1) * sizeof(uint32_t), "patterns",
-                   &kernel->patterns));
-    TRY(device_put(kernel->device, t->starts,
-                   kernel->problem.ndms * t->nsteps * groups * sizeof(uint32_t), "delays",
-                   &kernel->starts));
-    TRY(device_put(kernel->device, t->firsts, ((size_t)t->ntiles + 1) * sizeof(uint32_t), "tiles",
-                   &kernel->firsts));
+    TRY(kernel_put_list(kernel, &t->steps, &kernel->steps));
+    TRY(kernel_put_list(kernel, &t->tables, &kernel->tables));
+    TRY(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
 out:
     tree_tables_free(&kernel->tree);
     return st;
@@ -216,11 +213,9 @@ uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel)
 
 uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)
 {
-    /* The last tile, skewed, and the words that staging reads beyond it; rows of patterns are all
-     * as long as the longest of their step. */
+    /* The last tile, skewed, and the words that staging reads beyond it. */
     return dedisperse_shape_tile_samples(&kernel->shape) + kernel->spans.front +
-           (kernel->shape.group > 0 ? 2U : 1U) * (uint64_t)kernel->spans.span +
-           4 * sizeof(uint32_t);
+           (uint64_t)kernel->spans.span + 4 * sizeof(uint32_t);
 }
 
 status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
@@ -233,13 +228,12 @@ status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *wa
     uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
     struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
     if (s->group > 0) {
-        /* Rows of uint8 that are packed are read in words of four. */
+        /* Four samples are read at a time. */
         return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
-                      ARGUMENT_ULONG(row_stride / (s->pack == 2 ? 4 : 1)), ARGUMENT(kernel->steps),
-                      ARGUMENT(kernel->patterns), ARGUMENT(kernel->starts),
-                      ARGUMENT(kernel->firsts), ARGUMENT(out), ARGUMENT_ULONG(out_stride),
-                      ARGUMENT_ULONG(samples), ARGUMENT_UINT(kernel->tiles[range]),
-                      ARGUMENT_UINT((cl_uint)pieces));
+                      ARGUMENT_ULONG(row_stride / 4), ARGUMENT(kernel->steps),
+                      ARGUMENT(kernel->tables), ARGUMENT(kernel->firsts), ARGUMENT(out),
+                      ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
+                      ARGUMENT_UINT(kernel->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
     }
     /* The kernel counts its words, not samples. */
     return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),

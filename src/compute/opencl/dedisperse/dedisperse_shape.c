@@ -101,14 +101,19 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
                                     const struct dedisperse_shape *s)
 {
-    int is_tree = s->group > 0;
-    int is_totalled = s->pack == (is_tree ? 2 : 4) && p->nrows > 256;
-    uint32_t word = (s->pack > 1 && !is_tree ? 2U : 1U) * (is_totalled ? 2U : 1U);
-    for (uint32_t rows = is_tree ? s->group : s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN;
-         rows *= 2) {
+    int is_totalled = s->pack == 4 && p->nrows > 256;
+    uint32_t word = (s->pack > 1 ? 2U : 1U) * (is_totalled ? 2U : 1U);
+    uint32_t sums = s->time_out * s->dm_out;
+    if (s->group > 0) {
+        /* High parts as kernels/dedisperse_tree.cl has them. */
+        return s->pack == 1 || p->nrows <= 252 ? sums
+               : p->nrows <= 1024              ? sums + sums / 2
+                                               : 2 * sums;
+    }
+    for (uint32_t rows = s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN; rows *= 2) {
         word++; /* sums that wait for others */
     }
-    return word * s->time_out * s->dm_out;
+    return word * sums;
 }
 
 status_t dedisperse_shape_options(const struct dedisperse_shape_problem *p,

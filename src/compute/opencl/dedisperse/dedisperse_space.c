@@ -63,9 +63,13 @@ static const char *space_objection_to_tree(const struct dedisperse_shape_problem
 {
     uint64_t items = (uint64_t)s->time_items * s->dm_items;
     int can_pack = p->sample_bytes == 1 && s->pack == 2;
-    return s->staging != STAGING_DIRECT                        ? "trees read rows directly"
-           : s->pack != 1 && !can_pack                         ? "such words cannot be packed"
-           : s->pack == 2 && p->nrows > MOST_PACKED            ? "too many channels for packed sums"
+    return s->staging != STAGING_DIRECT             ? "trees read rows directly"
+           : s->pack != 1 && !can_pack              ? "such words cannot be packed"
+           : s->pack == 2 && p->nrows > MOST_PACKED ? "too many channels for packed sums"
+           : s->pack == 2 && s->time_out % 2 != 0   ? "packed sums are pairs of words"
+           : s->time_items * (uint64_t)s->time_out / s->pack % 4 != 0 ||
+                   s->dm_items * (uint64_t)s->dm_out % 4 != 0
+               ? "tiles are no multiples of four"
            : s->group != 4 && s->group != 8 && s->group != 16  ? "groups have 4, 8 or 16 channels"
            : !space_is_chunk(s) || s->chunk % s->group != 0    ? "chunks are 1, 2, 4 or 8 groups"
            : items < 1 || items > device->group_size           ? "work-groups of this size"
@@ -212,8 +216,8 @@ static double space_cost(const struct dedisperse_shape_problem *p, const struct 
            written;
 }
 
-/* Seconds of a tree by counting alone: final sums take a word of local memory and two operations
- * for two samples, rows of patterns two words and four operations for four of each channel. */
+/* Seconds of a tree by the words of local memory alone: those that are added, those read and
+ * written for a unit of a pattern, and those staged. */
 static double space_tree_cost(const struct dedisperse_shape_problem *p,
                               const struct device_info *device, const struct dedisperse_shape *s,
                               const struct tree_tables *tables, uint64_t local)
@@ -221,17 +225,17 @@ static double space_tree_cost(const struct dedisperse_shape_problem *p,
     const double clock = 1.75e9;
     double pieces = ceil((double)(p->samples + (uint64_t)s->skew * dedisperse_shape_tile_dms(s)) /
                          dedisperse_shape_tile_samples(s));
-    double tile = (double)s->time_items * s->time_out * dedisperse_shape_tile_dms(s);
-    double groups = (double)tables->nsteps * (s->chunk / s->group);
-    double adds = pieces * tables->ntiles * tile * groups * (1 + 1.0 / s->time_out);
-    double made = pieces * (double)tables->units * s->group;
+    double added = pieces * (double)tables->added * (1 + 1.0 / s->time_out);
+    double made = pieces * (double)tables->made / s->pack * (s->group + s->pack);
+    double staged = pieces * (double)tables->staged * 3;
     if (!device->is_gpu) {
-        return (adds + 4 * made) * space_cost_clocks_on_host(s) / (device->units * clock);
+        return (added + made + staged) * space_cost_clocks_on_host(s) / (device->units * clock);
     }
-    double items = (double)s->time_items * s->dm_items;
+    double warps = ceil(s->time_items * s->dm_items / 32.0);
     double resident = space_cost_resident(p, s, local);
-    double starved = fmin(1, resident * items / 512);
-    return (adds * 0.04 + made * 0.12) / (device->units * clock) / starved * (1 + 0.5 / resident);
+    double starved = fmin(1, resident * warps / 16);
+    return (added + made + staged) / (32 * device->units * clock) / starved *
+           (1.3 + 0.6 / resident);
 }
 
 /* As dedisperse_space_fits(); some tiles of DMs stand for all. */
@@ -249,13 +253,13 @@ static int space_tree_fits(const struct dedisperse_shape_problem *p,
     }
     dedisperse_shape_spans(p, s, known);
     *why = "out of memory";
-    if (tree_tables_create(p, s, known, every, &tables) != STATUS_OK) {
+    if (tree_tables_create(p, s, known, device->local_bytes, every, &tables) != STATUS_OK) {
         report_clear();
         return 0;
     }
-    uint64_t local = tree_tables_local_bytes(s, tables.made);
-    *why = local <= device->local_bytes ? NULL : "local memory does not hold the patterns' sums";
-    *cost = *why ? INFINITY : space_tree_cost(p, device, s, &tables, local);
+    *why = tables.fits ? NULL : "local memory does not hold the patterns' sums";
+    *cost =
+        *why ? INFINITY : space_tree_cost(p, device, s, &tables, tree_tables_local_bytes(&tables));
     tree_tables_free(&tables);
     return !*why;
 }
@@ -306,6 +310,16 @@ static uint32_t space_middle_slope(const struct dedisperse_shape_problem *p)
     return slope < 1 << 20 ? slope / 4 * 4 : 0;
 }
 
+/* The same of the middle row, in samples: trees need no whole words. */
+static uint32_t space_slope_of_middle(const struct dedisperse_shape_problem *p)
+{
+    uint32_t row = p->nrows / 2;
+    uint32_t end = p->ndms > 1 ? p->delays[(size_t)(p->ndms - 1) * p->nrows + row] : 0;
+    uint32_t grown = p->ndms > 1 && end > p->delays[row] ? end - p->delays[row] : 0;
+    uint32_t slope = p->ndms > 1 ? (grown + (p->ndms - 1) / 2) / (p->ndms - 1) : 0;
+    return slope < 1 << 20 ? slope : 0;
+}
+
 /* Digit of *i in a mixed base; takes it off. */
 static uint32_t space_digit(uint64_t *i, uint32_t base)
 {
@@ -348,16 +362,17 @@ static int space_tree_number(const struct dedisperse_shape_problem *p,
                              const struct device_info *device, uint32_t skew, uint64_t i,
                              struct dedisperse_shape *out)
 {
-    static const uint32_t time_outs[2][4] = {{1, 2, 4, 8}, {3, 5, 7, 9}};
+    static const uint32_t time_outs[4] = {2, 4, 8, 16};
     int packs = p->sample_bytes == 1;
     *out = (struct dedisperse_shape){
         .staging = STAGING_DIRECT, .pack = packs ? 2 : 1, .is_ptx = (uint32_t)device->is_nvidia};
-    out->time_out = time_outs[packs][space_digit(&i, 4)];
-    out->time_items = device->is_gpu ? 32U << space_digit(&i, 3) : 64;
-    out->dm_items = device->is_gpu ? 2U << space_digit(&i, 4) : 1;
+    out->time_out = time_outs[space_digit(&i, 4)];
+    out->time_items = device->is_gpu ? 32U << space_digit(&i, 2) : 64;
+    out->dm_items = device->is_gpu ? 4U << space_digit(&i, 4) : 1;
     out->dm_out = 4U << space_digit(&i, 3);
     out->group = 4U << space_digit(&i, 3);
-    out->chunk = out->group << space_digit(&i, 2);
+    out->chunk = 8U << space_digit(&i, 2);
+    out->chunk = out->chunk > out->group ? out->chunk : out->group;
     out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
     return i == 0;
 }
@@ -370,6 +385,17 @@ static int space_is_sensible_tree(const struct dedisperse_shape_problem *p,
            dedisperse_shape_tile_samples(s) >= 128;
 }
 
+/* Tiles as they are usually good: each look at the patterns takes milliseconds. */
+static int space_is_usual_tree(const struct device_info *device, const struct dedisperse_shape *s)
+{
+    uint32_t sums = s->dm_out * s->time_out;
+    if (!device->is_gpu) {
+        return s->chunk == s->group && s->group == 8 && sums <= 64;
+    }
+    return s->group == 4 && s->time_items == 32 && (s->dm_items == 8 || s->dm_items == 16) &&
+           s->dm_out <= 8 && s->time_out >= 4 && (s->pack == 2 ? sums == 64 : sums <= 64);
+}
+
 /* The cheapest tree; {0} when none fits. */
 static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_problem *p,
                                                const struct device_info *device)
@@ -379,15 +405,11 @@ static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_pro
     struct dedisperse_shape_spans spans = {0};
     const char *why = NULL;
     double least = INFINITY;
-    uint32_t skew = space_middle_slope(p);
+    uint32_t skew = space_slope_of_middle(p);
     for (uint64_t i = 0; space_tree_number(p, device, skew, i, &shape); i++) {
         double cost = INFINITY;
-        /* Tiles as they are usually good: each look at the patterns takes milliseconds. */
-        int is_usual = shape.chunk == shape.group && shape.group == 8 &&
-                       (!device->is_gpu || (shape.time_items == 64 && shape.dm_items == 4)) &&
-                       shape.dm_out * shape.time_out <= 64;
-        if (is_usual && dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) &&
-            cost < least) {
+        if (space_is_usual_tree(device, &shape) &&
+            dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) && cost < least) {
             least = cost;
             best = shape;
         }
@@ -437,8 +459,9 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
         all++;
     }
     uint64_t trees = 0;
+    uint32_t tree_skew = space_slope_of_middle(p);
     while (p->nranges == 1 && p->mode != DEDISPERSE_BRUTE &&
-           space_tree_number(p, device, skew, trees, &shape)) {
+           space_tree_number(p, device, tree_skew, trees, &shape)) {
         trees++;
     }
     all += trees;
@@ -449,7 +472,7 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
             list[n++].shape = shape;
         }
     }
-    for (uint64_t i = 0; i < trees && space_tree_number(p, device, skew, i, &shape); i++) {
+    for (uint64_t i = 0; i < trees && space_tree_number(p, device, tree_skew, i, &shape); i++) {
         if (space_is_sensible_tree(p, &shape) &&
             dedisperse_space_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
             list[n++].shape = shape;

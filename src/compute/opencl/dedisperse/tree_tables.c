@@ -1,4 +1,5 @@
-/* Patterns of one tile after the other, in the kernel's form. */
+/* Patterns of one tile after the other, in the kernel's form: steps of as many groups as local
+ * memory holds. */
 #include "compute/opencl/dedisperse/tree_tables.h"
 
 #include "base/memory.h"
@@ -6,31 +7,103 @@
 
 #include <stdlib.h>
 
-/* Samples between delays of a pattern, beyond which it is made twice rather than all between. */
-enum { REACH = 1024, HEAD = 4 };
+enum {
+    HEAD = 4,              /* numbers of a step, and of a row */
+    BLOCK = 256,           /* fours of numbers: most patterns and offsets of a step */
+    MOST_LOCAL = 48 << 10, /* bytes of local memory of a group: of more, fewer run at a time */
+    MOST_ROWS = 32,        /* of a step */
+    PIECE = 2,             /* units of a pattern that a work-item makes at a time */
+    LANES = 32,            /* of those of a group that NVIDIA runs together */
+    FULL_ROWS = 252        /* rows of 8 bits whose sums fit 16 beside 10 bits that are left */
+};
 
-/* A tile under way. */
+/* Flags of a step. */
+#define TREE_SINGLE (1U << 15)  /* rows, not sums */
+#define TREE_FULL (1U << 31)    /* high parts are set aside behind it */
+#define TREE_WAITS (1U << 21)   /* the next rows lie where its own do */
+#define TREE_ENDS (1U << 22)    /* even samples are found behind it */
+#define TREE_GOES_ON (1U << 23) /* more single rows follow a full step */
+
+/* What a step takes: words, pieces. Of groups from .. to - 1 in their order. */
+struct tile_step {
+    int is_single;
+    uint32_t from, to, at; /* where rows are staged */
+    uint64_t staged, made, pieces;
+};
+
+/* A tile under way; of groups of rows, and all of their rows. */
 struct tile_tables {
     const struct dedisperse_shape_problem *problem;
     const struct dedisperse_shape *shape;
+    const struct dedisperse_shape_spans *spans;
+    struct patterns patterns;
     const struct pattern_level *level;
-    const struct patterns *patterns;
-    const uint32_t *rel; /* [ndms][nrows] */
-    uint32_t tile, dm, ndms, groups;
+    uint32_t dm, ndms, ngroups, columns, words, memory;
+    uint32_t *rel;          /* [ndms][nrows] */
+    uint32_t *base, *count; /* [ngroups * group] the samples of a row that are staged */
+    uint32_t *staged;       /* [ngroups * group] where */
+    uint32_t *made;         /* [patterns] where */
+    uint32_t *order;        /* [ngroups] groups: single ones first */
+    uint32_t nsingle, nsteps;
+    struct tile_step *steps; /* [ngroups] */
 };
 
 void tree_tables_free(struct tree_tables *tables)
 {
-    free(tables->steps);
-    free(tables->patterns);
-    free(tables->starts);
-    free(tables->firsts);
+    free(tables->steps.numbers);
+    free(tables->tables.numbers);
+    free(tables->tiles.numbers);
     *tables = (struct tree_tables){0};
+}
+
+/* Room for `count` more numbers, which are 0; *out are they. */
+static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
+{
+    status_t st = STATUS_OK;
+    if (list->count + count > list->room) {
+        uint64_t room = max_u64(2 * list->room, list->count + count + 1024);
+        uint32_t *numbers = realloc(list->numbers, room * sizeof *numbers);
+        REQUIRE(numbers, STATUS_DEVICE, "out of memory: patterns of delays");
+        list->numbers = numbers;
+        list->room = room;
+    }
+    *out = list->numbers + list->count;
+    for (uint64_t i = 0; i < count; i++) {
+        (*out)[i] = 0;
+    }
+    list->count += count;
+out:
+    return st;
 }
 
 static uint32_t tables_levels(uint32_t group)
 {
     return group == 4 ? 2 : group == 8 ? 3 : 4;
+}
+
+/* Groups that are added at once: of floats at least sixteen rows. */
+static uint32_t tables_together(const struct dedisperse_shape_problem *p,
+                                const struct dedisperse_shape *s)
+{
+    return !p->is_float ? 1 : s->group == 4 ? 4 : 2;
+}
+
+/* 16-bit numbers of a pattern's piece. */
+static uint32_t tables_entry(const struct dedisperse_shape *s)
+{
+    return s->group == 4 ? 8 : s->group == 8 ? 16 : 24;
+}
+
+/* Work-items that make a pattern, or stage a row. */
+static uint32_t tables_lanes(const struct dedisperse_shape *s)
+{
+    uint32_t items = s->time_items * s->dm_items;
+    return items % LANES == 0 ? LANES : items;
+}
+
+static uint32_t tables_piece(const struct dedisperse_shape *s)
+{
+    return PIECE * tables_lanes(s);
 }
 
 /* Samples from a pattern's least delay on to where each of its rows begins. */
@@ -50,145 +123,408 @@ static void tables_expand(const struct patterns *p, uint32_t level, uint32_t num
     }
 }
 
-/* Units of a made row whose DMs lie `span` samples apart. */
-static uint32_t tables_units(const struct dedisperse_shape *shape, uint32_t span)
+/* Of each row the samples that the tile's DMs read. Rows behind the last are rows of zeros, as long
+ * as others of their group. */
+static void tile_find_spans(struct tile_tables *t)
 {
-    uint32_t samples = dedisperse_shape_tile_samples(shape) + span;
-    /* Words begin up to a sample before, and one more is read. */
-    return shape->pack == 2 ? (samples + 3) / 4 + 1 : samples + 1;
+    const struct dedisperse_shape_problem *p = t->problem;
+    for (uint32_t row = 0; row < t->ngroups * t->shape->group; row++) {
+        uint32_t least = UINT32_MAX;
+        uint32_t most = 0;
+        if (row >= p->nrows) {
+            t->count[row] = row % t->shape->group > 0 ? t->count[row - 1] : t->columns;
+            continue;
+        }
+        for (uint32_t dm = 0; dm < t->ndms; dm++) {
+            uint32_t rel = t->rel[(size_t)dm * p->nrows + row];
+            least = rel < least ? rel : least;
+            most = rel > most ? rel : most;
+        }
+        t->base[row] = least / 4 * 4;
+        t->count[row] = (t->columns + most - t->base[row] + 3) / 4 * 4;
+    }
 }
 
-static status_t tables_add_patterns(struct tree_tables *t, const struct tile_tables *tile,
-                                    uint32_t step, uint64_t *room)
+static status_t tile_create(struct tile_tables *t)
 {
     status_t st = STATUS_OK;
-    uint32_t group = tile->shape->group;
-    uint32_t top = tables_levels(group) - 1;
-    uint32_t *head = t->steps + ((size_t)tile->tile * t->nsteps + step) * HEAD;
-    uint32_t span = 0;
-    head[0] = (uint32_t)t->npatterns;
-    for (uint32_t g = step * tile->groups; g < (step + 1) * tile->groups; g++) {
-        /* A group behind the last row is one of zeros. */
-        int is_there = g < tile->level->ngroups;
-        uint32_t first = is_there ? tile->level->first[g] : 0;
-        uint32_t end = is_there ? tile->level->first[g + 1] : 1;
-        for (uint32_t i = first; i < end; i++) {
-            const struct pattern *p = &tile->level->patterns[i];
-            if (t->npatterns == *room) {
-                uint64_t more = *room > 0 ? 2 * *room : 1024;
-                uint32_t *list = realloc(t->patterns, more * (group + 1) * sizeof *list);
-                REQUIRE(list, STATUS_DEVICE, "out of memory: patterns of delays");
-                t->patterns = list;
-                *room = more;
-            }
-            uint32_t *to = t->patterns + t->npatterns++ * (group + 1);
-            for (uint32_t k = 0; k <= group; k++) {
-                to[k] = 0;
-            }
-            to[0] = is_there ? g * group : tile->problem->nrows;
-            if (is_there) {
-                tables_expand(tile->patterns, top, i, p->least, to + 1);
-                span = p->most - p->least > span ? p->most - p->least : span;
-            }
-        }
+    const struct dedisperse_shape_problem *p = t->problem;
+    size_t nrows = (size_t)t->ngroups * t->shape->group;
+    uint32_t nlevels = tables_levels(t->shape->group);
+    TRY(memory_zeroed((size_t)t->ndms * p->nrows, sizeof *t->rel, "delays", &t->rel));
+    TRY(memory_zeroed(nrows, sizeof *t->base, "delays", &t->base));
+    TRY(memory_zeroed(nrows, sizeof *t->count, "delays", &t->count));
+    TRY(memory_zeroed(nrows, sizeof *t->staged, "delays", &t->staged));
+    TRY(memory_zeroed(t->ngroups, sizeof *t->order, "delays", &t->order));
+    TRY(memory_zeroed(t->ngroups, sizeof *t->steps, "delays", &t->steps));
+    for (size_t i = 0; i < (size_t)t->ndms * p->nrows; i++) {
+        t->rel[i] = dedisperse_shape_rel(t->spans, p->delays[(size_t)t->dm * p->nrows + i],
+                                         (uint32_t)(i / p->nrows));
     }
-    head[1] = (uint32_t)t->npatterns - head[0];
-    head[2] = tables_units(tile->shape, span);
-    head[3] = (uint32_t)(((UINT64_C(1) << 32) + head[2] - 1) / head[2]);
-    uint64_t units = (uint64_t)head[1] * head[2];
-    t->units += units;
-    t->made = max_u64(t->made, units * (tile->shape->pack == 2 ? 2 : 1));
+    /* What is further apart than a row is long is shorter twice. */
+    TRY(patterns_create(t->rel, t->ndms, p->nrows, nlevels, t->words, &t->patterns));
+    t->level = &t->patterns.levels[nlevels - 1];
+    TRY(memory_zeroed((size_t)t->level->first[t->level->ngroups] + t->ngroups, sizeof *t->made,
+                      "patterns", &t->made));
+    tile_find_spans(t);
 out:
     return st;
 }
 
-/* Where the DMs of a tile find their sums of one step. */
-static void tables_set_starts(struct tree_tables *t, const struct tile_tables *tile, uint32_t step)
+static void tile_free(struct tile_tables *t)
 {
-    const uint32_t *head = t->steps + ((size_t)tile->tile * t->nsteps + step) * HEAD;
-    const struct pattern_level *level = tile->level;
-    uint32_t row = head[2] * (tile->shape->pack == 2 ? 4 : 1);
-    uint32_t first = step * tile->groups;
-    for (uint32_t dm = 0; dm < tile->ndms; dm++) {
-        uint32_t *starts = t->starts + (size_t)(tile->dm + dm) * t->nsteps * tile->groups + first;
-        for (uint32_t j = 0; j < tile->groups; j++) {
-            uint32_t g = first + j;
-            if (g < level->ngroups) {
-                uint32_t number = tile->patterns->of[(size_t)g * tile->ndms + dm];
-                uint32_t rel =
-                    tile->rel[(size_t)dm * tile->problem->nrows + (size_t)g * tile->shape->group];
-                starts[j] =
-                    (number - level->first[first]) * row + rel - level->patterns[number].least;
-            } else {
-                uint32_t real = level->first[level->ngroups] -
-                                level->first[first < level->ngroups ? first : level->ngroups];
-                uint32_t behind = g - (first < level->ngroups ? level->ngroups : first);
-                starts[j] = (real + behind) * row;
-            }
-        }
+    patterns_free(&t->patterns);
+    free(t->rel);
+    free(t->base);
+    free(t->count);
+    free(t->staged);
+    free(t->made);
+    free(t->order);
+    free(t->steps);
+}
+
+/* Patterns of a group; one of zeros behind the last. */
+static uint32_t tile_first(const struct tile_tables *t, uint32_t g)
+{
+    uint32_t there = g < t->level->ngroups ? g : t->level->ngroups;
+    return t->level->first[there] + (g - there);
+}
+
+static struct pattern tile_pattern(const struct tile_tables *t, uint32_t number)
+{
+    return number < t->level->first[t->level->ngroups] ? t->level->patterns[number]
+                                                       : (struct pattern){.least = 0};
+}
+
+/* Adds what group number g takes to a step. */
+static void tile_add_group(const struct tile_tables *t, uint32_t g, struct tile_step *step)
+{
+    uint32_t piece = tables_piece(t->shape);
+    for (uint32_t k = 0; k < t->shape->group; k++) {
+        step->staged += t->count[g * t->shape->group + k];
+    }
+    for (uint32_t i = tile_first(t, g); !step->is_single && i < tile_first(t, g + 1); i++) {
+        struct pattern p = tile_pattern(t, i);
+        step->made += t->words + p.most - p.least;
+        step->pieces += ceil_div_u64(t->columns, piece) + ceil_div_u64(p.most - p.least, piece);
     }
 }
 
-static status_t tables_add_tile(struct tree_tables *t, const struct tile_tables *of,
-                                const struct dedisperse_shape_spans *spans, uint64_t *room)
+/* Whether a group is better added row by row: a row's word is read for four samples and taken
+ * apart, a sum's for two; a unit of a pattern is read in as many words as rows, and written in two.
+ * Words of samples are packed there. */
+static int tile_is_single(const struct tile_tables *t, uint32_t g)
+{
+    const double parts = 0.8; /* as measured on an H200 */
+    struct tile_step step = {.is_single = 0};
+    double dms = dedisperse_shape_tile_dms(t->shape);
+    uint32_t group = t->shape->group;
+    tile_add_group(t, g, &step);
+    double units = (double)step.made -
+                   (double)(t->words - t->columns) * (tile_first(t, g + 1) - tile_first(t, g));
+    return t->shape->pack == 2 &&
+           (units * (group + 2) + dms * t->words > parts * group * dms * t->columns ||
+            step.made + step.staged > t->memory / 10 * 8 || step.staged > t->memory / 10 * 3);
+}
+
+static void tile_put_in_order(struct tile_tables *t)
+{
+    uint32_t end = 0;
+    for (uint32_t g = 0; g < t->ngroups; g++) {
+        t->nsingle += (uint32_t)tile_is_single(t, g);
+    }
+    for (uint32_t g = 0, singles = 0; g < t->ngroups; g++) {
+        /* As many as were counted: single ones are those that come before. */
+        t->order[tile_is_single(t, g) ? singles++ : t->nsingle + end++] = g;
+    }
+}
+
+/* Groups that a step adds up, or its single rows. */
+static uint32_t tile_sums(const struct tile_tables *t, const struct tile_step *step)
+{
+    return (step->to - step->from) * (step->is_single ? t->shape->group : 1);
+}
+
+static uint32_t tile_rows(const struct tile_tables *t, const struct tile_step *step)
+{
+    return (step->to - step->from) * t->shape->group;
+}
+
+/* Fours of numbers for pieces and offsets. */
+static uint64_t tile_block(const struct tile_tables *t, const struct tile_step *step)
+{
+    uint64_t pairs = (uint64_t)(tile_sums(t, step) + 1) / 2;
+    uint64_t halves =
+        step->pieces * tables_entry(t->shape) + 2 * pairs * dedisperse_shape_tile_dms(t->shape);
+    return ceil_div_u64(halves, 8);
+}
+
+/* A step of as many groups as fit beside the `before` words that the step before it still adds
+ * while rows are staged. 0: not even the least. */
+static int tile_cut_step(const struct tile_tables *t, uint64_t before, struct tile_step *out)
+{
+    uint32_t together = tables_together(t->problem, t->shape);
+    uint32_t end = out->is_single ? t->nsingle : t->ngroups;
+    while (out->to < end && tile_rows(t, out) < t->shape->chunk) {
+        struct tile_step step = *out;
+        for (uint32_t i = 0; i < together; i++) {
+            tile_add_group(t, t->order[step.to++], &step);
+        }
+        /* What leaves no room for the next step's rows is cut before. */
+        int is_large = step.is_single
+                           ? step.staged > t->memory / 2
+                           : step.made > t->memory / 10 * 7 || step.staged > t->memory / 10 * 3;
+        if (step.staged + max_u64(step.made, before) > t->memory ||
+            MOST_ROWS + tile_block(t, &step) > BLOCK || (is_large && out->to > out->from)) {
+            break;
+        }
+        *out = step;
+    }
+    return out->to > out->from;
+}
+
+/* Single rows are staged at the memory's ends in turns; other rows at its beginning, their sums at
+ * its end. 0: local memory does not hold them. */
+static int tile_cut(struct tile_tables *t)
+{
+    for (uint32_t next = 0; next < t->ngroups; next = t->steps[t->nsteps++].to) {
+        struct tile_step *step = &t->steps[t->nsteps];
+        const struct tile_step *last = t->nsteps > 0 ? step - 1 : NULL;
+        *step = (struct tile_step){.is_single = next < t->nsingle, .from = next, .to = next};
+        uint64_t before = !last                             ? 0
+                          : !last->is_single                ? last->made
+                          : last->at > 0 || step->is_single ? last->staged
+                                                            : 0;
+        if (!tile_cut_step(t, before, step)) {
+            return 0;
+        }
+        step->at = step->is_single && t->nsteps % 2 ? t->memory - (uint32_t)step->staged : 0;
+    }
+    for (uint32_t i = 0; i < t->nsteps; i++) {
+        uint32_t at = t->steps[i].at;
+        for (uint32_t o = t->steps[i].from; o < t->steps[i].to; o++) {
+            for (uint32_t k = 0; k < t->shape->group; k++) {
+                uint32_t row = t->order[o] * t->shape->group + k;
+                t->staged[row] = at;
+                at += t->count[row];
+            }
+        }
+    }
+    return 1;
+}
+
+/* The rows of a step (NULL: none). */
+static status_t tile_put_rows(const struct tile_tables *t, struct tree_list *tables,
+                              const struct tile_step *step)
 {
     status_t st = STATUS_OK;
-    struct tile_tables tile = *of;
-    const struct dedisperse_shape_problem *p = tile.problem;
-    struct patterns patterns = {0};
-    uint32_t *rel = NULL;
-    uint32_t nlevels = tables_levels(tile.shape->group);
-    TRY(memory_zeroed((size_t)tile.ndms * p->nrows, sizeof *rel, "delays", &rel));
-    for (size_t i = 0; i < (size_t)tile.ndms * p->nrows; i++) {
-        rel[i] = dedisperse_shape_rel(spans, p->delays[(size_t)tile.dm * p->nrows + i],
-                                      (uint32_t)(i / p->nrows));
-    }
-    TRY(patterns_create(rel, tile.ndms, p->nrows, nlevels, REACH, &patterns));
-    tile.rel = rel;
-    tile.patterns = &patterns;
-    tile.level = &patterns.levels[nlevels - 1];
-    for (uint32_t step = 0; step < t->nsteps; step++) {
-        TRY(tables_add_patterns(t, &tile, step, room));
-        tables_set_starts(t, &tile, step);
+    uint32_t *to = NULL;
+    for (uint32_t o = step ? step->from : 0; step && o < step->to; o++) {
+        for (uint32_t k = 0; k < t->shape->group; k++) {
+            uint32_t row = t->order[o] * t->shape->group + k;
+            TRY(tables_grow(tables, HEAD, &to));
+            to[0] = row < t->problem->nrows ? row : t->problem->nrows;
+            to[1] = t->base[row] / 4;
+            to[2] = t->staged[row];
+            to[3] = t->count[row] / 4;
+        }
     }
 out:
-    patterns_free(&patterns);
-    free(rel);
+    return st;
+}
+
+static void tables_put_half(uint32_t *numbers, uint64_t i, uint32_t half)
+{
+    numbers[i / 2] |= half << (16 * (i % 2));
+}
+
+/* One pattern of group g, whose sums lie from `made` on: first `columns` units, which are both
+ * halves of words, then what goes beyond. Returns the number of pieces. */
+static uint64_t tile_put_pattern(const struct tile_tables *t, uint32_t g, uint32_t number,
+                                 uint32_t made, uint32_t *block, uint64_t piece)
+{
+    uint32_t group = t->shape->group;
+    uint32_t entry = tables_entry(t->shape);
+    uint32_t step = tables_piece(t->shape);
+    uint32_t begins[DEDISPERSE_SIXTEEN] = {0};
+    struct pattern p = tile_pattern(t, number);
+    uint32_t end = t->columns + p.most - p.least;
+    uint64_t pieces = 0;
+    if (g < t->level->ngroups) {
+        tables_expand(&t->patterns, tables_levels(group) - 1, number, p.least, begins);
+    }
+    for (uint32_t unit = 0; unit < end; pieces++) {
+        uint64_t at = (piece + pieces) * entry;
+        uint32_t stop = unit < t->columns ? t->columns : end;
+        uint32_t units = stop - unit < step ? stop - unit : step;
+        for (uint32_t k = 0; k < group; k++) {
+            uint32_t row = g * group + k;
+            uint32_t begin = row < t->problem->nrows ? begins[k] - t->base[row] : 0;
+            tables_put_half(block, at + k, t->staged[row] + begin + unit);
+        }
+        tables_put_half(block, at + group, made + unit);
+        tables_put_half(block, at + group + 1, units | (unit < t->columns ? 1U << 15 : 0));
+        unit += units;
+    }
+    return pieces;
+}
+
+/* A 16-bit offset for each DM of the tile, into pair number i / 2; DMs behind the last are the
+ * last. */
+static void tile_put_offsets(const struct tile_tables *t, uint32_t row, uint32_t i, uint32_t group,
+                             uint32_t *pairs)
+{
+    const struct dedisperse_shape_problem *p = t->problem;
+    uint32_t dms = dedisperse_shape_tile_dms(t->shape);
+    int is_there = row < p->nrows;
+    for (uint32_t d = 0; d < dms; d++) {
+        uint32_t dm = d < t->ndms ? d : t->ndms - 1;
+        uint32_t rel = is_there ? t->rel[(size_t)dm * p->nrows + row] : 0;
+        uint32_t offset = t->staged[row] + rel - t->base[row];
+        if (group < t->ngroups) {
+            uint32_t number =
+                is_there ? t->patterns.of[(size_t)group * t->ndms + dm] : tile_first(t, group);
+            offset = t->made[number] + rel - tile_pattern(t, number).least;
+        }
+        pairs[(size_t)(i / 2) * dms + d] |= offset << (16 * (i % 2));
+    }
+}
+
+/* Patterns and offsets of a step. */
+static status_t tile_put_block(struct tile_tables *t, struct tree_list *tables,
+                               const struct tile_step *step)
+{
+    status_t st = STATUS_OK;
+    uint32_t *block = NULL;
+    uint32_t *pairs = NULL;
+    uint32_t group = t->shape->group;
+    uint32_t made = t->memory - (uint32_t)step->made;
+    uint64_t piece = 0;
+    uint32_t n = 0;
+    TRY(tables_grow(tables, tile_block(t, step) * HEAD, &block));
+    pairs = block + step->pieces * tables_entry(t->shape) / 2;
+    for (uint32_t o = step->from; o < step->to; o++) {
+        uint32_t g = t->order[o];
+        for (uint32_t k = 0; step->is_single && k < group; k++) {
+            tile_put_offsets(t, g * group + k, n++, t->ngroups, pairs);
+        }
+        for (uint32_t i = tile_first(t, g); !step->is_single && i < tile_first(t, g + 1); i++) {
+            struct pattern p = tile_pattern(t, i);
+            t->made[i] = made;
+            piece += tile_put_pattern(t, g, i, made, block, piece);
+            made += t->words + p.most - p.least;
+        }
+        if (!step->is_single) {
+            tile_put_offsets(t, g * group, n++, g, pairs);
+        }
+    }
+out:
+    return st;
+}
+
+/* Flags of step number i; *since counts rows since high parts were set aside. */
+static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *since, uint32_t *head)
+{
+    const struct tile_step *step = &t->steps[i];
+    const struct tile_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
+    int goes_on = next && next->is_single;
+    *since += tile_rows(t, step);
+    head[2] = (uint32_t)step->pieces | tile_sums(t, step) << 16 | tile_rows(t, step) << 24 |
+              (step->is_single ? TREE_SINGLE : 0);
+    head[3] = next ? tile_rows(t, next) : 0;
+    if (next && *since + tile_rows(t, next) > FULL_ROWS) {
+        head[2] |= TREE_FULL;
+        head[3] |= goes_on ? TREE_GOES_ON : 0;
+        *since = 0;
+    }
+    if (step->is_single) {
+        head[3] |= *since == 0 || !goes_on ? TREE_ENDS : 0;
+        head[3] |= next && !goes_on && step->at == 0 ? TREE_WAITS : 0;
+    }
+}
+
+/* All steps of a tile. */
+static status_t tile_put_steps(struct tile_tables *t, struct tree_tables *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t since = 0;
+    TRY(tile_put_rows(t, &out->tables, t->steps));
+    for (uint32_t i = 0; i < t->nsteps; i++) {
+        const struct tile_step *step = &t->steps[i];
+        uint64_t begin = out->tables.count / HEAD;
+        uint32_t *head = NULL;
+        TRY(tile_put_rows(t, &out->tables, i + 1 < t->nsteps ? step + 1 : NULL));
+        TRY(tile_put_block(t, &out->tables, step));
+        TRY(tables_grow(&out->steps, HEAD, &head));
+        head[0] = (uint32_t)begin;
+        head[1] = (uint32_t)(out->tables.count / HEAD - begin);
+        tile_set_flags(t, i, &since, head);
+        out->made += step->made;
+        out->staged += step->staged;
+        out->added += (uint64_t)tile_sums(t, step) * dedisperse_shape_tile_dms(t->shape) *
+                      (step->is_single ? t->columns : t->words);
+    }
+out:
+    return st;
+}
+
+static status_t tables_put_tile(struct tree_tables *t, uint32_t dm)
+{
+    status_t st = STATUS_OK;
+    uint32_t *to = NULL;
+    TRY(tables_grow(&t->tiles, 2, &to));
+    to[0] = dm;
+    to[1] = (uint32_t)(t->steps.count / HEAD);
+out:
+    return st;
+}
+
+static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_shape_problem *p,
+                                const struct dedisperse_shape *shape,
+                                const struct dedisperse_shape_spans *spans, uint32_t dm)
+{
+    status_t st = STATUS_OK;
+    uint32_t dms = dedisperse_shape_tile_dms(shape);
+    uint64_t groups = ceil_div_u64(p->nrows, shape->group);
+    uint64_t together = tables_together(p, shape);
+    struct tile_tables tile = {.problem = p,
+                               .shape = shape,
+                               .spans = spans,
+                               .dm = dm,
+                               .ndms = (uint32_t)min_u64(dms, p->ndms - dm),
+                               .ngroups = (uint32_t)(ceil_div_u64(groups, together) * together),
+                               .words = shape->time_items * shape->time_out,
+                               .memory = t->memory};
+    tile.columns = tile.words / shape->pack;
+    TRY(tile_create(&tile));
+    tile_put_in_order(&tile);
+    t->fits = tile_cut(&tile);
+    TRY(t->fits ? tile_put_steps(&tile, t) : STATUS_OK);
+out:
+    tile_free(&tile);
     return st;
 }
 
 status_t tree_tables_create(const struct dedisperse_shape_problem *p,
                             const struct dedisperse_shape *shape,
-                            const struct dedisperse_shape_spans *spans, uint32_t every,
-                            struct tree_tables *out)
+                            const struct dedisperse_shape_spans *spans, uint64_t local,
+                            uint32_t every, struct tree_tables *out)
 {
     status_t st = STATUS_OK;
-    struct tree_tables t = {0};
     uint32_t dms = dedisperse_shape_tile_dms(shape);
-    uint32_t groups = shape->chunk / shape->group;
-    /* Floats are added sixteen rows at a time. */
-    uint32_t unit =
-        p->is_float && shape->chunk < DEDISPERSE_SIXTEEN ? DEDISPERSE_SIXTEEN : shape->chunk;
-    uint64_t room = 0;
-    t.ntiles = (uint32_t)ceil_div_u64(p->ndms, dms);
-    t.nsteps = (uint32_t)(ceil_div_u64(p->nrows, unit) * (unit / shape->chunk));
-    size_t nstarts = (size_t)p->ndms * t.nsteps * groups;
-    TRY(memory_zeroed((size_t)t.ntiles * t.nsteps * HEAD, sizeof *t.steps, "steps", &t.steps));
-    TRY(memory_zeroed(nstarts, sizeof *t.starts, "delays", &t.starts));
-    TRY(memory_zeroed((size_t)t.ntiles + 1, sizeof *t.firsts, "tiles", &t.firsts));
-    for (uint32_t i = 0; i <= t.ntiles; i++) {
-        t.firsts[i] = (uint32_t)min_u64((uint64_t)i * dms, p->ndms);
+    uint64_t blocks = 2 * (uint64_t)BLOCK * HEAD * sizeof(uint32_t);
+    uint64_t words = min_u64(local, MOST_LOCAL) / sizeof(uint32_t);
+    struct tree_tables t = {.ntiles = (uint32_t)ceil_div_u64(p->ndms, dms)};
+    t.fits = words * sizeof(uint32_t) > blocks;
+    t.memory = t.fits ? (uint32_t)(words - blocks / sizeof(uint32_t)) / 4 * 4 : 0;
+    for (uint32_t i = every / 2 < t.ntiles ? every / 2 : 0; i < t.ntiles && t.fits; i += every) {
+        TRY(tables_put_tile(&t, i * dms));
+        TRY(tables_add_tile(&t, p, shape, spans, i * dms));
     }
-    for (uint32_t i = every / 2 < t.ntiles ? every / 2 : 0; i < t.ntiles; i += every) {
-        struct tile_tables tile = {.problem = p,
-                                   .shape = shape,
-                                   .tile = i,
-                                   .dm = t.firsts[i],
-                                   .ndms = t.firsts[i + 1] - t.firsts[i],
-                                   .groups = groups};
-        TRY(tables_add_tile(&t, &tile, spans, &room));
-    }
-    t.units *= every;
+    TRY(tables_put_tile(&t, p->ndms));
+    t.made *= every;
+    t.staged *= every;
+    t.added *= every;
     *out = t;
     t = (struct tree_tables){0};
 out:
@@ -196,10 +532,9 @@ out:
     return st;
 }
 
-uint64_t tree_tables_local_bytes(const struct dedisperse_shape *shape, uint64_t made)
+uint64_t tree_tables_local_bytes(const struct tree_tables *tables)
 {
-    uint32_t groups = shape->chunk / shape->group;
-    return (made + (uint64_t)dedisperse_shape_tile_dms(shape) * groups) * sizeof(uint32_t);
+    return (tables->memory + 2 * (uint64_t)BLOCK * HEAD) * sizeof(uint32_t);
 }
 
 status_t tree_tables_options(const struct dedisperse_shape_problem *p,
@@ -207,10 +542,10 @@ status_t tree_tables_options(const struct dedisperse_shape_problem *p,
                              struct text *out)
 {
     return text_add(out,
-                    "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DGROUPS=%u "
-                    "-DNSTEPS=%u -DMADE=%llu -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u "
-                    "-DDM_OUT=%u -DSKEW=%u -DPTX=%u",
-                    p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, s->chunk / s->group,
-                    tables->nsteps, (unsigned long long)((tables->made + 3) / 4 * 4), s->time_items,
-                    s->dm_items, s->time_out, s->dm_out, s->skew, s->is_ptx);
+                    "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
+                    "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
+                    "-DSKEW=%u -DPTX=%u",
+                    p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory,
+                    BLOCK, tables_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out,
+                    s->skew, s->is_ptx);
 }

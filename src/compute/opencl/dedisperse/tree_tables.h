@@ -1,35 +1,52 @@
-/* The tables of the tree kernel (kernels/dedisperse_tree.cl): which patterns each tile of DMs has.
- * No call of OpenCL: pure functions of the problem. */
+/* The tables of the tree kernel (kernels/dedisperse_tree.cl): which patterns each tile of DMs has,
+ * and how they are made in local memory step by step. No call of OpenCL: pure functions of the
+ * problem. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_TREE_TABLES_H
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_TREE_TABLES_H
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* As the kernel has them.
- *
- *   steps      uint32 [ntiles][nsteps][4]
- *   patterns   uint32 [npatterns][group + 1]
- *   starts     uint32 [ndms][nsteps * groups of a step]
- *   firsts     uint32 [ntiles + 1]
- *   made       elements that the largest step makes
- *   units      of all rows that one tile of time makes, for all tiles of DMs
- */
-struct tree_tables {
-    uint32_t ntiles, nsteps;
-    uint32_t *steps, *patterns, *starts, *firsts;
-    uint64_t npatterns, made, units;
+/* A list of numbers that grows. */
+struct tree_list {
+    uint32_t *numbers;
+    uint64_t count, room;
 };
 
-/* `every`: of tiles only each so many-th is looked at (1: all): enough to say what a shape costs.
- * Fails with DEVICE (memory). */
+/* As the kernel has them. Groups whose DMs have little in common are added row by row, before all
+ * others; their "sums" are the staged rows.
+ *
+ *   steps    uint32 [][4]
+ *      0     the step's block / 4
+ *      1     its length / 4
+ *      2     pieces, TREE_SINGLE, groups (or single rows) << 16, rows << 24, TREE_FULL
+ *      3     rows of the next step, TREE_WAITS, TREE_ENDS, TREE_GOES_ON
+ *   tables   a tile's blocks behind the rows of its first step; a block is
+ *      uint32 [rows of the next step][4]   row, first sample / 4, where it is staged, samples / 4
+ *      uint16 [pieces][group + 2, rounded up]   of a pattern: where each row's samples begin, where
+ *            the sums go, how many | 1 << 15 where they are the first halves of words, too
+ *      uint16 [groups / 2][DMs of a tile][2]    where a DM's sums begin
+ *   tiles    uint32 [ntiles + 1][2]   first DM, first step
+ *   memory   words of local memory for rows and sums
+ *   made     words of sums that are made, `staged` of rows, `added` that DMs read: for one tile of
+ *            time and all DMs
+ */
+struct tree_tables {
+    uint32_t ntiles, memory;
+    struct tree_list steps, tables, tiles;
+    uint64_t made, staged, added;
+    int fits; /* else nothing but ntiles is of account */
+};
+
+/* For a group's `local` bytes of local memory. `every`: of tiles only each so many-th is looked at
+ * (1: all): enough to say what a shape costs. Fails with DEVICE (memory). */
 status_t tree_tables_create(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
-                            const struct dedisperse_shape_spans *spans, uint32_t every,
-                            struct tree_tables *out);
+                            const struct dedisperse_shape_spans *spans, uint64_t local,
+                            uint32_t every, struct tree_tables *out);
 void tree_tables_free(struct tree_tables *tables);
 
-/* Bytes of local memory for so many elements. */
-uint64_t tree_tables_local_bytes(const struct dedisperse_shape *shape, uint64_t made);
+/* Bytes of local memory that a group takes. */
+uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
 /* Constants for the compiler. */
 status_t tree_tables_options(const struct dedisperse_shape_problem *problem,
