@@ -8,6 +8,7 @@
  * that other programs disturb little; reads by the clock, and beside that, as what two free
  * processors would give, by the processor time of the thread that is busiest. */
 #include "archive/chunks/chunks.h"
+#include "base/thread.h"
 #include "io/hdf5/h5.h"
 #include "product/pack/compress.h"
 
@@ -233,6 +234,51 @@ static void bench_threads(const char *path, const struct numbers_kind *kind, had
     free(box.out);
 }
 
+struct copy {
+    unsigned char *to, *from;
+    size_t bytes;
+};
+
+/* In steps, as blocks of chunks come one after the other. */
+static void copy_all(void *context)
+{
+    const struct copy *copy = context;
+    for (size_t at = 0; at < copy->bytes; at += BLOCK) {
+        memcpy(copy->to + at, copy->from + at, BLOCK);
+    }
+}
+
+/* What two threads of this machine gain where memory alone is the work. */
+static void bench_memory(int repeats, int is_beside_library)
+{
+    const size_t bytes = (size_t)CHUNKS * CHUNK;
+    double clock[2] = {1e9, 1e9};
+    unsigned char *memory = malloc(2 * bytes);
+    thread_worker_t *second = NULL;
+    if (!memory || thread_worker_create("copy", &second)) {
+        exit(1);
+    }
+    memset(memory, 1, 2 * bytes);
+    for (int i = 0; i < 2 * repeats; i++) {
+        size_t half = i % 2 ? bytes / 2 : 0;
+        struct copy first = {memory, memory + bytes, bytes - half};
+        struct copy other = {memory + half, memory + bytes + half, half};
+        double began = seconds(CLOCK_MONOTONIC);
+        if (half > 0) {
+            thread_worker_begin(second, copy_all, &other);
+        }
+        copy_all(&first);
+        if (half > 0) {
+            thread_worker_wait(second);
+        }
+        clock[i % 2] = fmin(clock[i % 2], seconds(CLOCK_MONOTONIC) - began);
+    }
+    printf("%-22s%*.2f%10.2f%8.2f\n", "memory, copied", is_beside_library ? 53 : 35,
+           1e-9 * (double)bytes / clock[0], 1e-9 * (double)bytes / clock[1], clock[0] / clock[1]);
+    thread_worker_destroy(second);
+    free(memory);
+}
+
 int main(int argc, char **argv)
 {
     int repeats = argc > 1 ? atoi(argv[1]) : 50;
@@ -260,6 +306,7 @@ int main(int argc, char **argv)
         "GB/s of numbers, best of %d; %d chunks of %d MiB\n%-22s%7s%10s%10s%8s%s%10s%10s%8s%9s\n",
         repeats, CHUNKS, CHUNK >> 20, "one thread", "smaller", "voltmill", "LZ4 alone", "ratio",
         library ? "   library   ratio" : "", "read by 1", "by 2", "ratio", "busiest");
+    bench_memory(repeats, library != NULL);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t bytes = bench_kind(&kinds[i], repeats, library, packed);
         bench_threads(path, &kinds[i], make_file(path, &kinds[i], packed, bytes), repeats);
