@@ -18,3 +18,4 @@ export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/test-pocl}
 export LC_ALL=C.UTF-8
 # libclFFT deletes objects under another type than it made them.
 export ASAN_OPTIONS=new_delete_type_mismatch=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export LSAN_OPTIONS=suppressions=$PWD/tests/tools/leaks.txt:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
