@@ -1,6 +1,7 @@
 /* Entries of the cache folder: found, checked, written beside their name and renamed. */
 #include "io/cache.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/owner.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An entry: this head, the key, the data. Written and read on machines of one kind, or the numbers
@@ -287,6 +289,38 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size)
     }
     free(path);
     return done;
+}
+
+/* One file for all entries: a lock is one byte of it, far behind its end. */
+int cache_lock(const char *kind, const char *key)
+{
+    enum { WAIT_S = 30 };
+    const struct timespec nap = {.tv_nsec = 10000000};
+    const double until = clock_now() + WAIT_S;
+    char *path = NULL;
+    int folder = cache_open_folder(1, &path);
+    int fd = folder < 0 ? -1
+                        : openat(folder, ".lock",
+                                 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    uint64_t place = cache_fnv(cache_hash(kind, strlen(kind)), key, strlen(key));
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 2), .l_len = 1};
+    while (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+        if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || clock_now() > until) {
+            close(fd);
+            fd = -1;
+        } else {
+            nanosleep(&nap, NULL);
+        }
+    }
+    file_close(folder);
+    free(path);
+    return fd;
+}
+
+void cache_unlock(int lock)
+{
+    file_close(lock);
 }
 
 char *cache_path(const char *name)

@@ -26,6 +26,12 @@ uint64_t cache_hash(const void *data, size_t size);
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
+/* Waits until no other process makes this entry, half a minute at most, so that only one of several
+ * has the work; cache_unlock() lets the next one go on, who had better look again. Whoever dies
+ * lets go, too. Gives -1 where there is no folder, or one without locks: then all go on at once. */
+int cache_lock(const char *kind, const char *key);
+void cache_unlock(int lock);
+
 /* The name of another file in the folder, which is made if need be, for reading, or for replacing
  * by one of mode 0600; free() returns it. NULL when there is no folder, or the file is one that
  * does not count. */

@@ -13,8 +13,6 @@ export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS
 export HDF5_USE_FILE_LOCKING=FALSE
 # Kernels that one test has built, the others need not build again.
 export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$PWD/build/test-cache}
-# PoCL's own files are ours alone, too: what it writes for several processes at once may be torn.
-export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/test-pocl}
 export LC_ALL=C.UTF-8
 # libclFFT deletes objects under another type than it made them.
 export ASAN_OPTIONS=new_delete_type_mismatch=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}

@@ -106,36 +106,52 @@ out:
     return st;
 }
 
-/* The program's binary of *size bytes, or NULL. */
-static unsigned char *program_binary(cl_program program, size_t *size)
-{
-    unsigned char *binary = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) ==
-            CL_SUCCESS &&
-        *size > 0) {
-        binary = malloc(*size);
-    }
-    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) !=
-                      CL_SUCCESS) {
-        free(binary);
-        binary = NULL;
-    }
-    return binary;
-}
-
-/* Puts the program's binary into the cache, if the driver gives the same twice: PoCL puts it
- * together from files that other processes may be adding to, and ends a process that hands it a
- * torn one. What goes wrong here costs time in the next run, no more. */
+/* Puts the program's binary into the cache. What goes wrong here costs time in the next run, no
+ * more. */
 static void program_store(cl_program program, const char *key)
 {
-    size_t sizes[2] = {0, 0};
-    unsigned char *first = program_binary(program, &sizes[0]);
-    unsigned char *second = program_binary(program, &sizes[1]);
-    if (first && second && sizes[0] == sizes[1] && memcmp(first, second, sizes[0]) == 0) {
-        (void)cache_put(cache_kind, key, first, sizes[0]);
+    size_t size = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) ==
+            CL_SUCCESS &&
+        size > 0) {
+        unsigned char *binary = malloc(size);
+        if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
+                                       NULL) == CL_SUCCESS) {
+            (void)cache_put(cache_kind, key, binary, size);
+        }
+        free(binary);
     }
-    free(first);
-    free(second);
+}
+
+/* Finds the program in the cache, or builds it and puts it there. One process at a time: the others
+ * wait, and take what it has made. That saves their time, and PoCL puts a binary together from
+ * files of its own, which must not change meanwhile. */
+static status_t program_make(const device_t *device, const char *what, const char *text,
+                             const char *options, const char *key, cl_program *out)
+{
+    status_t st = STATUS_OK;
+    cl_program program = NULL;
+    cl_int error = CL_SUCCESS;
+    cl_device_id id = device->info.id;
+    int lock = cache_lock(cache_kind, key);
+    TRY(program_load(device, key, options, &program));
+    if (!program) {
+        program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
+        CL_TRY(device, error, "take a program's source");
+        error = clBuildProgram(program, 1, &id, options, NULL, NULL);
+        if (error != CL_SUCCESS) {
+            TRY(program_fail_build(device, program, what, error));
+        }
+        program_store(program, key);
+    }
+    *out = program;
+    program = NULL;
+out:
+    cache_unlock(lock);
+    if (program) {
+        clReleaseProgram(program);
+    }
+    return st;
 }
 
 status_t program_build_text(const device_t *device, const char *what, const char *text,
@@ -144,28 +160,16 @@ status_t program_build_text(const device_t *device, const char *what, const char
     status_t st = STATUS_OK;
     struct text key = {0};
     cl_program program = NULL;
-    cl_int error = CL_SUCCESS;
-    cl_device_id id = device->info.id;
     struct signals signals;
     signals_keep(&signals);
     TRY(program_make_key(device, text, options, &key));
     TRY(program_load(device, key.data, options, &program));
     if (!program) {
-        program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
-        CL_TRY(device, error, "take a program's source");
-        error = clBuildProgram(program, 1, &id, options, NULL, NULL);
-        if (error != CL_SUCCESS) {
-            TRY(program_fail_build(device, program, what, error));
-        }
-        program_store(program, key.data);
+        TRY(program_make(device, what, text, options, key.data, &program));
     }
     *out = program;
-    program = NULL;
 out:
     signals_put_back(&signals);
-    if (program) {
-        clReleaseProgram(program);
-    }
     text_free(&key);
     return st;
 }
