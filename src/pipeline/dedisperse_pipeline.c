@@ -284,8 +284,8 @@ static status_t dedispersing_write(void *context, uint32_t number)
     dedispersing_range(p, &slot->chunk, &first, &end);
     if (p->plan->what->file || !slot->is_searched) {
         TRY(pipeline_get(p->pipeline, slot->out, &series));
-        TRY(left_out_scale(p->plan, &p->group, &slot->left_out, slot->stride, series, p->holes,
-                           &has_holes, p->share));
+        TRY(left_out_scale(p->plan, &p->group, &slot->left_out, slot->count, slot->stride, series,
+                           p->holes, &has_holes, p->share));
     }
     const char *holes = has_holes ? p->holes : NULL;
     TRY(p->seek ? dedispersing_seek(p, slot, series, holes) : STATUS_OK);

@@ -155,8 +155,8 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
 }
 
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
-                        const struct left_out *list, uint64_t count, float *out, char *holes,
-                        int *has_holes, uint8_t *share)
+                        const struct left_out *list, uint64_t count, uint64_t stride, float *out,
+                        char *holes, int *has_holes, uint8_t *share)
 {
     status_t st = STATUS_OK;
     uint32_t channels = group->delays.nchannels;
@@ -171,7 +171,7 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
         there += !plan->mask[c];
     }
     if (share) {
-        memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)count);
+        memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)stride);
     }
     TRY(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
     lacking.unread = lacking.all + count + 1;
@@ -186,8 +186,8 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
             }
         }
         if (any) {
-            holes[dm] = (char)left_out_scale_sums(&lacking, there, out + dm * count,
-                                                  share ? share + dm * count : NULL);
+            holes[dm] = (char)left_out_scale_sums(&lacking, there, out + dm * stride,
+                                                  share ? share + dm * stride : NULL);
             *has_holes |= holes[dm];
             memset(lacking.all, 0, 2 * ((size_t)count + 1) * sizeof *lacking.all);
         }

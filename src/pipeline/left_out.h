@@ -40,16 +40,16 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
                        uint64_t from, uint64_t count, char *samples, const char *bad,
                        struct left_out *list);
 
-/* Scales sums, or makes them NaN.
+/* Scales the first `count` sums of each DM, or makes them NaN.
  *
- *   out     float [ndms][count]
+ *   out     float [ndms][stride]
  *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
- *   share   [ndms][count] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
+ *   share   [ndms][stride] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
  *           NULL: nobody asks
  *
  * Returns whether any hole is there. Fails with DEVICE (memory). */
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
-                        const struct left_out *list, uint64_t count, float *out, char *holes,
-                        int *has_holes, uint8_t *share);
+                        const struct left_out *list, uint64_t count, uint64_t stride, float *out,
+                        char *holes, int *has_holes, uint8_t *share);
 
 #endif

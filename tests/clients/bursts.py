@@ -121,7 +121,9 @@ for attempt in range(3):
     sets = ["--set", "run.chunk=4096", "--set", "run.sync=0.01", "--set", "run.threads=1"]
     run = subprocess.Popen([VOLTMILL, "run", job, *sets], cwd=SCRATCH, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
-    time.sleep(0.05 * (attempt + 2))
+    while run.poll() is None and not any(name.endswith(".journal") for name in os.listdir(SCRATCH)):
+        time.sleep(0.002)
+    time.sleep(0.03 * attempt)
     run.send_signal(signal.SIGKILL)
     run.wait()
     voltmill("run", job, *(sets if attempt < 2 else ()))

@@ -74,18 +74,19 @@ expected = {name: contents(name) for name in (f"{kind}-{i}.h5" for kind in ("ser
 for ranks in (1, 2, 3):
     voltmill("run", job, "--force", "--set", "run.chunk=9000", ranks=ranks)
     ok(all(contents(name) == bytes_ for name, bytes_ in expected.items()), f"the same bytes on {ranks} ranks")
+for name in expected:
+    os.remove(scratch(name))
 kills = 0
-for attempt in range(5):
+for attempt in range(4):
     sets = ["--set", "run.chunk=4096", "--set", "run.sync=0.01", "--set", "run.threads=1"]
-    run = subprocess.Popen([VOLTMILL, "run", job, *sets, *(["--restart", "--force"] if attempt == 0 else [])],
-                           cwd=SCRATCH, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        run.wait(0.2 + 0.15 * attempt)
-        break
-    except subprocess.TimeoutExpired:
+    run = subprocess.Popen([VOLTMILL, "run", job, *sets], cwd=SCRATCH, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while run.poll() is None and not any(name.endswith(".journal") for name in os.listdir(SCRATCH)):
+        time.sleep(0.002)
+    time.sleep(0.05 * attempt)
+    if run.poll() is None:
         run.send_signal(signal.SIGKILL)
-        run.wait()
         kills += 1
+    run.wait()
 voltmill("run", job)
 ok(kills >= 1 and all(contents(name) == bytes_ for name, bytes_ in expected.items()), f"the same after {kills} kills")
 

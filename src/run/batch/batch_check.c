@@ -116,14 +116,19 @@ static status_t batch_add_ranges(struct batch_files *files, const char *path, ui
 {
     status_t st = STATUS_OK;
     struct text name = {0};
-    const char *place = strstr(path, JOB_RANGE_PLACE);
-    for (uint32_t r = 0; place && r < JOB_DEDISPERSE; r++) {
+    int is_divided = strstr(path, JOB_RANGE_PLACE) != NULL;
+    for (uint32_t r = 0; is_divided && r < JOB_DEDISPERSE; r++) {
+        const char *rest = path;
         name.length = 0;
-        TRY(text_add_bytes(&name, path, (size_t)(place - path)));
-        TRY(text_add(&name, "%u%s", r, place + strlen(JOB_RANGE_PLACE)));
+        for (const char *place; (place = strstr(rest, JOB_RANGE_PLACE)) != NULL;) {
+            TRY(text_add_bytes(&name, rest, (size_t)(place - rest)));
+            TRY(text_add(&name, "%u", r));
+            rest = place + strlen(JOB_RANGE_PLACE);
+        }
+        TRY(text_add(&name, "%s", rest));
         TRY(batch_add_output(files, name.data, observation));
     }
-    TRY(place ? STATUS_OK : batch_add_output(files, path, observation));
+    TRY(is_divided ? STATUS_OK : batch_add_output(files, path, observation));
 out:
     text_free(&name);
     return st;

@@ -55,6 +55,10 @@ status_t tables_check(const struct job_search *search, int is_complete)
     }
     TRY(is_complete ? tables_read(search, &count, &words) : STATUS_OK);
     TRY(tables_compare(search->csv, &words, &is_there, &same));
+    REQUIRE(!is_there || same || !is_complete, STATUS_USAGE,
+            "%s exists already, and is not the table of %s: remove it, and the run writes it again "
+            "(--force makes all of the job anew)",
+            search->csv, search->file);
     REQUIRE(!is_there || same, STATUS_USAGE, "%s exists already: --force replaces it", search->csv);
 out:
     text_free(&words);
