@@ -44,6 +44,7 @@
 #define NOISE 32     /* cells of noise in a block */
 #define LANES 16     /* by which a noise cell is added up */
 #define LEAST_KEPT 4 /* cells of noise that agree */
+#define LEAST_CELL 16 /* times of one that tell something */
 #define ROOM 20      /* of the lanes of a cell in local memory */
 #define ROWS (UNITS + (WIDTHS > LANES ? WIDTHS / LANES : 1))
 #define REFINERS CELL /* work-items of refine() */
@@ -74,7 +75,7 @@ inline float root(float a)
 /* 1 / sqrt(2^level), rounded. */
 inline float scale_of(uint level)
 {
-    return (level % 2 ? 0x1.6a09e6p-1f : 1.0f) / (1U << level / 2);
+    return as_float((level % 2 ? 0x3f3504f3U : 0x3f800000U) - (level / 2 << 23));
 }
 
 /* Lanes of a cell of noise, whatever its length and whatever is not there. */
@@ -335,7 +336,8 @@ peaks(const __global float *restrict rows, ulong stride, ulong column, uint bloc
         const float mean = ranked(sorted[0], half_kept) + divide(sum_of, n);
         const float variance = divide(square_of - divide(sum_of * sum_of, n), n - 1);
         const float rms = variance > 0 ? root(variance) : 0;
-        const int is = agreed >= LEAST_KEPT && rms < INFINITY && rms >= 0x1p-100f;
+        const int is =
+            length >= LEAST_CELL && agreed >= LEAST_KEPT && rms < INFINITY && rms >= 0x1p-100f;
         noise[0] = is ? mean : 0;
         noise[1] = is ? rms : 0;
         noise_out[block * series + row] = (float2)(noise[0], noise[1]);

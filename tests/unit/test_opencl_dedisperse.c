@@ -99,6 +99,8 @@ static void trees_are_brute_force(void **state)
         const char *shape;
         struct problem problem;
     } cases[] = {{"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}},
+                 /* Rows that 16 bits hold, in groups whose last one is not full. */
+                 {"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 250, 19, 60, 500, 1, 0, 0}},
                  {"direct:2:8x4:6x2:16:4:0:4", {SERIES_U8, 517, 37, 9, 333, 0, 0, 0}},
                  {"direct:2:16x1:2x4:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}},
                  {"direct:2:16x2:4x8:8:0:0:4", {SERIES_U8, 1025, 37, 3.3, 1100, 0, 0, 0}},

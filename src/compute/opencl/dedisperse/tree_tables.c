@@ -432,7 +432,9 @@ static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *si
     head[2] = (uint32_t)step->pieces | tile_sums(t, step) << 16 | tile_rows(t, step) << 24 |
               (step->is_single ? TREE_SINGLE : 0);
     head[3] = next ? tile_rows(t, next) : 0;
-    if (next && *since + tile_rows(t, next) > FULL_ROWS) {
+    /* Of so few rows 16 bits hold all sums; what fills up the last group is zeros. */
+    int is_more = t->problem->nrows > FULL_ROWS;
+    if (next && is_more && *since + tile_rows(t, next) > FULL_ROWS) {
         head[2] |= TREE_FULL;
         head[3] |= goes_on ? TREE_GOES_ON : 0;
         *since = 0;
