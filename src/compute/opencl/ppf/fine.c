@@ -170,7 +170,7 @@ int fine_number(const struct channelise_spec *spec, const struct device_info *de
     struct channelise_shape shape = {.kernel = KERNEL_FINE, .radix = {1, 1, 1, 1}};
     shape.radix[0] = LEAST_COLUMNS << fine_digit(&i, COLUMN_LOGS);
     uint32_t middle = fine_digit(&i, COLUMN_LOGS + 1);
-    uint32_t second = middle ? LEAST_COLUMNS << (middle - 1) : 1;
+    uint32_t second = middle ? (uint32_t)LEAST_COLUMNS << (middle - 1) : 1;
     shape.width = widths[fine_digit(&i, 4)];
     shape.batch = batches[fine_digit(&i, 5)];
     shape.buffers = fine_digit(&i, 2) ? 1 : shape.batch;
