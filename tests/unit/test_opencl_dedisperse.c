@@ -187,8 +187,10 @@ static void trees_of_telescopes(void **state)
     for (size_t i = 0; i < 2 * (sizeof setups / sizeof *setups); i++) {
         const enum series_format format = i % 2 ? SERIES_F32 : SERIES_U8;
         const char *shape = i % 2 ? setups[i / 2].floats : setups[i / 2].shape;
+        /* PoCL takes long to build each: integers and floats of every other one in turns. */
+        int is_turn = i / 2 % 2 == i % 2 || getenv("VOLTMILL_TEST_ALL");
         struct dedisperse_bench b;
-        if (!shape) {
+        if (!shape || !is_turn) {
             continue;
         }
         start_setup(&b, setups[i / 2].name, format, setups[i / 2].first, setups[i / 2].step, 37);
