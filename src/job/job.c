@@ -8,6 +8,7 @@
 #include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,9 +117,17 @@ static void job_settle_bank(const struct job *job, struct job_product *product)
     }
 }
 
+static void job_settle_memory(struct job *job)
+{
+    job->is_memory_auto = job->memory == 0;
+    job->memory = job->is_memory_auto ? JOB_MEMORY : job->memory;
+    job->cut_memory = job->memory;
+}
+
 static status_t job_settle(struct job *job, const struct tree *root)
 {
     status_t st = STATUS_OK;
+    job_settle_memory(job);
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
     job_settle_backend(job);
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -199,6 +208,30 @@ status_t job_load(const char *path, const char *const *sets, uint32_t nsets, str
 out:
     text_free(&text);
     return st;
+}
+
+uint64_t job_share_memory(uint64_t left, uint32_t ranks)
+{
+    const uint64_t least = (uint64_t)64 << 20;
+    uint64_t share = left / 2 / max_u64(ranks, 1);
+    uint64_t power = least;
+    while (power <= share / 2) {
+        power *= 2;
+    }
+    return power / 2 * 3 <= share ? power / 2 * 3 : power;
+}
+
+void job_take_memory(struct job *job, uint64_t bytes)
+{
+    job->memory = job->is_memory_auto ? bytes : job->memory;
+}
+
+const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT])
+{
+    char bytes[UNITS_TEXT];
+    snprintf(text, JOB_MEMORY_TEXT, "%s%s", job->is_memory_auto ? "auto: up to " : "",
+             units_bytes(job->memory, bytes));
+    return text;
 }
 
 int job_reads_voltages(const struct job *job)

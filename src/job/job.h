@@ -370,7 +370,9 @@ struct job {
     struct job_dedisperse *dedisperse; /* dedispersions, one after the other */
     uint32_t ndedisperse;
 
-    uint64_t memory;        /* bytes per rank; default 1 GiB */
+    int is_memory_auto;
+    uint64_t memory;        /* bytes per rank; of auto JOB_MEMORY until job_take_memory() */
+    uint64_t cut_memory;    /* that chunks and groups are cut for: of auto JOB_MEMORY */
     uint64_t chunk_spectra; /* 0: auto */
     uint32_t threads;       /* 0: auto */
     double sync_seconds;    /* between the times when rows are synced; > 0 */
@@ -379,6 +381,22 @@ struct job {
     char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */
     uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */
 };
+
+/* Of `run.memory: auto`, that which chunks and groups are cut for on any machine: products were
+ * always made so. */
+#define JOB_MEMORY ((uint64_t)1 << 30)
+
+/* What `auto` comes to where `ranks` ranks share a machine that has so many bytes left: half of it,
+ * since files that are read and written go through the rest, in equal shares, rounded down to a
+ * power of two or 1.5 times one, so that it seldom changes from run to run; at least 64 MiB. */
+uint64_t job_share_memory(uint64_t left, uint32_t ranks);
+
+/* Of auto: a rank may take so much. */
+void job_take_memory(struct job *job, uint64_t bytes);
+
+/* "1.00 GiB", "auto: up to 8.00 GiB". */
+enum { JOB_MEMORY_TEXT = UNITS_TEXT + 16 };
+const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
  * the command line (value: YAML). Fails with USAGE and one message that holds every mistake found,

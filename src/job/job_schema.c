@@ -93,7 +93,7 @@ static const struct schema product_rows[] = {
 };
 
 static const struct schema run_rows[] = {
-    {"memory", SCHEMA_BYTES, JOB(memory), .min = 0x1p26, .max = 0x1p60, .otherwise = "1GiB",
+    {"memory", SCHEMA_BYTES, JOB(memory), .min = 0x1p26, .max = 0x1p60, .may_be_auto = 1,
      .expected = "an amount of memory of at least 64MiB, such as 1GiB"},
     {"chunk", SCHEMA_WHOLE, JOB(chunk_spectra), .min = 1, .max = 0x1p40, .may_be_auto = 1},
     {"threads", SCHEMA_WHOLE, JOB(threads), .min = 1, .max = 4096, .may_be_auto = 1},

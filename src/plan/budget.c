@@ -207,17 +207,17 @@ static uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
 /* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
  * chunks again and again. So keep the row, if it leaves half of the budget; and as many threads
  * decompress chunks as an eighth of it allows. */
-static void budget_settle_cache(struct channelise_plan *work)
+static void budget_settle_cache(struct channelise_plan *work, uint64_t memory)
 {
     int is_hdf5;
     uint64_t chunk;
     uint64_t row;
     budget_measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
-    work->unpackers = (uint32_t)max_u64(
-        min_u64(work->job->memory / 8 / A_CHUNK / max_u64(chunk, 1), work->threads), 1);
+    work->unpackers =
+        (uint32_t)max_u64(min_u64(memory / 8 / A_CHUNK / max_u64(chunk, 1), work->threads), 1);
     uint64_t busy = work->unpackers * A_CHUNK * chunk;
-    if (row / 2 < work->job->memory && row + busy + BUDGET_BASE_BYTES <= work->job->memory / 2) {
+    if (row / 2 < memory && row + busy + BUDGET_BASE_BYTES <= memory / 2) {
         work->cache_bytes = max_u64(row, work->cache_bytes);
     }
 }
@@ -344,15 +344,30 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    uint64_t bytes = 0;
     TRY(budget_measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
-    while (((bytes = budget_block_bytes(work, group, least)) > budget ||
-            !budget_fits_device(work, group)) &&
+    while ((budget_block_bytes(work, group, least) > budget || !budget_fits_device(work, group)) &&
            budget_less_streams(work, group->streams) < group->streams && !begun) {
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
+    work->chunking.group_streams = group->streams;
+out:
+    return st;
+}
+
+/* Whether the smallest block of a group fits what is left for blocks. */
+static int budget_fits(const struct channelise_plan *work, const struct group *group,
+                       uint64_t budget)
+{
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    return budget_block_bytes(work, group, least) <= budget;
+}
+
+static status_t budget_refuse(const struct channelise_plan *work, const struct group *group)
+{
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t bytes = budget_block_bytes(work, group, least) + budget_fixed_bytes(work);
     char needed[UNITS_TEXT];
-    char given[UNITS_TEXT];
+    char given[JOB_MEMORY_TEXT];
     char problem[PROBLEM_TEXT];
     char bytes_of_chunks[UNITS_TEXT];
     char chunks[96] = "";
@@ -365,13 +380,9 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
         snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
                  units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
     }
-    REQUIRE(bytes <= budget, STATUS_USAGE,
-            "%s: run.memory is %s, but %s need at least %s a rank%s%s", work->job->path,
-            units_bytes(work->job->memory, given), budget_problem(work, problem),
-            units_bytes(bytes + budget_fixed_bytes(work), needed), together, chunks);
-    work->chunking.group_streams = group->streams;
-out:
-    return st;
+    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s",
+                       work->job->path, job_memory_words(work->job, given),
+                       budget_problem(work, problem), units_bytes(bytes, needed), together, chunks);
 }
 
 static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
@@ -512,16 +523,22 @@ out:
     return st;
 }
 
-status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
+/* What so much memory leaves for blocks. */
+static uint64_t budget_for_blocks(struct channelise_plan *work, uint64_t memory)
+{
+    budget_settle_cache(work, memory);
+    uint64_t fixed = budget_fixed_bytes(work);
+    return memory > fixed ? memory - fixed : 0;
+}
+
+/* Groups of streams and chunks, for so much memory; *budget: what it leaves for blocks. */
+static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
+                           const struct chunking *begun, struct group *group, uint64_t *budget)
 {
     status_t st = STATUS_OK;
-    budget_settle_cache(work);
-    uint64_t fixed = budget_fixed_bytes(work);
-    uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
-    struct group group;
-    work->stage_bytes = budget;
     uint64_t quantum;
     uint64_t fine;
+    *budget = budget_for_blocks(work, memory);
     budget_chunk_quanta(work, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
             "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
@@ -532,30 +549,60 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
                  begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
             STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
             work->job->path);
-    TRY(budget_settle_groups(work, budget, begun, &group));
-    uint64_t block = budget_largest_block(work, &group, budget);
-    uint64_t cost = (budget_block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
-                     budget_block_bytes(work, &group, CHUNK_GRAIN)) /
+    TRY(budget_settle_groups(work, *budget, begun, group));
+    uint64_t block = budget_largest_block(work, group, *budget);
+    uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
+                     budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
     uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
     uint64_t chunk = asked > 0 ? budget_round_up(asked, quantum)
                                : budget_automatic_chunk(work, block, quantum, fine, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
-    chunk = begun ? begun->chunk_spectra : chunk;
-    work->chunking.chunk_spectra = chunk;
+    work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
     TRY(budget_check_count(work));
-    work->chunking.block_spectra =
-        budget_suiting_block(work, &group, min_u64(block, budget_round_up(chunk, CHUNK_GRAIN)));
+out:
+    return st;
+}
+
+/* Blocks of at most `budget` bytes. */
+static void budget_settle_blocks(struct channelise_plan *work, const struct group *group,
+                                 uint64_t budget)
+{
+    struct chunking *chunking = &work->chunking;
+    uint64_t block = budget_largest_block(work, group, budget);
+    chunking->block_spectra = budget_suiting_block(
+        work, group, min_u64(block, budget_round_up(chunking->chunk_spectra, CHUNK_GRAIN)));
     if (work->nbanks > 1) { /* units are large: none that there is not */
-        work->chunking.block_spectra =
-            min_u64(work->chunking.block_spectra, min_u64(chunk, work->chunking.spectra));
+        chunking->block_spectra =
+            min_u64(chunking->block_spectra, min_u64(chunking->chunk_spectra, chunking->spectra));
     }
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_spec *spec = &work->banks[i].channelise;
-        spec->nstreams = group.streams;
-        spec->max_spectra = work->chunking.block_spectra * work->banks[i].ratio;
+        spec->nstreams = group->streams;
+        spec->max_spectra = chunking->block_spectra * work->banks[i].ratio;
     }
-    work->memory_bytes = fixed + budget_block_bytes(work, &group, work->chunking.block_spectra);
+    work->memory_bytes =
+        budget_fixed_bytes(work) + budget_block_bytes(work, group, chunking->block_spectra);
+}
+
+status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    struct group group;
+    uint64_t usual;
+    TRY(budget_cut(work, job->cut_memory, begun, &group, &usual));
+    uint64_t budget = budget_for_blocks(work, job->memory);
+    if (!budget_fits(work, &group, budget) && job->memory < job->cut_memory) {
+        TRY(budget_cut(work, job->memory, begun, &group, &budget));
+    }
+    if (!budget_fits(work, &group, budget)) {
+        TRY(budget_refuse(work, &group));
+    }
+    work->stage_bytes = budget;
+    /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */
+    budget_settle_blocks(work, &group,
+                         budget_fits(work, &group, usual) ? min_u64(usual, budget) : budget);
 out:
     return st;
 }

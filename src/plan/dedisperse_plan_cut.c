@@ -234,13 +234,13 @@ static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_
 static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut *cut)
 {
     char needed[UNITS_TEXT];
-    char given[UNITS_TEXT];
+    char given[JOB_MEMORY_TEXT];
     char seconds[UNITS_TEXT];
     uint64_t least = cut_block_bytes(d, cut, GRAIN) + cut_fixed_bytes(d);
     return report_fail(STATUS_USAGE,
                        "%s: run.memory is %s, but to dedisperse %u channels with delays of up to "
                        "%s at least %s (%llu bytes) a rank are needed",
-                       d->job->path, units_bytes(d->job->memory, given), d->delays.nchannels,
+                       d->job->path, job_memory_words(d->job, given), d->delays.nchannels,
                        units_seconds(d->delays.largest * d->product.time.step, seconds),
                        units_bytes(least, needed), (unsigned long long)least);
 }
@@ -314,15 +314,12 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
     }
 }
 
-status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
+/* Groups of DMs, chunks and blocks for so much memory. */
+static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begun, uint64_t memory)
 {
-    status_t st = STATUS_OK;
     uint64_t fixed = cut_fixed_bytes(d);
-    uint64_t budget = d->job->memory > fixed ? d->job->memory - fixed : 0;
+    uint64_t budget = memory > fixed ? memory - fixed : 0;
     cut_settle_mode(d, budget);
-    REQUIRE(!begun || (begun->spectra == d->delays.ndms && begun->streams == d->outputs),
-            STATUS_USAGE, "%s: %s was begun with other DMs or times: --restart begins anew",
-            d->job->path, job_series_name(d->what));
     d->is_whole = backend_abilities(d->backend)->finds_peaks && d->boxes.widths > 0 &&
                   d->boxes.widths <= PEAKS_MOST_WIDTH;
     struct cut cut = cut_find(d, begun, budget);
@@ -330,6 +327,29 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
         d->is_whole = 0;
         cut = cut_find(d, begun, budget);
     }
+    return cut;
+}
+
+/* Of `auto` chunks are cut for JOB_MEMORY, and blocks, too, where a rank may have that; else all is
+ * cut for what it may have. */
+static struct cut cut_of_job(struct dedisperse_plan *d, const struct chunking *begun)
+{
+    const struct job *job = d->job;
+    struct cut cut = cut_for(d, begun, job->cut_memory);
+    if (cut.block > 0 && job->memory < job->cut_memory) {
+        uint64_t fixed = cut_fixed_bytes(d);
+        cut_settle(d, &cut, job->memory > fixed ? job->memory - fixed : 0);
+    }
+    return cut.block > 0 || job->memory == job->cut_memory ? cut : cut_for(d, begun, job->memory);
+}
+
+status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!begun || (begun->spectra == d->delays.ndms && begun->streams == d->outputs),
+            STATUS_USAGE, "%s: %s was begun with other DMs or times: --restart begins anew",
+            d->job->path, job_series_name(d->what));
+    struct cut cut = cut_of_job(d, begun);
     if (cut.block == 0) {
         TRY(cut_too_little(d, &cut));
     }
@@ -348,7 +368,7 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
             (unsigned long long)CHUNK_MOST);
     d->block_outputs = cut.block;
     d->read_bytes = cut_count_read(d, &cut);
-    d->memory_bytes = fixed + cut_block_bytes(d, &cut, cut.block);
+    d->memory_bytes = cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block);
 out:
     return st;
 }

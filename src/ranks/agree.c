@@ -125,6 +125,17 @@ uint32_t most_u32_all(MPI_Comm comm, uint32_t value)
     return most;
 }
 
+uint64_t least_u64_all(MPI_Comm comm, uint64_t value)
+{
+    uint64_t least = value;
+    MPI_Request request;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Iallreduce(&value, &least, 1, MPI_UINT64_T, MPI_MIN, comm, &request);
+        agree_wait(&request);
+    }
+    return least;
+}
+
 void local_ranks_all(MPI_Comm comm, int *rank, int *size)
 {
     MPI_Comm local;

@@ -26,8 +26,9 @@ void share_bytes_all(MPI_Comm comm, void *data, size_t bytes);
 /* Sums over the ranks, on rank 0. */
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value);
 
-/* The largest value of any rank, on all. */
+/* The largest value of any rank, on all; and the least. */
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value);
+uint64_t least_u64_all(MPI_Comm comm, uint64_t value);
 
 /* Ranks that share this machine, and this rank's place among them. */
 void local_ranks_all(MPI_Comm comm, int *rank, int *size);

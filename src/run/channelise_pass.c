@@ -19,6 +19,14 @@
 /* Per cent of a product's numbers; Gaussian noise has less than 0.01. */
 static const double most_clipped = 1;
 
+/* A step before the first chunk is done. */
+static void pass_step(struct channelise_pass *p, enum run_step step)
+{
+    double now = clock_now();
+    p->steps[step] += now - p->since;
+    p->since = now;
+}
+
 static void pass_end_later(struct channelise_pass *p)
 {
     for (uint32_t i = 0; i < p->pass.job->ndedisperse && p->later; i++) {
@@ -230,6 +238,7 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
     struct pass *pass = &p->pass;
     uint32_t simd = 0;
     TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
+    pass_step(p, RUN_STEP_DEVICE);
     simd = backend_simd(p->backend);
     MPI_Allreduce(MPI_IN_PLACE, &simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
@@ -307,7 +316,9 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     MPI_Comm comm = pass->comm;
+    pass_step(p, RUN_STEP_JOB);
     TRY(channelise_pass_plan_all(p));
+    pass_step(p, RUN_STEP_PLAN);
     REQUIRE(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
             "%s was begun by a run that did not end: it can be timed when that has been done",
             pass->job->products[0].file);
@@ -317,7 +328,9 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     TRY(agree_all(comm, pass->rank == 0 ? pass_check_room(p) : STATUS_OK));
     pass_end_later(p);
     pass_limit(pass, p->work->backend);
+    pass_step(p, RUN_STEP_CHOICE);
     TRY(pass_open_all(pass));
+    pass_step(p, RUN_STEP_FILES);
     TRY(pass_find_scales_all(p));
     struct pipeline_sink sink = {pass->outputs, outputs_put,  outputs_end,
                                  outputs_weigh, outputs_flag, outputs_step};
@@ -330,6 +343,7 @@ static status_t pass_prepare_all(struct channelise_pass *p)
                                 : backend_automatic(0);
     TRY(agree_all(comm, device_carry_begin(p->between, p->backend, p->work)));
     pass->in_bytes = p->work->input_bytes;
+    pass_step(p, RUN_STEP_BUFFERS);
 out:
     return st;
 }
@@ -516,16 +530,17 @@ static status_t pass_conclude(const struct channelise_pass *p, double before, do
     status_t st = STATUS_OK;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     if (p->pass.options->times) {
-        *p->pass.options->times =
-            (struct run_times){.total = total,
-                               .before = before,
-                               .after = after,
-                               .read = spent.read,
-                               .compute = spent.compute,
-                               .write = spent.write,
-                               .samples = p->pass.work,
-                               .in_bytes = (double)p->work->input_bytes,
-                               .out_bytes = (double)outputs_bytes(p->pass.outputs)};
+        struct run_times *times = p->pass.options->times;
+        *times = (struct run_times){.total = total,
+                                    .before = before,
+                                    .after = after,
+                                    .read = spent.read,
+                                    .compute = spent.compute,
+                                    .write = spent.write,
+                                    .samples = p->pass.work,
+                                    .in_bytes = (double)p->work->input_bytes,
+                                    .out_bytes = (double)outputs_bytes(p->pass.outputs)};
+        memcpy(times->steps, p->steps, sizeof p->steps);
     } else if (p->pass.rank == 0) {
         TRY(pass_summarise(p, total));
         TRY(pass_tell_of_flags(p));
@@ -541,7 +556,7 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     status_t st = STATUS_OK;
     struct dedisperse_pass later[JOB_DEDISPERSE] = {{.number = 0}};
     struct channelise_pass p = {
-        .archive = archive, .between = between, .skip = skip, .later = later};
+        .archive = archive, .between = between, .skip = skip, .later = later, .since = started};
     pass_begin(&p.pass, comm, job, options);
     TRY(pass_prepare_all(&p));
     double ready = clock_now();

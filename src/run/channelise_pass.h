@@ -19,6 +19,8 @@ struct channelise_pass {
     /* Alone, or on rank 0: the dedispersions that are left to do, of what it makes. */
     const struct resume *skip;
     struct dedisperse_pass *later; /* [job->ndedisperse], for dedisperse_pass_end() */
+    double steps[RUN_STEPS];       /* seconds; the next began at `since` */
+    double since;
 };
 
 /* Plans it, as suits or as it was begun, and the later dedispersions; claims its products, or only

@@ -13,11 +13,23 @@ struct job_each;
 struct backend;
 struct tune_budget;
 
+/* What comes before the first chunk, in this order. */
+enum run_step {
+    RUN_STEP_JOB,     /* job and archive are looked at */
+    RUN_STEP_PLAN,    /* planned, earlier runs' files looked for */
+    RUN_STEP_DEVICE,  /* the backend opened */
+    RUN_STEP_CHOICE,  /* how it computes: looked up, or measured */
+    RUN_STEP_FILES,   /* products made, their room reserved */
+    RUN_STEP_BUFFERS, /* kernels, buffers, threads */
+    RUN_STEPS
+};
+
 /* Where the time of a run went: seconds, of this rank but for the first two. */
 struct run_times {
     double total;  /* from the call to the products' final names */
     double before; /* until the first chunk: plan, files, devices; what `before` took not counted */
     double after;  /* from the end of the last chunk: products synced, and named */
+    double steps[RUN_STEPS]; /* that `before` is made of */
     double read, compute, write;
     double samples; /* of all streams together */
     double in_bytes, out_bytes;

@@ -2,6 +2,7 @@
 #include "run/share.h"
 
 #include "archive/coefficients/coefficients.h"
+#include "io/machine/machine_memory.h"
 #include "job/yaml/yaml_file.h"
 #include "ranks/agree.h"
 #include "run/ranges/ranges.h"
@@ -74,12 +75,28 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
     st = job_parse_divided(path, text->data, text->length, sets, nsets, each, &division, &divided);
     TRY(agree_all(comm, st));
     TRY(archive ? share_coefficients_all(comm, divided) : STATUS_OK);
+    job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
     *job = divided;
     divided = NULL;
 out:
     job_destroy(divided);
     return st;
+}
+
+/* What each rank may take of `run.memory: auto`: as much as the one that has least, so that all
+ * plan the same. */
+static void share_memory_all(MPI_Comm comm, struct job *job)
+{
+    int rank;
+    int ranks;
+    if (!job->is_memory_auto) {
+        return;
+    }
+    local_ranks_all(comm, &rank, &ranks);
+    uint64_t left = machine_memory_left("");
+    uint64_t share = left > 0 ? job_share_memory(left, (uint32_t)ranks) : JOB_MEMORY;
+    job_take_memory(job, least_u64_all(comm, share));
 }
 
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
@@ -91,6 +108,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     TRY(share_text_all(comm, text));
     st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
     TRY(agree_all(comm, st));
+    share_memory_all(comm, job);
     if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, job));
@@ -112,6 +130,7 @@ status_t share_load_job(const char *path, const char *const *sets, uint32_t nset
     struct archive *archive = NULL;
     TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
     TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
+    share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job)) {
         job_destroy(job);
         job = NULL;

@@ -89,7 +89,7 @@ bad "more chunks than can be counted" 2 'job\.yaml: the input is too long: .* ex
     input.files=endless.h5 run.on_bad=nan
 bad "chunk 0" 2 'run\.chunk: is 0, expected auto or a whole number' run.chunk=0
 for value in 63MiB lots -1 0 1XiB; do
-    bad "memory $value" 2 "run\.memory: is $value, expected an amount of memory of at least 64MiB" run.memory=$value
+    bad "memory $value" 2 "run\.memory: is $value, expected auto or an amount of memory of at least 64MiB" run.memory=$value
 done
 warm -c "
 import h5py, numpy

@@ -64,6 +64,9 @@ variant chunk-450 3 run.chunk=400 run.threads=2
 variant chunk-1050 2 run.chunk=1050 run.threads=1
 variant chunk-whole 2 run.chunk=1e6 run.threads=2
 variant little-memory 2 run.memory=96MiB run.chunk=1e6 run.threads=1
+# The memory that is there without being asked for, `auto`, is that of all others.
+variant memory-1GiB 3 run.memory=1GiB run.threads=1
+variant memory-96MiB 1 run.memory=96MiB run.threads=1
 
 # A cutoff that is found, alike by all ranks: rows are those of the number that the product names.
 job flat >"$work/flat.yaml"

@@ -144,8 +144,8 @@ for mode in brute two-step; do
 done
 
 # --- memory
-fails "a dedispersion that needs more than the default" 2 'run\.memory is 1\.00 GiB' \
-    "$voltmill" run job.yaml --set input.files=wide.h5
+fails "a dedispersion that needs more than it is given" 2 'run\.memory is 1\.00 GiB' \
+    "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=1GiB
 runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=1500MiB
 runs "it verifies" "$voltmill" verify --all out.h5
 errs 4 'run\.memory is 1\.00 GiB' "$voltmill" verify --set run.memory=1GiB out.h5
@@ -156,7 +156,7 @@ input: {files: volts.h5}
 channelise: {channels: 16, taps: 4}
 products: [{kind: power, file: power.h5}]
 END
-fails "a filter bank that needs more than the default" 2 'run\.memory is 1\.00 GiB' "$voltmill" run volts.yaml
+fails "a filter bank that needs more than it is given" 2 'run\.memory is 1\.00 GiB' "$voltmill" run volts.yaml --set run.memory=1GiB
 runs "given that" "$voltmill" run volts.yaml --set run.memory=8GiB
 runs "it verifies" "$voltmill" verify --all power.h5
 warm -c 'import h5py; h5py.File("power.h5", "r+")["data"][7, 0, 3] = 5'

@@ -243,9 +243,77 @@ static void what_stays_on_a_device_is_not_the_hosts(void **state)
     assert_int_equal(bytes[1] - bytes[0], slots * (buffers[1] - buffers[0]));
 }
 
+/* Plans the same job where memory is left to the machine, which has so much. */
+static void plan_auto(uint64_t cut_memory, uint64_t memory, struct planned *out)
+{
+    char text[1024];
+    const struct channelise_plan_cut cut = {.begun = NULL};
+    *out = (struct planned){.job = NULL};
+    snprintf(text, sizeof text,
+             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
+             "channelise: {channels: 64, taps: 8}\nproducts: [%s]\nrun: {memory: auto}\n",
+             path, both);
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
+    assert_true(out->job->cut_memory == JOB_MEMORY);
+    job_take_memory(out->job, memory);
+    assert_true(out->job->memory == memory && out->job->cut_memory == JOB_MEMORY);
+    out->job->cut_memory = cut_memory;
+    assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
+    assert_int_equal(
+        channelise_plan_create(out->job, out->archive, BACKEND_CPU, 2, &cut, &out->work),
+        STATUS_OK);
+}
+
+/* Chunks and groups are those of any machine, blocks what it has room for. */
+static void a_machines_memory_cuts_blocks_alone(void **state)
+{
+    (void)state;
+    static const uint64_t memory[] = {96, 128, 1024, 65536};
+    struct planned usual;
+    assert_int_equal(plan_job(1024 * MIB, "", both, 2, NULL, &usual), STATUS_OK);
+    const struct chunking *c = &usual.work->chunking;
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        struct planned p;
+        plan_auto(JOB_MEMORY, memory[i] * MIB, &p);
+        assert_sound(&p, 60);
+        assert_int_equal(p.work->chunking.chunk_spectra, c->chunk_spectra);
+        assert_int_equal(p.work->chunking.group_streams, c->group_streams);
+        assert_true(memory[i] < 1024 ? p.work->chunking.block_spectra <= c->block_spectra
+                                     : p.work->chunking.block_spectra == c->block_spectra);
+        planned_end(&p);
+    }
+    planned_end(&usual);
+}
+
+/* What needs more than chunks are cut for: streams one by one, and the memory that there is. */
+static void more_than_is_usual_is_taken_where_it_is_there(void **state)
+{
+    (void)state;
+    struct planned p;
+    plan_auto(64 * MIB, 512 * MIB, &p);
+    assert_sound(&p, 60);
+    assert_int_equal(p.work->chunking.group_streams, 1);
+    assert_true(p.work->memory_bytes > 64 * MIB);
+    planned_end(&p);
+}
+
+/* Half of what is left, divided; two powers of two lie next to each other but for one between. */
+static void what_a_machine_has_is_shared(void **state)
+{
+    (void)state;
+    assert_true(job_share_memory(2048 * MIB, 1) == 1024 * MIB);
+    assert_true(job_share_memory(2047 * MIB, 1) == 768 * MIB);
+    assert_true(job_share_memory(4096 * MIB, 3) == 512 * MIB);
+    assert_true(job_share_memory(65536 * MIB, 4) == 8192 * MIB);
+    assert_true(job_share_memory(100 * MIB, 8) == 64 * MIB);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machines_memory_cuts_blocks_alone),
+        cmocka_unit_test(more_than_is_usual_is_taken_where_it_is_there),
+        cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(what_was_begun_stays_as_it_was_cut),

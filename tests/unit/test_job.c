@@ -35,7 +35,8 @@ static void defaults(void **state)
     assert_int_equal(job->products[0].kind, PRODUCT_POWER);
     assert_string_equal(job->products[0].file, "p.h5");
     assert_int_equal(job->products[0].integrate, 1);
-    assert_int_equal(job->memory, 1 << 30);
+    assert_int_equal(job->memory, 1 << 30); /* until somebody asks the machine */
+    assert_int_equal(job->is_memory_auto, 1);
     assert_int_equal(job->chunk_spectra, 0);
     assert_int_equal(job->threads, 0);
     job_destroy(job);
@@ -214,8 +215,8 @@ static void ten_mistakes_at_once(void **state)
             "1099511627776\n"
             "  job.yaml:17: products.1.file: is the same as products.0.file, expected a file of "
             "its own\n"
-            "  job.yaml:19: run.memory: is 10MiB, expected an amount of memory of at least 64MiB, "
-            "such as 1GiB");
+            "  job.yaml:19: run.memory: is 10MiB, expected auto or an amount of memory of at least "
+            "64MiB, such as 1GiB");
 }
 
 static void missing_parts(void **state)
@@ -279,9 +280,11 @@ static void wrong_values(void **state)
         char set[64];
         char message[256];
         snprintf(set, sizeof set, "run.memory=%s", amounts[i]);
-        snprintf(message, sizeof message,
-                 "run.memory: is %s, expected an amount of memory of at least 64MiB, such as 1GiB",
-                 amounts[i]);
+        snprintf(
+            message, sizeof message,
+            "run.memory: is %s, expected auto or an amount of memory of at least 64MiB, such as "
+            "1GiB",
+            amounts[i]);
         set_refused(set, message);
     }
 }

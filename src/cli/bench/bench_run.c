@@ -24,6 +24,11 @@ static void bench_print_side(const char *what, double seconds, double bytes, dou
     printf("\n");
 }
 
+static const char *const steps[RUN_STEPS] = {
+    [RUN_STEP_JOB] = "  job and archive",   [RUN_STEP_PLAN] = "  plan",
+    [RUN_STEP_DEVICE] = "  backend opened", [RUN_STEP_CHOICE] = "  kernels chosen",
+    [RUN_STEP_FILES] = "  products made",   [RUN_STEP_BUFFERS] = "  kernels and buffers"};
+
 static void bench_print_result(const struct bench_run_result *r, int ranks)
 {
     const struct run_times *t = &r->times;
@@ -33,6 +38,9 @@ static void bench_print_result(const struct bench_run_result *r, int ranks)
     bench_print_side("plain writes of the same bytes", r->writing, t->out_bytes, 0);
     printf("the run, stages beside each other, mean of the ranks\n");
     bench_print_side("before the first chunk", t->before, 0, 0);
+    for (int i = 0; i < RUN_STEPS; i++) {
+        bench_print_side(steps[i], t->steps[i], 0, 0);
+    }
     bench_print_side("read", t->read, t->in_bytes / ranks, 0);
     bench_print_side("compute", t->compute, 0, t->samples / ranks);
     bench_print_side("write", t->write, t->out_bytes / ranks, 0);

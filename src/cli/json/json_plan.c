@@ -131,6 +131,7 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
     json_u64(json, "read_bytes", work->read_bytes);
     json_u64(json, "memory_bytes", work->memory_bytes);
     json_u64(json, "memory_limit_bytes", work->job->memory);
+    json_bool(json, "memory_is_auto", work->job->is_memory_auto);
     json_end(json);
     json_list(json, "products");
     for (uint32_t i = 0; i < work->job->nproducts; i++) {

@@ -114,6 +114,7 @@ static void bank_print_run(const struct channelise_plan *work)
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
     char unit[UNITS_TEXT + 32];
+    char memory[JOB_MEMORY_TEXT];
     display_print("run\n");
     display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
                   work->threads, units_plural(work->threads, "thread", "threads"));
@@ -142,7 +143,7 @@ static void bank_print_run(const struct channelise_plan *work)
                   is_samples ? units_plural(shared, "sample", "samples")
                              : units_plural(shared, "raw spectrum", "raw spectra"));
     display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
-    display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
+    display_print(" (run.memory: %s)\n", job_memory_words(work->job, memory));
 }
 
 static void bank_print_products(const struct channelise_pass *bank)

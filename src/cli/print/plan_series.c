@@ -42,6 +42,7 @@ static void series_print(const struct dedisperse_pass *series)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
+    char memory[JOB_MEMORY_TEXT];
     double step = d->product.time.step;
     const struct chunking *chunking = &d->chunking;
     display_print("dedispersion of %s\n", d->fbh5->path);
@@ -88,7 +89,7 @@ static void series_print(const struct dedisperse_pass *series)
                   units_bytes(d->read_bytes, a), units_count(d->delays.largest, b),
                   units_plural(d->delays.largest, "sample", "samples"));
     display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
-    display_print(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
+    display_print(" (run.memory: %s)\n", job_memory_words(d->job, memory));
     plan_pass_print(&series->pass);
     series_print_files(series);
 }

@@ -52,7 +52,9 @@ out:
 /* What determines no byte is not in the text that the part's job is made of. */
 static void grid_copy_run(const struct job *from, struct job *to)
 {
+    to->is_memory_auto = from->is_memory_auto;
     to->memory = from->memory;
+    to->cut_memory = from->cut_memory;
     to->chunk_spectra = from->chunk_spectra;
     to->threads = from->threads;
     to->sync_seconds = from->sync_seconds;
