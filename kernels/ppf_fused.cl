@@ -51,7 +51,8 @@
  * each sample, only where that has found one.
  *
  * What would be faster: rows that several groups load are read again from L2, which binds for
- * 32-bit samples and many taps. Tried without gain: several teams of a group that share rows in
+ * 32-bit samples and many taps (those go in rounds of 16, unrolled: one by one, or 64 in one piece,
+ * they wait for their loads). Tried without gain: several teams of a group that share rows in
  * L1 (they wait for each other at barriers), groups that stay and walk (registers; and no order of
  * groups puts neighbours on one unit), 32 x 32 points with one exchange, conversion by byte
  * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
@@ -95,9 +96,11 @@
 #define FOUND 1024  /* CHECKED: places to count in */
 #endif
 
-/* Sums of more taps are looped over, and cut into pieces: a float sum of thousands of products
- * would lose the digits that the transform keeps. */
+/* Sums of more taps than FUSED_WHOLE are looped over in rounds, and cut into pieces: a float sum of
+ * thousands of products would lose the digits that the transform keeps. */
 #define FUSED_PIECE 64
+#define FUSED_WHOLE 32
+#define FUSED_ROUND 16 /* a divisor of a piece */
 #define FUSED_GRAIN 16
 
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
@@ -290,7 +293,7 @@ static inline void fused_fir(const __global fused_raw *restrict x, const __globa
 {
     float2 window[BATCH][FUSED_WIDE], sum[BATCH][FUSED_WIDE];
     BF_LOOP(r, BATCH - 1) fused_samples(x + (uint)r * FUSED_ROW, window[r]);
-#if TAPS <= FUSED_PIECE
+#if TAPS <= FUSED_WHOLE
     BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
 #if FOURS
     float fours[FUSED_WIDE][TAPS];
@@ -300,17 +303,30 @@ static inline void fused_fir(const __global fused_raw *restrict x, const __globa
     BF_LOOP(t, TAPS) FUSED_TAP(t, t)
     BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = sum[b][p];
 #else
-    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = (float2)(0);
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = total[b][p] = (float2)(0);
     uint t = 0;
-    for (uint end = 0; end < TAPS;) {
-        end = min(end + FUSED_PIECE, (uint)TAPS);
-        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
-        /* A ring would need a constant index: here the window shifts instead. */
-        _Pragma("unroll 1") for (; t < end; t++)
-        {
-            FUSED_TAP(t, 0)
-            BF_LOOP(b, BATCH - 1) BF_LOOP(p, FUSED_WIDE) window[b][p] = window[b + 1][p];
+    /* Rounds in one piece, so that loads run ahead of the sums; a ring needs constant indices, so the
+     * window turns between rounds. */
+    _Pragma("unroll 1") for (; t + FUSED_ROUND <= TAPS; t += FUSED_ROUND)
+    {
+        BF_LOOP(u, FUSED_ROUND) FUSED_TAP(t + (uint)u, u)
+        float2 turned[BATCH][FUSED_WIDE];
+        BF_LOOP(b, BATCH)
+        BF_LOOP(p, FUSED_WIDE) turned[b][p] = window[(FUSED_ROUND + b) % BATCH][p];
+        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) window[b][p] = turned[b][p];
+        if (TAPS > FUSED_PIECE && (t + FUSED_ROUND) % FUSED_PIECE == 0) {
+            BF_LOOP(b, BATCH)
+            BF_LOOP(p, FUSED_WIDE)
+            {
+                total[b][p] = total[b][p] + sum[b][p];
+                sum[b][p] = (float2)(0);
+            }
         }
+    }
+    BF_LOOP(u, TAPS % FUSED_ROUND) FUSED_TAP(t + (uint)u, u)
+    if (TAPS <= FUSED_PIECE) {
+        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = sum[b][p];
+    } else if (TAPS % FUSED_PIECE != 0) {
         BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = total[b][p] + sum[b][p];
     }
 #endif

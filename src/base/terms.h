@@ -103,7 +103,8 @@ enum kernel_kind {
     KERNEL_SLIDE,
     KERNEL_CACHE,
     KERNEL_LOCAL,
-    KERNEL_FINE
+    KERNEL_FINE,
+    KERNEL_BLOCKS
 };
 
 /* Whose FFT follows the FIR kernels on OpenCL devices. */

@@ -46,11 +46,8 @@ static void kernels_agree_with_the_reference(void **state)
     static const struct {
         enum kernel_kind kernel;
         uint32_t channels, taps;
-    } cases[] = {{KERNEL_FUSED, 64, 3},
-                 {KERNEL_SLIDE, 30, 4},
-                 {KERNEL_FINE, 256, 3},
-                 {KERNEL_CACHE, 1000, 17},
-                 {KERNEL_LOCAL, 96, 16}};
+    } cases[] = {{KERNEL_FUSED, 64, 3},    {KERNEL_SLIDE, 30, 4},  {KERNEL_FINE, 256, 3},
+                 {KERNEL_CACHE, 1000, 17}, {KERNEL_LOCAL, 96, 16}, {KERNEL_BLOCKS, 20, 19}};
     if (!has_device) {
         skip();
     }
@@ -114,13 +111,13 @@ static void cuts_change_nothing(void **state)
 {
     (void)state;
     static const enum kernel_kind kernels[] = {KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE,
-                                               KERNEL_LOCAL, KERNEL_FINE};
+                                               KERNEL_LOCAL, KERNEL_FINE,  KERNEL_BLOCKS};
     static const uint64_t blocks[] = {16, 48, 112};
     enum { SPECTRA = 242 };
     if (!has_device) {
         skip();
     }
-    for (int kernel = 0; kernel < 5; kernel++) {
+    for (int kernel = 0; kernel < 6; kernel++) {
         for (int is_power = 0; is_power < 2; is_power++) {
             struct bench whole;
             uint64_t integrate = is_power ? 40 : 1;
@@ -143,6 +140,46 @@ static void cuts_change_nothing(void **state)
             bench_end(&whole);
         }
     }
+}
+
+/* More taps than a piece of their sum has, whole blocks of them and a rest: the same order, so the
+ * same bytes, behind the same transform; and the fused kernel, which takes them in rounds. */
+static void many_taps_are_added_in_one_order(void **state)
+{
+    (void)state;
+    enum { TAPS = 139, CHANNELS = 24, SPECTRA = 43 };
+    if (!has_device) {
+        skip();
+    }
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        struct bench cache;
+        struct bench blocks;
+        bench_start(&cache, SAMPLE_I8, is_complex, CHANNELS, TAPS, SPECTRA);
+        blocks = cache;
+        cache.spec.kernel = KERNEL_CACHE;
+        add_output(&cache, QUANTITY_SPECTRA, 1);
+        agree(&cache, 0, 64, "cache, many taps");
+        blocks.spec.choice = (struct channelise_choice){.backend = BACKEND_OPENCL,
+                                                        .shape = {.kernel = KERNEL_BLOCKS,
+                                                                  .width = 16,
+                                                                  .teams = 2,
+                                                                  .run = 8,
+                                                                  .vector = 1,
+                                                                  .fft = FFT_VKFFT}};
+        blocks.spec.kernel = KERNEL_BLOCKS;
+        add_output(&blocks, QUANTITY_SPECTRA, 1);
+        bench_run(&blocks, BACKEND_OPENCL, 0, 64);
+        assert_memory_equal(blocks.out[0], cache.out[0],
+                            (size_t)SPECTRA * STREAMS * CHANNELS * 2 * sizeof(float));
+        free(blocks.out[0]);
+        bench_end(&cache);
+    }
+    struct bench fused;
+    bench_start(&fused, SAMPLE_I8, 1, 32, TAPS, SPECTRA);
+    fused.spec.kernel = KERNEL_FUSED;
+    add_output(&fused, QUANTITY_SPECTRA, 1);
+    agree(&fused, 0, 64, "fused, many taps");
+    bench_end(&fused);
 }
 
 /* Columns and rows of every length, in two kernels and in three; blocks of fewer spectra than a
@@ -300,6 +337,7 @@ int main(void)
         cmocka_unit_test(kernels_agree_with_the_reference),
         cmocka_unit_test(products_agree_with_the_reference),
         cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(many_taps_are_added_in_one_order),
         cmocka_unit_test(fine_channels_agree_with_the_reference),
         cmocka_unit_test(missing_samples_agree),
         cmocka_unit_test(fused_kernel_finds_missing),

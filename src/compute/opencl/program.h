@@ -20,6 +20,7 @@
     X(FIR_SLIDE, fir_slide, "")                                                                    \
     X(FIR_CACHE, fir_cache, "")                                                                    \
     X(FIR_LOCAL, fir_local, "")                                                                    \
+    X(FIR_BLOCKS, fir_blocks, "")                                                                  \
     X(MISSING, missing, "")                                                                        \
     X(DEINTERLEAVE, deinterleave, "")                                                              \
     X(SCAN, scan, "")                                                                              \

@@ -19,25 +19,26 @@ static const char *ppf_fft_name(uint32_t i)
     return fft_name((enum fft_kind)i);
 }
 
-static const struct tune_parameter ppf_parameters[] = {{"kernel", 0, KERNEL_FINE, ppf_kernel_name},
-                                                       {"fft", 0, FFT_CLFFT, ppf_fft_name},
-                                                       {"simd", 0, 16, NULL},
-                                                       {"rows", 0, 1 << 16, NULL},
-                                                       {"width", 0, 1 << 16, NULL},
-                                                       {"run", 0, 1 << 24, NULL},
-                                                       {"vector", 0, 16, NULL},
-                                                       {"values", 0, 1 << 16, NULL},
-                                                       {"batch", 0, 1 << 16, NULL},
-                                                       {"teams", 0, 1 << 16, NULL},
-                                                       {"radix1", 0, 1 << 16, NULL},
-                                                       {"radix2", 0, 1 << 16, NULL},
-                                                       {"radix3", 0, 1 << 16, NULL},
-                                                       {"radix4", 0, 1 << 16, NULL},
-                                                       {"buffers", 0, 1 << 16, NULL},
-                                                       {"split", 0, 1, NULL},
-                                                       {"padded", 0, 1, NULL},
-                                                       {"streaming", 0, 1, NULL},
-                                                       {"paired", 0, 1, NULL}};
+static const struct tune_parameter ppf_parameters[] = {
+    {"kernel", 0, KERNEL_BLOCKS, ppf_kernel_name},
+    {"fft", 0, FFT_CLFFT, ppf_fft_name},
+    {"simd", 0, 16, NULL},
+    {"rows", 0, 1 << 16, NULL},
+    {"width", 0, 1 << 16, NULL},
+    {"run", 0, 1 << 24, NULL},
+    {"vector", 0, 16, NULL},
+    {"values", 0, 1 << 16, NULL},
+    {"batch", 0, 1 << 16, NULL},
+    {"teams", 0, 1 << 16, NULL},
+    {"radix1", 0, 1 << 16, NULL},
+    {"radix2", 0, 1 << 16, NULL},
+    {"radix3", 0, 1 << 16, NULL},
+    {"radix4", 0, 1 << 16, NULL},
+    {"buffers", 0, 1 << 16, NULL},
+    {"split", 0, 1, NULL},
+    {"padded", 0, 1, NULL},
+    {"streaming", 0, 1, NULL},
+    {"paired", 0, 1, NULL}};
 
 enum { PPF_NUMBERS = sizeof ppf_parameters / sizeof *ppf_parameters };
 

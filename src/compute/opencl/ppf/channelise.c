@@ -176,6 +176,9 @@ static status_t opencl_channelise_words(const struct channelise_choice *choice, 
             TRY(text_add(out, " x %u", s->radix[i]));
         }
         TRY(text_add(out, " points, %u spectra an item)", s->batch));
+    } else if (s->kernel == KERNEL_BLOCKS) {
+        TRY(text_add(out, "blocks (%u wide, %u spectra an item, %u of them beside each other) + %s",
+                     s->width, s->run, s->teams, fft_name((enum fft_kind)s->fft)));
     } else {
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
                      kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,

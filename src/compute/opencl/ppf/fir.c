@@ -1,12 +1,13 @@
-/* Which shapes the three FIR kernels can take, and what each means. */
+/* Which shapes the FIR kernels can take, and what each means. */
 #include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
 
 enum {
     SLIDE_REGISTERS =
-        176,        /* of an item, for window and coefficients: the rest is left to work with */
-    LOCAL_SHARE = 4 /* as in kernels/fir_local.cl */
+        176,          /* of an item, for window and coefficients: the rest is left to work with */
+    LOCAL_SHARE = 4,  /* as in kernels/fir_local.cl */
+    BLOCKS_PIECE = 64 /* as in kernels/fir_blocks.cl */
 };
 
 static size_t fir_column_bytes(const struct channelise_spec *spec)
@@ -104,12 +105,55 @@ static uint32_t fir_local_shapes(const struct channelise_spec *spec,
     return count;
 }
 
+static uint32_t fir_put_blocks(struct channelise_shape *out, uint32_t count, uint32_t most,
+                               uint32_t width, uint32_t teams, uint32_t run)
+{
+    if (count < most) {
+        out[count++] = (struct channelise_shape){
+            .kernel = KERNEL_BLOCKS, .width = width, .teams = teams, .run = run, .vector = 1};
+    }
+    return count;
+}
+
+/* The more spectra an item has, the fewer loads there are, until registers are short of items. */
+static uint32_t fir_blocks_shapes(const struct channelise_spec *spec,
+                                  const struct device_info *device, struct channelise_shape *out,
+                                  uint32_t most)
+{
+    static const uint32_t runs[] = {16, 32, 8};
+    const uint32_t width = fir_group_width(spec, device, 1);
+    uint32_t count = 0;
+    for (int i = 0; i < 3; i++) {
+        count = fir_put_blocks(out, count, most, width, 1, runs[i]);
+    }
+    return count;
+}
+
+/* Every run that divides a piece, columns and times of a group that it may have. */
+static uint32_t fir_blocks_space(const struct device_info *device, struct channelise_shape *out,
+                                 uint32_t count, uint32_t most)
+{
+    enum { LEAST_RUN = 4, MOST_RUN = 32, LEAST = 32, WIDEST = 256, MOST_ITEMS = 512 };
+    for (uint32_t run = LEAST_RUN; run <= MOST_RUN; run *= 2) {
+        for (uint32_t width = LEAST; width <= WIDEST && width <= device->group_size; width *= 2) {
+            for (uint32_t teams = 1;
+                 width * teams <= MOST_ITEMS && width * teams <= device->group_size; teams *= 2) {
+                count = fir_put_blocks(out, count, most, width, teams, run);
+            }
+        }
+    }
+    return count;
+}
+
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
+    if (kernel == KERNEL_BLOCKS || (kernel == KERNEL_AUTO && spec->taps > BLOCKS_PIECE)) {
+        count += fir_blocks_shapes(spec, device, out, most);
+    }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
-        count += fir_slide_shapes(spec, device, out, most);
+        count += fir_slide_shapes(spec, device, out + count, most - count);
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
         static const uint32_t runs[] = {8, 4};
@@ -162,6 +206,9 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
             }
         }
     }
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_BLOCKS) {
+        count = fir_blocks_space(device, out, count, most);
+    }
     return count;
 }
 
@@ -172,13 +219,19 @@ static uint32_t fir_across(const struct channelise_spec *spec, const struct chan
     return (spec->channels + columns - 1) / columns;
 }
 
+/* Runs of spectra beside each other in a group. */
+static uint32_t fir_teams(const struct channelise_shape *shape)
+{
+    return shape->kernel == KERNEL_BLOCKS ? shape->teams : 1;
+}
+
 status_t fir_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
                      struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u", shape->width,
-                 fir_across(spec, shape), shape->run, shape->vector));
+    TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
+                 fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape)));
 out:
     return st;
 }
@@ -187,7 +240,9 @@ struct launch_size fir_size(const struct channelise_spec *spec,
                             const struct channelise_shape *shape, uint64_t spectra,
                             uint32_t streams)
 {
+    const uint32_t teams = fir_teams(shape);
     return (struct launch_size){fir_across(spec, shape) *
-                                    (size_t)ceil_div_u64(spectra, shape->run) * streams,
-                                shape->width};
+                                    (size_t)ceil_div_u64(spectra, (uint64_t)shape->run * teams) *
+                                    streams,
+                                (size_t)shape->width * teams};
 }

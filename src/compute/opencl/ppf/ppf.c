@@ -126,7 +126,8 @@ static status_t ppf_create_fir(ppf_t *bank)
         const char *name;
     } kernels[] = {[KERNEL_SLIDE] = {SOURCE_FIR_SLIDE, "fir_slide"},
                    [KERNEL_CACHE] = {SOURCE_FIR_CACHE, "fir_cache"},
-                   [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"}};
+                   [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"},
+                   [KERNEL_BLOCKS] = {SOURCE_FIR_BLOCKS, "fir_blocks"}};
     enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.shape.kernel].source};
     struct text options = {0};
     TRY(fir_options(&bank->spec, &bank->choice.shape, &options));

@@ -145,7 +145,7 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
                                  struct channelise_shape **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
-    enum { MOST_FIR = 512 };
+    enum { MOST_FIR = 768 };
     const struct channelise_spec view = ppf_fused_spec(spec);
     const int mode = ppf_fused_mode(spec);
     const int has_fused = spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED;

@@ -28,7 +28,7 @@ struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint
 /* The FIR kernels before a library's FFT. */
 
 /* Candidates for a problem, most promising first, at most `most`; `kernel` KERNEL_AUTO or one of
- * the three. At least one for AUTO and CACHE, which does everything; 0 when the kernel asked for
+ * these. At least one for AUTO, CACHE and BLOCKS, which do everything; 0 when the kernel asked for
  * cannot (SLIDE: too many taps for registers; LOCAL: too many for local memory). */
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most);
