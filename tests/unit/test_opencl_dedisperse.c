@@ -98,19 +98,21 @@ static void trees_are_brute_force(void **state)
     static const struct {
         const char *shape;
         struct problem problem;
-    } cases[] = {{"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}},
-                 /* Rows that 16 bits hold, in groups whose last one is not full. */
-                 {"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 250, 19, 60, 500, 1, 0, 0}},
-                 {"direct:2:8x4:6x2:16:4:0:4", {SERIES_U8, 517, 37, 9, 333, 0, 0, 0}},
-                 {"direct:2:16x1:2x4:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}},
-                 {"direct:2:16x2:4x8:8:0:0:4", {SERIES_U8, 1025, 37, 3.3, 1100, 0, 0, 0}},
-                 {"direct:2:32x1:2x8:32:20:0:4", {SERIES_U8, 1021, 21, 40, 500, 1, 0, 0}},
-                 {"direct:2:32x2:4x4:4:0:0:4", {SERIES_U8, 700, 21, 0.1, 900, 1, 0, 0}},
-                 {"direct:1:16x2:2x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 0}},
-                 {"direct:1:16x2:3x4:16:5:0:8", {SERIES_U16, 77, 19, 9, 401, 1, 0, 0}},
-                 {"direct:1:16x2:3x4:4:0:0:4", {SERIES_F32, 75, 19, 9, 401, 0, 0, 0}},
-                 {"direct:1:8x2:2x4:8:2:0:8", {SERIES_F32, 75, 19, 2, 401, 0, 1, 0}},
-                 {"direct:1:8x2:2x4:32:2:0:16", {SERIES_F32, 75, 19, 2, 401, 1, 0, 0}}};
+        int is_greatest; /* all samples are 255 */
+    } cases[] = {{"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0}, 0},
+                 /* Rows that 16 bits just hold, in groups whose last one is not full; one more. */
+                 {"direct:2:16x2:4x4:8:0:0:8", {SERIES_U8, 257, 19, 60, 500, 1, 0, 0}, 1},
+                 {"direct:2:8x4:6x2:16:4:0:4", {SERIES_U8, 258, 37, 9, 333, 0, 0, 0}, 1},
+                 {"direct:2:16x1:2x4:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}, 0},
+                 {"direct:2:16x2:4x8:8:0:0:4", {SERIES_U8, 1025, 37, 3.3, 1100, 0, 0, 0}, 0},
+                 /* What four bits hold of high parts, beside single rows. */
+                 {"direct:2:32x1:2x8:32:20:0:4", {SERIES_U8, 1024, 21, 40, 500, 1, 0, 0}, 1},
+                 {"direct:2:32x2:4x4:4:0:0:4", {SERIES_U8, 700, 21, 0.1, 900, 1, 0, 0}, 0},
+                 {"direct:1:16x2:2x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 0}, 0},
+                 {"direct:1:16x2:3x4:16:5:0:8", {SERIES_U16, 77, 19, 9, 401, 1, 0, 0}, 0},
+                 {"direct:1:16x2:3x4:4:0:0:4", {SERIES_F32, 75, 19, 9, 401, 0, 0, 0}, 0},
+                 {"direct:1:8x2:2x4:8:2:0:8", {SERIES_F32, 75, 19, 2, 401, 0, 1, 0}, 0},
+                 {"direct:1:8x2:2x4:32:2:0:16", {SERIES_F32, 75, 19, 2, 401, 1, 0, 0}, 0}};
     if (!has_device) {
         skip();
     }
@@ -118,6 +120,9 @@ static void trees_are_brute_force(void **state)
         struct dedisperse_bench b;
         uint64_t stride = cases[i].problem.samples;
         bench_start(&b, &cases[i].problem);
+        if (cases[i].is_greatest) {
+            memset(b.in, 0xff, b.bytes);
+        }
         for (uint32_t c = 0; i % 2 && c < b.delays.nchannels * b.delays.ndms; c++) {
             b.delays.table[c] = b.delays.largest - b.delays.table[c]; /* the band upside down */
         }
@@ -207,6 +212,34 @@ static void trees_of_telescopes(void **state)
         free(expected);
         bench_end(&b);
     }
+}
+
+/* A list of DMs whose steps grow: local memory holds the patterns of most tiles, not of the last
+ * one's. The stage is made all the same, by brute force. */
+static void trees_that_do_not_fit_are_brute_force(void **state)
+{
+    (void)state;
+    enum { DMS = 96, FAR = 40000 };
+    const struct problem p = {SERIES_F32, 16, DMS, 2, 300, 0, 0, 0};
+    struct dedisperse_bench b;
+    if (!has_device) {
+        skip();
+    }
+    bench_start(&b, &p);
+    free(b.in);
+    for (uint32_t c = 0; c < p.nchannels; c++) {
+        b.delays.table[(DMS - 1) * p.nchannels + c] = FAR / p.nchannels * c;
+    }
+    b.delays.largest = FAR;
+    bench_fill(&b);
+    b.spec.mode = DEDISPERSE_BRUTE;
+    float *expected = bench_run(&b, BACKEND_CPU, p.samples, p.samples);
+    b.spec.mode = DEDISPERSE_TREE;
+    float *found = bench_run(&b, BACKEND_OPENCL, p.samples, p.samples);
+    assert_memory_equal(found, expected, DMS * p.samples * sizeof(float));
+    free(found);
+    free(expected);
+    bench_end(&b);
 }
 
 /* Dedisperses 5 channels to 6 DMs, and takes these, as they lie in the stage's output, for the
@@ -332,6 +365,7 @@ int main(void)
         cmocka_unit_test(every_shape_agrees),
         cmocka_unit_test(trees_are_brute_force),
         cmocka_unit_test(trees_of_telescopes),
+        cmocka_unit_test(trees_that_do_not_fit_are_brute_force),
         cmocka_unit_test(stages_follow_each_other),
         cmocka_unit_test(impossible_shapes_are_refused),
     };

@@ -16,8 +16,11 @@ struct dedisperse_kernel {
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
     cl_kernel id;
     cl_mem rel, bases, firsts;
-    struct tree_tables tree; /* of a tree */
-    cl_mem steps, tables;
+    /* Of a tree; what it folds rows into, if it does: see kernels/dedisperse_tree.cl. */
+    struct tree_tables tree;
+    cl_mem steps, tables, words;
+    cl_kernel fold;
+    uint64_t reach, word_stride; /* words of a row behind its tiles, and all */
 };
 
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
@@ -26,11 +29,13 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
         return;
     }
     launch_release(kernel->id);
+    launch_release(kernel->fold);
     device_release(kernel->device, kernel->rel);
     device_release(kernel->device, kernel->bases);
     device_release(kernel->device, kernel->firsts);
     device_release(kernel->device, kernel->steps);
     device_release(kernel->device, kernel->tables);
+    device_release(kernel->device, kernel->words);
     tree_tables_free(&kernel->tree);
     free(kernel->tiles);
     free(kernel);
@@ -94,22 +99,6 @@ out:
     return st;
 }
 
-/* Of a tree: the tables that are made for it stay until they are on the device. */
-static status_t kernel_make_tree(dedisperse_kernel_t *kernel,
-                                 const struct dedisperse_shape_problem *p)
-{
-    status_t st = STATUS_OK;
-    const struct device_info *device = &kernel->device->info;
-    TRY(tree_tables_create(p, &kernel->shape, &kernel->spans, device->local_bytes, 1,
-                           &kernel->tree));
-    REQUIRE(kernel->tree.fits, STATUS_USAGE,
-            "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
-            "the patterns of delays",
-            (unsigned long long)device->local_bytes);
-out:
-    return st;
-}
-
 static status_t kernel_put_list(dedisperse_kernel_t *kernel, const struct tree_list *list,
                                 cl_mem *out)
 {
@@ -117,7 +106,46 @@ static status_t kernel_put_list(dedisperse_kernel_t *kernel, const struct tree_l
                       "patterns of delays", out);
 }
 
-static status_t kernel_put_tree(dedisperse_kernel_t *kernel)
+/* Tiles of a row in time. */
+static uint64_t kernel_pieces(const dedisperse_kernel_t *kernel, uint64_t samples)
+{
+    const struct dedisperse_shape *s = &kernel->shape;
+    uint64_t skewed = samples + (uint64_t)s->skew * (kernel->spans.dms - 1);
+    return ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
+}
+
+/* Whether a tree's words are not rows as they are. */
+static int kernel_folds(const dedisperse_kernel_t *kernel)
+{
+    return kernel->shape.group > 0 && kernel->problem.sample_bytes < sizeof(uint32_t);
+}
+
+/* Words of a row's tiles. */
+static uint64_t kernel_words(const dedisperse_kernel_t *kernel, uint64_t samples)
+{
+    const struct dedisperse_shape *s = &kernel->shape;
+    return kernel_pieces(kernel, samples) *
+           (dedisperse_shape_tile_samples(s) / (s->pack * s->pack));
+}
+
+/* Room for words of as many samples as ever come. */
+static status_t kernel_allocate_words(dedisperse_kernel_t *kernel,
+                                      const struct dedisperse_shape_problem *p)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < (size_t)p->ndms * p->nrows; i++) {
+        most = p->delays[i] > most ? p->delays[i] : most;
+    }
+    /* Rows are copied in fours, from a four on. */
+    kernel->reach = ((uint64_t)most + kernel->spans.front + 8) / 4 * 4;
+    kernel->word_stride = kernel_words(kernel, p->samples) + kernel->reach;
+    return device_allocate(kernel->device,
+                           ((uint64_t)p->nrows + 1) * kernel->word_stride * sizeof(uint32_t),
+                           "words of samples", &kernel->words);
+}
+
+static status_t kernel_put_tree(dedisperse_kernel_t *kernel,
+                                const struct dedisperse_shape_problem *p)
 {
     status_t st = STATUS_OK;
     const struct tree_tables *t = &kernel->tree;
@@ -126,6 +154,7 @@ static status_t kernel_put_tree(dedisperse_kernel_t *kernel)
     TRY(kernel_put_list(kernel, &t->steps, &kernel->steps));
     TRY(kernel_put_list(kernel, &t->tables, &kernel->tables));
     TRY(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
+    TRY(kernel_folds(kernel) ? kernel_allocate_words(kernel, p) : STATUS_OK);
 out:
     tree_tables_free(&kernel->tree);
     return st;
@@ -135,15 +164,64 @@ static status_t kernel_build(dedisperse_kernel_t *kernel)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
+    cl_program program = NULL;
     int is_tree = kernel->shape.group > 0;
     const enum program_source source = is_tree ? SOURCE_DEDISPERSE_TREE : SOURCE_DEDISPERSE;
     TRY(is_tree
             ? tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree, &options)
             : dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
-    TRY(launch_build(kernel->device, &source, 1, options.data,
-                     is_tree ? "dedisperse_tree" : "dedisperse", &kernel->id));
+    TRY(program_build(kernel->device, &source, 1, options.data, &program));
+    TRY(program_kernel(kernel->device, program, is_tree ? "dedisperse_tree" : "dedisperse",
+                       &kernel->id));
+    if (kernel_folds(kernel)) {
+        TRY(program_kernel(kernel->device, program, "fold", &kernel->fold));
+    }
 out:
+    if (program) {
+        clReleaseProgram(program);
+    }
     text_free(&options);
+    return st;
+}
+
+/* Takes a shape, if it can be; of a tree the tables that are made for it stay until they are on the
+ * device. */
+static status_t kernel_take(dedisperse_kernel_t *kernel, const struct dedisperse_shape *shape)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *device = &kernel->device->info;
+    struct text words = {0};
+    const char *why = NULL;
+    double cost = 0;
+    kernel->shape = *shape;
+    TRY(dedisperse_shape_words(shape, &words));
+    REQUIRE(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+    if (shape->group > 0) {
+        TRY(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
+                               &kernel->tree));
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* Takes what the model likes best: it has looked at some tiles of DMs; should others not fit, DMs
+ * are added by brute force. */
+static status_t kernel_take_best(dedisperse_kernel_t *kernel)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_shape_problem brute = kernel->problem;
+    const struct device_info *device = &kernel->device->info;
+    const struct dedisperse_shape best = dedisperse_space_best(&kernel->problem, device);
+    TRY(kernel_take(kernel, &best));
+    if (best.group > 0 && !kernel->tree.fits) {
+        tree_tables_free(&kernel->tree);
+        brute.mode = DEDISPERSE_BRUTE;
+        const struct dedisperse_shape shape = dedisperse_space_best(&brute, device);
+        TRY(kernel_take(kernel, &shape));
+    }
+out:
     return st;
 }
 
@@ -153,23 +231,18 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
-    struct text words = {0};
-    const char *why = NULL;
-    double cost = 0;
     TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
     kernel->device = device;
     kernel->problem = *problem;
-    kernel->shape = shape->pack > 0 ? *shape : dedisperse_space_best(problem, &device->info);
-    TRY(dedisperse_shape_words(&kernel->shape, &words));
-    REQUIRE(
-        dedisperse_space_fits(problem, &device->info, &kernel->shape, &kernel->spans, &cost, &why),
-        STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
-    TRY(kernel->shape.group > 0 ? kernel_make_tree(kernel, problem) : STATUS_OK);
+    TRY(shape->pack > 0 ? kernel_take(kernel, shape) : kernel_take_best(kernel));
+    REQUIRE(kernel->shape.group == 0 || kernel->tree.fits, STATUS_USAGE,
+            "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
+            "the patterns of delays",
+            (unsigned long long)device->info.local_bytes);
     TRY(kernel_build(kernel));
     *out = kernel;
     kernel = NULL;
 out:
-    text_free(&words);
     dedisperse_kernel_destroy(kernel);
     return st;
 }
@@ -191,7 +264,8 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
     TRY(kernel_begin(device, problem, shape, &kernel));
-    TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel) : kernel_make_tables(kernel, problem));
+    TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
+                                : kernel_make_tables(kernel, problem));
     kernel->problem.delays = NULL;
     kernel->problem.firsts = NULL;
     *out = kernel;
@@ -218,22 +292,56 @@ uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)
            (uint64_t)kernel->spans.span + 4 * sizeof(uint32_t);
 }
 
+/* Enqueues what makes a tree's words of rows. */
+static status_t kernel_fold(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
+                            uint64_t row_stride, uint64_t quarter)
+{
+    const struct dedisperse_shape *s = &kernel->shape;
+    const uint64_t count = (quarter + kernel->reach) / 4;
+    const uint64_t items = (uint64_t)s->time_items * s->dm_items;
+    const uint64_t pieces = ceil_div_u64(count, items);
+    const struct launch_size size = {(size_t)(pieces * (kernel->problem.nrows + 1)), (size_t)items};
+    return LAUNCH(kernel->device, kernel->fold, size, watch, STEP_FILTER, ARGUMENT(rows),
+                  ARGUMENT_ULONG(row_stride / 4), ARGUMENT(kernel->words),
+                  ARGUMENT_ULONG(kernel->word_stride / 4), ARGUMENT_ULONG(quarter / 4),
+                  ARGUMENT_ULONG(count), ARGUMENT_UINT((cl_uint)pieces));
+}
+
+static status_t kernel_run_tree(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
+                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
+                                uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_shape *s = &kernel->shape;
+    const uint64_t pieces = kernel_pieces(kernel, samples);
+    const uint64_t quarter = kernel_words(kernel, samples);
+    const uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
+    const struct launch_size size = {(size_t)(pieces * ntiles),
+                                     (size_t)s->time_items * s->dm_items};
+    const int folds = kernel_folds(kernel);
+    TRY(folds ? kernel_fold(kernel, watch, rows, row_stride, quarter) : STATUS_OK);
+    /* Four words are read at a time. */
+    TRY(LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER,
+               ARGUMENT(*(folds ? &kernel->words : &rows)),
+               ARGUMENT_ULONG((folds ? kernel->word_stride : row_stride) / 4),
+               ARGUMENT(kernel->steps), ARGUMENT(kernel->tables), ARGUMENT(kernel->firsts),
+               ARGUMENT(out), ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
+               ARGUMENT_ULONG(quarter), ARGUMENT_UINT(kernel->tiles[range]),
+               ARGUMENT_UINT((cl_uint)pieces)));
+out:
+    return st;
+}
+
 status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride)
 {
     const struct dedisperse_shape *s = &kernel->shape;
-    uint64_t skewed = samples + (uint64_t)s->skew * (kernel->spans.dms - 1);
-    uint64_t pieces = ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
+    uint64_t pieces = kernel_pieces(kernel, samples);
     uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
     struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
     if (s->group > 0) {
-        /* Four samples are read at a time. */
-        return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
-                      ARGUMENT_ULONG(row_stride / 4), ARGUMENT(kernel->steps),
-                      ARGUMENT(kernel->tables), ARGUMENT(kernel->firsts), ARGUMENT(out),
-                      ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
-                      ARGUMENT_UINT(kernel->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
+        return kernel_run_tree(kernel, watch, rows, row_stride, samples, range, out, out_stride);
     }
     /* The kernel counts its words, not samples. */
     return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),

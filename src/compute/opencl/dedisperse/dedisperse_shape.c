@@ -106,8 +106,8 @@ uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
     uint32_t sums = s->time_out * s->dm_out;
     if (s->group > 0) {
         /* High parts as kernels/dedisperse_tree.cl has them. */
-        return s->pack == 1 || p->nrows <= 252 ? sums
-               : p->nrows <= 1024              ? sums + sums / 2
+        return s->pack == 1 || p->nrows <= 257 ? sums
+               : p->nrows <= 1024              ? sums + sums / 4
                                                : 2 * sums;
     }
     for (uint32_t rows = s->chunk; p->is_float && rows < DEDISPERSE_SIXTEEN; rows *= 2) {

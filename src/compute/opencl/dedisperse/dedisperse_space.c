@@ -227,7 +227,7 @@ static double space_tree_cost(const struct dedisperse_shape_problem *p,
                          dedisperse_shape_tile_samples(s));
     double added = pieces * (double)tables->added * (1 + 1.0 / s->time_out);
     double made = pieces * (double)tables->made / s->pack * (s->group + s->pack);
-    double staged = pieces * (double)tables->staged * 3;
+    double staged = pieces * (double)tables->staged;
     if (!device->is_gpu) {
         return (added + made + staged) * space_cost_clocks_on_host(s) / (device->units * clock);
     }
@@ -396,21 +396,20 @@ static int space_is_usual_tree(const struct device_info *device, const struct de
            s->dm_out <= 8 && s->time_out >= 4 && (s->pack == 2 ? sums == 64 : sums <= 64);
 }
 
-/* The cheapest tree; {0} when none fits. */
+/* The cheapest tree that costs less than *least seconds, which it sets; {0}: none. */
 static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_problem *p,
-                                               const struct device_info *device)
+                                               const struct device_info *device, double *least)
 {
     struct dedisperse_shape best = {0};
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans = {0};
     const char *why = NULL;
-    double least = INFINITY;
     uint32_t skew = space_slope_of_middle(p);
     for (uint64_t i = 0; space_tree_number(p, device, skew, i, &shape); i++) {
         double cost = INFINITY;
         if (space_is_usual_tree(device, &shape) &&
-            dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) && cost < least) {
-            least = cost;
+            dedisperse_space_fits(p, device, &shape, &spans, &cost, &why) && cost < *least) {
+            *least = cost;
             best = shape;
         }
     }
@@ -429,7 +428,7 @@ struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_prob
     double least = INFINITY;
     uint32_t skew = space_middle_slope(p);
     if (p->mode == DEDISPERSE_TREE) {
-        shape = space_best_tree(p, device);
+        shape = space_best_tree(p, device, &least);
         best = shape.group > 0 ? shape : best;
     }
     for (uint64_t i = 0; best.group == 0 && space_number(p, skew, i, &shape); i++) {
@@ -439,6 +438,11 @@ struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_prob
             least = cost;
             best = shape;
         }
+    }
+    /* The two models were compared on a GPU alone. */
+    if (p->mode == DEDISPERSE_AUTO && p->nranges == 1 && device->is_gpu) {
+        shape = space_best_tree(p, device, &least);
+        best = shape.group > 0 ? shape : best;
     }
     return best;
 }

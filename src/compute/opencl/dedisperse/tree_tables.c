@@ -8,26 +8,29 @@
 #include <stdlib.h>
 
 enum {
-    HEAD = 4,              /* numbers of a step, and of a row */
-    BLOCK = 256,           /* fours of numbers: most patterns and offsets of a step */
+    WORD_BYTES = 4,     /* of local memory */
+    HEAD = 4,           /* numbers of a step, and of a row */
+    MOST_PATTERNS = 96, /* of a step, for its patterns, in fours of numbers */
+    MOST_OFFSETS = 128, /* for its offsets */
+    MOST_ROWS = 32,     /* of a step */
+    BLOCK = MOST_PATTERNS + MOST_OFFSETS + 2 * MOST_ROWS,
     MOST_LOCAL = 48 << 10, /* bytes of local memory of a group: of more, fewer run at a time */
-    MOST_ROWS = 32,        /* of a step */
     PIECE = 2,             /* units of a pattern that a work-item makes at a time */
     LANES = 32,            /* of those of a group that NVIDIA runs together */
-    FULL_ROWS = 252        /* rows of 8 bits whose sums fit 16 beside 10 bits that are left */
+    ALL_ROWS = 257,        /* rows of 8 bits whose sums fit 16 */
+    FULL_ROWS = 192        /* the same beside 14 bits that are left */
 };
 
 /* Flags of a step. */
 #define TREE_SINGLE (1U << 15)  /* rows, not sums */
 #define TREE_FULL (1U << 31)    /* high parts are set aside behind it */
-#define TREE_WAITS (1U << 21)   /* the next rows lie where its own do */
-#define TREE_ENDS (1U << 22)    /* even samples are found behind it */
+#define TREE_ENDS (1U << 22)    /* even bytes are found behind it */
 #define TREE_GOES_ON (1U << 23) /* more single rows follow a full step */
 
 /* What a step takes: words, pieces. Of groups from .. to - 1 in their order. */
 struct tile_step {
     int is_single;
-    uint32_t from, to, at; /* where rows are staged */
+    uint32_t from, to, end; /* where its half of local memory ends */
     uint64_t staged, made, pieces;
 };
 
@@ -38,14 +41,14 @@ struct tile_tables {
     const struct dedisperse_shape_spans *spans;
     struct patterns patterns;
     const struct pattern_level *level;
-    uint32_t dm, ndms, ngroups, columns, words, memory;
-    uint32_t *rel;          /* [ndms][nrows] */
+    uint32_t dm, ndms, ngroups, columns, half; /* words of half of local memory */
+    uint32_t *rel;                             /* [ndms][nrows] */
     uint32_t *base, *count; /* [ngroups * group] the samples of a row that are staged */
     uint32_t *staged;       /* [ngroups * group] where */
     uint32_t *made;         /* [patterns] where */
     uint32_t *order;        /* [ngroups] groups: single ones first */
     uint32_t nsingle, nsteps;
-    struct tile_step *steps; /* [ngroups] */
+    struct tile_step *steps; /* [3 * ngroups] */
 };
 
 void tree_tables_free(struct tree_tables *tables)
@@ -156,13 +159,13 @@ static status_t tile_create(struct tile_tables *t)
     TRY(memory_zeroed(nrows, sizeof *t->count, "delays", &t->count));
     TRY(memory_zeroed(nrows, sizeof *t->staged, "delays", &t->staged));
     TRY(memory_zeroed(t->ngroups, sizeof *t->order, "delays", &t->order));
-    TRY(memory_zeroed(t->ngroups, sizeof *t->steps, "delays", &t->steps));
+    TRY(memory_zeroed(3 * (size_t)t->ngroups, sizeof *t->steps, "delays", &t->steps));
     for (size_t i = 0; i < (size_t)t->ndms * p->nrows; i++) {
         t->rel[i] = dedisperse_shape_rel(t->spans, p->delays[(size_t)t->dm * p->nrows + i],
                                          (uint32_t)(i / p->nrows));
     }
     /* What is further apart than a row is long is shorter twice. */
-    TRY(patterns_create(t->rel, t->ndms, p->nrows, nlevels, t->words, &t->patterns));
+    TRY(patterns_create(t->rel, t->ndms, p->nrows, nlevels, t->columns, &t->patterns));
     t->level = &t->patterns.levels[nlevels - 1];
     TRY(memory_zeroed((size_t)t->level->first[t->level->ngroups] + t->ngroups, sizeof *t->made,
                       "patterns", &t->made));
@@ -205,26 +208,32 @@ static void tile_add_group(const struct tile_tables *t, uint32_t g, struct tile_
     }
     for (uint32_t i = tile_first(t, g); !step->is_single && i < tile_first(t, g + 1); i++) {
         struct pattern p = tile_pattern(t, i);
-        step->made += t->words + p.most - p.least;
-        step->pieces += ceil_div_u64(t->columns, piece) + ceil_div_u64(p.most - p.least, piece);
+        uint32_t units = t->columns + p.most - p.least;
+        step->made += (uint64_t)t->shape->pack * units;
+        step->pieces += ceil_div_u64(units, piece);
     }
 }
 
-/* Whether a group is better added row by row: a row's word is read for four samples and taken
- * apart, a sum's for two; a unit of a pattern is read in as many words as rows, and written in two.
- * Words of samples are packed there. */
+/* Most words of a step's rows, where they leave room for sums. */
+static uint64_t tile_most_staged(const struct tile_tables *t)
+{
+    return t->half / 10 * 4;
+}
+
+/* Whether a group is better added row by row, by words of local memory: a row's word is read for
+ * four samples and taken apart, a sum's for two; a unit of a pattern is read in as many words as
+ * rows, and written in two. Words of samples are packed there. */
 static int tile_is_single(const struct tile_tables *t, uint32_t g)
 {
-    const double parts = 0.8; /* as measured on an H200 */
     struct tile_step step = {.is_single = 0};
     double dms = dedisperse_shape_tile_dms(t->shape);
     uint32_t group = t->shape->group;
+    uint32_t pack = t->shape->pack;
     tile_add_group(t, g, &step);
-    double units = (double)step.made -
-                   (double)(t->words - t->columns) * (tile_first(t, g + 1) - tile_first(t, g));
-    return t->shape->pack == 2 &&
-           (units * (group + 2) + dms * t->words > parts * group * dms * t->columns ||
-            step.made + step.staged > t->memory / 10 * 8 || step.staged > t->memory / 10 * 3);
+    return pack == 2 && ((double)step.made / pack * (group + pack) + dms * pack * t->columns >
+                             group * dms * t->columns ||
+                         step.staged > tile_most_staged(t) || step.made + step.staged > t->half ||
+                         step.pieces * tables_entry(t->shape) > 8 * (uint64_t)MOST_PATTERNS);
 }
 
 static void tile_put_in_order(struct tile_tables *t)
@@ -250,18 +259,30 @@ static uint32_t tile_rows(const struct tile_tables *t, const struct tile_step *s
     return (step->to - step->from) * t->shape->group;
 }
 
-/* Fours of numbers for pieces and offsets. */
-static uint64_t tile_block(const struct tile_tables *t, const struct tile_step *step)
+/* Fours of numbers for a step's patterns, and for its offsets. */
+static uint64_t tile_pattern_fours(const struct tile_tables *t, const struct tile_step *step)
 {
-    uint64_t pairs = (uint64_t)(tile_sums(t, step) + 1) / 2;
-    uint64_t halves =
-        step->pieces * tables_entry(t->shape) + 2 * pairs * dedisperse_shape_tile_dms(t->shape);
-    return ceil_div_u64(halves, 8);
+    return step->pieces * tables_entry(t->shape) / 8;
 }
 
-/* A step of as many groups as fit beside the `before` words that the step before it still adds
- * while rows are staged. 0: not even the least. */
-static int tile_cut_step(const struct tile_tables *t, uint64_t before, struct tile_step *out)
+static uint64_t tile_offset_fours(const struct tile_tables *t, const struct tile_step *step)
+{
+    uint64_t pairs = (uint64_t)(tile_sums(t, step) + 1) / 2;
+    return pairs * dedisperse_shape_tile_dms(t->shape) / 4;
+}
+
+/* Whether half of local memory holds a step beside what the step before last still adds while its
+ * rows come; and a block its tables. */
+static int tile_step_fits(const struct tile_tables *t, uint64_t before,
+                          const struct tile_step *step)
+{
+    uint64_t beside = step->is_single ? 0 : max_u64(step->made, before);
+    return step->staged + beside <= t->half && tile_pattern_fours(t, step) <= MOST_PATTERNS &&
+           tile_offset_fours(t, step) <= MOST_OFFSETS && tile_rows(t, step) <= MOST_ROWS;
+}
+
+/* A step of as many groups as fit; maybe none. */
+static void tile_cut_step(const struct tile_tables *t, uint64_t before, struct tile_step *out)
 {
     uint32_t together = tables_together(t->problem, t->shape);
     uint32_t end = out->is_single ? t->nsingle : t->ngroups;
@@ -270,39 +291,40 @@ static int tile_cut_step(const struct tile_tables *t, uint64_t before, struct ti
         for (uint32_t i = 0; i < together; i++) {
             tile_add_group(t, t->order[step.to++], &step);
         }
-        /* What leaves no room for the next step's rows is cut before. */
-        int is_large = step.is_single
-                           ? step.staged > t->memory / 2
-                           : step.made > t->memory / 10 * 7 || step.staged > t->memory / 10 * 3;
-        if (step.staged + max_u64(step.made, before) > t->memory ||
-            MOST_ROWS + tile_block(t, &step) > BLOCK || (is_large && out->to > out->from)) {
+        /* Else the step after next has no room for its rows. */
+        int is_large = !step.is_single && (step.made > t->half - tile_most_staged(t) ||
+                                           step.staged > tile_most_staged(t));
+        if (!tile_step_fits(t, before, &step) || (is_large && out->to > out->from)) {
             break;
         }
         *out = step;
     }
-    return out->to > out->from;
 }
 
-/* Single rows are staged at the memory's ends in turns; other rows at its beginning, their sums at
- * its end. 0: local memory does not hold them. */
+/* Steps take both halves of local memory in turns. Of groups rows lie at its beginning while they
+ * come and while their sums are made, these at its end while they are made and while they are
+ * added; so do single rows while they come and while they are added. A step may be empty, so that
+ * the next finds room. 0: local memory does not hold them. */
 static int tile_cut(struct tile_tables *t)
 {
+    uint32_t empty = 0;
     for (uint32_t next = 0; next < t->ngroups; next = t->steps[t->nsteps++].to) {
         struct tile_step *step = &t->steps[t->nsteps];
-        const struct tile_step *last = t->nsteps > 0 ? step - 1 : NULL;
-        *step = (struct tile_step){.is_single = next < t->nsingle, .from = next, .to = next};
-        uint64_t before = !last                             ? 0
-                          : !last->is_single                ? last->made
-                          : last->at > 0 || step->is_single ? last->staged
-                                                            : 0;
-        if (!tile_cut_step(t, before, step)) {
+        const struct tile_step *last = t->nsteps > 1 ? step - 2 : NULL;
+        *step = (struct tile_step){.is_single = next < t->nsingle,
+                                   .from = next,
+                                   .to = next,
+                                   .end = (t->nsteps % 2 + 1) * t->half};
+        tile_cut_step(t, !last ? 0 : last->is_single ? last->staged : last->made, step);
+        empty = step->to > next ? 0 : empty + 1;
+        if (empty > 2) {
             return 0;
         }
-        step->at = step->is_single && t->nsteps % 2 ? t->memory - (uint32_t)step->staged : 0;
     }
     for (uint32_t i = 0; i < t->nsteps; i++) {
-        uint32_t at = t->steps[i].at;
-        for (uint32_t o = t->steps[i].from; o < t->steps[i].to; o++) {
+        const struct tile_step *step = &t->steps[i];
+        uint32_t at = step->end - (step->is_single ? (uint32_t)step->staged : t->half);
+        for (uint32_t o = step->from; o < step->to; o++) {
             for (uint32_t k = 0; k < t->shape->group; k++) {
                 uint32_t row = t->order[o] * t->shape->group + k;
                 t->staged[row] = at;
@@ -313,19 +335,19 @@ static int tile_cut(struct tile_tables *t)
     return 1;
 }
 
-/* The rows of a step (NULL: none). */
+/* The rows of a step. */
 static status_t tile_put_rows(const struct tile_tables *t, struct tree_list *tables,
                               const struct tile_step *step)
 {
     status_t st = STATUS_OK;
     uint32_t *to = NULL;
-    for (uint32_t o = step ? step->from : 0; step && o < step->to; o++) {
+    for (uint32_t o = step->from; o < step->to; o++) {
         for (uint32_t k = 0; k < t->shape->group; k++) {
             uint32_t row = t->order[o] * t->shape->group + k;
             TRY(tables_grow(tables, HEAD, &to));
             to[0] = row < t->problem->nrows ? row : t->problem->nrows;
             to[1] = t->base[row] / 4;
-            to[2] = t->staged[row];
+            to[2] = WORD_BYTES * t->staged[row];
             to[3] = t->count[row] / 4;
         }
     }
@@ -338,8 +360,7 @@ static void tables_put_half(uint32_t *numbers, uint64_t i, uint32_t half)
     numbers[i / 2] |= half << (16 * (i % 2));
 }
 
-/* One pattern of group g, whose sums lie from `made` on: first `columns` units, which are both
- * halves of words, then what goes beyond. Returns the number of pieces. */
+/* One pattern of group g, whose sums lie from word `made` on. Returns the number of pieces. */
 static uint64_t tile_put_pattern(const struct tile_tables *t, uint32_t g, uint32_t number,
                                  uint32_t made, uint32_t *block, uint64_t piece)
 {
@@ -353,18 +374,16 @@ static uint64_t tile_put_pattern(const struct tile_tables *t, uint32_t g, uint32
     if (g < t->level->ngroups) {
         tables_expand(&t->patterns, tables_levels(group) - 1, number, p.least, begins);
     }
-    for (uint32_t unit = 0; unit < end; pieces++) {
+    for (uint32_t unit = 0; unit < end; unit += step, pieces++) {
         uint64_t at = (piece + pieces) * entry;
-        uint32_t stop = unit < t->columns ? t->columns : end;
-        uint32_t units = stop - unit < step ? stop - unit : step;
+        uint32_t units = end - unit < step ? end - unit : step;
         for (uint32_t k = 0; k < group; k++) {
             uint32_t row = g * group + k;
             uint32_t begin = row < t->problem->nrows ? begins[k] - t->base[row] : 0;
-            tables_put_half(block, at + k, t->staged[row] + begin + unit);
+            tables_put_half(block, at + k, WORD_BYTES * (t->staged[row] + begin + unit));
         }
-        tables_put_half(block, at + group, made + unit);
-        tables_put_half(block, at + group + 1, units | (unit < t->columns ? 1U << 15 : 0));
-        unit += units;
+        tables_put_half(block, at + group, WORD_BYTES * (made + t->shape->pack * unit));
+        tables_put_half(block, at + group + 1, units);
     }
     return pieces;
 }
@@ -384,35 +403,47 @@ static void tile_put_offsets(const struct tile_tables *t, uint32_t row, uint32_t
         if (group < t->ngroups) {
             uint32_t number =
                 is_there ? t->patterns.of[(size_t)group * t->ndms + dm] : tile_first(t, group);
-            offset = t->made[number] + rel - tile_pattern(t, number).least;
+            offset = t->made[number] + t->shape->pack * (rel - tile_pattern(t, number).least);
         }
-        pairs[(size_t)(i / 2) * dms + d] |= offset << (16 * (i % 2));
+        pairs[(size_t)(i / 2) * dms + d] |= WORD_BYTES * offset << (16 * (i % 2));
     }
 }
 
-/* Patterns and offsets of a step. */
-static status_t tile_put_block(struct tile_tables *t, struct tree_list *tables,
-                               const struct tile_step *step)
+/* The patterns of a step of groups. */
+static status_t tile_put_patterns(struct tile_tables *t, struct tree_list *tables,
+                                  const struct tile_step *step)
 {
     status_t st = STATUS_OK;
     uint32_t *block = NULL;
-    uint32_t *pairs = NULL;
-    uint32_t group = t->shape->group;
-    uint32_t made = t->memory - (uint32_t)step->made;
+    uint32_t made = step->end - (uint32_t)step->made;
     uint64_t piece = 0;
-    uint32_t n = 0;
-    TRY(tables_grow(tables, tile_block(t, step) * HEAD, &block));
-    pairs = block + step->pieces * tables_entry(t->shape) / 2;
+    TRY(tables_grow(tables, tile_pattern_fours(t, step) * HEAD, &block));
     for (uint32_t o = step->from; o < step->to; o++) {
         uint32_t g = t->order[o];
-        for (uint32_t k = 0; step->is_single && k < group; k++) {
-            tile_put_offsets(t, g * group + k, n++, t->ngroups, pairs);
-        }
-        for (uint32_t i = tile_first(t, g); !step->is_single && i < tile_first(t, g + 1); i++) {
+        for (uint32_t i = tile_first(t, g); i < tile_first(t, g + 1); i++) {
             struct pattern p = tile_pattern(t, i);
             t->made[i] = made;
             piece += tile_put_pattern(t, g, i, made, block, piece);
-            made += t->words + p.most - p.least;
+            made += t->shape->pack * (t->columns + p.most - p.least);
+        }
+    }
+out:
+    return st;
+}
+
+/* The offsets of a step. */
+static status_t tile_put_all_offsets(const struct tile_tables *t, struct tree_list *tables,
+                                     const struct tile_step *step)
+{
+    status_t st = STATUS_OK;
+    uint32_t *pairs = NULL;
+    uint32_t n = 0;
+    TRY(tables_grow(tables, tile_offset_fours(t, step) * HEAD, &pairs));
+    for (uint32_t o = step->from; o < step->to; o++) {
+        uint32_t g = t->order[o];
+        uint32_t group = t->shape->group;
+        for (uint32_t k = 0; step->is_single && k < group; k++) {
+            tile_put_offsets(t, g * group + k, n++, t->ngroups, pairs);
         }
         if (!step->is_single) {
             tile_put_offsets(t, g * group, n++, g, pairs);
@@ -422,18 +453,16 @@ out:
     return st;
 }
 
-/* Flags of step number i; *since counts rows since high parts were set aside. */
+/* What the phase that adds step number i has of flags; *since counts rows since high parts were set
+ * aside. */
 static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *since, uint32_t *head)
 {
     const struct tile_step *step = &t->steps[i];
     const struct tile_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
     int goes_on = next && next->is_single;
+    int is_more = t->problem->nrows > ALL_ROWS;
     *since += tile_rows(t, step);
-    head[2] = (uint32_t)step->pieces | tile_sums(t, step) << 16 | tile_rows(t, step) << 24 |
-              (step->is_single ? TREE_SINGLE : 0);
-    head[3] = next ? tile_rows(t, next) : 0;
-    /* Of so few rows 16 bits hold all sums; what fills up the last group is zeros. */
-    int is_more = t->problem->nrows > FULL_ROWS;
+    head[2] |= tile_sums(t, step) << 16 | (step->is_single ? TREE_SINGLE : 0);
     if (next && is_more && *since + tile_rows(t, next) > FULL_ROWS) {
         head[2] |= TREE_FULL;
         head[3] |= goes_on ? TREE_GOES_ON : 0;
@@ -441,30 +470,52 @@ static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *si
     }
     if (step->is_single) {
         head[3] |= *since == 0 || !goes_on ? TREE_ENDS : 0;
-        head[3] |= next && !goes_on && step->at == 0 ? TREE_WAITS : 0;
     }
 }
 
-/* All steps of a tile. */
-static status_t tile_put_steps(struct tile_tables *t, struct tree_tables *out)
+/* Phase number i: rows of step i (single ones of the step before it), patterns of step i - 1,
+ * offsets of step i - 2. */
+static status_t tile_put_phase(struct tile_tables *t, struct tree_tables *out, uint32_t i,
+                               uint32_t *since)
+{
+    status_t st = STATUS_OK;
+    uint64_t begin = out->tables.count / HEAD;
+    const struct tile_step *one = i < t->nsteps ? &t->steps[i] : NULL;
+    const struct tile_step *two = i > 0 && i - 1 < t->nsteps ? &t->steps[i - 1] : NULL;
+    const struct tile_step *three = i > 1 ? &t->steps[i - 2] : NULL;
+    uint32_t *head = NULL;
+    TRY(tables_grow(&out->steps, HEAD, &head));
+    if (one && !one->is_single) {
+        TRY(tile_put_rows(t, &out->tables, one));
+    }
+    if (two && two->is_single) {
+        TRY(tile_put_rows(t, &out->tables, two));
+    }
+    head[3] = (uint32_t)(out->tables.count / HEAD - begin);
+    if (two && !two->is_single) {
+        TRY(tile_put_patterns(t, &out->tables, two));
+        head[2] = (uint32_t)two->pieces;
+    }
+    if (three) {
+        TRY(tile_put_all_offsets(t, &out->tables, three));
+        tile_set_flags(t, i - 2, since, head);
+        out->made += three->made;
+        out->staged += three->staged;
+        out->added += (uint64_t)tile_sums(t, three) * dedisperse_shape_tile_dms(t->shape) *
+                      t->columns * (three->is_single ? 1 : t->shape->pack);
+    }
+    head[0] = (uint32_t)begin;
+    head[1] = (uint32_t)(out->tables.count / HEAD - begin);
+out:
+    return st;
+}
+
+static status_t tile_put_phases(struct tile_tables *t, struct tree_tables *out)
 {
     status_t st = STATUS_OK;
     uint32_t since = 0;
-    TRY(tile_put_rows(t, &out->tables, t->steps));
-    for (uint32_t i = 0; i < t->nsteps; i++) {
-        const struct tile_step *step = &t->steps[i];
-        uint64_t begin = out->tables.count / HEAD;
-        uint32_t *head = NULL;
-        TRY(tile_put_rows(t, &out->tables, i + 1 < t->nsteps ? step + 1 : NULL));
-        TRY(tile_put_block(t, &out->tables, step));
-        TRY(tables_grow(&out->steps, HEAD, &head));
-        head[0] = (uint32_t)begin;
-        head[1] = (uint32_t)(out->tables.count / HEAD - begin);
-        tile_set_flags(t, i, &since, head);
-        out->made += step->made;
-        out->staged += step->staged;
-        out->added += (uint64_t)tile_sums(t, step) * dedisperse_shape_tile_dms(t->shape) *
-                      (step->is_single ? t->columns : t->words);
+    for (uint32_t i = 0; i < t->nsteps + 2; i++) {
+        TRY(tile_put_phase(t, out, i, &since));
     }
 out:
     return st;
@@ -495,13 +546,12 @@ static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_s
                                .dm = dm,
                                .ndms = (uint32_t)min_u64(dms, p->ndms - dm),
                                .ngroups = (uint32_t)(ceil_div_u64(groups, together) * together),
-                               .words = shape->time_items * shape->time_out,
-                               .memory = t->memory};
-    tile.columns = tile.words / shape->pack;
+                               .columns = shape->time_items * shape->time_out / shape->pack,
+                               .half = t->memory / 2};
     TRY(tile_create(&tile));
     tile_put_in_order(&tile);
     t->fits = tile_cut(&tile);
-    TRY(t->fits ? tile_put_steps(&tile, t) : STATUS_OK);
+    TRY(t->fits ? tile_put_phases(&tile, t) : STATUS_OK);
 out:
     tile_free(&tile);
     return st;
@@ -518,12 +568,15 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *p,
     uint64_t words = min_u64(local, MOST_LOCAL) / sizeof(uint32_t);
     struct tree_tables t = {.ntiles = (uint32_t)ceil_div_u64(p->ndms, dms)};
     t.fits = words * sizeof(uint32_t) > blocks;
-    t.memory = t.fits ? (uint32_t)(words - blocks / sizeof(uint32_t)) / 4 * 4 : 0;
+    t.memory = t.fits ? (uint32_t)(words - blocks / sizeof(uint32_t)) / 8 * 8 : 0;
     for (uint32_t i = every / 2 < t.ntiles ? every / 2 : 0; i < t.ntiles && t.fits; i += every) {
         TRY(tables_put_tile(&t, i * dms));
         TRY(tables_add_tile(&t, p, shape, spans, i * dms));
     }
     TRY(tables_put_tile(&t, p->ndms));
+    /* A phase looks at the two behind it. */
+    uint32_t *behind = NULL;
+    TRY(tables_grow(&t.steps, 2 * HEAD, &behind));
     t.made *= every;
     t.staged *= every;
     t.added *= every;
@@ -539,15 +592,34 @@ uint64_t tree_tables_local_bytes(const struct tree_tables *tables)
     return (tables->memory + 2 * (uint64_t)BLOCK * HEAD) * sizeof(uint32_t);
 }
 
+/* Registers of a work-item, so that as many groups run beside each other as find theirs there: the
+ * compiler would take what there is for one. */
+static uint32_t tables_most_registers(const struct dedisperse_shape_problem *p,
+                                      const struct dedisperse_shape *s)
+{
+    enum { LEAST_BESIDE = 40, MOST_GROUPS = 4, MOST = 248 };
+    uint32_t items = (uint32_t)ceil_div_u64((uint64_t)s->time_items * s->dm_items, LANES) * LANES;
+    uint32_t wanted = dedisperse_shape_registers(p, s) + LEAST_BESIDE;
+    uint32_t groups = UNIT_REGISTERS / items / wanted;
+    groups = groups < 1 ? 1 : groups > MOST_GROUPS ? MOST_GROUPS : groups;
+    uint32_t most = UNIT_REGISTERS / items / groups / 8 * 8;
+    return most > MOST ? MOST : most;
+}
+
 status_t tree_tables_options(const struct dedisperse_shape_problem *p,
                              const struct dedisperse_shape *s, const struct tree_tables *tables,
                              struct text *out)
 {
-    return text_add(out,
-                    "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
-                    "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
-                    "-DSKEW=%u -DPTX=%u",
-                    p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory,
-                    BLOCK, tables_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out,
-                    s->skew, s->is_ptx);
+    status_t st = STATUS_OK;
+    uint32_t most = tables_most_registers(p, s);
+    TRY(text_add(out,
+                 "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
+                 "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
+                 "-DSKEW=%u -DPTX=%u",
+                 p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory, BLOCK,
+                 tables_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out, s->skew,
+                 s->is_ptx));
+    TRY(s->is_ptx ? text_add(out, " -cl-nv-maxrregcount=%u", most) : STATUS_OK);
+out:
+    return st;
 }

@@ -13,19 +13,20 @@ struct tree_list {
 };
 
 /* As the kernel has them. Groups whose DMs have little in common are added row by row, before all
- * others; their "sums" are the staged rows.
+ * others; their "sums" are the staged rows. Phases take steps of groups one behind the other: rows
+ * of one, patterns of the one before it, offsets of the one before that.
  *
- *   steps    uint32 [][4]
- *      0     the step's block / 4
+ *   steps    uint32 [phases][4], two more of zeros
+ *      0     the phase's block / 4
  *      1     its length / 4
- *      2     pieces, TREE_SINGLE, groups (or single rows) << 16, rows << 24, TREE_FULL
- *      3     rows of the next step, TREE_WAITS, TREE_ENDS, TREE_GOES_ON
- *   tables   a tile's blocks behind the rows of its first step; a block is
- *      uint32 [rows of the next step][4]   row, first sample / 4, where it is staged, samples / 4
- *      uint16 [pieces][group + 2, rounded up]   of a pattern: where each row's samples begin, where
- *            the sums go, how many | 1 << 15 where they are the first halves of words, too
- *      uint16 [groups / 2][DMs of a tile][2]    where a DM's sums begin
- *   tiles    uint32 [ntiles + 1][2]   first DM, first step
+ *      2     pieces, TREE_SINGLE, groups (or single rows) << 16, TREE_FULL
+ *      3     rows, TREE_ENDS, TREE_GOES_ON
+ *   tables   blocks:
+ *      uint32 [rows][4]   row, first word / 4, where it is staged (bytes), words / 4
+ *      uint16 [pieces][group + 2, rounded up]   of a pattern: where each row's words begin and
+ *            where the sums go (bytes), how many
+ *      uint16 [groups / 2][DMs of a tile][2]    where a DM's sums begin (bytes)
+ *   tiles    uint32 [ntiles + 1][2]   first DM, first phase
  *   memory   words of local memory for rows and sums
  *   made     words of sums that are made, `staged` of rows, `added` that DMs read: for one tile of
  *            time and all DMs
