@@ -104,6 +104,10 @@ static inline void bf_fft16(float2 *x)
  *
  * Halves of a transform follow each other (decimation in time), so results come bit-reversed and
  * are put in order at the end, which costs nothing: all indices are constants. */
+#define BF_FACTORS_2 1
+#define BF_FACTORS_4 2
+#define BF_FACTORS_8 4
+#define BF_FACTORS_16 8
 #define BF_TURNED(w) ((float2)((w).y, -(w).x))
 
 /* a + w b and a - w b */

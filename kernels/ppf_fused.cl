@@ -6,8 +6,9 @@
  *             nibbles; real: P = 2 * CHANNELS numbers
  *   coeff     float [TAPS][P], oldest sample first; FOURS: [TAPS / 4][P][4]
  *   twiddles  fused_twiddles() of fused.c: for each stage behind the first, of `radix` behind
- *             `done` points, [radix / 2][done], the powers that butterflies.cl names; behind them,
- *             for real input, [CHANNELS]: -i exp(-pi i k / CHANNELS)
+ *             `done` points, [radix / 2][done], the powers that butterflies.cl names (radices that
+ *             are no power of two: [radix - 1][done]); behind them, for real input, [CHANNELS]:
+ *             -i exp(-pi i k / CHANNELS)
  *   out       MODE 0: float2 [spectra][streams][KEPT]   spectra
  *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
  *             MODE 2: float  [grains][streams][KEPT]    sum of |Y|^2 over a grain (see grains.h);
@@ -91,6 +92,7 @@
 #define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
 #define NEAR 0      /* 1: points have one address of their item, their k is in the instruction */
 #define FOURS 0     /* 1: four coefficients of a point by one load */
+#define IN_PLACE 0  /* 1: the stages of mixed/mixed_stages.cl, channels no power of two */
 #define AHEAD 0     /* 1: MODE 2 asks for the next rows while it has these (NVIDIA only) */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
 #define FOUND 1024  /* CHECKED: places to count in */
@@ -108,7 +110,7 @@
 #define FUSED_WIDE FUSED_SETS(RADIX0) /* adjacent points of the first stage: 1, 2 or 4 */
 
 /* Radices VALUES, 2 VALUES, VALUES of batches of four: see FUSED_CELL. */
-#define FUSED_HALVES (STAGES == 3 && RADIX1 == 2 * VALUES)
+#define FUSED_HALVES (STAGES == 3 && RADIX1 == 2 * VALUES && !IN_PLACE)
 
 /* Names with a number that is a macro: FUSED_FFT(RADIX0) is bf_fft8. */
 #define FUSED_JOIN_(a, b) a##b
@@ -362,7 +364,10 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 }
 
 /* Local memory: place of point a of a spectrum, as exchange `swizzle` wants it. */
-#if PADDED
+#if IN_PLACE
+#define FUSED_SPAN SPAN
+#define FUSED_PLACE(a, swizzle) (a)
+#elif PADDED
 #define FUSED_SPAN (CHANNELS + CHANNELS / 16 + 1)
 #define FUSED_PLACE(a, swizzle) ((a) + ((a) >> 4))
 #else
@@ -495,16 +500,17 @@ typedef float2 fused_cell;
     BF_LOOP(p, FUSED_SETS(radix))                                                                  \
     {                                                                                              \
         const uint f = FUSED_APART;                                                                \
-        float2 w[(radix) / 2];                                                                     \
-        BF_LOOP(q, (radix) / 2) w[q] = tw[(from) + q * (done) + f % (done)];                       \
+        float2 w[FUSED_JOIN(BF_FACTORS_, radix)];                                                  \
+        BF_LOOP(q, FUSED_JOIN(BF_FACTORS_, radix))                                                 \
+        w[q] = tw[(from) + q * (done) + f % (done)];                                               \
         BF_LOOP(b, BATCH) FUSED_TWIDDLED(radix)(&v[b][p * (radix)], w);                            \
     }
 /* Points that are transformed before each stage, and where its factors begin. */
 #define FUSED_DONE1 RADIX0
 #define FUSED_DONE2 (RADIX0 * RADIX1)
 #define FUSED_DONE3 (RADIX0 * RADIX1 * RADIX2)
-#define FUSED_FACTORS2 (FUSED_DONE1 * RADIX1 / 2)
-#define FUSED_FACTORS3 (FUSED_FACTORS2 + FUSED_DONE2 * RADIX2 / 2)
+#define FUSED_FACTORS2 (FUSED_DONE1 * FUSED_JOIN(BF_FACTORS_, RADIX1))
+#define FUSED_FACTORS3 (FUSED_FACTORS2 + FUSED_DONE2 * FUSED_JOIN(BF_FACTORS_, RADIX2))
 /* f of butterfly p in the first stage, in the others; where a value goes that `done` points and
  * then `radix` have been transformed of; where it comes from. */
 #define FUSED_ADJACENT (FUSED_WIDE * item + p)
@@ -520,7 +526,7 @@ typedef float2 fused_cell;
 #define FUSED_FACTORS FUSED_FACTORS3
 #else
 #define FUSED_LAST RADIX3
-#define FUSED_FACTORS (FUSED_FACTORS3 + FUSED_DONE3 * RADIX3 / 2)
+#define FUSED_FACTORS (FUSED_FACTORS3 + FUSED_DONE3 * FUSED_JOIN(BF_FACTORS_, RADIX3))
 #endif
 
 static inline float fused_power(float2 y)
@@ -770,6 +776,16 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         }
         FUSED_BARRIER
         FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
+#elif IN_PLACE
+        MIXED_STORE
+        FUSED_BARRIER
+        MIXED_MIDDLE
+        MIXED_LOAD
+#if STAGES == 3
+        FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
+#else
+        FUSED_STAGE(RADIX1, FUSED_DONE1, 0)
+#endif
 #else
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
                        FUSED_FROM(RADIX1), SWIZZLE0)

@@ -32,7 +32,8 @@ static const struct {
              {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SPECTRA, 1, 8},
              {KERNEL_SLIDE, SAMPLE_I8, 0, 10, 2, QUANTITY_SPECTRA, 1, 16},
              {KERNEL_FINE, SAMPLE_I8, 1, 256, 2, QUANTITY_POWER, 5, 0},
-             {KERNEL_BLOCKS, SAMPLE_I8, 0, 10, 19, QUANTITY_SPECTRA, 1, 0}};
+             {KERNEL_BLOCKS, SAMPLE_I8, 0, 10, 19, QUANTITY_SPECTRA, 1, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 72, 2, QUANTITY_POWER, 5, 0}};
 
 /* One case: deinterleaves the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)

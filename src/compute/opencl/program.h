@@ -14,6 +14,8 @@
     X(FILTER_FUSED, filter_fused, "filter/")                                                       \
     X(FILTER_ROWS, filter_rows, "filter/")                                                         \
     X(STEPS, steps, "")                                                                            \
+    X(BUTTERFLIES_MIXED, butterflies_mixed, "mixed/")                                              \
+    X(MIXED_STAGES, mixed_stages, "mixed/")                                                        \
     X(PPF_FUSED, ppf_fused, "")                                                                    \
     X(FINE_COLUMNS, fine_columns, "fine/")                                                         \
     X(FINE_ROWS, fine_rows, "fine/")                                                               \

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"
+#include "compute/opencl/ppf/mixed.h"
 #include "compute/shared/grains.h"
 
 #include <math.h>
@@ -99,11 +100,17 @@ static uint32_t fused_stages_of(const struct channelise_shape *shape)
     return stages;
 }
 
+static int fused_is_power(uint32_t number)
+{
+    return (number & (number - 1)) == 0;
+}
+
 /* Whether the middle stage is made in halves of a batch, see the kernel. */
 static int fused_is_halved(const struct channelise_shape *shape)
 {
-    return shape->radix[0] == shape->values && shape->radix[1] == 2 * shape->values &&
-           shape->radix[2] == shape->values && shape->radix[3] == 1;
+    return fused_is_power(shape->values) && shape->radix[0] == shape->values &&
+           shape->radix[1] == 2 * shape->values && shape->radix[2] == shape->values &&
+           shape->radix[3] == 1;
 }
 
 /* Whether it gains by near points and rows asked for ahead: power of floats takes a tenth to a
@@ -201,6 +208,9 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
+    if (mixed_is(spec->channels)) {
+        return mixed_shapes(spec, mode, device, out, most);
+    }
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
         struct channelise_shape shape = candidates[i].shape;
         shape.kernel = KERNEL_FUSED;
@@ -250,6 +260,9 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct devi
                  uint64_t i, struct channelise_shape *out, int *fits)
 {
     static const uint32_t batches[] = {5, 4, 3, 2, 6, 8, 1};
+    if (mixed_is(spec->channels)) {
+        return mixed_number(spec, mode, device, i, out, fits);
+    }
     struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = 4U << fused_digit(&i, 3)};
     shape.batch = batches[fused_digit(&i, 7)];
     for (uint32_t k = 0; k < CHANNELISE_STAGES; k++) {
@@ -320,6 +333,20 @@ static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
     return best;
 }
 
+/* Pairs of all factors. */
+static size_t fused_factor_count(const struct channelise_spec *spec,
+                                 const struct channelise_shape *shape)
+{
+    size_t count = spec->is_complex ? 0 : spec->channels;
+    uint32_t done = shape->radix[0];
+    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
+        const uint32_t radix = shape->radix[stage];
+        count += (size_t)done * (fused_is_power(radix) ? radix / 2 : radix - 1);
+        done *= radix;
+    }
+    return count;
+}
+
 status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out)
@@ -341,26 +368,20 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                  device->is_nvidia && mode == FUSED_GRAINS && fused_is_light(spec, mode)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
+    if (mixed_is(spec->channels)) {
+        TRY(mixed_options(spec, shape, fused_factor_count(spec, shape), out));
+    }
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));
         if (i + 1 < CHANNELISE_STAGES) {
             TRY(text_add(out, " -DSWIZZLE%u=%u", i,
-                         i + 1 < stages ? fused_best_swizzle(spec, shape, i) : 0));
+                         i + 1 < stages && !mixed_is(spec->channels)
+                             ? fused_best_swizzle(spec, shape, i)
+                             : 0));
         }
     }
 out:
     return st;
-}
-
-size_t fused_twiddle_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
-{
-    size_t count = spec->is_complex ? 0 : spec->channels;
-    uint32_t done = shape->radix[0];
-    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
-        done *= shape->radix[stage];
-        count += done / 2;
-    }
-    return count;
 }
 
 /* exp(-2 pi i part) */
@@ -373,7 +394,7 @@ static float *fused_put_twiddle(double part, float *out)
 }
 
 /* Layer by layer of its butterflies, from the longest pairs on. */
-float *stage_factors(uint32_t radix, uint32_t done, float *out)
+static float *fused_layers(uint32_t radix, uint32_t done, float *out)
 {
     /* e, h and so on: by the parts of a turn that quarter turns leave, bits reversed */
     static const uint32_t sixteenths[] = {0, 2, 1, 3};
@@ -389,6 +410,25 @@ float *stage_factors(uint32_t radix, uint32_t done, float *out)
     return out;
 }
 
+float *stage_factors(uint32_t radix, uint32_t done, float *out)
+{
+    if (fused_is_power(radix)) {
+        return fused_layers(radix, done, out);
+    }
+    for (uint32_t power = 1; power < radix; power++) {
+        for (uint32_t f = 0; f < done; f++) {
+            out = fused_put_twiddle((double)power * f / ((double)done * radix), out);
+        }
+    }
+    return out;
+}
+
+size_t fused_twiddle_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
+{
+    const size_t numbers = mixed_is(spec->channels) ? mixed_order_count(spec, shape) : 0;
+    return fused_factor_count(spec, shape) + (numbers + 1) / 2;
+}
+
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
                     float *out)
 {
@@ -400,6 +440,9 @@ void fused_twiddles(const struct channelise_spec *spec, const struct channelise_
     /* -i exp(-pi i k / C) */
     for (uint32_t k = 0; k < spec->channels && !spec->is_complex; k++) {
         out = fused_put_twiddle((double)k / (2.0 * spec->channels) + 0.25, out);
+    }
+    if (mixed_is(spec->channels)) {
+        mixed_order(spec, shape, (uint32_t *)(void *)out);
     }
 }
 

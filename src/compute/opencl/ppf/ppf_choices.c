@@ -1,6 +1,7 @@
 /* The shapes in which a device can compute a filter bank, and what their speed depends on. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/ppf/mixed.h"
 #include "compute/opencl/ppf/ppf_parts.h"
 #include "compute/opencl/program.h"
 #include "io/cache.h"
@@ -79,6 +80,13 @@ static int choices_has_fine(const struct channelise_spec *spec, const struct dev
     return fine_may_be(spec) && (info->is_gpu || spec->kernel == KERNEL_FINE);
 }
 
+/* On a processor the fused kernel of channels that are no power of two takes longest to build. */
+static int choices_has_fused(const struct channelise_spec *spec, const struct device_info *info)
+{
+    return spec->kernel == KERNEL_FUSED ||
+           (spec->kernel == KERNEL_AUTO && (info->is_gpu || !mixed_is(spec->channels)));
+}
+
 static int choices_has_fir(const struct channelise_spec *spec)
 {
     return spec->kernel != KERNEL_FUSED && spec->kernel != KERNEL_FINE;
@@ -90,7 +98,7 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
     uint32_t count = 0;
     /* On a processor kernels take seconds to build: only the first of each kind is looked at. */
     uint32_t each = info->is_gpu ? most : 1;
-    if (spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED) {
+    if (choices_has_fused(spec, info)) {
         count = choices_add_fused(info, spec, out, each);
     }
     if (choices_has_fine(spec, info)) {
@@ -148,7 +156,7 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
     enum { MOST_FIR = 768 };
     const struct channelise_spec view = ppf_fused_spec(spec);
     const int mode = ppf_fused_mode(spec);
-    const int has_fused = spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED;
+    const int has_fused = choices_has_fused(spec, info);
     struct channelise_shape fir[MOST_FIR];
     struct channelise_shape shape;
     struct channelise_shape *list = NULL;

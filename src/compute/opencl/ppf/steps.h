@@ -53,8 +53,8 @@ enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 
 /* A team of channels / values work-items makes `batch` spectra; see the kernel's heading. Writes
  * the shapes to try, at most `most`, the most promising first, and returns their number: 0 when the
- * kernel cannot do the problem (channels no power of two from 32 to 8192, or a group too small for
- * them). Any taps, format, kept channels. */
+ * kernel cannot do the problem (channels neither a power of two from 32 to 8192 nor for mixed.h, or
+ * a group too small for them). Any taps, format, kept channels. */
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
@@ -72,8 +72,9 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
 /* Whether it looks for floats that are no finite numbers itself (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
-/* Factors of a stage of `radix` behind `done` points, [radix / 2][done] pairs, as
- * kernels/butterflies.cl names them; returns what is behind them. */
+/* Factors of a stage of `radix` behind `done` points: [radix / 2][done] pairs, as
+ * kernels/butterflies.cl names them, or [radix - 1][done] of a radix that is no power of two.
+ * Returns what is behind them. */
 float *stage_factors(uint32_t radix, uint32_t done, float *out);
 
 /* Whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not [T][P]. */

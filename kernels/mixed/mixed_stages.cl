@@ -1,0 +1,103 @@
+/* The transform of ppf_fused.cl where channels are no power of two: C = RADIX0 RADIX1 RADIX2, or
+ * RADIX0 RADIX1. Comes between the butterflies and ppf_fused.cl, which runs these steps between its
+ * filter and what it makes of spectra; RADIX0 is VALUES, and divided by the last radix.
+ *
+ * Point f + k C / RADIX0 is value k of item f of a team. Behind the first butterflies value q of
+ * item f is in cell f + q STEP (XORED: (f ^ q) + q STEP). The middle stage works in place: a butterfly
+ * takes RADIX1 cells that are LAST apart, and puts its results where it has read. So nobody waits
+ * between, its radix may be larger than the values of an item, all spectra of a batch can be shared
+ * out together, and in any order: a table behind the factors has for each of them its first cell
+ * (16 bits) and the q of its factors (16 bits). STEP and that order are chosen so that neighbours ask
+ * different banks (mixed.c). Item j then
+ * reads LAST cells in a row, and owns channels j + q C / LAST. */
+
+#if IN_PLACE
+#if STAGES == 3
+#define MIXED_LAST RADIX2
+#else
+#define MIXED_LAST RADIX1
+#endif
+#define MIXED_JOIN_(a, b) a##b
+#define MIXED_JOIN(a, b) MIXED_JOIN_(a, b)
+#if XORED
+#define MIXED_TURNED(f, q) ((f) ^ (q))
+#else
+#define MIXED_TURNED(f, q) (f)
+#endif
+#if PAIRED
+typedef float4 mixed_cell;
+#define MIXED_CELLS wide
+#define MIXED_TOGETHER 2 /* spectra of a cell */
+#define MIXED_WRITE(cell, value)                                                                   \
+    cell = (float4)(v[2 * b][value], v[2 * b + 1][value]);
+#define MIXED_READ(cell, value)                                                                    \
+    {                                                                                              \
+        const float4 both = cell;                                                                  \
+        v[2 * b][value] = both.xy;                                                                 \
+        v[2 * b + 1][value] = both.zw;                                                             \
+    }
+#else
+typedef float2 mixed_cell;
+#define MIXED_CELLS cells
+#define MIXED_TOGETHER 1
+#define MIXED_WRITE(cell, value) cell = v[b][value];
+#define MIXED_READ(cell, value) v[b][value] = cell;
+#endif
+#define MIXED_BATCH (BATCH / MIXED_TOGETHER)
+
+#define MIXED_STORE                                                                                \
+    FUSED_BARRIER                                                                                  \
+    BF_LOOP(q, RADIX0)                                                                             \
+    {                                                                                              \
+        const uint place = MIXED_TURNED(item, q) + q * STEP;                                       \
+        BF_LOOP(b, MIXED_BATCH) MIXED_WRITE(MIXED_CELLS[b * SPAN + place], q)                      \
+    }
+
+#if STAGES == 3
+#define MIXED_COUNT MIXED_JOIN(BF_FACTORS_, RADIX1)
+
+#if PAIRED
+#define MIXED_FETCH(cell)                                                                          \
+    {                                                                                              \
+        const float4 both = cell;                                                                  \
+        u[0][q] = both.xy;                                                                         \
+        u[1][q] = both.zw;                                                                         \
+    }
+#define MIXED_GIVE(cell) cell = (float4)(u[0][q], u[1][q]);
+#else
+#define MIXED_FETCH(cell) u[0][q] = cell;
+#define MIXED_GIVE(cell) cell = u[0][q];
+#endif
+
+#define MIXED_JOBS (MIXED_BATCH * (CHANNELS / RADIX1)) /* butterflies of a team */
+#define MIXED_ROUNDS ((MIXED_JOBS + FUSED_ITEMS - 1) / FUSED_ITEMS)
+#define MIXED_MIDDLE                                                                               \
+    BF_LOOP(r, MIXED_ROUNDS)                                                                       \
+    {                                                                                              \
+        const uint job = r * FUSED_ITEMS + item;                                                   \
+        if (MIXED_JOBS % FUSED_ITEMS == 0 || job < MIXED_JOBS) {                                   \
+            const uint entry = ((const __global uint *)(tw + MIXED_ORDER))[job];                   \
+            __local mixed_cell *at = MIXED_CELLS + (entry & 0xffff);                               \
+            float2 w[MIXED_COUNT], u[MIXED_TOGETHER][RADIX1];                                      \
+            BF_LOOP(q, MIXED_COUNT) w[q] = tw[q * RADIX0 + (entry >> 16)];                         \
+            BF_LOOP(q, RADIX1) MIXED_FETCH(at[q * MIXED_LAST])                                     \
+            BF_LOOP(b, MIXED_TOGETHER) MIXED_JOIN(bf_twiddled, RADIX1)(u[b], w);                   \
+            BF_LOOP(q, RADIX1) MIXED_GIVE(at[q * MIXED_LAST])                                      \
+        }                                                                                          \
+    }                                                                                              \
+    FUSED_BARRIER
+#else
+#define MIXED_MIDDLE
+#endif
+
+#define MIXED_LOAD                                                                                 \
+    BF_LOOP(p, FUSED_SETS(MIXED_LAST))                                                             \
+    {                                                                                              \
+        const uint j = item + p * FUSED_ITEMS;                                                     \
+        const uint place = j / RADIX0 * MIXED_LAST + j % RADIX0 * STEP;                            \
+        BF_LOOP(k, MIXED_LAST)                                                                     \
+        BF_LOOP(b, MIXED_BATCH)                                                                    \
+        MIXED_READ(MIXED_CELLS[b * SPAN + place + MIXED_TURNED(k, j % RADIX0)],                    \
+                   p * MIXED_LAST + k)                                                             \
+    }
+#endif

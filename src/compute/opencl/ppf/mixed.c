@@ -1,0 +1,311 @@
+/* Channels that are products of 2, 3 and 5: how they are divided into stages, and where values lie
+ * between these. */
+#include "compute/opencl/ppf/mixed.h"
+
+#include "base/memory.h"
+#include "compute/shared/grains.h"
+
+#include <string.h>
+
+enum {
+    PAIR_BYTES = 8,   /* a complex float */
+    CELL_BANKS = 16,  /* local memory serves so many pairs at a time, */
+    WIDE_BANKS = 8,   /* and so many cells of two */
+    MOST_VALUES = 50, /* of an item, of all spectra of its batch */
+    MORE_TEAMS = 3,   /* of a group than are needed, that a search tries */
+    MOST_ROUNDS = 16, /* of the middle stage: the kernel unrolls them */
+    LEAST_CHANNELS = 64,
+    MOST_LOCAL = 48 << 10 /* bytes of local memory of a group: NVIDIA's OpenCL has no more */
+};
+
+/* Radices that the first stage can have, those of the middle one, 1: there is none, and of the
+ * last. kernels/mixed/butterflies_mixed.cl makes them. */
+static const uint32_t firsts[] = {5, 6, 8, 9, 10, 12, 15, 16, 20};
+static const uint32_t middles[] = {1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 30};
+static const uint32_t lasts[] = {2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16};
+static const uint32_t batches[] = {5, 4, 3, 2, 6, 8, 1};
+enum {
+    FIRSTS = sizeof firsts / sizeof *firsts,
+    MIDDLES = sizeof middles / sizeof *middles,
+    LASTS = sizeof lasts / sizeof *lasts,
+    BATCHES = sizeof batches / sizeof *batches
+};
+
+/* Where values lie: see the kernel. */
+struct mixed_layout {
+    uint32_t step, span; /* cells from one value of an item to the next, and of a spectrum */
+    int is_xored;
+};
+
+static int mixed_is_power_of_two(uint32_t number)
+{
+    return (number & (number - 1)) == 0;
+}
+
+static uint32_t mixed_last(const struct channelise_shape *shape)
+{
+    return shape->radix[2] > 1 ? shape->radix[2] : shape->radix[1];
+}
+
+static uint32_t mixed_bank_count(const struct channelise_shape *shape)
+{
+    return shape->paired ? WIDE_BANKS : CELL_BANKS;
+}
+
+/* Spectra of a team in cells of their own. */
+static uint32_t mixed_layers(const struct channelise_shape *shape)
+{
+    return shape->paired ? shape->batch / 2 : shape->batch;
+}
+
+/* The radices of C = first middle last; 0: they are none. */
+static int mixed_radices(uint32_t channels, uint32_t first, uint32_t last, uint32_t *radix)
+{
+    if (first % last != 0 || channels % (first * last) != 0) {
+        return 0;
+    }
+    const uint32_t middle = channels / (first * last);
+    int is_known = 0;
+    for (uint32_t i = 0; i < MIDDLES; i++) {
+        is_known |= middles[i] == middle;
+    }
+    radix[0] = first;
+    radix[1] = middle > 1 ? middle : last;
+    radix[2] = middle > 1 ? last : 1;
+    radix[3] = 1;
+    return is_known;
+}
+
+int mixed_is(uint32_t channels)
+{
+    uint32_t radix[CHANNELISE_STAGES];
+    int is_made = 0;
+    for (uint32_t i = 0; i < FIRSTS * LASTS; i++) {
+        is_made |= mixed_radices(channels, firsts[i / LASTS], lasts[i % LASTS], radix);
+    }
+    return is_made && channels >= LEAST_CHANNELS && !mixed_is_power_of_two(channels);
+}
+
+/* Butterfly f of value q of the first stage, in a layer of the middle stage: its first cell. */
+static uint32_t mixed_cell(const struct mixed_layout *layout, uint32_t layer, uint32_t q,
+                           uint32_t f)
+{
+    return layer * layout->span + q * layout->step + (layout->is_xored ? f ^ q : f);
+}
+
+uint32_t mixed_order_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
+{
+    return shape->radix[2] > 1 ? mixed_layers(shape) * (spec->channels / shape->radix[1]) : 0;
+}
+
+/* How often local memory is asked in the last two stages, if in the middle one banks are shared as
+ * well as can be: the first has no conflict. */
+static uint32_t mixed_accesses(const struct channelise_spec *spec,
+                               const struct channelise_shape *shape,
+                               const struct mixed_layout *layout)
+{
+    const uint32_t banks = mixed_bank_count(shape), last = mixed_last(shape);
+    const uint32_t items = spec->channels / shape->radix[0];
+    const uint32_t jobs = mixed_order_count(spec, shape);
+    uint32_t used[CELL_BANKS] = {0}, worst = 0;
+    for (uint32_t job = 0; job < jobs; job++) {
+        const uint32_t q = job / last % shape->radix[0];
+        const uint32_t layer = job / (last * shape->radix[0]);
+        uint32_t *bank = &used[mixed_cell(layout, layer, q, job % last) % banks];
+        worst = ++*bank > worst ? *bank : worst;
+    }
+    uint32_t sum = jobs ? 2 * shape->radix[1] * worst : 0;
+    for (uint32_t first = 0; first < items; first += banks) {
+        memset(used, 0, sizeof used);
+        worst = 0;
+        for (uint32_t j = first; j < first + banks && j < items; j++) {
+            const uint32_t at = j / shape->radix[0] * last;
+            uint32_t *bank = &used[(at + mixed_cell(layout, 0, j % shape->radix[0], 0)) % banks];
+            worst = ++*bank > worst ? *bank : worst;
+        }
+        sum += worst * shape->values * mixed_layers(shape);
+    }
+    return sum;
+}
+
+/* The layout with the fewest accesses that fits; span 0: none. */
+static struct mixed_layout mixed_layout(const struct channelise_spec *spec,
+                                        const struct channelise_shape *shape)
+{
+    const uint32_t first = shape->radix[0], rows = spec->channels / first;
+    const int can_xor =
+        mixed_is_power_of_two(first) && mixed_last(shape) == first && rows % first == 0;
+    struct mixed_layout best = {0};
+    uint32_t least = UINT32_MAX;
+    for (uint32_t pad = 0; pad < (can_xor ? 1 : CELL_BANKS); pad++) {
+        const uint32_t step = rows + pad;
+        const struct mixed_layout layout = {step, (first - 1) * step + rows, can_xor};
+        const uint32_t accesses = mixed_accesses(spec, shape, &layout);
+        if (accesses < least &&
+            layout.span * shape->batch * shape->teams * PAIR_BYTES <= MOST_LOCAL) {
+            least = accesses;
+            best = layout;
+        }
+    }
+    return best;
+}
+
+/* Banks of the neighbours that have their butterflies, and of the butterflies that are left. */
+struct mixed_banks {
+    uint32_t asked[CELL_BANKS], left[CELL_BANKS];
+};
+
+/* Of the butterflies that nobody has, one whose bank fewest neighbours ask and most are left of. */
+static uint32_t mixed_pick(const uint32_t *entries, const unsigned char *is_taken, uint32_t jobs,
+                           uint32_t count, const struct mixed_banks *banks)
+{
+    uint32_t best = jobs;
+    for (uint32_t job = 0; job < jobs; job++) {
+        const uint32_t bank = (entries[job] & 0xffff) % count;
+        const uint32_t other = best < jobs ? (entries[best] & 0xffff) % count : bank;
+        if (!is_taken[job] && (best == jobs || banks->asked[bank] < banks->asked[other] ||
+                               (banks->asked[bank] == banks->asked[other] &&
+                                banks->left[bank] > banks->left[other]))) {
+            best = job;
+        }
+    }
+    return best;
+}
+
+void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                 uint32_t *out)
+{
+    enum { MOST_JOBS = MOST_LOCAL / PAIR_BYTES / 2 }; /* the middle radix is at least 2 */
+    const struct mixed_layout layout = mixed_layout(spec, shape);
+    const uint32_t count = mixed_bank_count(shape), jobs = mixed_order_count(spec, shape);
+    const uint32_t last = shape->radix[2], items = spec->channels / shape->radix[0];
+    unsigned char is_taken[MOST_JOBS] = {0};
+    uint32_t entries[MOST_JOBS];
+    struct mixed_banks banks = {0};
+    for (uint32_t job = 0; job < jobs; job++) {
+        const uint32_t q = job / last % shape->radix[0];
+        const uint32_t layer = job / (last * shape->radix[0]);
+        const uint32_t cell = mixed_cell(&layout, layer, q, job % last);
+        entries[job] = cell | q << 16;
+        banks.left[cell % count]++;
+    }
+    for (uint32_t i = 0; i < jobs; i++) {
+        if (i % items % count == 0) {
+            memset(banks.asked, 0, sizeof banks.asked);
+        }
+        const uint32_t job = mixed_pick(entries, is_taken, jobs, count, &banks);
+        const uint32_t bank = (entries[job] & 0xffff) % count;
+        out[i] = entries[job];
+        is_taken[job] = 1;
+        banks.asked[bank]++;
+        banks.left[bank]--;
+    }
+}
+
+status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                       size_t factors, struct text *out)
+{
+    const struct mixed_layout layout = mixed_layout(spec, shape);
+    return text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DMIXED_ORDER=%zu",
+                    layout.step, layout.span, layout.is_xored, factors);
+}
+
+/* Teams of a group: one, unless it is small. More wait for each other. */
+static uint32_t mixed_teams(uint32_t items)
+{
+    enum { LEAST_GROUP = 64 };
+    return (LEAST_GROUP + items - 1) / items;
+}
+
+/* `teams` of the shape is how many more than needed. 0: it does not fit. */
+static int mixed_fit(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                     struct channelise_shape *shape)
+{
+    const uint32_t items = spec->channels / shape->values;
+    const int is_grained = mode == FUSED_GRAINS || mode == FUSED_STEPS;
+    const uint32_t middle = shape->radix[2] > 1 ? shape->radix[1] : shape->radix[0];
+    shape->buffers = shape->batch;
+    shape->teams = mixed_teams(items) + shape->teams;
+    shape->streaming = shape->streaming && device->is_nvidia && mode == FUSED_SPECTRA;
+    if (shape->batch * shape->radix[0] > MOST_ROUNDS * middle ||
+        (is_grained && GRAIN % shape->batch != 0) || (shape->paired && shape->batch % 2 != 0) ||
+        shape->values * shape->batch > MOST_VALUES || items * shape->teams > device->group_size) {
+        return 0;
+    }
+    const struct mixed_layout layout = mixed_layout(spec, shape);
+    return layout.span > 0 &&
+           (uint64_t)layout.span * shape->batch * shape->teams * PAIR_BYTES <= device->local_bytes;
+}
+
+/* How far radices are from those that were fastest where several were timed (H200). */
+static uint32_t mixed_distance(const uint32_t *radix)
+{
+    static const uint32_t of_first[FIRSTS] = {5, 3, 0, 1, 0, 1, 4, 4, 3};
+    const uint32_t middle = radix[2] > 1 ? radix[1] : 1;
+    const uint32_t sets = radix[0] / (radix[2] > 1 ? radix[2] : radix[1]);
+    uint32_t distance = sets - 1 + (middle > 12 ? (middle - 10) / 4 : 0);
+    for (uint32_t i = 0; i < FIRSTS; i++) {
+        distance += firsts[i] == radix[0] ? of_first[i] : 0;
+    }
+    return distance;
+}
+
+/* Batches of these radices, the most promising first. */
+static uint32_t mixed_batches(const struct channelise_spec *spec, int mode,
+                              const struct device_info *device,
+                              const struct channelise_shape *shape, struct channelise_shape *out,
+                              uint32_t most)
+{
+    static const struct {
+        uint32_t batch, paired;
+    } spectra[] = {{4, 0}, {3, 0}, {5, 0}, {2, 0}, {1, 0}},
+      power[] = {{4, 1}, {4, 0}, {2, 0}, {2, 1}, {1, 0}};
+    enum { KINDS = 5, EACH = 3 };
+    const int is_grained = mode == FUSED_GRAINS || mode == FUSED_STEPS;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < KINDS && count < most && count < EACH; i++) {
+        out[count] = *shape;
+        out[count].batch = is_grained ? power[i].batch : spectra[i].batch;
+        out[count].streaming = !is_grained;
+        out[count].paired = is_grained ? power[i].paired : spectra[i].paired;
+        count += (uint32_t)mixed_fit(spec, mode, device, &out[count]);
+    }
+    return count;
+}
+
+uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
+                      const struct device_info *device, struct channelise_shape *out, uint32_t most)
+{
+    enum { FAR = 32 };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < FAR * FIRSTS * LASTS; i++) {
+        const uint32_t first = firsts[i / LASTS % FIRSTS], last = lasts[i % LASTS];
+        struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = first};
+        if (mixed_radices(spec->channels, first, last, shape.radix) &&
+            mixed_distance(shape.radix) == i / (FIRSTS * LASTS)) {
+            count += mixed_batches(spec, mode, device, &shape, out + count, most - count);
+        }
+    }
+    return count;
+}
+
+int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                 uint64_t i, struct channelise_shape *out, int *fits)
+{
+    const uint64_t bases[] = {FIRSTS, LASTS, BATCHES, MORE_TEAMS + 1, 2, 2};
+    uint64_t digits[sizeof bases / sizeof *bases];
+    for (size_t k = 0; k < sizeof bases / sizeof *bases; k++) {
+        digits[k] = i % bases[k];
+        i /= bases[k];
+    }
+    struct channelise_shape shape = {.kernel = KERNEL_FUSED,
+                                     .values = firsts[digits[0]],
+                                     .batch = batches[digits[2]],
+                                     .teams = (uint32_t)digits[3],
+                                     .paired = (uint32_t)digits[4],
+                                     .streaming = (uint32_t)digits[5]};
+    *fits = mixed_radices(spec->channels, firsts[digits[0]], lasts[digits[1]], shape.radix) &&
+            mixed_fit(spec, mode, device, &shape) && shape.streaming == digits[5];
+    *out = shape;
+    return i == 0;
+}

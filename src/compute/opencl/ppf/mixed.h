@@ -1,0 +1,33 @@
+/* The fused filter bank where channels are no power of two but a product of 2, 3 and 5: its shapes,
+ * and what kernels/mixed/mixed_stages.cl is told. Pure functions, for fused.c alone.
+ *
+ * C = first middle last, or first last: an item holds `first` values of a spectrum, and as many as
+ * butterflies of `last`, which divides it; the middle stage works in local memory. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_MIXED_H
+#define VOLTMILL_COMPUTE_OPENCL_PPF_MIXED_H
+
+#include "compute/opencl/ppf/steps.h"
+
+/* Whether so many channels are for these stages. */
+int mixed_is(uint32_t channels);
+
+/* As fused_shapes() and fused_number(). */
+uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
+                      const struct device_info *device, struct channelise_shape *out,
+                      uint32_t most);
+int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                 uint64_t i, struct channelise_shape *out, int *fits);
+
+/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. */
+status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                       size_t factors, struct text *out);
+
+/* In which order the items of a team make the butterflies of the middle stage, so that neighbours
+ * ask different banks: the first cell of each, and from bit 16 on the value of the first stage that
+ * it takes. Their number is 0 where there is no such stage. */
+uint32_t mixed_order_count(const struct channelise_spec *spec,
+                           const struct channelise_shape *shape);
+void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                 uint32_t *out);
+
+#endif
