@@ -109,6 +109,7 @@ struct filter_ops {
 struct peaks_ops {
     status_t (*create)(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
     void (*destroy)(peaks_t *peaks);
+    status_t (*reserve)(peaks_t *peaks, uint64_t nseries, uint64_t times);
     status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                     uint64_t end, buffer_t *out);
     status_t (*seconds)(peaks_t *peaks, double *out);

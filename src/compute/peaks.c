@@ -25,6 +25,11 @@ void peaks_destroy(peaks_t *peaks)
     }
 }
 
+status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times)
+{
+    return peaks->ops->reserve(peaks, nseries, times);
+}
+
 status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                    uint64_t end, buffer_t *out)
 {

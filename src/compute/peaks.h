@@ -20,11 +20,16 @@ enum { PEAKS_MOST_WIDTH = 256 };
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 void peaks_destroy(peaks_t *peaks);
 
+/* Memory for runs of up to so many times of so many series, which else the first such run takes.
+ * Fails with DEVICE: where the device is full, smaller blocks may do (backend_was_full()). */
+status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times);
+
 /* Searches the blocks (boxes_block_at()) of times first .. end - 1 of all series; `first` is a
  * multiple of a block, `end` one or the series' end.
  *
  *   rows    float [nseries][stride]: times `from` on, all that the blocks need, written by an
- *           earlier stage of the same backend; fastest where stride and from are even
+ *           earlier stage of the same backend; fastest where stride and `from` are
+ *           multiples of four
  *   out     struct peak [blocks][nseries][cells of the block]
  *
  * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE. */

@@ -121,6 +121,7 @@ static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
         TRY(buffer_create(p->backend, use, out, &p->slots[i].out));
         if (dedispersing_finds(p)) {
             TRY(buffer_create(p->backend, BUFFER_OUT, peaks, &p->slots[i].peaks));
+            TRY(peaks_reserve(p->peaks, dms, p->block));
         }
         if (plan->job->on_bad == ON_BAD_NAN) {
             TRY(memory_zeroed((size_t)samples, 1, "rows", &p->slots[i].bad));

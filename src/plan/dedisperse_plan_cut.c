@@ -76,6 +76,12 @@ uint64_t dedisperse_plan_made(const struct dedisperse_plan *d, uint64_t block)
     return d->is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
 }
 
+/* What the backend has found in a block of the pipeline. */
+static uint64_t cut_found_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
+{
+    return d->is_whole ? dms * ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
+}
+
 /* What a search of so many DMs holds: series, of how many channels each sum is (of a block of the
  * pipeline, too), and the peaks of a block. */
 static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
@@ -125,7 +131,7 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     return table +
            dedisperse_plan_slots(d->backend) *
                (dedisperse_inputs(&spec, made) * (d->input.row_bytes + mark) +
-                cut->dms * made * sizeof(float)) +
+                cut->dms * made * sizeof(float) + cut_found_bytes(d, cut->dms, block)) +
            dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, made);
 }
 

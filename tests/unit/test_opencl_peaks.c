@@ -176,6 +176,12 @@ static void compare(const struct boxes *boxes, size_t stride, int is_missing, ui
     free(expected);
 }
 
+/* Rows of so many floats begin where the fastest kernel wants them. */
+static size_t fours(size_t times)
+{
+    return (times + 3) / 4 * 4;
+}
+
 static void every_width_agrees(void **state)
 {
     (void)state;
@@ -183,7 +189,7 @@ static void every_width_agrees(void **state)
         /* Kernels are slow to build on a processor. */
         if (widths < 4 || widths == 64 || widths == 256 || getenv("VOLTMILL_TEST_ALL")) {
             const struct boxes boxes = boxes_of(widths, 5, 14000 + widths);
-            compare(&boxes, 14000 + widths + widths % 2, 0, 0);
+            compare(&boxes, fours(14000 + widths), 0, 0);
             compare(&boxes, 14400, 1, 0);
         }
     }
@@ -202,7 +208,7 @@ static void every_length_agrees(void **state)
     }
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const struct boxes boxes = boxes_of(64, 3, lengths[i]);
-        compare(&boxes, lengths[i] + i % 3, i % 2, 0);
+        compare(&boxes, i % 3 == 0 ? fours(lengths[i]) : lengths[i] + i % 3, i % 2, 0);
     }
 }
 

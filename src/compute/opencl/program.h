@@ -29,7 +29,10 @@
     X(DETECT, detect, "")                                                                          \
     X(SUM, sum, "")                                                                                \
     X(ADD_ROWS, add_rows, "")                                                                      \
-    X(PEAKS, peaks, "")                                                                            \
+    X(BLOCKS, blocks, "peaks/")                                                                    \
+    X(PEAKS_WHOLE, peaks_whole, "peaks/")                                                          \
+    X(PEAKS_ANY, peaks_any, "peaks/")                                                              \
+    X(REFINE, refine, "peaks/")                                                                    \
     X(TRANSPOSE, transpose, "")                                                                    \
     X(DEDISPERSE, dedisperse, "")                                                                  \
     X(DEDISPERSE_TREE, dedisperse_tree, "")                                                        \
