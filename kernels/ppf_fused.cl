@@ -101,7 +101,7 @@
 /* Sums of more taps than FUSED_WHOLE are looped over in rounds, and cut into pieces: a float sum of
  * thousands of products would lose the digits that the transform keeps. */
 #define FUSED_PIECE 64
-#define FUSED_WHOLE 32
+#define FUSED_WHOLE 31
 #define FUSED_ROUND 16 /* a divisor of a piece */
 #define FUSED_GRAIN 16
 

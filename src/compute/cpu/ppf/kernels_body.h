@@ -226,29 +226,31 @@ sum_taps(const float *window, const struct fir_block *b, const float *coeff, siz
     }
 }
 
-/* The same for more than FIR_PIECE taps. */
+/* Spectra whose sums wait for their next piece. */
+enum { PIECE_ROWS = 16 };
+
+/* The same for more than FIR_PIECE taps and up to PIECE_ROWS spectra, piece by piece: so that what
+ * a piece reads stays in the first-level cache, however many there are. */
 static void sum_pieces(const float *window, const struct fir_block *b, const float *coeff,
-                       const int parts, lanes_t sum[2 * FIR_ROWS])
+                       size_t rows, const int parts, double total[2 * PIECE_ROWS][LANES])
 {
-    double total[2 * FIR_ROWS][LANES] = {{0}};
+    memset(total, 0, rows * (size_t)parts * sizeof *total);
     for (size_t t = 0; t < b->taps; t += FIR_PIECE) {
         size_t count = b->taps - t < FIR_PIECE ? b->taps - t : FIR_PIECE;
-        const float *x = window + t * b->window_stride;
         const float *c = coeff + t * b->coeff_stride;
-        if (parts == 2) {
-            sum_taps(x, b, c, count, 2, sum);
-        } else {
-            sum_taps(x, b, c, count, 1, sum);
-        }
-        for (int i = 0; i < parts * FIR_ROWS; i++) {
-            for (int lane = 0; lane < LANES; lane++) {
-                total[i][lane] += (double)sum[i][lane];
+        for (size_t s = 0; s < rows; s += FIR_ROWS) {
+            const float *x = window + (t + s) * b->window_stride;
+            lanes_t sum[2 * FIR_ROWS];
+            if (parts == 2) {
+                sum_taps(x, b, c, count, 2, sum);
+            } else {
+                sum_taps(x, b, c, count, 1, sum);
             }
-        }
-    }
-    for (int i = 0; i < parts * FIR_ROWS; i++) {
-        for (int lane = 0; lane < LANES; lane++) {
-            sum[i][lane] = (float)total[i][lane];
+            for (int i = 0; i < parts * FIR_ROWS; i++) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    total[s * (size_t)parts + (size_t)i][lane] += (double)sum[i][lane];
+                }
+            }
         }
     }
 }
@@ -276,6 +278,7 @@ static inline __attribute__((always_inline)) void fir(const struct fir_block *b,
 {
     const float sign = b->conjugate ? -1.0F : 1.0F;
     const size_t width = LANES * (size_t)parts;
+    double total[2 * PIECE_ROWS][LANES];
     for (size_t block = 0; block < b->blocks; block++) {
         const float *coeff = b->coeff + block * LANES;
         if (b->touch) {
@@ -288,7 +291,17 @@ static inline __attribute__((always_inline)) void fir(const struct fir_block *b,
             if (b->taps <= FIR_PIECE) {
                 sum_taps(window, b, coeff, b->taps, parts, sum);
             } else {
-                sum_pieces(window, b, coeff, parts, sum);
+                const size_t left = b->rows - s;
+                const size_t from = s % PIECE_ROWS * (size_t)parts;
+                if (from == 0) {
+                    sum_pieces(window, b, coeff, left < PIECE_ROWS ? left : PIECE_ROWS, parts,
+                               total);
+                }
+                for (int i = 0; i < parts * FIR_ROWS; i++) {
+                    for (int lane = 0; lane < LANES; lane++) {
+                        sum[i][lane] = (float)total[from + (size_t)i][lane];
+                    }
+                }
             }
             for (size_t row = 0; row < FIR_ROWS; row++, out += b->out_stride) {
                 if (parts == 2) {

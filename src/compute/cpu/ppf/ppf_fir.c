@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 enum {
-    WINDOW_BYTES = 20 << 10, /* of the first-level cache's 32 KiB or more */
+    WINDOW_BYTES = 20 << 10, /* of the first-level cache, for a piece of the taps */
+    FAR_BYTES = 256 << 10,   /* of the second-level cache, for all of them */
     MOST_COLUMNS = 128,      /* floats */
     LINE_BYTES = 64
 };
@@ -60,7 +61,11 @@ size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows)
 {
     size_t parts = spec->is_complex ? 2 : 1;
-    size_t floats = WINDOW_BYTES / sizeof(float) / channelise_inputs(spec, rows);
+    const struct overlap piece =
+        overlap_filter_bank(spec->taps < FIR_PIECE ? spec->taps : FIR_PIECE);
+    size_t near = WINDOW_BYTES / sizeof(float) / (size_t)overlap_inputs(&piece, rows);
+    size_t far = FAR_BYTES / sizeof(float) / channelise_inputs(spec, rows);
+    size_t floats = near < far ? near : far;
     floats = floats < MOST_COLUMNS ? floats : MOST_COLUMNS;
     size_t blocks = floats / parts / MOST_LANES;
     return (blocks > 0 ? blocks : 1) * MOST_LANES;
