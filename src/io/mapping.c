@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -17,39 +18,70 @@
  * pipelines of a process are fewer. */
 enum { MAPPINGS = 64 };
 
+/* A piece of a file's address space: munmap() interrupts all cores that threads of the process run
+ * on, so blocks do not come and go by themselves. */
+static const uint64_t window_bytes = UINT64_C(64) << 20;
+
+struct window {
+    char *base; /* NULL: free */
+    size_t length;
+    dev_t device;
+    ino_t inode;
+    uint64_t offset; /* in the file */
+    uint32_t users;  /* mappings */
+    int is_cut;      /* zeros were put into it */
+};
+
 struct mapping {
     uintptr_t begin, end; /* whole pages; 0: free */
     const char *data;
+    struct window *window;
     int is_cut;
 };
 
 static struct mapping mappings[MAPPINGS];
+static struct window windows[MAPPINGS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 static uintptr_t page_bytes;
 
-static struct mapping *mapping_around(uintptr_t address)
+/* The mapping number i if it holds this address. */
+static struct mapping *mapping_with(int i, uintptr_t address)
 {
-    for (int i = 0; i < MAPPINGS; i++) {
-        uintptr_t begin = __atomic_load_n(&mappings[i].begin, __ATOMIC_ACQUIRE);
-        if (begin > 0 && address >= begin && address < mappings[i].end) {
-            return &mappings[i];
+    uintptr_t begin = __atomic_load_n(&mappings[i].begin, __ATOMIC_SEQ_CST);
+    return begin > 0 && address >= begin && address < mappings[i].end ? &mappings[i] : NULL;
+}
+
+/* Says to all who read there that this page is gone; 0: nobody does. First of the window, so that
+ * who opens a mapping there meanwhile is told here, or sees it. */
+static int mapping_tell(uintptr_t address)
+{
+    int found = 0;
+    for (int i = 0; i < MAPPINGS && !found; i++) {
+        struct mapping *mapping = mapping_with(i, address);
+        if (mapping) {
+            __atomic_store_n(&mapping->window->is_cut, 1, __ATOMIC_SEQ_CST);
+            found = 1;
         }
     }
-    return NULL;
+    for (int i = 0; i < MAPPINGS; i++) {
+        struct mapping *mapping = mapping_with(i, address);
+        if (mapping) {
+            __atomic_store_n(&mapping->is_cut, 1, __ATOMIC_RELEASE);
+        }
+    }
+    return found;
 }
 
 /* Puts a page of zeros where the file has none any more. */
 static void mapping_catch(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
-    struct mapping *mapping = mapping_around(address);
-    if (mapping) {
+    if (mapping_tell(address)) {
         void *page = (void *)(address / page_bytes * page_bytes);
         void *got =
             mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (got != MAP_FAILED) {
-            __atomic_store_n(&mapping->is_cut, 1, __ATOMIC_RELEASE);
             return;
         }
     }
@@ -107,44 +139,128 @@ static struct mapping *mapping_take_place(void)
     return NULL;
 }
 
-mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
+static void window_close(struct window *window)
+{
+    munmap(window->base, window->length);
+    *window = (struct window){.base = NULL};
+}
+
+/* With the lock. */
+static void window_drop_unused(void)
+{
+    for (int i = 0; i < MAPPINGS; i++) {
+        if (windows[i].base && windows[i].users == 0) {
+            window_close(&windows[i]);
+        }
+    }
+}
+
+/* A window around whole pages of a file, made where there is none; NULL when it cannot be. With the
+ * lock. */
+static struct window *window_around(int fd, const struct stat *file, uint64_t start,
+                                    uint64_t length)
+{
+    struct window *out = NULL;
+    for (int i = 0; i < MAPPINGS; i++) {
+        struct window *window = &windows[i];
+        if (window->base && !__atomic_load_n(&window->is_cut, __ATOMIC_ACQUIRE) &&
+            window->device == file->st_dev && window->inode == file->st_ino &&
+            start >= window->offset && start + length <= window->offset + window->length) {
+            return window;
+        }
+    }
+    window_drop_unused();
+    for (int i = 0; i < MAPPINGS && !out; i++) {
+        out = windows[i].base ? NULL : &windows[i];
+    }
+    if (out) {
+        uint64_t left = (uint64_t)file->st_size - start;
+        uint64_t most = left < window_bytes ? left : window_bytes;
+        size_t bytes = (size_t)(length > most ? length : most);
+        char *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)start);
+        if (base == MAP_FAILED) {
+            return NULL;
+        }
+        *out = (struct window){.base = base,
+                               .length = bytes,
+                               .device = file->st_dev,
+                               .inode = file->st_ino,
+                               .offset = start};
+    }
+    return out;
+}
+
+mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes)
 {
     struct mapping *out = NULL;
-    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd)) {
+    struct stat file;
+    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd) || fstat(fd, &file) != 0 ||
+        file.st_size < 0 || offset > (uint64_t)file.st_size ||
+        bytes > (uint64_t)file.st_size - offset) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
     struct mapping *place = mapping_begin_catching() ? mapping_take_place() : NULL;
     if (place) {
         uint64_t start = offset / page_bytes * page_bytes;
-        size_t length = (size_t)(offset - start + bytes);
-        char *base = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start);
-        if (base != MAP_FAILED && madvise(base, length, MADV_POPULATE_READ) == 0) {
-            place->data = base + (offset - start);
-            place->end = (uintptr_t)base + length;
+        uint64_t length = offset - start + bytes;
+        struct window *window = window_around(fd, &file, start, length);
+        if (window) {
+            const char *from = window->base + (start - window->offset);
+            window->users++;
+            place->window = window;
+            place->data = from + (offset - start);
+            place->end = (uintptr_t)from + (size_t)length;
             place->is_cut = 0;
-            __atomic_store_n(&place->begin, (uintptr_t)base, __ATOMIC_RELEASE);
+            __atomic_store_n(&place->begin, (uintptr_t)from, __ATOMIC_SEQ_CST);
+            if (__atomic_load_n(&window->is_cut, __ATOMIC_SEQ_CST)) {
+                __atomic_store_n(&place->is_cut, 1, __ATOMIC_RELEASE);
+            }
             out = place;
-        } else if (base != MAP_FAILED) {
-            munmap(base, length);
         }
     }
     pthread_mutex_unlock(&lock);
     return out;
 }
 
+int mapping_bring(const mapping_t *mapping, uint64_t from, uint64_t bytes)
+{
+    uintptr_t first = (uintptr_t)mapping->data + (size_t)from;
+    uintptr_t start = first / page_bytes * page_bytes;
+    return madvise((void *)start, first - start + (size_t)bytes, MADV_POPULATE_READ) == 0;
+}
+
+mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
+{
+    mapping_t *mapping = mapping_begin(fd, offset, bytes);
+    if (mapping && !mapping_bring(mapping, 0, bytes)) {
+        mapping_close(mapping);
+        mapping = NULL;
+    }
+    return mapping;
+}
+
 void mapping_close(mapping_t *mapping)
 {
     if (mapping) {
-        uintptr_t begin = mapping->begin;
-        size_t length = mapping->end - begin;
         /* Before the memory may become another mapping's, whose cut would be taken for this one's.
          */
         pthread_mutex_lock(&lock);
+        struct window *window = mapping->window;
         __atomic_store_n(&mapping->begin, 0, __ATOMIC_RELEASE);
+        window->users--;
+        if (window->users == 0 && window->is_cut) {
+            window_close(window);
+        }
         pthread_mutex_unlock(&lock);
-        munmap((void *)begin, length);
     }
+}
+
+void mapping_drop_unused(void)
+{
+    pthread_mutex_lock(&lock);
+    window_drop_unused();
+    pthread_mutex_unlock(&lock);
 }
 
 const void *mapping_data(const mapping_t *mapping)

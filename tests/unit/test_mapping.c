@@ -89,6 +89,37 @@ static void a_file_cut_short_is_told(void **state)
     close(fd);
 }
 
+/* Stretches near each other share their place; one that is opened when the file is whole again sees
+ * none of the zeros that were put in where it was short. */
+static void what_was_cut_is_not_seen_again(void **state)
+{
+    (void)state;
+    int fd = make_file();
+    mapping_t *one = mapping_open(fd, 0, BYTES / 2);
+    mapping_t *two = mapping_open(fd, BYTES / 4, BYTES / 2);
+    if (!one || !two) {
+        close(fd);
+        skip();
+    }
+    const unsigned char *data = mapping_data(one);
+    assert_ptr_equal(data + BYTES / 4, mapping_data(two));
+    mapping_close(two);
+    assert_int_equal(data[BYTES / 4], (unsigned char)(BYTES / 4 * 7 + BYTES / 4 / 4096));
+    assert_int_equal(ftruncate(fd, BYTES / 4), 0);
+    assert_int_equal(data[BYTES / 4], 0);
+    assert_true(mapping_is_cut(one));
+    assert_null(mapping_open(fd, 0, BYTES));
+    assert_int_equal(ftruncate(fd, BYTES), 0);
+    assert_int_equal(pwrite(fd, "abcd", 4, BYTES / 4), 4);
+    two = mapping_open(fd, BYTES / 4, 4);
+    assert_memory_equal(mapping_data(two), "abcd", 4);
+    assert_false(mapping_is_cut(two));
+    mapping_close(one);
+    mapping_close(two);
+    mapping_drop_unused();
+    close(fd);
+}
+
 static void *add_up(void *mapping)
 {
     const unsigned char *data = mapping_data(mapping);
@@ -125,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_the_files),
                                        cmocka_unit_test(beyond_the_end_there_is_nothing),
                                        cmocka_unit_test(a_file_cut_short_is_told),
+                                       cmocka_unit_test(what_was_cut_is_not_seen_again),
                                        cmocka_unit_test(a_thread_is_told_of_a_file_cut_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

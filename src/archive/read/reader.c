@@ -59,6 +59,7 @@ void reader_destroy(reader_t *reader)
     reader_close_packets(reader);
     free(reader->bounce);
     free(reader);
+    mapping_drop_unused();
 }
 
 /* Samples of all parts at one place of the stack. */
