@@ -44,6 +44,7 @@ struct backend_options {
     uint64_t device_memory; /* bytes of it to use; 0: this rank's share */
     uint32_t local_rank;    /* among the local_size ranks of this machine */
     uint32_t local_size;
+    int keeps; /* of OPENCL: what was built or allocated waits to be used again */
 };
 
 /* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */

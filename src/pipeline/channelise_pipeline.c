@@ -10,7 +10,9 @@
 
 #include <stdlib.h>
 
-enum { MOST_READERS = 8 /* threads; more do not copy faster */ };
+/* Threads that read: a device's link is filled by some 16, where processors compute, too, more than
+ * 8 only take their time. */
+enum { MOST_READERS = 8, MOST_READERS_OF_DEVICE = 16 };
 
 /* The reader thread: the samples of a block, where they lie if the backend can work there. */
 static status_t channelising_read(void *context, uint32_t number)
@@ -267,7 +269,8 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
     /* Of those that read, and those that compute on this machine, whoever is behind has the cores.
      */
-    uint32_t threads = (uint32_t)min_u64(work->threads, MOST_READERS);
+    uint32_t threads =
+        (uint32_t)min_u64(work->threads, can->has_device ? MOST_READERS_OF_DEVICE : MOST_READERS);
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(channelising_fit_stages(p));

@@ -107,12 +107,13 @@ void device_carry_pass(struct device_carry *between, const struct job *job, uint
     between->resident[product] = NULL;
 }
 
-void device_carry_end(struct device_carry *between)
+backend_t *device_carry_end(struct device_carry *between)
 {
+    backend_t *backend = between->backend;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         resident_rows_destroy(between->resident[i]);
         between->resident[i] = NULL;
     }
-    backend_close(between->backend);
     between->backend = NULL;
+    return backend;
 }

@@ -43,7 +43,8 @@ int device_carry_clear(const struct device_carry *between);
 /* Dedispersion `number` is done: what no later one needs goes. */
 void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number);
 
-/* Takes NULL members. */
-void device_carry_end(struct device_carry *between);
+/* Ends all but the backend that was left open, which is the caller's to close (may be NULL). Takes
+ * NULL members. */
+backend_t *device_carry_end(struct device_carry *between);
 
 #endif

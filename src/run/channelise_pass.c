@@ -38,10 +38,11 @@ static void pass_end_later(struct channelise_pass *p)
 void channelise_pass_end(struct channelise_pass *p, status_t st)
 {
     pass_end(&p->pass, st);
-    if (p->backend) {
-        device_carry_end(p->between); /* device-resident rows go before their backend */
+    opened_t *opened = p->pass.options ? p->pass.options->opened : NULL;
+    if (p->backend) { /* device-resident rows go before their backend */
+        opened_give_back(opened, device_carry_end(p->between), st);
     }
-    backend_close(p->backend);
+    opened_give_back(opened, p->backend, st);
     channelise_plan_destroy(p->work);
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
         text_free(&p->arithmetic[i]);
@@ -237,7 +238,8 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     uint32_t simd = 0;
-    TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
+    TRY(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
+                        &p->backend));
     pass_step(p, RUN_STEP_DEVICE);
     simd = backend_simd(p->backend);
     MPI_Allreduce(MPI_IN_PLACE, &simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);

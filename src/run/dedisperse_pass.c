@@ -15,7 +15,7 @@
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
 {
     pass_end(&p->pass, st);
-    backend_close(p->opened);
+    opened_give_back(p->pass.options ? p->pass.options->opened : NULL, p->opened, st);
     dedisperse_plan_destroy(p->plan);
     fbh5_destroy(p->fbh5);
 }
@@ -171,7 +171,8 @@ static status_t pass_open_backend_all(struct dedisperse_pass *p)
     status_t st = STATUS_OK;
     backend_t *there = p->between->backend;
     if (!there || backend_which(there) != p->plan->backend) {
-        TRY(share_backend_all(p->pass.comm, p->pass.job, p->plan->backend, &p->opened));
+        TRY(opened_take_all(p->pass.comm, p->pass.options->opened, p->pass.job, p->plan->backend,
+                            &p->opened));
         there = p->opened;
     }
     p->backend = there;

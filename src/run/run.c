@@ -8,6 +8,7 @@
 #include "ranks/progress.h"
 #include "ranks/stop.h"
 #include "run/grid/grid_merge.h"
+#include "run/opened/opened.h"
 #include "run/run_plan.h"
 #include "run/tables/tables.h"
 #include "tune/budget.h"
@@ -122,7 +123,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     }
     REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:
-    device_carry_end(&between);
+    opened_give_back(options->opened, device_carry_end(&between), st);
     return st;
 }
 
@@ -179,7 +180,8 @@ out:
     return st;
 }
 
-status_t run_job_all(MPI_Comm comm, const struct run_options *options)
+/* Where the backends are opened. */
+static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct run_begin begun;
@@ -198,5 +200,18 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     }
 out:
     run_begin_free(&begun);
+    return st;
+}
+
+status_t run_job_all(MPI_Comm comm, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct run_options run = *options;
+    opened_t *own = NULL;
+    TRY(agree_all(comm, options->opened ? STATUS_OK : opened_create(0, &own)));
+    run.opened = own ? own : options->opened;
+    TRY(run_opened_all(comm, &run));
+out:
+    opened_destroy(own);
     return st;
 }

@@ -12,6 +12,7 @@ struct channelise_plan;
 struct job_each;
 struct backend;
 struct tune_budget;
+struct opened;
 
 /* What comes before the first chunk, in this order. */
 enum run_step {
@@ -48,7 +49,8 @@ struct run_options {
      * were complete before, which is not printed then. NULL: neither. */
     const struct job_each *each;
     int *was_complete;
-    const char *database; /* of tuned kernels; NULL: the user's own */
+    struct opened *opened; /* backends of one run after the other; NULL: the run has its own */
+    const char *database;  /* of tuned kernels; NULL: the user's own */
     /* Time to search for what it does not know, of all runs that it is given to; NULL: none. */
     struct tune_budget *tune;
     const char *csv;    /* `bench run` writes it, too; NULL: none */

@@ -59,7 +59,7 @@ status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct 
         st = text_read_file(&out->text, options->path, YAML_FILE_BYTES, "a job file (YAML)");
     }
     TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
-                      options->each, &out->job, &out->archive));
+                      options->each, options->opened, &out->job, &out->archive));
     TRY(run_protect_all(comm, out->job, out->archive, options));
     TRY(run_find_left_all(comm, out->job, out->archive, options, &out->left));
 out:

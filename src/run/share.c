@@ -101,7 +101,7 @@ static void share_memory_all(MPI_Comm comm, struct job *job)
 
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
-                       struct job **out_job, struct archive **out_archive)
+                       opened_t *opened, struct job **out_job, struct archive **out_archive)
 {
     struct job *job = NULL;
     TRY(agree_all(comm, st));
@@ -109,6 +109,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
     TRY(agree_all(comm, st));
     share_memory_all(comm, job);
+    opened_begin_all(comm, opened, job);
     if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, job));
@@ -134,7 +135,7 @@ status_t share_load_job(const char *path, const char *const *sets, uint32_t nset
     if (job_is_divided(job)) {
         job_destroy(job);
         job = NULL;
-        TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, &job,
+        TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
                           &archive));
     }
     *out = job;
@@ -151,38 +152,4 @@ enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind want
     uint32_t lacks_gpu = wanted == BACKEND_AUTO && !backend_has_gpu();
     uint32_t any_lacks = most_u32_all(comm, lacks_gpu);
     return wanted != BACKEND_AUTO ? wanted : backend_automatic(!any_lacks);
-}
-
-/* Devices of two kinds could round differently, and the product would depend on the ranks. */
-static status_t share_check_same_device_all(MPI_Comm comm, const backend_t *backend)
-{
-    status_t st = STATUS_OK;
-    char first[256];
-    snprintf(first, sizeof first, "%s", backend_device(backend));
-    share_bytes_all(comm, first, sizeof first);
-    if (strcmp(first, backend_device(backend)) != 0) {
-        st = report_fail(STATUS_DEVICE,
-                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
-                         "kind for all",
-                         backend_device(backend), first);
-    }
-    return agree_all(comm, st);
-}
-
-status_t share_backend_all(MPI_Comm comm, const struct job *job, enum backend_kind kind,
-                           backend_t **out)
-{
-    status_t st = STATUS_OK;
-    int local_rank;
-    int local_size;
-    local_ranks_all(comm, &local_rank, &local_size);
-    struct backend_options options = {.device = job->device,
-                                      .device_memory = job->device_memory,
-                                      .local_rank = (uint32_t)local_rank,
-                                      .local_size = (uint32_t)local_size};
-    st = backend_open(kind, &options, out);
-    TRY(agree_all(comm, st));
-    TRY(share_check_same_device_all(comm, *out));
-out:
-    return st;
 }

@@ -6,17 +6,19 @@
 #include "base/text.h"
 #include "compute/backend.h"
 #include "job/job.h"
+#include "run/opened/opened.h"
 
 #include <mpi.h>
 
 /* Rank 0 gives the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all get all three.
  * Dedispersions by ranges of DMs are divided (run/ranges/ranges.h).
- * Rank 0's status so far goes in as `st`; `each` may be NULL. *archive stays as it is when the
- * job's input is a filterbank (run/dedisperse_pass.h). */
+ * Rank 0's status so far goes in as `st`; `each` may be NULL, and `opened`, which begins to open
+ * what the job wants. *archive stays as it is when the job's input is a filterbank
+ * (run/dedisperse_pass.h). */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
-                       struct job **job, struct archive **archive);
+                       opened_t *opened, struct job **job, struct archive **archive);
 
 /* Alone: the job of a file, its dedispersions divided. Fails as job_load(), archive_open(),
  * ranges_find(). */
@@ -26,10 +28,5 @@ status_t share_load_job(const char *path, const char *const *sets, uint32_t nset
 /* One backend for all ranks of a run: their results must be alike. Collective. */
 /* What AUTO stands for: OPENCL if all ranks have a GPU. */
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);
-
-/* Opens the backend on every rank. Fails with DEVICE: none, or devices of two kinds, which could
- * round differently. */
-status_t share_backend_all(MPI_Comm comm, const struct job *job, enum backend_kind kind,
-                           backend_t **out);
 
 #endif

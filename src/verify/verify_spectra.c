@@ -327,7 +327,7 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
     TRY(verify_overrides(verify, before, after, &sets, &nsets));
     TRY(text_add(&spectra->text, "%s", verify->product->job_text));
     TRY(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets, nsets,
-                      NULL, &verify->job, &spectra->archive));
+                      NULL, NULL, &verify->job, &spectra->archive));
 out:
     free(sets);
     return st;

@@ -72,6 +72,20 @@ for way in "fused auto" "slide vkfft" "cache clfft" "local vkfft"; do
 done
 runs "a device by number" "$voltmill" run --force --set run.device=0 lone.yaml
 runs "a device by a part of its name" "$voltmill" run --force --set run.device="${name:1:5}" lone.yaml
+
+# Many observations, one after the other: the device is opened once, and its buffers are used again.
+for i in 1 2 3; do cp obs.h5 "each-$i.h5"; done
+runs "many observations" env LD_PRELOAD="$shim" SHIM_LIST=list "$voltmill" run --each 'each-?.h5' --set products.0.file='of-{name}.h5' \
+    --set channelise.kernel=local --set channelise.fft=vkfft lone.yaml
+same "one context" 1 "$(grep -c context list)"
+pinned=$(grep -c pinned list)
+runs "one observation" env LD_PRELOAD="$shim" SHIM_LIST=alone "$voltmill" run --force --set channelise.kernel=local \
+    --set channelise.fft=vkfft lone.yaml
+same "as many pinned buffers as for one" "$(grep -c pinned alone)" "$pinned"
+for i in 1 2 3; do
+    same "observation $i: the same rows" "$(data lone.h5)" "$(data "of-each-$i.h5")"
+done
+
 runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 16 \
     --streams 4 --kernel fused,slide,cache,local --csv bench.csv
 same "bench: every row is right" 4 "$(grep -c ',ok$' bench.csv)"

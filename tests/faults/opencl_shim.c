@@ -5,11 +5,13 @@
  *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
  *                   drivers that allocate late do
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
- *   SHIM_RANK=R     only on this rank of Open MPI
- *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
+ *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
+ * made SHIM_RANK=R     only on this rank of Open MPI SHIM_NAP=N      the other ranks rest N ms
+ * before each kernel, so that this one gets work */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,6 +39,16 @@ static void nap(void)
     if (value && setting("SHIM_KERNEL") == 0) {
         struct timespec rest = {0, strtol(value, NULL, 10) * 1000000L};
         nanosleep(&rest, NULL);
+    }
+}
+
+static void list(const char *what)
+{
+    const char *name = getenv("SHIM_LIST");
+    FILE *file = name ? fopen(name, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", what);
+        fclose(file);
     }
 }
 
@@ -77,6 +89,20 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     return real(queue, kernel, dimensions, offset, global, local, nwait, wait, event);
 }
 
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                           const cl_device_id *devices,
+                           void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *),
+                           void *data, cl_int *error)
+{
+    cl_context (*real)(const cl_context_properties *, cl_uint, const cl_device_id *,
+                       void(CL_CALLBACK *)(const char *, const void *, size_t, void *), void *,
+                       cl_int *);
+    void *found = next_function("clCreateContext");
+    memcpy(&real, &found, sizeof real);
+    list("context");
+    return real(properties, count, devices, tell, data, error);
+}
+
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                       cl_int *error)
 {
@@ -89,6 +115,9 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
             *error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         }
         return NULL;
+    }
+    if (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_USE_HOST_PTR)) {
+        list("pinned");
     }
     return real(context, flags, size, host, error);
 }

@@ -676,6 +676,73 @@ static void test_fft_failures(void **state)
     device_close(device);
 }
 
+/* Pinned memory as the standard has it and as NVIDIA's driver likes it: bytes go to the device and
+ * come back. */
+static void test_pinned(void **state)
+{
+    (void)state;
+    enum { BYTES = (3 << 20) + 5 };
+    need_device();
+    device_t *device = open_device();
+    cl_mem memory = NULL;
+    assert_ok(device_allocate(device, BYTES, "a test", &memory));
+    for (int is_nvidia = 0; is_nvidia < 2; is_nvidia++) {
+        struct pinned from;
+        struct pinned to;
+        assert_int_equal(pinned_take(device->context, device->upload, is_nvidia, BYTES, &from), 0);
+        assert_int_equal(pinned_take(device->context, device->download, is_nvidia, BYTES, &to), 0);
+        for (size_t i = 0; i < BYTES; i++) {
+            ((unsigned char *)from.host)[i] = (unsigned char)(i * 7 + i / 251);
+            ((unsigned char *)to.host)[i] = 0;
+        }
+        assert_int_equal(clEnqueueWriteBuffer(device->upload, memory, CL_TRUE, 0, BYTES, from.host,
+                                              0, NULL, NULL),
+                         CL_SUCCESS);
+        assert_int_equal(clEnqueueReadBuffer(device->download, memory, CL_TRUE, 0, BYTES, to.host,
+                                             0, NULL, NULL),
+                         CL_SUCCESS);
+        assert_memory_equal(from.host, to.host, BYTES);
+        assert_true(!is_nvidia || ((uintptr_t)from.host % (2 << 20) == 0 && from.pages));
+        pinned_release(&from, device->upload);
+        pinned_release(&to, device->download);
+        pinned_release(&to, device->download);
+        assert_null(to.host);
+    }
+    device_release(device, memory);
+    device_close(device);
+}
+
+/* What is kept for later is used again when it fits, and makes room when something else needs it.
+ */
+static void test_kept(void **state)
+{
+    (void)state;
+    enum { BYTES = 700 << 10 };
+    need_device();
+    device_t *device = open_device();
+    struct kept_buffer buffer = {.use = 1, .bytes = BYTES};
+    struct kept_buffer again;
+    assert_int_equal(kept_put_buffer(device->kept, &buffer), 0); /* nothing is kept */
+    assert_ok(kept_create(&device->kept));
+    device->room = device->used + (1 << 20);
+    assert_ok(device_allocate(device, BYTES, "a test", &buffer.memory));
+    assert_int_equal(pinned_take(device->context, device->upload, 0, BYTES, &buffer.pinned), 0);
+    assert_int_equal(kept_put_buffer(device->kept, &buffer), 1);
+    assert_int_equal(kept_take_buffer(device->kept, 1, BYTES + 1, &again), 0);
+    assert_int_equal(kept_take_buffer(device->kept, 2, BYTES, &again), 0);
+    assert_int_equal(kept_take_buffer(device->kept, 1, BYTES, &again), 1);
+    assert_ptr_equal(again.memory, buffer.memory);
+    assert_ptr_equal(again.pinned.host, buffer.pinned.host);
+    assert_int_equal(kept_take_buffer(device->kept, 1, BYTES, &again), 0);
+    assert_int_equal(kept_put_buffer(device->kept, &again), 1);
+    cl_mem other = NULL;
+    assert_ok(device_allocate(device, BYTES + 1, "a test", &other));
+    assert_int_equal(kept_take_buffer(device->kept, 1, BYTES, &again), 0);
+    assert_int_equal(device->used, BYTES + 1);
+    device_release(device, other);
+    device_close(device);
+}
+
 /* What this program does as a child of its own. */
 static int be_child(const char *task)
 {
@@ -708,6 +775,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_choose, set_up),
         cmocka_unit_test_setup(test_no_platform, set_up),
         cmocka_unit_test_setup(test_allocate, set_up),
+        cmocka_unit_test_setup(test_pinned, set_up),
+        cmocka_unit_test_setup(test_kept, set_up),
         cmocka_unit_test_setup(test_program_cache, set_up),
         cmocka_unit_test_setup(test_refused_binary, set_up),
         cmocka_unit_test_setup(test_no_cache, set_up),

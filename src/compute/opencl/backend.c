@@ -35,9 +35,13 @@ static status_t backend_open_opencl(const struct backend_options *options, backe
     TRY(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
     TRY(device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
     TRY(device_open(&info, options->device_memory, sharers, &opencl->device));
+    TRY(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
     *out = &opencl->base;
     opencl = NULL;
 out:
+    if (opencl) {
+        device_close(opencl->device);
+    }
     free(opencl);
     return st;
 }
@@ -98,9 +102,9 @@ static status_t backend_measure_copies(backend_t *backend, struct backend_rates 
     const struct opencl_buffer *to = (struct opencl_buffer *)b;
     TRY(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
     out->copy = 2 * (double)bytes / seconds;
-    TRY(backend_fastest(device, NULL, from->memory, from->host, 1, bytes, &seconds));
+    TRY(backend_fastest(device, NULL, from->memory, from->pinned.host, 1, bytes, &seconds));
     out->upload = (double)bytes / seconds;
-    TRY(backend_fastest(device, from->memory, NULL, from->host, 0, bytes, &seconds));
+    TRY(backend_fastest(device, from->memory, NULL, from->pinned.host, 0, bytes, &seconds));
     out->download = (double)bytes / seconds;
 out:
     buffer_destroy(a);

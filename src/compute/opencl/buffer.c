@@ -18,15 +18,32 @@ void opencl_buffer_destroy(buffer_t *base)
         }
         device_forget(events[i]);
     }
-    if (buffer->host) {
-        clEnqueueUnmapMemObject(queue, buffer->pinned, buffer->host, 0, NULL, NULL);
-        clFinish(queue);
+    const struct kept_buffer unused = {.use = (int)buffer->use,
+                                       .bytes = buffer->bytes,
+                                       .memory = buffer->memory,
+                                       .pinned = buffer->pinned};
+    int is_whole = buffer->memory && (buffer->pinned.host || buffer->use == BUFFER_BETWEEN);
+    if (is_whole && kept_put_buffer(buffer->device->kept, &unused)) {
+        free(buffer);
+        return;
     }
-    if (buffer->pinned) {
-        clReleaseMemObject(buffer->pinned);
-    }
+    pinned_release(&buffer->pinned, queue);
     device_release(buffer->device, buffer->memory);
     free(buffer);
+}
+
+/* Where in pinned memory the counts of an input lie. */
+static uint64_t buffer_counts_at(const struct opencl_buffer *buffer)
+{
+    return ceil_div_u64(buffer->bytes, sizeof(cl_ulong)) * sizeof(cl_ulong);
+}
+
+static void buffer_place_counts(struct opencl_buffer *buffer)
+{
+    if (buffer->use == BUFFER_IN) {
+        buffer->counts =
+            (cl_ulong *)(void *)((char *)buffer->pinned.host + buffer_counts_at(buffer));
+    }
 }
 
 static status_t buffer_pin(struct opencl_buffer *buffer)
@@ -34,18 +51,13 @@ static status_t buffer_pin(struct opencl_buffer *buffer)
     status_t st = STATUS_OK;
     device_t *device = buffer->device;
     cl_int error = CL_SUCCESS;
-    uint64_t counts_at = ceil_div_u64(buffer->bytes, sizeof(cl_ulong)) * sizeof(cl_ulong);
+    uint64_t counts_at = buffer_counts_at(buffer);
     uint64_t bytes = buffer->use == BUFFER_IN ? counts_at + DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
                                               : buffer->bytes;
-    buffer->pinned = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                    bytes, NULL, &error);
+    error = pinned_take(device->context, device->upload, device->info.is_nvidia, bytes,
+                        &buffer->pinned);
     CL_TRY(device, error, "take pinned host memory");
-    buffer->host = clEnqueueMapBuffer(device->upload, buffer->pinned, CL_TRUE,
-                                      CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
-    CL_TRY(device, error, "map pinned host memory");
-    if (buffer->use == BUFFER_IN) {
-        buffer->counts = (cl_ulong *)(void *)((char *)buffer->host + counts_at);
-    }
+    buffer_place_counts(buffer);
 out:
     return st;
 }
@@ -60,6 +72,14 @@ status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t 
     buffer->device = ((struct opencl *)backend)->device;
     buffer->use = use;
     buffer->bytes = max_u64(bytes, LEAST);
+    struct kept_buffer there;
+    if (kept_take_buffer(buffer->device->kept, (int)use, buffer->bytes, &there)) {
+        buffer->memory = there.memory;
+        buffer->pinned = there.pinned;
+        buffer_place_counts(buffer);
+        *out = &buffer->base;
+        return STATUS_OK;
+    }
     TRY(device_allocate(buffer->device, buffer->bytes,
                         use == BUFFER_IN    ? "a block of samples"
                         : use == BUFFER_OUT ? "rows of a product"
@@ -79,11 +99,11 @@ out:
 static status_t buffer_show(struct opencl_buffer *buffer)
 {
     status_t st = STATUS_OK;
-    TRY(buffer->pinned ? STATUS_OK : buffer_pin(buffer));
+    TRY(buffer->pinned.host ? STATUS_OK : buffer_pin(buffer));
     TRY(device_wait(buffer->device, buffer->used));
     CL_TRY(buffer->device,
            clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0, buffer->bytes,
-                               buffer->host, 0, NULL, NULL),
+                               buffer->pinned.host, 0, NULL, NULL),
            "fetch rows from the device");
 out:
     return st;
@@ -97,7 +117,7 @@ status_t opencl_buffer_get(buffer_t *base, void **out)
         TRY(buffer_show(buffer));
     }
     TRY(device_wait(buffer->device, buffer->moved));
-    *out = buffer->host;
+    *out = buffer->pinned.host;
 out:
     return st;
 }
@@ -149,9 +169,9 @@ static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, stru
     device_forget(&buffer->moved);
     device_forget(&buffer->counted);
     CL_TRY(device,
-           clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
-                                buffer->used ? 1 : 0, buffer->used ? &buffer->used : NULL,
-                                &buffer->moved),
+           clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes,
+                                buffer->pinned.host, buffer->used ? 1 : 0,
+                                buffer->used ? &buffer->used : NULL, &buffer->moved),
            "bring samples to the device");
     TRY(buffer_moves(buffer, device->upload, watch, STEP_UPLOAD));
 out:
@@ -165,8 +185,8 @@ static status_t buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl
     const device_t *device = buffer->device;
     device_forget(&buffer->moved);
     CL_TRY(device,
-           clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
-                               1, &done, &buffer->moved),
+           clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes,
+                               buffer->pinned.host, 1, &done, &buffer->moved),
            "fetch rows from the device");
     TRY(buffer_moves(buffer, device->download, watch, STEP_DOWNLOAD));
 out:

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Of a GPU's memory we take this part, the driver and others have the rest; a CPU's memory is also
@@ -13,8 +14,11 @@ enum { PERCENT_GPU = 85, PERCENT_CPU = 25 };
 /* The four that drivers are known to take. */
 static const int signal_numbers[SIGNALS_KEPT] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
+static pthread_mutex_t signals_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void signals_keep(struct signals *signals)
 {
+    pthread_mutex_lock(&signals_lock);
     for (int i = 0; i < SIGNALS_KEPT; i++) {
         sigaction(signal_numbers[i], NULL, &signals->actions[i]);
     }
@@ -25,6 +29,7 @@ void signals_put_back(const struct signals *signals)
     for (int i = 0; i < SIGNALS_KEPT; i++) {
         sigaction(signal_numbers[i], &signals->actions[i], NULL);
     }
+    pthread_mutex_unlock(&signals_lock);
 }
 
 static status_t device_open_queue(device_t *device, cl_command_queue *out)
@@ -81,6 +86,7 @@ void device_close(device_t *device)
     if (!device) {
         return;
     }
+    kept_destroy(device->kept, device->upload);
     device_close_queue(device->upload);
     device_close_queue(device->compute);
     device_close_queue(device->download);
@@ -94,6 +100,14 @@ static int device_is_want_of_memory(cl_int error)
 {
     return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
            error == CL_OUT_OF_HOST_MEMORY;
+}
+
+/* What nobody uses makes room; returns 0 when there was nothing. */
+static int device_drop_kept(device_t *device)
+{
+    uint64_t bytes = kept_drop_buffers(device->kept, device->upload);
+    device->used -= min_u64(bytes, device->used);
+    return bytes > 0;
 }
 
 /* Drivers allocate when a buffer is first used: here, not in the middle of the work. */
@@ -119,6 +133,28 @@ static cl_int device_make_real(const device_t *device, cl_mem memory, uint64_t b
     return error;
 }
 
+/* The largest buffer that there is still room for. */
+static uint64_t device_most(const device_t *device)
+{
+    uint64_t left = device->room > device->used ? device->room - device->used : 0;
+    return min_u64(left, device->info.most_bytes);
+}
+
+static cl_int device_create(const device_t *device, uint64_t bytes, cl_mem *out)
+{
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
+    if (error == CL_SUCCESS) {
+        error = device_make_real(device, memory, bytes);
+    }
+    if (error != CL_SUCCESS && memory) {
+        clReleaseMemObject(memory);
+        memory = NULL;
+    }
+    *out = memory;
+    return error;
+}
+
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out)
 {
     status_t st = STATUS_OK;
@@ -126,20 +162,19 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
     char room[UNITS_TEXT];
     const struct device_info *info = &device->info;
     uint64_t size = max_u64(bytes, 1); /* OpenCL has no empty buffers */
-    uint64_t left = device->room > device->used ? device->room - device->used : 0;
-    uint64_t most = min_u64(left, info->most_bytes);
+    if (size > device_most(device)) {
+        device_drop_kept(device);
+    }
+    uint64_t most = device_most(device);
     device->is_full |= size > most;
     REQUIRE(size <= most, STATUS_DEVICE, "out of memory: %s of %s: device %s has room for %s",
             units_bytes(bytes, wanted), what, info->name, units_bytes(most, room));
-    cl_int error = CL_SUCCESS;
-    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size, NULL, &error);
-    if (error == CL_SUCCESS) {
-        error = device_make_real(device, memory, size);
+    cl_mem memory = NULL;
+    cl_int error = device_create(device, size, &memory);
+    if (error != CL_SUCCESS && device_drop_kept(device)) {
+        error = device_create(device, size, &memory);
     }
     if (error != CL_SUCCESS) {
-        if (memory) {
-            clReleaseMemObject(memory);
-        }
         if (!device_is_want_of_memory(error)) {
             TRY(device_fail(device, error, "allocate memory"));
         }

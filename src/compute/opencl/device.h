@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "compute/opencl/kept/kept.h"
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
@@ -36,6 +37,7 @@ typedef struct device {
     cl_command_queue upload, compute, download;
     uint64_t room;     /* bytes of its memory that this rank may take */
     uint64_t used;     /* of them taken by device_allocate(), and by tables of FFT libraries */
+    kept_t *kept;      /* NULL: nothing is */
     uint64_t resident; /* of them taken by resident rows, all together */
     int is_full;       /* an allocation has failed for want of memory: smaller blocks may do */
 } device_t;
@@ -102,7 +104,8 @@ status_t device_mark(const device_t *device, cl_event *out);
     } while (0)
 
 /* OpenCL of processors takes signals for itself when it is first asked, and LLVM when it first
- * compiles: calls that may do so stand between these two, which put back what was there. */
+ * compiles: calls that may do so stand between these two, which put back what was there. One thread
+ * at a time is between them. */
 struct signals {
     struct sigaction actions[SIGNALS_KEPT];
 };

@@ -18,13 +18,12 @@ struct opencl_buffer {
     device_t *device;
     enum buffer_use use;
     uint64_t bytes;
-    cl_mem memory; /* on the device */
-    cl_mem pinned; /* on the host, mapped at `host` */
-    void *host;
-    cl_event moved; /* the last transfer between the two */
-    cl_event used;  /* the last work of the device on `memory` */
-    cl_ulong
-        *counts; /* of samples: [DEINTERLEAVE_GROUPS] found missing by each, pinned behind `host` */
+    cl_mem memory;        /* on the device */
+    struct pinned pinned; /* on the host */
+    cl_event moved;       /* the last transfer between the two */
+    cl_event used;        /* the last work of the device on `memory` */
+    cl_ulong *counts; /* of samples: [DEINTERLEAVE_GROUPS] found missing by each, pinned behind the
+                         rest */
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 

@@ -163,10 +163,16 @@ status_t program_build_text(const device_t *device, const char *what, const char
     struct signals signals;
     signals_keep(&signals);
     TRY(program_make_key(device, text, options, &key));
+    program = kept_find_program(device->kept, key.data);
+    if (program) {
+        *out = program;
+        goto out;
+    }
     TRY(program_load(device, key.data, options, &program));
     if (!program) {
         TRY(program_make(device, what, text, options, key.data, &program));
     }
+    kept_add_program(device->kept, key.data, program);
     *out = program;
 out:
     signals_put_back(&signals);

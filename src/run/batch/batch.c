@@ -9,6 +9,7 @@
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "run/batch/batch_check.h"
+#include "run/opened/opened.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct batch {
     MPI_Comm comm;
     int rank;
     const struct run_options *options;
+    opened_t *opened;
     struct text list; /* names of files, each with '\0' behind it */
     const char **files;
     enum outcome *outcomes;
@@ -96,6 +98,7 @@ static status_t batch_run_one_all(struct batch *batch, uint32_t i)
     struct run_options one = *batch->options;
     one.each = &each;
     one.was_complete = &was_complete;
+    one.opened = batch->opened;
     TRY(run_job_all(batch->comm, &one));
 out:
     if (st != STATUS_OK) {
@@ -137,6 +140,7 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
     struct batch batch = {.comm = comm, .options = options};
     MPI_Comm_rank(comm, &batch.rank);
     TRY(batch_list_all(&batch, pattern));
+    TRY(agree_all(comm, opened_create(1, &batch.opened)));
     st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
     TRY(agree_all(comm, st));
     status_t first = STATUS_OK;
@@ -162,6 +166,7 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
             "%u of %u observations are not complete; the same command goes on", left, batch.count);
     REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, batch.count);
 out:
+    opened_destroy(batch.opened);
     free(batch.files);
     free(batch.outcomes);
     text_free(&batch.list);

@@ -148,7 +148,7 @@ static status_t import_open_all(struct import *s)
     }
     st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
     TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets, NULL,
-                      &s->job, &s->archive));
+                      NULL, &s->job, &s->archive));
     REQUIRE(s->archive, STATUS_USAGE, "import: %s reads a filterbank, which holds no voltages",
             options->job);
 out:
