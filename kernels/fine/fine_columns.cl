@@ -1,5 +1,5 @@
 /* Fine channels, first step: FIR over TAPS raw spectra, and the transforms of the columns, in one
- * kernel. Comes behind samples.cl and butterflies.cl.
+ * kernel. Comes behind samples.cl, steps.cl and butterflies.cl.
  *
  * A spectrum of C = N1 N2 N3 channels is a matrix: sample n = (n1 N2 + n2) N3 + n3, channel
  * k = k1 + N1 (k2 + N2 k3). This kernel transforms n1 to k1 = 0 .. POINTS - 1 for every column
@@ -26,8 +26,8 @@
  * side have neighbouring columns, behind them come batches, then further columns: of up to 2^17
  * channels all groups are near, so that DRAM is read in long pieces; of longer spectra 64 of them,
  * so that coefficients stay in L2 (C = 2^20: 0.87 ms, all 1.37). Slower: groups that stay for further
- * batches (0.78 becomes 1.03: loads no longer run ahead), and one launch of columns and rows that
- * hand over through L2 (2.1 ms in all instead of 1.9: too few groups, which wait).
+ * batches (0.78 becomes 1.03: loads no longer run ahead); half the values of twice the spectra, which
+ * read samples and coefficients less often (relayed, C = 8192: 1.60 ms in all instead of 1.53).
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
@@ -44,6 +44,9 @@
 #define COLUMN_RADIX1 8
 #define COLUMN_RADIX2 1
 #define COLUMN_FILTERS 1
+#endif
+#ifndef RELAYED
+#define RELAYED 0
 #endif
 
 /* Sums of more taps are looped over, in pieces, as in ppf_fused.cl. */
@@ -314,6 +317,56 @@ static inline void fc_points(const __global float2 *from, float2 points[COLUMN_B
         BF_LOOP(p, FC_WIDE) v[b][p * COLUMN_RADIX0 + k] = sum[b][p];                               \
     }
 
+/* The group's work, of a kernel that has these names: from, the first column's points in row `base`
+ * (FILTERS: samples, coeff), to, where they go; begin, the first column; cells, item, factors,
+ * turns, wanted, spectra. */
+#if COLUMN_FILTERS
+#define FC_LOAD                                                                                    \
+    if (spectra >= COLUMN_BATCH) {                                                                 \
+        BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_fir(x, h, sum))                                      \
+    } else {                                                                                       \
+        BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_fir_few(x, h, spectra, sum))                         \
+    }
+#else
+#define FC_LOAD BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_points(from + n, sum))
+#endif
+#if COLUMN_STAGES > 2
+#define FC_BEHIND                                                                                  \
+    FC_EXCHANGE(FC_PUT(FC_DONE1, COLUMN_RADIX1), lane, COLUMN_RADIX2)                              \
+    FC_STAGE(COLUMN_RADIX2, FC_DONE2, FC_FACTORS2)
+#else
+#define FC_BEHIND
+#endif
+#define FC_GROUP                                                                                   \
+    {                                                                                              \
+        const uint lane = item % COLUMN_WIDTH;                                                     \
+        /* in the first stage: the item's first column, and its f */                               \
+        const uint first = item % (COLUMN_WIDTH / FC_WIDE) * FC_WIDE;                              \
+        const uint f0 = item / (COLUMN_WIDTH / FC_WIDE);                                           \
+        float2 v[COLUMN_BATCH][COLUMN_VALUES];                                                     \
+        FC_LOAD                                                                                    \
+        BF_LOOP(p, FC_WIDE)                                                                        \
+        BF_LOOP(b, COLUMN_BATCH) FC_JOIN(bf_fft, COLUMN_RADIX0)(&v[b][p * COLUMN_RADIX0]);         \
+        FC_EXCHANGE(FC_PUT_FIRST, first, COLUMN_RADIX1)                                            \
+        FC_STAGE(COLUMN_RADIX1, FC_DONE1, 0)                                                       \
+        FC_BEHIND                                                                                  \
+        FC_READY                                                                                   \
+        BF_LOOP(p, FC_SETS(FC_LAST))                                                               \
+        {                                                                                          \
+            const uint f = FC_APART;                                                               \
+            float2 w[FC_LAST];                                                                     \
+            BF_LOOP(q, FC_LAST) w[q] = turns[FC_FROM(FC_LAST) * FC_COLUMNS + begin + lane];        \
+            BF_LOOP(b, COLUMN_BATCH)                                                               \
+            if (base + b >= wanted && base + b < spectra) {                                        \
+                __global float2 *row = to + b * (size_t)COLUMN_LENGTH + lane;                      \
+                BF_LOOP(q, FC_LAST)                                                                \
+                row[FC_FROM(FC_LAST) * FC_COLUMNS] = BF_MULTIPLY(v[b][p * FC_LAST + q], w[q]);     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#if !RELAYED /* else fine_relay.cl has the kernel, */
+#define FC_READY /* and waits here until there is room */
 __kernel __attribute__((reqd_work_group_size(FC_ITEMS, 1, 1))) void
 fine_columns(
 #if COLUMN_FILTERS
@@ -332,10 +385,6 @@ fine_columns(
     const uint begin = piece % (FC_COLUMNS / COLUMN_WIDTH) * COLUMN_WIDTH; /* the first column */
     const uint wanted = run * COLUMN_BATCH;
     const uint base = spectra < COLUMN_BATCH ? 0 : min(wanted, spectra - COLUMN_BATCH);
-    const uint lane = item % COLUMN_WIDTH;
-    /* in the first stage: the item's first column, and its f */
-    const uint first = item % (COLUMN_WIDTH / FC_WIDE) * FC_WIDE;
-    const uint f0 = item / (COLUMN_WIDTH / FC_WIDE);
 #if COLUMN_FILTERS
     const uint stream = piece / (FC_COLUMNS / COLUMN_WIDTH);
     __global float2 *to = work + ((size_t)stream * spectra + base) * COLUMN_LENGTH + begin;
@@ -344,36 +393,8 @@ fine_columns(
         (from + base) * (CHANNELS * (size_t)FC_PAIR);
 #else
     __global float2 *to = work + (size_t)base * COLUMN_LENGTH + begin;
+    const __global float2 *from = to;
 #endif
-
-    float2 v[COLUMN_BATCH][COLUMN_VALUES];
-#if COLUMN_FILTERS
-    if (spectra >= COLUMN_BATCH) {
-        BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_fir(x, h, sum))
-    } else {
-        BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_fir_few(x, h, spectra, sum))
-    }
-#else
-    BF_LOOP(k, COLUMN_RADIX0) FC_FIRST(fc_points(to + n, sum))
-#endif
-    BF_LOOP(p, FC_WIDE)
-    BF_LOOP(b, COLUMN_BATCH) FC_JOIN(bf_fft, COLUMN_RADIX0)(&v[b][p * COLUMN_RADIX0]);
-    FC_EXCHANGE(FC_PUT_FIRST, first, COLUMN_RADIX1)
-    FC_STAGE(COLUMN_RADIX1, FC_DONE1, 0)
-#if COLUMN_STAGES > 2
-    FC_EXCHANGE(FC_PUT(FC_DONE1, COLUMN_RADIX1), lane, COLUMN_RADIX2)
-    FC_STAGE(COLUMN_RADIX2, FC_DONE2, FC_FACTORS2)
-#endif
-    BF_LOOP(p, FC_SETS(FC_LAST))
-    {
-        const uint f = FC_APART;
-        float2 w[FC_LAST];
-        BF_LOOP(q, FC_LAST) w[q] = turns[FC_FROM(FC_LAST) * FC_COLUMNS + begin + lane];
-        BF_LOOP(b, COLUMN_BATCH)
-        if (base + b >= wanted && base + b < spectra) {
-            __global float2 *row = to + b * (size_t)COLUMN_LENGTH + lane;
-            BF_LOOP(q, FC_LAST)
-            row[FC_FROM(FC_LAST) * FC_COLUMNS] = BF_MULTIPLY(v[b][p * FC_LAST + q], w[q]);
-        }
-    }
+    FC_GROUP
 }
+#endif

@@ -1,5 +1,5 @@
 /* Fine channels, last step: transforms of the rows that fine_columns.cl leaves, and what is made of
- * them. Comes behind samples.cl and butterflies.cl.
+ * them. Comes behind samples.cl, steps.cl and butterflies.cl.
  *
  *   work      float2 [streams][spectra][N1][N2][POINTS], spectra from number `from` of the block on
  *   factors   of the stages behind the first, as in ppf_fused.cl
@@ -7,6 +7,8 @@
  *             MODE 1: float  [..][streams][KEPT]   |Y|^2
  *             MODE 2: float  [grains][streams][KEPT]   sum of |Y|^2 over a grain (see grains.h); the
  *             block's first spectrum has the number `first`, dumps begin at multiples of `integrate`
+ *             MODE 3: step_pair [..][streams][KEPT]   spectra in few bits (steps.cl), what is clipped
+ *             counted from `counts_at` on and `scales`, float [streams][KEPT], as in ppf_fused.cl
  *
  * Row (k1, k2) gives the channels k1 + N1 (k2 + N2 k3), k3 = 0 .. POINTS - 1. A work-group owns
  * LANES rows, neighbours in k1, of one spectrum (MODE 2: of those of a run of 16, one after the
@@ -33,6 +35,9 @@
 #define KEPT_FIRST 0
 #define KEPT CHANNELS
 #define MODE 0
+#endif
+#ifndef RELAYED
+#define RELAYED 0
 #endif
 
 #define FR_GRAIN 16
@@ -111,16 +116,88 @@ static inline ulong fr_borders(ulong at, ulong integrate)
         {                                                                                          \
             const int value = p * FR_LAST + q;                                                     \
             if (KEPT == CHANNELS || k + q * FR_APART - KEPT_FIRST < KEPT) {                        \
-                first_of[q * FR_APART] = what;                                                     \
+                FR_STORE(&first_of[q * FR_APART], what);                                           \
             }                                                                                      \
         }                                                                                          \
     }
 #define FR_APART (N1 * N2 * (ROW_POINTS / FR_LAST)) /* channels from a value to the next */
+/* Runs a body for each of them, with `kept`, its place. */
+#define FR_EACH_KEPT(body)                                                                         \
+    BF_LOOP(p, FR_SETS(FR_LAST))                                                                   \
+    BF_LOOP(q, FR_LAST)                                                                            \
+    {                                                                                              \
+        const uint f = FR_ACROSS;                                                                  \
+        const uint kept = k0 + FR_ACROSS_ROW + N1 * N2 * f + q * FR_APART - KEPT_FIRST;            \
+        const int value = p * FR_LAST + q;                                                         \
+        if (KEPT == CHANNELS || kept < KEPT) {                                                     \
+            body;                                                                                  \
+        }                                                                                          \
+    }
 
+/* An item's values of its row, behind all stages, in a kernel that has v, item, cells and tw.
+ * points: the row that it loads from. */
+#if ROW_STAGES == 2
+#define FR_BEHIND FR_STAGE(ROW_RADIX0, 1, ROW_RADIX1, FR_ACROSS, FR_ACROSS_ROW, 0)
+#elif ROW_STAGES == 3
+#define FR_BEHIND                                                                                  \
+    FR_STAGE(ROW_RADIX0, 1, ROW_RADIX1, FR_ALONG, FR_ALONG_ROW, 0)                                 \
+    FR_STAGE(ROW_RADIX1, FR_DONE1, ROW_RADIX2, FR_ACROSS, FR_ACROSS_ROW, FR_FACTORS2)
+#else
+#define FR_BEHIND                                                                                  \
+    FR_STAGE(ROW_RADIX0, 1, ROW_RADIX1, FR_ALONG, FR_ALONG_ROW, 0)                                 \
+    FR_STAGE(ROW_RADIX1, FR_DONE1, ROW_RADIX2, FR_ALONG, FR_ALONG_ROW, FR_FACTORS2)                \
+    FR_STAGE(ROW_RADIX2, FR_DONE2, ROW_RADIX3, FR_ACROSS, FR_ACROSS_ROW, FR_FACTORS3)
+#endif
+#define FR_TRANSFORM(points)                                                                       \
+    BF_LOOP(p, FR_SETS(ROW_RADIX0))                                                                \
+    {                                                                                              \
+        const uint f = FR_ALONG;                                                                   \
+        BF_LOOP(q, ROW_RADIX0) v[p * ROW_RADIX0 + q] = FR_FETCH(&(points)[FR_FROM(ROW_RADIX0)]);   \
+    }                                                                                              \
+    BF_LOOP(p, FR_SETS(ROW_RADIX0)) FR_JOIN(bf_fft, ROW_RADIX0)(&v[p * ROW_RADIX0]);               \
+    FR_BEHIND
+
+/* What leaves of row `row`, of a kernel that has these names beside: out, from, streams, stream,
+ * first, integrate. */
+#define FR_AT(type) ((__global type *)out + ((from + row) * streams + stream) * KEPT)
+#if MODE == 0
+#define FR_LEAVE FR_KEPT(float2, FR_AT(float2), v[value])
+#elif MODE == 1
+#define FR_LEAVE FR_KEPT(float, FR_AT(float), fr_power(v[value]))
+#elif MODE == 3
+/* Of most rows nothing is clipped: one `or` of what all numbers round to tells it. */
+#define FR_LEAVE                                                                                   \
+    {                                                                                              \
+        const ulong block = (first + from + row) / integrate - first / integrate;                  \
+        __global uint *counts =                                                                    \
+            (__global uint *)out + counts_at + (block * streams + stream) * (2 * (ulong)KEPT);     \
+        const __global float *scale = scales + (ulong)stream * KEPT;                               \
+        __global step_pair *to = FR_AT(step_pair);                                                 \
+        uint seen = STEP_SHIFTED;                                                                  \
+        FR_EACH_KEPT(seen |= step_bits(fabs(v[value].x), scale[kept]) |                            \
+                             step_bits(fabs(v[value].y), scale[kept]))                             \
+        if (step_is_clipped(seen)) {                                                               \
+            FR_EACH_KEPT(step_put(v[value], scale[kept], to + kept, counts + 2 * kept))            \
+        } else {                                                                                   \
+            FR_EACH_KEPT(to[kept] = step_of(step_bits(v[value].x, scale[kept]),                    \
+                                            step_bits(v[value].y, scale[kept])))                   \
+        }                                                                                          \
+    }
+#endif
+
+#if MODE == 3
+#define FR_STEP_ARGUMENTS , const __global float *restrict scales, ulong counts_at
+#else
+#define FR_STEP_ARGUMENTS
+#endif
+
+#if !RELAYED /* else fine_relay.cl has the kernel, and loads past what it may have seen before */
+#define FR_FETCH(from) (*(from))
+#define FR_STORE(to, what) (*(to) = (what))
 __kernel __attribute__((reqd_work_group_size(FR_ITEMS, 1, 1))) void
 fine_rows(const __global float2 *restrict work, const __global float2 *restrict factors,
           __global float *restrict out, ulong from, uint spectra, uint streams, ulong first,
-          ulong integrate)
+          ulong integrate FR_STEP_ARGUMENTS)
 {
     __local float2 cells[ROW_LANES * FR_SPAN];
     uint group = get_group_id(0);
@@ -160,23 +237,7 @@ fine_rows(const __global float2 *restrict work, const __global float2 *restrict 
 #endif
         const __global float2 *points = rows + (size_t)row * CHANNELS + FR_ALONG_ROW * (N2 * ROW_POINTS);
         float2 v[ROW_VALUES];
-        BF_LOOP(p, FR_SETS(ROW_RADIX0))
-        {
-            const uint f = FR_ALONG;
-            BF_LOOP(q, ROW_RADIX0) v[p * ROW_RADIX0 + q] = points[FR_FROM(ROW_RADIX0)];
-        }
-        BF_LOOP(p, FR_SETS(ROW_RADIX0)) FR_JOIN(bf_fft, ROW_RADIX0)(&v[p * ROW_RADIX0]);
-#if ROW_STAGES == 2
-        FR_STAGE(ROW_RADIX0, 1, ROW_RADIX1, FR_ACROSS, FR_ACROSS_ROW, 0)
-#else
-        FR_STAGE(ROW_RADIX0, 1, ROW_RADIX1, FR_ALONG, FR_ALONG_ROW, 0)
-#if ROW_STAGES == 3
-        FR_STAGE(ROW_RADIX1, FR_DONE1, ROW_RADIX2, FR_ACROSS, FR_ACROSS_ROW, FR_FACTORS2)
-#else
-        FR_STAGE(ROW_RADIX1, FR_DONE1, ROW_RADIX2, FR_ALONG, FR_ALONG_ROW, FR_FACTORS2)
-        FR_STAGE(ROW_RADIX2, FR_DONE2, ROW_RADIX3, FR_ACROSS, FR_ACROSS_ROW, FR_FACTORS3)
-#endif
-#endif
+        FR_TRANSFORM(points)
 #if MODE == 2
         BF_LOOP(i, ROW_VALUES) power[i] = power[i] + fr_power(v[i]);
         left--;
@@ -187,12 +248,8 @@ fine_rows(const __global float2 *restrict work, const __global float2 *restrict 
             left = (uint)min(integrate, (ulong)FR_GRAIN);
         }
 #else
-        const ulong at = ((from + row) * streams + stream) * KEPT;
-#if MODE == 1
-        FR_KEPT(float, out + at, fr_power(v[value]))
-#else
-        FR_KEPT(float2, (__global float2 *)out + at, v[value])
-#endif
+        FR_LEAVE
 #endif
     }
 }
+#endif

@@ -51,7 +51,8 @@ struct channelise_shape {
     uint32_t buffers;                  /* spectra of a team in local memory at a time */
     uint32_t split;                    /* parts go through local memory one after the other */
     uint32_t padded;                   /* local memory is padded instead of swizzled */
-    uint32_t streaming;                /* spectra go past the caches (NVIDIA) */
+    uint32_t streaming;                /* spectra go past the caches (NVIDIA); of fine channels
+                                          what is between two steps stays there, `teams` slices */
     uint32_t paired;                   /* two spectra share a cell of local memory */
 };
 

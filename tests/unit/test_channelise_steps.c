@@ -3,7 +3,7 @@
 #include "channelise_bench.h"
 #include "dsp/steps/steps.h"
 
-enum { MOST_BYTES = 1 << 20, MOST_CHANNELS = 96 };
+enum { MOST_BYTES = 1 << 20, MOST_CHANNELS = 256 };
 
 /* What is rounded: one output, or beside others, which lead backends other ways. */
 enum beside { ALONE, BESIDE_POWER, BESIDE_SPECTRA };
@@ -215,6 +215,7 @@ static void opencl_rounds(void **state)
     check(BACKEND_OPENCL, KERNEL_FUSED, SAMPLE_F32, 0, 64, 16, ALONE);
     check(BACKEND_OPENCL, KERNEL_FUSED, SAMPLE_I8, 1, 64, 8, BESIDE_POWER);
     check(BACKEND_OPENCL, KERNEL_FUSED, SAMPLE_I8, 1, 64, 8, BESIDE_SPECTRA);
+    check(BACKEND_OPENCL, KERNEL_FINE, SAMPLE_I8, 1, 256, 8, ALONE);
     check(BACKEND_OPENCL, KERNEL_SLIDE, SAMPLE_I8, 1, 30, 8, ALONE);
     check(BACKEND_OPENCL, KERNEL_CACHE, SAMPLE_I16, 0, 30, 16, BESIDE_SPECTRA);
 }

@@ -19,6 +19,7 @@
     X(PPF_FUSED, ppf_fused, "")                                                                    \
     X(FINE_COLUMNS, fine_columns, "fine/")                                                         \
     X(FINE_ROWS, fine_rows, "fine/")                                                               \
+    X(FINE_RELAY, fine_relay, "fine/")                                                             \
     X(FIR_SLIDE, fir_slide, "")                                                                    \
     X(FIR_CACHE, fir_cache, "")                                                                    \
     X(FIR_LOCAL, fir_local, "")                                                                    \

@@ -15,10 +15,12 @@ enum {
     LEAST_LOG = 8,          /* of the channels, */
     MOST_LOG = 26,          /* and the most */
     MOST_BATCH_POINTS = 40, /* of an item: its registers */
-    MIDDLE_WIDTH = 16,      /* columns of a group inside of rows, */
-    MIDDLE_BATCH = 4,       /* rows of its batch: divides those of a spectrum */
-    FASTER_FROM = 1 << 12,  /* channels; below it one kernel does it all */
-    LONG_TAPS = 64          /* beyond which neither was measured */
+    MIDDLE_WIDTH = 16,     /* columns of a group inside of rows (relayed: at least half of them), */
+    MIDDLE_BATCH = 4,      /* rows of its batch: divides those of a spectrum */
+    FASTER_FROM = 1 << 12, /* channels, than a library; below it one kernel does it all */
+    LEADS_FROM = 1 << 13,  /* channels, if relayed, than that one kernel */
+    LONG_TAPS = 64,        /* beyond which neither was measured */
+    RELAY_BYTES = 16 << 20 /* between two steps: with what flows past less than an H200's cache */
 };
 
 /* How a group transforms so many points: values of an item, radices of the stages. */
@@ -57,33 +59,45 @@ static const struct fine_pass *fine_pass_of(const struct fine_pass *passes, int 
     return NULL;
 }
 
-uint32_t fine_kernels(const struct channelise_shape *shape)
+uint32_t fine_steps(const struct channelise_shape *shape)
 {
     return shape->radix[2] > 1 ? 3 : 2;
 }
 
 static const struct fine_pass *fine_pass(const struct channelise_shape *shape, uint32_t i)
 {
-    return i + 1 == fine_kernels(shape) ? fine_pass_of(row_passes, ROW_PASSES, shape->radix[i])
-           : i == 0 ? fine_pass_of(column_passes, COLUMN_PASSES, shape->radix[i])
-                    : fine_pass_of(middle_passes, COLUMN_PASSES, shape->radix[i]);
+    const uint32_t points = shape->radix[i];
+    if (i + 1 == fine_steps(shape)) {
+        return fine_pass_of(row_passes, ROW_PASSES, points);
+    }
+    if (i > 0) {
+        return fine_pass_of(middle_passes, COLUMN_PASSES, points);
+    }
+    return fine_pass_of(column_passes, COLUMN_PASSES, points);
 }
 
-/* In the order of their time on an H200, 8-bit samples, 8 taps: log2 of the channels, points of
- * columns and rows, ... */
+/* In the order of their time on an H200, 8-bit samples, 8 taps, relayed and not: log2 of the
+ * channels, points of columns and rows, ... */
 static const struct candidate {
     uint32_t log;
     uint32_t points[3];
-    uint32_t width, batch, buffers, run, lanes;
-} candidates[] = {{12, {16, 256, 1}, 64, 5, 5, 4, 16},    {13, {32, 256, 1}, 32, 5, 5, 8, 16},
-                  {14, {32, 512, 1}, 32, 5, 5, 16, 8},    {14, {64, 256, 1}, 16, 5, 1, 16, 16},
-                  {15, {64, 512, 1}, 16, 5, 1, 32, 8},    {15, {32, 1024, 1}, 32, 5, 5, 32, 4},
-                  {15, {128, 256, 1}, 16, 4, 2, 16, 16},  {16, {64, 1024, 1}, 16, 5, 1, 64, 4},
-                  {16, {128, 512, 1}, 16, 4, 2, 32, 8},   {17, {128, 1024, 1}, 16, 4, 2, 64, 4},
-                  {18, {256, 1024, 1}, 8, 5, 1, 16, 4},   {19, {16, 128, 256}, 64, 5, 5, 64, 16},
-                  {20, {16, 256, 256}, 64, 5, 5, 64, 16}, {21, {32, 256, 256}, 32, 5, 5, 64, 16},
-                  {22, {32, 256, 512}, 32, 4, 4, 64, 8},  {22, {64, 256, 256}, 16, 4, 1, 16, 16},
-                  {23, {64, 256, 512}, 16, 4, 1, 16, 8},  {24, {64, 256, 1024}, 16, 4, 1, 16, 4}};
+    uint32_t width, batch, buffers, run, lanes, lag;
+} candidates[] = {
+    {12, {16, 256, 1}, 64, 5, 5, 1, 8, 100},   {13, {32, 256, 1}, 32, 5, 5, 1, 8, 50},
+    {14, {64, 256, 1}, 16, 5, 1, 1, 8, 25},    {15, {128, 256, 1}, 16, 4, 2, 1, 16, 16},
+    {16, {64, 1024, 1}, 32, 5, 1, 1, 4, 6},    {17, {128, 1024, 1}, 16, 4, 2, 1, 4, 3},
+    {18, {16, 128, 128}, 64, 5, 5, 64, 16, 6}, {19, {16, 128, 256}, 64, 5, 5, 64, 8, 6},
+    {20, {32, 128, 256}, 32, 5, 5, 64, 8, 6},  {21, {64, 128, 256}, 16, 5, 1, 64, 8, 6},
+    {22, {128, 128, 256}, 16, 4, 2, 64, 8, 6}, {12, {16, 256, 1}, 64, 5, 5, 4, 16, 0},
+    {13, {32, 256, 1}, 32, 5, 5, 8, 16, 0},    {14, {32, 512, 1}, 32, 5, 5, 16, 8, 0},
+    {14, {64, 256, 1}, 16, 5, 1, 16, 16, 0},   {15, {64, 512, 1}, 16, 5, 1, 32, 8, 0},
+    {15, {32, 1024, 1}, 32, 5, 5, 32, 4, 0},   {15, {128, 256, 1}, 16, 4, 2, 16, 16, 0},
+    {16, {64, 1024, 1}, 16, 5, 1, 64, 4, 0},   {16, {128, 512, 1}, 16, 4, 2, 32, 8, 0},
+    {17, {128, 1024, 1}, 16, 4, 2, 64, 4, 0},  {18, {256, 1024, 1}, 8, 5, 1, 16, 4, 0},
+    {19, {16, 128, 256}, 64, 5, 5, 64, 16, 0}, {20, {16, 256, 256}, 64, 5, 5, 64, 16, 0},
+    {21, {32, 256, 256}, 32, 5, 5, 64, 16, 0}, {22, {32, 256, 512}, 32, 4, 4, 64, 8, 0},
+    {22, {64, 256, 256}, 16, 4, 1, 16, 16, 0}, {23, {64, 256, 512}, 16, 4, 1, 16, 8, 0},
+    {24, {64, 256, 1024}, 16, 4, 1, 16, 4, 0}};
 
 static uint32_t fine_columns_of(const struct channelise_spec *spec,
                                 const struct channelise_shape *shape)
@@ -109,7 +123,19 @@ static struct fine_group fine_group_of(const struct channelise_shape *shape, uin
     if (i > 0 && fine_pass(shape, i)->values > MOST_BATCH_POINTS / MIDDLE_BATCH) {
         middle.batch = 2;
     }
+    /* Groups of one launch are of one size. */
+    if (i > 0 && shape->streaming) {
+        const struct fine_pass *own = fine_pass(shape, i), *last = fine_pass(shape, i + 1);
+        middle.width = last->points / last->values * shape->vector * own->values / own->points;
+    }
     return i > 0 ? middle : first;
+}
+
+static uint32_t fine_items(const struct channelise_shape *shape, uint32_t i)
+{
+    const struct fine_pass *pass = fine_pass(shape, i);
+    const int is_last = i + 1 == fine_steps(shape);
+    return pass->points / pass->values * (is_last ? shape->vector : fine_group_of(shape, i).width);
 }
 
 /* Whether pass i has room in a group and its local memory. */
@@ -117,19 +143,30 @@ static int fine_fits_pass(const struct channelise_shape *shape, const struct dev
                           uint32_t i)
 {
     const struct fine_pass *pass = fine_pass(shape, i);
-    const struct fine_group group = fine_group_of(shape, i);
-    const int is_last = i + 1 == fine_kernels(shape);
-    uint64_t items =
-        (uint64_t)pass->points / pass->values * (is_last ? shape->vector : group.width);
-    uint64_t cells = is_last ? fine_row_cells(pass->points, shape->vector)
-                             : (uint64_t)group.buffers * pass->points * group.width;
-    return items <= device->group_size && cells * PAIR_BYTES <= device->local_bytes;
+    const int is_last = i + 1 == fine_steps(shape);
+    const uint32_t rows = shape->vector; /* of a group of the last step */
+    uint64_t cells = is_last ? fine_row_cells(pass->points, rows)
+                             : (uint64_t)fine_group_of(shape, i).buffers * pass->points *
+                                   fine_group_of(shape, i).width;
+    return fine_items(shape, i) <= device->group_size && cells * PAIR_BYTES <= device->local_bytes;
+}
+
+/* Points of a slice of a relay, see kernels/fine/fine_relay.cl; how many of them are behind. */
+static uint64_t fine_slice(const struct channelise_spec *spec, const struct channelise_shape *shape)
+{
+    return fine_steps(shape) > 2 ? (uint64_t)shape->vector * fine_columns_of(spec, shape)
+                                 : (uint64_t)shape->batch * spec->channels;
+}
+
+static uint32_t fine_lag(const struct channelise_spec *spec, const struct channelise_shape *shape)
+{
+    return (uint32_t)max_u64(RELAY_BYTES / PAIR_BYTES / fine_slice(spec, shape), 2);
 }
 
 static int fine_fits(const struct channelise_spec *spec, const struct channelise_shape *shape,
                      const struct device_info *device)
 {
-    const uint32_t kernels = fine_kernels(shape);
+    const uint32_t kernels = fine_steps(shape);
     const struct fine_pass *first = fine_pass(shape, 0);
     if (!first || !fine_pass(shape, 1) || !fine_pass(shape, kernels - 1)) {
         return 0;
@@ -143,7 +180,13 @@ static int fine_fits(const struct channelise_spec *spec, const struct channelise
     for (uint32_t i = 0; i < kernels && fits; i++) {
         fits = fine_fits_pass(shape, device, i);
     }
-    return fits && (kernels == 2 || shape->radix[2] % MIDDLE_WIDTH == 0);
+    if (fits && kernels > 2) {
+        const struct fine_group middle = fine_group_of(shape, 1);
+        fits = middle.width >= MIDDLE_WIDTH / 2 && shape->radix[2] % middle.width == 0 &&
+               (!shape->streaming || shape->vector % middle.batch == 0);
+    }
+    return fits &&
+           (!shape->streaming || fine_items(shape, kernels - 2) == fine_items(shape, kernels - 1));
 }
 
 static int fine_can(const struct channelise_spec *spec)
@@ -160,8 +203,15 @@ static uint32_t fine_digit(uint64_t *i, uint32_t base)
     return digit;
 }
 
-int fine_number(const struct channelise_spec *spec, const struct device_info *device, uint64_t i,
-                struct channelise_shape *out, int *fits)
+/* Whether the last two steps may be one launch: NVIDIA's devices tell what they have stored for as
+ * little as it must cost. Sums over grains take spectra of several slices. */
+static int fine_can_relay(int mode, const struct device_info *device)
+{
+    return device->is_nvidia && mode != FUSED_GRAINS;
+}
+
+int fine_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                uint64_t i, struct channelise_shape *out, int *fits)
 {
     static const uint32_t batches[] = {4, 5, 2, 3, 1}, widths[] = {16, 32, 64, 8},
                           lanes[] = {16, 8, 4};
@@ -176,18 +226,20 @@ int fine_number(const struct channelise_spec *spec, const struct device_info *de
     shape.buffers = fine_digit(&i, 2) ? 1 : shape.batch;
     shape.vector = lanes[fine_digit(&i, 3)];
     shape.run = nears[fine_digit(&i, 4)];
+    shape.streaming = fine_digit(&i, fine_can_relay(mode, device) ? 2 : 1);
     *fits = 0;
     if (fine_can(spec) && spec->channels % (shape.radix[0] * second) == 0) {
         uint32_t third = spec->channels / (shape.radix[0] * second);
         shape.radix[1] = second > 1 ? second : third;
         shape.radix[2] = second > 1 ? third : 1;
         *fits = third > 1 && fine_fits(spec, &shape, device);
+        shape.teams = *fits && shape.streaming ? fine_lag(spec, &shape) : 0;
     }
     *out = shape;
     return i == 0;
 }
 
-uint32_t fine_shapes(const struct channelise_spec *spec, const struct device_info *device,
+uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
@@ -200,20 +252,28 @@ uint32_t fine_shapes(const struct channelise_spec *spec, const struct device_inf
                                          .vector = c->lanes,
                                          .batch = c->batch,
                                          .radix = {c->points[0], c->points[1], c->points[2], 1},
-                                         .buffers = c->buffers};
-        if (1U << c->log == spec->channels && fine_fits(spec, &shape, device)) {
+                                         .buffers = c->buffers,
+                                         .teams = c->lag,
+                                         .streaming = c->lag > 0};
+        if (1U << c->log == spec->channels && fine_fits(spec, &shape, device) &&
+            (c->lag == 0 || fine_can_relay(mode, device))) {
             out[count++] = shape;
         }
     }
-    for (uint64_t i = 0;
-         count == 0 && most > 0 && fine_can(spec) && fine_number(spec, device, i, &out[0], &fits);
+    for (uint64_t i = 0; count == 0 && most > 0 && fine_can(spec) &&
+                         fine_number(spec, mode, device, i, &out[0], &fits);
          i++) {
         count = (uint32_t)fits;
     }
     return count;
 }
 
-int fine_is_faster(const struct channelise_spec *spec)
+int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device)
+{
+    return fine_can_relay(mode, device) && spec->channels >= LEADS_FROM;
+}
+
+static int fine_is_faster(const struct channelise_spec *spec)
 {
     return fine_can(spec) && spec->channels >= FASTER_FROM && spec->taps <= LONG_TAPS &&
            spec->is_complex;
@@ -258,7 +318,7 @@ static status_t fine_row_options(const struct channelise_spec *spec, int mode,
                                  const struct channelise_shape *shape, struct text *out)
 {
     status_t st = STATUS_OK;
-    const uint32_t last = fine_kernels(shape) - 1;
+    const uint32_t last = fine_steps(shape) - 1;
     const struct fine_pass *pass = fine_pass(shape, last);
     int stages = 2;
     TRY(text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
@@ -271,6 +331,9 @@ static status_t fine_row_options(const struct channelise_spec *spec, int mode,
         stages = k > 1 && pass->radix[k] > 1 ? (int)k + 1 : stages;
     }
     TRY(text_add(out, " -DROW_STAGES=%d", stages));
+    if (mode == FUSED_STEPS) {
+        TRY(text_add(out, " -DSTEP_BITS=%u", spec->outputs[0].bits));
+    }
 out:
     return st;
 }
@@ -279,11 +342,32 @@ status_t fine_options(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape, uint32_t i, struct text *out)
 {
     status_t st = STATUS_OK;
+    const int is_last = i + 1 == fine_steps(shape);
+    const int is_relay = shape->streaming && i + 2 == fine_steps(shape);
     TRY(samples_options(spec, out));
-    TRY(i + 1 == fine_kernels(shape) ? fine_row_options(spec, mode, shape, out)
-                                     : fine_column_options(spec, shape, i, out));
+    if (!is_last) {
+        TRY(fine_column_options(spec, shape, i, out));
+    }
+    if (is_last || is_relay) {
+        TRY(fine_row_options(spec, mode, shape, out));
+    }
+    TRY(text_add(out, " -DRELAYED=%d", is_relay));
 out:
     return st;
+}
+
+struct fine_relay fine_relay(const struct channelise_spec *spec,
+                             const struct channelise_shape *shape, uint64_t spectra,
+                             uint32_t streams)
+{
+    const int has_middle = fine_steps(shape) > 2;
+    struct fine_relay relay = {.lag = shape->teams};
+    relay.points = fine_slice(spec, shape);
+    relay.count = (has_middle ? spectra * (shape->radix[0] / shape->vector)
+                              : ceil_div_u64(spectra, shape->batch)) *
+                  streams;
+    relay.slots = relay.lag + (uint32_t)max_u64(relay.lag / 4, 2);
+    return relay;
 }
 
 size_t fine_factor_count(const struct channelise_shape *shape, uint32_t i)
@@ -310,7 +394,7 @@ void fine_factors(const struct channelise_shape *shape, uint32_t i, float *out)
 size_t fine_turn_count(const struct channelise_spec *spec, const struct channelise_shape *shape,
                        uint32_t i)
 {
-    return i + 1 == fine_kernels(shape) ? 0 : fine_length(spec, shape, i);
+    return i + 1 == fine_steps(shape) ? 0 : fine_length(spec, shape, i);
 }
 
 /* exp(-2 pi i k m / length) of column m, point k. */
@@ -333,17 +417,24 @@ struct launch_size fine_size(const struct channelise_spec *spec, int mode,
                              uint32_t streams, uint64_t first)
 {
     const struct fine_pass *pass = fine_pass(shape, i);
-    const struct fine_group group = fine_group_of(shape, i);
-    const size_t each = pass->points / pass->values;
-    if (i + 1 == fine_kernels(shape)) {
+    const uint32_t rows = spec->channels / pass->points;
+    if (i + 1 == fine_steps(shape)) {
         uint64_t runs =
             mode == FUSED_GRAINS ? ceil_div_u64(first % GRAIN + spectra, GRAIN) : spectra;
-        size_t rows = spec->channels / pass->points;
         return (struct launch_size){rows / shape->vector * (size_t)runs * streams,
-                                    each * shape->vector};
+                                    fine_items(shape, i)};
     }
+    const struct fine_group group = fine_group_of(shape, i);
     size_t across = fine_length(spec, shape, i) / pass->points / group.width;
+    if (shape->streaming && i + 2 == fine_steps(shape)) {
+        const struct fine_relay relay = fine_relay(spec, shape, spectra, streams);
+        uint64_t fillers = i == 0 ? across : shape->vector / group.batch * across;
+        uint64_t emptiers =
+            i == 0 ? shape->batch * (shape->radix[0] / shape->vector) : shape->radix[1];
+        return (struct launch_size){(size_t)((relay.count + relay.lag) * (fillers + emptiers)),
+                                    fine_items(shape, i)};
+    }
     uint64_t runs = i == 0 ? ceil_div_u64(spectra, group.batch) * streams
                            : ceil_div_u64(spectra * streams * shape->radix[0], group.batch);
-    return (struct launch_size){across * (size_t)runs, each * group.width};
+    return (struct launch_size){across * (size_t)runs, fine_items(shape, i)};
 }

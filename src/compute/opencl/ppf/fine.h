@@ -1,36 +1,49 @@
 /* Fine channels: the filter bank as transforms by columns and rows, the filter in the first of them
  * (kernels/fine). C = N1 N3, or N1 N2 N3: these are shape->radix, in that order.
  *
- * The shape's width, batch and buffers are the first kernel's: neighbouring columns of a group,
- * spectra of a batch, of these in local memory at a time; `run` is how many groups with
- * neighbouring columns follow each other before the next batch; `vector` the rows of a group of the
- * last one. */
+ * The shape's values, width, batch and buffers are the first kernel's: values of an item (4 or 8),
+ * neighbouring columns of a group, spectra of a batch, of these in local memory at a time; `run` is
+ * how many groups with neighbouring columns follow each other before the next batch; `vector` the
+ * rows of a group of the last one. `streaming`: the last two steps are one launch, and what is
+ * between them stays in the cache (kernels/fine/fine_relay.cl), of which `teams` is the lag; not
+ * with sums over grains. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_FINE_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_FINE_H
 
 #include "compute/opencl/ppf/steps.h"
 
-/* Shapes to try, at most `most`, the most promising first; 0: it cannot do the problem (channels no
- * power of two from 256 to 2^26). Any taps, format, kept channels. Real samples leave transforms
- * that are not split yet. */
-uint32_t fine_shapes(const struct channelise_spec *spec, const struct device_info *device,
+/* Shapes to try for what `mode` leaves, at most `most`, the most promising first; 0: it cannot do
+ * the problem (channels no power of two from 256 to 2^26). Any taps, format, kept channels. Real
+ * samples leave transforms that are not split yet. */
+uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
 /* Shape number i of the whole space, as fused_number(). */
-int fine_number(const struct channelise_spec *spec, const struct device_info *device, uint64_t i,
-                struct channelise_shape *out, int *fits);
+int fine_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                uint64_t i, struct channelise_shape *out, int *fits);
 
-/* Whether it is faster on GPUs than a library's FFT behind the filter, as far as that is known;
- * whether it may be chosen there. */
-int fine_is_faster(const struct channelise_spec *spec);
+/* Whether it may be chosen on GPUs: where it is asked for, or known to be faster than a library's
+ * FFT behind the filter. */
 int fine_may_be(const struct channelise_spec *spec);
+/* Whether it is also faster than the fused kernel, where that can do the problem. */
+int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
-/* What a shape is made of: the columns' kernel once or twice, then the rows'. */
-enum { FINE_KERNELS = 3 };
-uint32_t fine_kernels(const struct channelise_shape *shape);
+/* What a shape is made of: the columns' step once or twice, then the rows'. */
+enum { FINE_STEPS = 3 };
+uint32_t fine_steps(const struct channelise_shape *shape);
 
-/* Build options of kernel i, whose mode is that of the product. */
+/* Build options of step i, whose mode is that of the product; relayed: of it and the next. */
 status_t fine_options(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape, uint32_t i, struct text *out);
+
+/* Relayed: what is in flight between the last two steps, in slices, which are `points` long; a
+ * block has `count` of them. */
+struct fine_relay {
+    uint64_t points, count;
+    uint32_t lag, slots;
+};
+struct fine_relay fine_relay(const struct channelise_spec *spec,
+                             const struct channelise_shape *shape, uint64_t spectra,
+                             uint32_t streams);
 
 /* Its table `factors`: pairs (re, im), and their number; `turns`, of all but the rows'. */
 size_t fine_factor_count(const struct channelise_shape *shape, uint32_t i);
@@ -40,7 +53,8 @@ size_t fine_turn_count(const struct channelise_spec *spec, const struct channeli
 void fine_turns(const struct channelise_spec *spec, const struct channelise_shape *shape,
                 uint32_t i, float *out);
 
-/* Its launch for so many spectra and streams, the first of which has the number `first`. */
+/* Its launch for so many spectra and streams, the first of which has the number `first`; relayed:
+ * of the last two steps, i the one before the last. */
 struct launch_size fine_size(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape, uint32_t i, uint64_t spectra,
                              uint32_t streams, uint64_t first);
@@ -58,12 +72,16 @@ void fine_destroy(fine_t *fine);
  *   in      its samples, as ppf_run() says
  *   coeff   float [T][P]
  *   to      gets their rows, or grains, from its beginning on
- *   first   number of the first of them */
+ *   first   number of the first of them
+ *   scales, counts_at   of spectra in few bits: see kernels/fine/fine_rows.cl; `integrate` is their
+ *           rows of a block */
 struct fine_block {
     cl_mem in, coeff, to;
-    uint64_t in_stride;
+    cl_ulong in_stride;
     uint32_t nstreams;
     uint64_t from, count, first, integrate;
+    cl_mem scales;
+    cl_ulong counts_at;
 };
 status_t fine_run(fine_t *fine, struct stopwatch *watch, const struct fine_block *block);
 

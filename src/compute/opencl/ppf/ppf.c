@@ -9,9 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of workspace: long launches, and little memory; between columns and rows, where each launch
- * counts twice. */
-enum { TILE_BYTES = 256 << 20, FINE_BYTES = 1 << 30 };
+/* Of workspace: long launches, and little memory; between columns and rows of more than MOST_SHORT
+ * channels, where each launch counts twice. Of fewer the fused kernel is chosen as a rule, which
+ * takes none: no room is kept for what is hardly used. */
+enum { TILE_BYTES = 256 << 20, FINE_BYTES = 1 << 30, MOST_SHORT = 1 << 13 };
 
 /* Spectra of `bytes` of a workspace, whole grains. */
 static uint64_t ppf_spectra_in(const struct channelise_spec *spec, uint64_t bytes)
@@ -29,7 +30,7 @@ static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
 /* Of the workspace between columns and rows. */
 static uint64_t ppf_fine_spectra(const struct channelise_spec *spec)
 {
-    return ppf_spectra_in(spec, FINE_BYTES);
+    return ppf_spectra_in(spec, spec->channels > MOST_SHORT ? FINE_BYTES : TILE_BYTES);
 }
 
 static int ppf_has_all_channels(const struct channelise_spec *spec)
@@ -240,8 +241,8 @@ static void ppf_set_route(ppf_t *bank)
             bank->full = i;
         }
     }
-    if (ppf_is_direct(spec) && (is_fused || (bank->choice.shape.kernel == KERNEL_FINE && is_split &&
-                                             detect_kind(&spec->outputs[0]) != DETECT_STEPS))) {
+    if (ppf_is_direct(spec) &&
+        (is_fused || (bank->choice.shape.kernel == KERNEL_FINE && is_split))) {
         bank->route = ROUTE_DIRECT;
     }
     /* The fused kernel begins at a block's first spectrum. */

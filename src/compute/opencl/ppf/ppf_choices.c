@@ -25,6 +25,11 @@ int ppf_fused_mode(const struct channelise_spec *spec)
     return ppf_is_direct(spec) ? (int)detect_kind(&spec->outputs[0]) : (int)DETECT_SPECTRA;
 }
 
+int ppf_fine_mode(const struct channelise_spec *spec)
+{
+    return spec->is_complex ? ppf_fused_mode(spec) : (int)DETECT_SPECTRA;
+}
+
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec)
 {
     struct channelise_spec view = *spec;
@@ -35,6 +40,16 @@ struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec)
     return view;
 }
 
+/* A processor has few registers, and builds large kernels slowly. */
+static void choices_spare(const struct device_info *info, struct channelise_shape *shape)
+{
+    enum { CPU_BATCH = 2 };
+    if (!info->is_gpu && shape->batch > CPU_BATCH) {
+        shape->batch = CPU_BATCH;
+        shape->buffers = shape->kernel == KERNEL_FINE ? 1 : shape->buffers;
+    }
+}
+
 static uint32_t choices_add_fused(const struct device_info *info,
                                   const struct channelise_spec *spec, struct channelise_shape *out,
                                   uint32_t most)
@@ -43,11 +58,7 @@ static uint32_t choices_add_fused(const struct device_info *info,
     uint32_t count =
         fused_shapes(&view, ppf_fused_mode(spec), info, out, (uint32_t)min_u64(most, MOST_SHAPES));
     for (uint32_t i = 0; i < count; i++) {
-        /* A processor has few registers, and builds large kernels slowly. */
-        enum { CPU_BATCH = 2 };
-        if (!info->is_gpu && out[i].batch > CPU_BATCH) {
-            out[i].batch = CPU_BATCH;
-        }
+        choices_spare(info, &out[i]);
     }
     return count;
 }
@@ -92,21 +103,35 @@ static int choices_has_fir(const struct channelise_spec *spec)
     return spec->kernel != KERNEL_FUSED && spec->kernel != KERNEL_FINE;
 }
 
+static uint32_t choices_add_fine(const struct device_info *info, const struct channelise_spec *spec,
+                                 struct channelise_shape *out, uint32_t most)
+{
+    uint32_t count = fine_shapes(spec, ppf_fine_mode(spec), info, out, most);
+    for (uint32_t i = 0; i < count; i++) {
+        choices_spare(info, &out[i]);
+    }
+    return count;
+}
+
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
     /* On a processor kernels take seconds to build: only the first of each kind is looked at. */
-    uint32_t each = info->is_gpu ? most : 1;
-    if (choices_has_fused(spec, info)) {
-        count = choices_add_fused(info, spec, out, each);
+    const uint32_t each = info->is_gpu ? most : 1;
+    const int has_fine = choices_has_fine(spec, info);
+    const int leads = has_fine && fine_leads(spec, ppf_fine_mode(spec), info);
+    if (leads) {
+        count = choices_add_fine(info, spec, out, each);
     }
-    if (choices_has_fine(spec, info)) {
-        count += fine_shapes(spec, info, out + count, each < most - count ? each : most - count);
+    if (choices_has_fused(spec, info)) {
+        count += choices_add_fused(info, spec, out + count, (uint32_t)min_u64(each, most - count));
+    }
+    if (has_fine && !leads) {
+        count += choices_add_fine(info, spec, out + count, (uint32_t)min_u64(each, most - count));
     }
     if (choices_has_fir(spec)) {
-        uint32_t left = most - count;
-        count += choices_add_fir(info, spec, out + count, each < left ? each : left);
+        count += choices_add_fir(info, spec, out + count, (uint32_t)min_u64(each, most - count));
     }
     return count;
 }
@@ -142,7 +167,7 @@ static uint64_t choices_count_fine(const struct channelise_spec *spec,
     struct channelise_shape shape;
     uint64_t count = 0;
     int fits = 0;
-    for (uint64_t i = 0; fine_number(spec, info, i, &shape, &fits); i++) {
+    for (uint64_t i = 0; fine_number(spec, ppf_fine_mode(spec), info, i, &shape, &fits); i++) {
         count += (uint64_t)fits;
     }
     return count;
@@ -170,7 +195,8 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
     for (uint64_t i = 0; has_fused && fused_number(&view, mode, info, i, &shape, &fits); i++) {
         n = fits ? choices_put(list, n, known, shape) : n;
     }
-    for (uint64_t i = 0; has_fine && fine_number(spec, info, i, &shape, &fits); i++) {
+    for (uint64_t i = 0; has_fine && fine_number(spec, ppf_fine_mode(spec), info, i, &shape, &fits);
+         i++) {
         n = fits ? choices_put(list, n, known, shape) : n;
     }
     uint32_t nfir = !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, fir, MOST_FIR);

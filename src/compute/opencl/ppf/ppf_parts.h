@@ -43,8 +43,10 @@ struct ppf {
 /* Whether the fused kernel makes the product itself: there is one, and each of its numbers comes of
  * one stream's spectra. */
 int ppf_is_direct(const struct channelise_spec *spec);
-/* What it makes: the product, else spectra. */
+/* What it makes: the product, else spectra; what those of fine channels make, whose transforms of
+ * real samples are not spectra yet. */
 int ppf_fused_mode(const struct channelise_spec *spec);
+int ppf_fine_mode(const struct channelise_spec *spec);
 
 /* The fused kernel's view of the problem: for others it makes all channels. */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);

@@ -94,9 +94,19 @@ out:
 static status_t ppf_run_fine(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
                              uint64_t count, uint64_t integrate)
 {
-    const struct fine_block fine = {block->in,       bank->coeff, to,    block->in_stride,
-                                    block->nstreams, from,        count, bank->next + from,
-                                    integrate};
+    struct fine_block fine = {.in = block->in,
+                              .coeff = bank->coeff,
+                              .to = to,
+                              .in_stride = block->in_stride,
+                              .nstreams = block->nstreams,
+                              .from = from,
+                              .count = count,
+                              .first = bank->next + from,
+                              .integrate = integrate};
+    if (bank->route == ROUTE_DIRECT && bank->last[0].kind == DETECT_STEPS) {
+        fine.scales = bank->last[0].factors;
+        fine.counts_at = ppf_clipped(bank, block, 0).at / sizeof(uint32_t);
+    }
     return fine_run(bank->fine, block->watch, &fine);
 }
 
@@ -214,9 +224,9 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
         const struct channelise_output *only = &spec->outputs[0];
         int is_summed = bank->last[0].kind == DETECT_GRAINS;
         cl_mem to = is_summed ? bank->last[0].grains : out[0];
-        TRY(bank->fine
-                ? ppf_run_fine(bank, &block, to, 0, spectra, only->integrate)
-                : ppf_run_fused(bank, &block, to, only->bits ? only->scale_rows : only->integrate));
+        uint64_t every = only->bits ? only->scale_rows : only->integrate;
+        TRY(bank->fine ? ppf_run_fine(bank, &block, to, 0, spectra, every)
+                       : ppf_run_fused(bank, &block, to, every));
     } else if (bank->route == ROUTE_WHOLE) {
         TRY(ppf_run_piece(bank, &block, out[bank->full], 0, spectra));
     } else {
