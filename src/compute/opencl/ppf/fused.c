@@ -76,6 +76,17 @@ static const struct candidate {
     {2048, 0, -1, {.values = 16, .batch = 2, .radix = {8, 16, 16, 1}}},
     {4096, 0, -1, {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1}},
     {4096, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 8}, .buffers = 1}},
+    {256, 0, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 1}, .streaming = 1}},
+    {512, 0, 0, {.values = 8, .batch = 5, .radix = {4, 8, 4, 4}, .streaming = 1}},
+    {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .streaming = 1}},
+    {1024, 2, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}, .streaming = 1}},
+    {1024, 4, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}, .streaming = 1}},
+    {2048, 0, 0, {.values = 8, .batch = 3, .radix = {4, 8, 8, 8}, .streaming = 1}},
+    {2048, 0, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 8}, .buffers = 2, .streaming = 1}},
+    {4096,
+     0,
+     0,
+     {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1, .streaming = 1}},
     {8192, 0, -1, {.values = 16, .batch = 2, .radix = {8, 8, 8, 16}, .buffers = 1}},
     {8192, 0, -1, {.values = 16, .batch = 1, .radix = {8, 8, 8, 16}, .buffers = 1}},
 };
@@ -347,6 +358,23 @@ static size_t fused_factor_count(const struct channelise_spec *spec,
     return count;
 }
 
+/* Batches ahead of which rows are asked for: while sums are made the next but one; before spectra
+ * that go past the caches as many as are under way. Not for more taps: never measured. */
+static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
+                            const struct channelise_shape *shape, const struct device_info *device)
+{
+    enum { NEXT = 2, ITEMS_UNDER_WAY = 800 /* of a unit, and some more */ };
+    if (!device->is_nvidia) {
+        return 0;
+    }
+    if (mode == FUSED_GRAINS) {
+        return fused_is_light(spec, mode) ? NEXT : 0;
+    }
+    return mode == FUSED_SPECTRA && shape->streaming && spec->taps <= LONG_TAPS
+               ? device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape)
+               : 0;
+}
+
 status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out)
@@ -364,8 +392,7 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
     TRY(text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
                  fused_takes_fours(spec, mode, shape)));
-    TRY(text_add(out, " -DAHEAD=%d",
-                 device->is_nvidia && mode == FUSED_GRAINS && fused_is_light(spec, mode)));
+    TRY(text_add(out, " -DAHEAD=%u", fused_ahead(spec, mode, shape, device)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     if (mixed_is(spec->channels)) {

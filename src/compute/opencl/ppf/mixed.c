@@ -15,7 +15,10 @@ enum {
     MORE_TEAMS = 3,   /* of a group than are needed, that a search tries */
     MOST_ROUNDS = 16, /* of the middle stage: the kernel unrolls them */
     LEAST_CHANNELS = 64,
-    MOST_LOCAL = 48 << 10 /* bytes of local memory of a group: NVIDIA's OpenCL has no more */
+    LOCAL = 48 << 10,       /* bytes of local memory of a group that most devices have, */
+    MOST_LOCAL = 100 << 10, /* and that are asked for */
+    FEW_SHAPES = 6,         /* to try, */
+    MORE_SHAPES = 9         /* with those of more local memory than a device says it has */
 };
 
 /* Radices that the first stage can have, those of the middle one, 1: there is none, and of the
@@ -128,11 +131,14 @@ static uint32_t mixed_accesses(const struct channelise_spec *spec,
     return sum;
 }
 
-/* The layout with the fewest accesses that fits; span 0: none. */
+/* The layout with the fewest accesses that fits the local memory of most devices, if without any
+ * padding it does, else the largest; span 0: none. */
 static struct mixed_layout mixed_layout(const struct channelise_spec *spec,
                                         const struct channelise_shape *shape)
 {
     const uint32_t first = shape->radix[0], rows = spec->channels / first;
+    const uint32_t span_bytes = shape->batch * shape->teams * PAIR_BYTES;
+    const uint32_t most = spec->channels * span_bytes <= LOCAL ? LOCAL : MOST_LOCAL;
     const int can_xor =
         mixed_is_power_of_two(first) && mixed_last(shape) == first && rows % first == 0;
     struct mixed_layout best = {0};
@@ -141,8 +147,7 @@ static struct mixed_layout mixed_layout(const struct channelise_spec *spec,
         const uint32_t step = rows + pad;
         const struct mixed_layout layout = {step, (first - 1) * step + rows, can_xor};
         const uint32_t accesses = mixed_accesses(spec, shape, &layout);
-        if (accesses < least &&
-            layout.span * shape->batch * shape->teams * PAIR_BYTES <= MOST_LOCAL) {
+        if (accesses < least && layout.span * span_bytes <= most) {
             least = accesses;
             best = layout;
         }
@@ -217,6 +222,20 @@ static uint32_t mixed_teams(uint32_t items)
     return (LEAST_GROUP + items - 1) / items;
 }
 
+/* NVIDIA's OpenCL says that a group has 48 KiB, and gives what the unit has (driver 580, H200); a
+ * trial that cannot be built is passed over. */
+static uint64_t mixed_most_bytes(const struct device_info *device)
+{
+    return device->is_nvidia ? max_u64(device->local_bytes, MOST_LOCAL) : device->local_bytes;
+}
+
+/* Of local memory of a group; 0: it does not fit. */
+static uint64_t mixed_bytes(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape)
+{
+    return (uint64_t)mixed_layout(spec, shape).span * shape->batch * shape->teams * PAIR_BYTES;
+}
+
 /* `teams` of the shape is how many more than needed. 0: it does not fit. */
 static int mixed_fit(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *shape)
@@ -232,9 +251,7 @@ static int mixed_fit(const struct channelise_spec *spec, int mode, const struct 
         shape->values * shape->batch > MOST_VALUES || items * shape->teams > device->group_size) {
         return 0;
     }
-    const struct mixed_layout layout = mixed_layout(spec, shape);
-    return layout.span > 0 &&
-           (uint64_t)layout.span * shape->batch * shape->teams * PAIR_BYTES <= device->local_bytes;
+    return mixed_bytes(spec, shape) > 0 && mixed_bytes(spec, shape) <= mixed_most_bytes(device);
 }
 
 /* How far radices are from those that were fastest where several were timed (H200). */
@@ -250,25 +267,29 @@ static uint32_t mixed_distance(const uint32_t *radix)
     return distance;
 }
 
-/* Batches of these radices, the most promising first. */
+/* Adds batches of these radices, the most promising first: those that fit the local memory that the
+ * device says it has, or such beyond it as let few rows be read again. */
 static uint32_t mixed_batches(const struct channelise_spec *spec, int mode,
-                              const struct device_info *device,
+                              const struct device_info *device, int is_beyond,
                               const struct channelise_shape *shape, struct channelise_shape *out,
                               uint32_t most)
 {
     static const struct {
         uint32_t batch, paired;
-    } spectra[] = {{4, 0}, {3, 0}, {5, 0}, {2, 0}, {1, 0}},
-      power[] = {{4, 1}, {4, 0}, {2, 0}, {2, 1}, {1, 0}};
-    enum { KINDS = 5, EACH = 3 };
+    } spectra[] = {{4, 0}, {3, 0}, {2, 0}, {1, 0}}, power[] = {{4, 1}, {4, 0}, {2, 0}, {1, 0}};
+    enum { KINDS = 4, EACH = 2, WIDE_FROM = 2000 /* channels: below it batches of four fit */ };
     const int is_grained = mode == FUSED_GRAINS || mode == FUSED_STEPS;
     uint32_t count = 0;
     for (uint32_t i = 0; i < KINDS && count < most && count < EACH; i++) {
-        out[count] = *shape;
-        out[count].batch = is_grained ? power[i].batch : spectra[i].batch;
-        out[count].streaming = !is_grained;
-        out[count].paired = is_grained ? power[i].paired : spectra[i].paired;
-        count += (uint32_t)mixed_fit(spec, mode, device, &out[count]);
+        struct channelise_shape *tried = &out[count];
+        *tried = *shape;
+        tried->batch = is_grained ? power[i].batch : spectra[i].batch;
+        tried->paired = is_grained ? power[i].paired : spectra[i].paired;
+        tried->streaming = 1;
+        if (mixed_fit(spec, mode, device, tried) &&
+            is_beyond == (mixed_bytes(spec, tried) > device->local_bytes)) {
+            count += !is_beyond || spec->channels > WIDE_FROM;
+        }
     }
     return count;
 }
@@ -278,12 +299,16 @@ uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
 {
     enum { FAR = 32 };
     uint32_t count = 0;
-    for (uint32_t i = 0; i < FAR * FIRSTS * LASTS; i++) {
-        const uint32_t first = firsts[i / LASTS % FIRSTS], last = lasts[i % LASTS];
-        struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = first};
-        if (mixed_radices(spec->channels, first, last, shape.radix) &&
-            mixed_distance(shape.radix) == i / (FIRSTS * LASTS)) {
-            count += mixed_batches(spec, mode, device, &shape, out + count, most - count);
+    for (int is_beyond = 0; is_beyond < 2; is_beyond++) {
+        const uint32_t wanted = is_beyond ? MORE_SHAPES : FEW_SHAPES;
+        for (uint32_t i = 0; i < FAR * FIRSTS * LASTS && count < wanted && count < most; i++) {
+            const uint32_t first = firsts[i / LASTS % FIRSTS], last = lasts[i % LASTS];
+            struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = first};
+            if (mixed_radices(spec->channels, first, last, shape.radix) &&
+                mixed_distance(shape.radix) == i / (FIRSTS * LASTS)) {
+                count += mixed_batches(spec, mode, device, is_beyond, &shape, out + count,
+                                       (wanted < most ? wanted : most) - count);
+            }
         }
     }
     return count;
