@@ -7,10 +7,14 @@
 #include "compute/peaks.h"
 #include "dsp/dispersion/patterns.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double SEARCH_THRESHOLD = 7;
+
+/* Of series that are made and searched before the next: they stay in a processor's cache. */
+enum { PIECE_BYTES = 16 << 20 };
 
 struct bench_dedisperse {
     struct bench_dedispersion c;
@@ -96,6 +100,12 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->spec.max_samples = max_u64((uint64_t)(c->seconds * c->telescope->rate + 0.5), 1);
     bench->spec.threads = c->threads;
     bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
+    uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)c->search);
+    REQUIRE(c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
+            "bench dedisperse: --search %u: %llu times of each DM tell no noise: at least %llu are "
+            "needed, --seconds %g",
+            c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
+            ceil(10 * (double)least / c->telescope->rate) / 10);
     *out = bench;
     bench = NULL;
 out:
@@ -121,7 +131,7 @@ static void bench_search_rows(boxcar_t *boxcar, const struct boxes *boxes,
     }
 }
 
-/* By the host's threads, after each other's sums, as runs do; or once, to check `found`. */
+/* By the host's threads, where the series lie; or once, to check `found`. */
 static status_t bench_search_host(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                   const struct peak *found, struct bench_dedispersed *out)
 {
@@ -144,6 +154,77 @@ static status_t bench_search_host(const bench_dedisperse_t *bench, const struct 
 out:
     boxcar_destroy(boxcar);
     free(peaks);
+    return st;
+}
+
+/* Sums of a piece of time and then its blocks, piece by piece. */
+struct together {
+    dedisperse_t *stage;
+    boxcar_t *boxcar;
+    buffer_t *series;
+    struct peak *peaks;
+    uint64_t piece, stride;
+};
+
+static status_t bench_run_together(const struct bench_dedisperse *bench, const struct boxes *boxes,
+                                   const struct together *t, double *search)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_input input;
+    buffer_t *in = dedispersion_trial_samples(bench->trial, &input);
+    size_t begin = input.offset;
+    void *series = NULL;
+    for (uint64_t time = 0; time < boxes->outputs; time += t->piece) {
+        uint64_t end = min_u64(time + t->piece, boxes->outputs);
+        struct boxcar_rows rows = {
+            .ndms = bench->c.ndms, .stride = t->stride, .from = boxes_need_from(boxes, time, end)};
+        input.offset = begin + rows.from * input.time_step;
+        TRY(dedisperse_run(t->stage, in, &input, boxes_need_end(boxes, end) - rows.from, t->series,
+                           t->stride));
+        TRY(buffer_get(t->series, &series));
+        rows.rows = series;
+        double started = clock_now();
+        for (uint64_t at = time; at < end;) {
+            struct boxes_block block = boxes_block_at(boxes, at);
+            boxcar_run(t->boxcar, &block, &rows, t->peaks);
+            at = block.end;
+        }
+        *search += clock_now() - started;
+    }
+out:
+    return st;
+}
+
+/* Where the host dedisperses, too: what the search takes of series that it has just made. */
+static status_t bench_search_together(const struct bench_dedisperse *bench,
+                                      const struct boxes *boxes,
+                                      const struct dedisperse_shape *shape,
+                                      struct bench_dedispersed *out)
+{
+    status_t st = STATUS_OK;
+    const struct bench_dedispersion *c = &bench->c;
+    struct dedisperse_spec spec = bench->spec;
+    uint64_t blocks = PIECE_BYTES / (c->ndms * boxes->block * sizeof(float));
+    struct together t = {.piece = max_u64(blocks, 1) * boxes->block};
+    /* The last, short block's noise reaches back. */
+    spec.max_samples = min_u64(t.piece + boxes->block + boxes->widths, boxes->outputs);
+    spec.shape = shape ? *shape : spec.shape;
+    t.stride = ceil_div_u64(spec.max_samples, PEAK_CELL) * PEAK_CELL;
+    TRY(dedisperse_create(bench->backend, &spec, &t.stage));
+    TRY(boxcar_create(boxes, c->threads, &t.boxcar));
+    TRY(buffer_create(bench->backend, BUFFER_OUT, c->ndms * t.stride * sizeof(float), &t.series));
+    TRY(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *t.peaks, "peaks",
+                       &t.peaks));
+    for (uint32_t i = 0; i < c->repeats; i++) {
+        double now = 0;
+        TRY(bench_run_together(bench, boxes, &t, &now));
+        out->search = i == 0 || now < out->search ? now : out->search;
+    }
+out:
+    buffer_destroy(t.series);
+    dedisperse_destroy(t.stage);
+    boxcar_destroy(t.boxcar);
+    free(t.peaks);
     return st;
 }
 
@@ -173,14 +254,17 @@ out:
 }
 
 /* The best of the repeats. */
-static status_t bench_search(const bench_dedisperse_t *bench, struct bench_dedispersed *out)
+static status_t bench_search(const bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
+                             struct bench_dedispersed *out)
 {
     status_t st = STATUS_OK;
     const struct boxes boxes = boxes_of(bench->c.search, SEARCH_THRESHOLD, bench->spec.max_samples);
     peaks_t *peaks = NULL;
     TRY(peaks_create(bench->backend, &boxes, 1, &peaks));
     TRY(peaks ? bench_search_device(bench, &boxes, peaks, out)
-              : bench_search_host(bench, &boxes, NULL, out));
+        : backend_abilities(backend_which(bench->backend))->finds_peaks
+            ? bench_search_host(bench, &boxes, NULL, out)
+            : bench_search_together(bench, &boxes, shape, out));
 out:
     peaks_destroy(peaks);
     return st;
@@ -204,7 +288,7 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
                                       .realtime = bench->seconds /
                                                   (times.best.seconds + steps[TRIAL_TRANSPOSE]),
                                       .wrong = times.wrong};
-    TRY(bench->c.search > 0 ? bench_search(bench, out) : STATUS_OK);
+    TRY(bench->c.search > 0 ? bench_search(bench, shape, out) : STATUS_OK);
 out:
     return st;
 }

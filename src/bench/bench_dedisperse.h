@@ -35,9 +35,10 @@ struct bench_dedispersed {
     double upload, download;
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
     double realtime; /* seconds of data / (seconds + transpose) */
-    double search;  /* seconds of all series where they lie: by the device's clock where it searches
-                       (compute/peaks.h), else by the host's threads */
-    uint32_t wrong; /* sampled outputs that are, and cells whose peak is not the host's */
+    double search;   /* seconds of all series: by the device's clock where it searches
+                        (compute/peaks.h); where the host does all, of a piece of time after the
+                        other, each behind its sums, as jobs do whose chunks stay in a cache */
+    uint32_t wrong;  /* sampled outputs that are, and cells whose peak is not the host's */
 };
 
 /* Delays of a case; samples and memory as soon as the first of any number of shapes is timed. */

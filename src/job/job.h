@@ -419,6 +419,7 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
 struct job_dm_range {
     double start, end;
     uint64_t downsample;
+    int is_unsearched; /* its series are too short to be searched: without `search` */
 };
 
 /* How dedispersions are divided (dm.is_divided), by their places in the job; count 0: that one is

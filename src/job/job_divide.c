@@ -78,6 +78,9 @@ static status_t divide_add_range(struct tree *list, const struct tree *entry,
     for (size_t i = 0; i < entry->nchildren; i++) {
         const struct tree *member = entry->child[i];
         int is_dm = strcmp(member->key, "dm") == 0;
+        if (range->is_unsearched && strcmp(member->key, "search") == 0) {
+            continue;
+        }
         TRY(is_dm ? divide_add_dm(made, member, range) : divide_copy(made, member));
         if (is_dm) {
             snprintf(text, sizeof text, "%" PRIu64, range->downsample);

@@ -96,6 +96,18 @@ ok(all(f"found-{i}.h5" in planned for i in range(len(ranges))), "plan lists ever
 numbers = json.loads(voltmill("plan", job, "--force", "--json"))
 same(len(numbers["dedispersions"]), len(ranges), "and so does its JSON")
 
+# ---- Ranges whose series are too short for a search.
+wide = ["--set", "dedisperse.0.search.widths=4096", "--set", "dedisperse.0.search.threshold=9"]
+planned = voltmill("plan", job, "--force", *wide)
+ok("series-3.h5" in planned and "found-2.h5" in planned and "found-3.h5" not in planned and
+   "are not searched: 7417 times of each DM, by 8 samples, " in planned and "need at least 8192" in planned,
+   "the others are searched, and plan says which are not", planned)
+said = voltmill("run", write_yaml("searched.yaml", {"input": {"files": source}, "dedisperse": {
+    "dm": {"start": 0, "end": 4000, "tolerance": 1.25, "downsample": "auto"},
+    "search": {"file": "wide-{range}.h5", "widths": 4096, "threshold": 9}}}))
+ok(os.path.exists(scratch("wide-2.h5")) and not os.path.exists(scratch("wide-3.h5")) and "are not searched: " in said,
+   "run searches what can be searched", said)
+
 # ---- The candidates as text, by the run itself.
 SEARCH = {"input": {"files": source}, "dedisperse": {"dm": {"start": 0, "end": 1500, "tolerance": 1.25, "downsample": "auto"},
                                                      "search": {"file": "table-{range}.h5", "csv": "tables/{range}.csv"}}}

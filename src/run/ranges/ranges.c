@@ -1,8 +1,13 @@
 /* Looks at the filterbank of each dedispersion that is to be divided. */
 #include "run/ranges/ranges.h"
 
+#include "base/memory.h"
+#include "dsp/bursts/boxes.h"
 #include "dsp/dispersion/ddplan.h"
 #include "plan/dedisperse_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 
 _Static_assert((int)DDPLAN_RANGES <= (int)JOB_DEDISPERSE, "a job has room for all ranges");
 
@@ -30,6 +35,62 @@ out:
     return st;
 }
 
+/* How many times a range's series will have: 0 where delays are longer than the observation. */
+static status_t ranges_count_times(const struct job_dedisperse *what, const struct fbh5 *fbh5,
+                                   const struct dispersion_spec *band,
+                                   const struct job_dm_range *range, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct dispersion_spec spec = *band;
+    struct dispersion delays = {.ndms = 0};
+    double *dms = NULL;
+    uint32_t count = 0;
+    uint64_t samples = fbh5->rows / range->downsample;
+    spec.sample_seconds *= (double)range->downsample;
+    spec.reference_hz = what->reference_hz;
+    TRY(dispersion_tolerant(&spec, range->start, range->end, what->dm.width, what->dm.tolerance,
+                            JOB_DMS, &dms, &count));
+    spec.dms = dms;
+    spec.ndms = count;
+    TRY(dispersion_settle(&spec, &delays));
+    *out = samples > delays.largest ? samples - delays.largest : 0;
+out:
+    dispersion_free(&delays);
+    free(dms);
+    return st;
+}
+
+/* Ranges whose series are too short to tell their noise are not searched, and not made when nothing
+ * else was wanted of them; when that is all, the first one's own plan refuses. The higher the DMs,
+ * the shorter series are. */
+static status_t ranges_leave_out(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                                 const struct dispersion_spec *band, struct job_division *division)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[number];
+    struct job_dm_range *ranges = division->ranges[number];
+    uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)what->search.widths);
+    uint32_t kept = 0;
+    for (uint32_t r = 0; what->search.file && r < division->count[number]; r++) {
+        uint64_t times = 0;
+        TRY(ranges_count_times(what, fbh5, band, &ranges[r], &times));
+        if (times >= least || r == 0) {
+            kept = r + 1;
+            continue;
+        }
+        ranges[r].is_unsearched = 1;
+        report_warn("dedisperse.%u.search: DMs %g to %g are not searched: %" PRIu64
+                    " times of each DM, by %" PRIu64
+                    " samples, tell no noise: boxes of %u need at least %" PRIu64,
+                    number, ranges[r].start, ranges[r].end, times, ranges[r].downsample,
+                    what->search.widths, least);
+        kept = what->file ? r + 1 : kept;
+    }
+    division->count[number] = what->search.file ? kept : division->count[number];
+out:
+    return st;
+}
+
 static status_t ranges_divide(const struct job *job, uint32_t number,
                               const struct channelise_plan *work, struct job_division *division)
 {
@@ -50,8 +111,9 @@ static status_t ranges_divide(const struct job *job, uint32_t number,
                     JOB_DMS, ranges, &division->count[number]));
     for (uint32_t r = 0; r < division->count[number]; r++) {
         division->ranges[number][r] =
-            (struct job_dm_range){ranges[r].start, ranges[r].end, ranges[r].downsample};
+            (struct job_dm_range){ranges[r].start, ranges[r].end, ranges[r].downsample, 0};
     }
+    TRY(ranges_leave_out(job, number, fbh5, &spec, division));
 out:
     fbh5_destroy(fbh5);
     return st;

@@ -199,6 +199,13 @@ out:
     return st;
 }
 
+buffer_t *dedispersion_trial_samples(const dedispersion_trial_t *trial,
+                                     struct dedisperse_input *input)
+{
+    *input = trial->input;
+    return trial->in;
+}
+
 buffer_t *dedispersion_trial_series(const dedispersion_trial_t *trial, uint64_t *stride)
 {
     *stride = trial->stride;

@@ -27,6 +27,10 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);
 
+/* The samples of the last run, and where the first that it took lies. */
+buffer_t *dedispersion_trial_samples(const dedispersion_trial_t *trial,
+                                     struct dedisperse_input *input);
+
 /* What the last run has left: series [DMs][stride], of which max_samples count. */
 buffer_t *dedispersion_trial_series(const dedispersion_trial_t *trial, uint64_t *stride);
 
