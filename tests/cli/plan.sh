@@ -47,6 +47,19 @@ alike "no such archive" 4 'nowhere.h5' job.yaml --set input.files=nowhere.h5
 alike "more taps than raw spectra" 2 'taps need at least 1000' job.yaml --set channelise.taps=1000
 alike "absurd sizes" 2 'taps are 18014398509481984 coefficients' job.yaml --set channelise.channels=1073741824 --set channelise.taps=16777216
 alike "fewer spectra than a dump has" 2 'there are only' job.yaml --set products.1.integrate=1000
+# What the default, auto, is for: fine channels need more than a gigabyte, and say so only when it is not there.
+. "$here/tests/tools/sparse.sh"
+sparse "$work/long.h5" $((1 << 27))
+cat >fine.yaml <<'END'
+input: {files: long.h5}
+channelise: {channels: 4194304, taps: 8, backend: cpu}
+products: [{kind: power, file: fine.h5, integrate: 4}]
+END
+alike "4194304 channels in 1 GiB" 2 'run.memory is 1.00 GiB, but 4194304 channels with 8 taps need at least 4.* GiB' fine.yaml --set run.memory=1GiB
+"$voltmill" plan fine.yaml >fine.plan 2>&1
+grep -q 'memory        4\.[0-9]* GiB a rank (run.memory: auto: up to [0-9.]* GiB)' fine.plan
+ok $? "4194304 channels in what there is"
+rm -f long.h5
 alike "too little memory" 2 'run.memory is 64.00 MiB, but' job.yaml --set run.memory=64MiB
 alike "a window that is not there" 4 'nowhere.txt' job.yaml --set channelise.window=file:nowhere.txt
 ln -s obs.h5 link.h5
