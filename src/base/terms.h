@@ -82,6 +82,12 @@ enum window_kind {
 /* In the place of a filter bank's cutoff: the one by which neighbouring channels have all power. */
 #define CUTOFF_FLAT (-1.0)
 
+/* Spectra of a filter bank come num / den times as often as its channels are apart; in lowest
+ * terms, 1 / 1: as often. */
+struct oversampling {
+    uint32_t num, den;
+};
+
 enum normalise {
     NORMALISE_ENERGY, /* sum b^2 = 1: white noise keeps its variance */
     NORMALISE_PEAK,   /* sum b = 1: a tone at a channel's centre keeps its amplitude */

@@ -42,12 +42,15 @@ static void bench_set_spec(struct bench *bench)
 {
     const struct bench_case *c = bench->c;
     struct bank *bank = &bench->bank;
-    uint64_t per_spectrum = (uint64_t)c->streams * c->channels * (c->is_complex ? 1 : 2);
+    const uint64_t hop =
+        (uint64_t)c->channels * (c->is_complex ? 1 : 2) / c->oversample.num * c->oversample.den;
+    uint64_t per_spectrum = c->streams * hop;
     uint64_t spectra = max_u64(c->samples / per_spectrum, 1);
     bank->spectra = ceil_div_u64(spectra, c->output.integrate) * c->output.integrate;
     bank->spec = (struct channelise_spec){.channels = c->channels,
                                           .taps = c->taps,
                                           .is_complex = c->is_complex,
+                                          .hop = (uint32_t)hop,
                                           .format = c->format,
                                           .nibbles = {1, 1},
                                           .nchannels = c->channels,
@@ -73,6 +76,11 @@ static status_t bench_begin(struct bench *bench)
                                        (uint32_t)channelise_samples(&bank->spec),
                                    .window = WINDOW_HANN,
                                    .cutoff = 1};
+    if (c->oversample.num > c->oversample.den) {
+        coeff.window = WINDOW_KAISER;
+        coeff.kaiser_beta = oversampled_beta(c->oversample, c->taps);
+        coeff.cutoff = oversampled_cutoff(c->oversample);
+    }
     TRY(prototype_create(&coeff, &bench->coeff));
     bank->spec.coeff = bench->coeff;
     TRY(tune_ppf_choose(bank->backend, &bank->spec, 0, &bank->spec.choice));
@@ -195,7 +203,7 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     double spectra = (double)bank->spectra * c->streams;
     TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
     result.choice = bank->spec.choice;
-    result.samples = bank->spectra * c->streams * channelise_samples(&bank->spec);
+    result.samples = bank->spectra * c->streams * channelise_hop(&bank->spec);
     result.up_bytes = (double)bank->in_bytes;
     result.down_bytes =
         spectra / (double)c->output.integrate * (double)bank_row_bytes(&bank->spec, 0);

@@ -4,12 +4,14 @@
 #define VOLTMILL_BENCH_BENCH_PPF_H
 
 #include "compute/channelise.h"
+#include "dsp/fir/oversampled.h"
 
 struct bench_case {
     uint32_t channels, taps, streams;
     enum sample_format format;
     int is_complex;
-    uint64_t samples; /* of all streams together; rounded to whole spectra */
+    struct oversampling oversample; /* 1 / 1: critically sampled */
+    uint64_t samples;               /* of all streams together; rounded to whole spectra */
     struct channelise_output output;
     enum kernel_kind kernel;
     enum fft_kind fft;
@@ -21,12 +23,12 @@ struct bench_case {
 
 struct bench_result {
     struct channelise_choice choice; /* what was run */
-    uint64_t samples;                /* filtered: spectra x streams x samples of a spectrum */
-    double bytes;                    /* that must move: samples once in, rows once out */
-    double up_bytes, down_bytes;     /* between host and device, each block */
-    double seconds;                  /* of a block on the device, from samples in order to rows:
-                                        best of the repeats */
-    double steps[CHANNELISE_STEPS];  /* of that block */
+    uint64_t samples;               /* filtered: spectra x streams x samples from one to the next */
+    double bytes;                   /* that must move: samples once in, rows once out */
+    double up_bytes, down_bytes;    /* between host and device, each block */
+    double seconds;                 /* of a block on the device, from samples in order to rows:
+                                       best of the repeats */
+    double steps[CHANNELISE_STEPS]; /* of that block */
     double bare_seconds;  /* of the transforms alone, memory to memory, one thread; 0: not known */
     double block_seconds; /* of a block with transfers, in a row; 0: not measured */
     double watts;         /* 0: not known */

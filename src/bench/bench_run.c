@@ -161,8 +161,7 @@ out:
 static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
 {
     status_t st = STATUS_OK;
-    uint64_t samples =
-        channelise_inputs(&bank->spec, bank->spectra) * channelise_samples(&bank->spec);
+    uint64_t samples = channelise_inputs(&bank->spec, bank->spectra);
     struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;

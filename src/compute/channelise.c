@@ -10,9 +10,26 @@ size_t channelise_samples(const struct channelise_spec *spec)
     return (size_t)spec->channels * (spec->is_complex ? 1 : 2);
 }
 
+size_t channelise_hop(const struct channelise_spec *spec)
+{
+    return spec->hop > 0 ? spec->hop : channelise_samples(spec);
+}
+
+int channelise_is_oversampled(const struct channelise_spec *spec)
+{
+    return channelise_hop(spec) < channelise_samples(spec);
+}
+
+size_t channelise_turn(const struct channelise_spec *spec, uint64_t spectrum)
+{
+    uint64_t samples = channelise_samples(spec);
+    return (size_t)(spectrum % samples * channelise_hop(spec) % samples);
+}
+
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
 {
-    const struct overlap bank = overlap_filter_bank(spec->taps);
+    const struct overlap bank =
+        overlap_filter_bank(channelise_samples(spec), spec->taps, channelise_hop(spec));
     return overlap_inputs(&bank, spectra);
 }
 

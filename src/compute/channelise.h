@@ -70,6 +70,11 @@ struct channelise_spec {
     uint32_t channels; /* C, even */
     uint32_t taps;     /* T */
     int is_complex;    /* else real: P = 2C samples make a spectrum of C channels */
+    /* Samples from one spectrum to the next; 0: P. Fewer, even if samples are real: an oversampled
+     * bank, whose filtered spectrum number s is turned round by s * hop places before its
+     * transform, so that phases count from the first sample of spectrum 0. */
+    uint32_t hop;
+    int is_shifted; /* of an odd hop: the order's shift is folded into the coefficients */
     enum sample_format format;
     struct nibbles nibbles; /* of SAMPLE_I4 */
     int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
@@ -103,8 +108,13 @@ struct channelise_spec {
     int is_timed;               /* keep the device's own times: for channelise_times() */
 };
 
-/* Samples per raw spectrum, P. */
+/* Samples per raw spectrum, P; and from one spectrum to the next. */
 size_t channelise_samples(const struct channelise_spec *spec);
+size_t channelise_hop(const struct channelise_spec *spec);
+int channelise_is_oversampled(const struct channelise_spec *spec);
+/* Where the first sample of spectrum s, s * hop, lies among raw spectra: by so many places filtered
+ * spectrum s is turned round. */
+size_t channelise_turn(const struct channelise_spec *spec, uint64_t spectrum);
 
 /* Numbers of a row of output `i` of so many streams, and its bytes: of floats, or few bits. */
 uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
@@ -134,7 +144,7 @@ uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstrea
 /* How its samples are stored. */
 struct sample_coding channelise_coding(const struct channelise_spec *spec);
 
-/* Raw spectra that so many spectra are made of (dsp/overlap.h). */
+/* Samples that so many spectra are made of (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
 /* Completes the spec's choice by what belongs to it (a plan of FFTW); where none is made, takes the
@@ -182,13 +192,13 @@ status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstream
 
 /* Filters, transforms and detects the next `spectra` spectra of `nstreams` streams.
  *
- *   in    samples of spectra + T - 1 raw spectra, as `input` says
+ *   in    channelise_inputs() samples, as `input` says
  *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows
  *
  * A dump that a run leaves unfinished is carried into the next one of the same chunk; its rows come
  * out when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Samples that
  * are no numbers (NaN, infinite, the missing value) count as zero volts; those among the first
- * `counted` raw spectra are counted (so that overlaps are not counted twice): buffer_missing().
+ * `counted` samples are counted (so that overlaps are not counted twice): buffer_missing().
  * Results are a pure function of samples and spectrum number: neither blocks, chunks nor
  * threads change a bit. May return before the work is done: buffer_get() waits.
  * Fails with DEVICE.

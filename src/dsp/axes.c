@@ -2,10 +2,11 @@
 #include "dsp/axes.h"
 
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
-                           uint64_t samples_per_spectrum, uint32_t taps, uint64_t integrate)
+                           uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
+                           uint64_t integrate)
 {
-    double period = (double)samples_per_spectrum;
-    double window_centre = ((double)taps * period - 1) / 2;
+    double period = (double)hop;
+    double window_centre = ((double)taps * (double)samples_per_spectrum - 1) / 2;
     double dump_centre = (double)(integrate - 1) / 2 * period;
     struct time_axis axis;
     axis.first = ((double)first_sample + window_centre + dump_centre) / sample_rate_hz;

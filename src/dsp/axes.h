@@ -1,9 +1,9 @@
 /* Where spectra and channels lie on the axes of time and frequency. Pure arithmetic.
  *
- * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T raw
- * spectra s .. s + T - 1 and stamped with their centre, the mean of the times of their T * P
- * samples; a dump is stamped with the mean of its spectra. A dump reaches half a step to either
- * side of its stamp.
+ * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T * P
+ * samples from s H on (H, the hop, is P, of oversampled banks less) and stamped with their centre,
+ * the mean of their times; a dump is stamped with the mean of its spectra. A dump reaches half a
+ * step to either side of its stamp.
  *
  * Frequency: channel k of a coarse channel with centre f (frequencies of channel centres):
  *
@@ -27,8 +27,10 @@ struct time_axis {
 /* The leading edge of dump 0, seconds after sample 0: where headers' `tstart` is. */
 double axes_leading_edge(struct time_axis axis);
 
+/* `hop`: samples from one spectrum to the next. */
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
-                           uint64_t samples_per_spectrum, uint32_t taps, uint64_t integrate);
+                           uint64_t samples_per_spectrum, uint32_t taps, uint64_t hop,
+                           uint64_t integrate);
 
 double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, int sideband,
                        enum channel_order order, uint32_t channels, uint32_t k);

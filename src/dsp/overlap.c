@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 
-struct overlap overlap_filter_bank(uint32_t taps)
+struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop)
 {
-    return (struct overlap){.hop = 1, .per = 1, .length = taps};
+    return (struct overlap){.hop = (int64_t)hop, .per = 1, .length = (int64_t)(samples * taps)};
 }
 
 struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain)

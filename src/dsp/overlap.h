@@ -20,9 +20,9 @@ struct overlap_rows {
  *
  *   floor(r hop / per) + first + least[s] .. floor(r hop / per) + first + length - 1 + most[s].
  *
- * A decimating filter has hop = its decimation; an oversampled bank or a resampler hop / per =
- * Q / P; a synthesis that makes C rows of one hop / per = 1 / C; a compensated group delay makes
- * `first` negative. */
+ * A decimating filter has hop = its decimation; a filter bank, oversampled or not, the samples from
+ * one spectrum to the next; a resampler hop / per = Q / P; a synthesis that makes C rows of one hop
+ * / per = 1 / C; a compensated group delay makes `first` negative. */
 struct overlap {
     int64_t hop, per;             /* input rows from one output row to the next; both >= 1 */
     int64_t grain;                /* 0: 1. Output rows are made so many at a time, grain g the rows
@@ -32,8 +32,9 @@ struct overlap {
     const uint32_t *least, *most; /* [streams] delays, in input rows; NULL: none */
 };
 
-/* Spectra of raw spectra: each of `taps` of them. */
-struct overlap overlap_filter_bank(uint32_t taps);
+/* Spectra of samples: each of `taps` raw spectra of so many, every `hop` of them (as many as a raw
+ * spectrum has: critically sampled; fewer: oversampled). */
+struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop);
 /* Rows of a filter of `taps` samples, of which `first` is the first, seen from the sample that a
  * row is made for; each decimate-th sample has a row. grain: compute/filter.h. */
 struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain);

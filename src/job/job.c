@@ -130,6 +130,9 @@ static status_t job_settle(struct job *job, const struct tree *root)
     job_settle_memory(job);
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
     job_settle_backend(job);
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        job_bank_settle(&job->banks[i]);
+    }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         job_settle_bank(job, &job->products[i]);
         if (!job->products[i].has_format) {

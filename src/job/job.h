@@ -236,6 +236,11 @@ struct job_bank {
     uint32_t taps;     /* 1 .. 2^24 */
     struct job_window window;
     double cutoff; /* 0 .. 64, default 1; or CUTOFF_FLAT */
+    /* `oversample`: what of the prototype the job leaves open is made for it: plan/bank/. */
+    int is_oversampled;
+    struct oversampling oversample; /* in lowest terms */
+    double attenuation;             /* dB; 0: not said */
+    int has_taps, has_window, has_cutoff;
     enum normalise normalise;
     enum channel_order order;
     enum backend_kind backend; /* alike for all that compute: job.backend counts */

@@ -1,5 +1,6 @@
 /* `channelise` in a job file: the keys of a filter bank, what they must have in common, and which
  * bank makes a product. */
+#include "base/memory.h"
 #include "job/job_schema.h"
 
 #include <string.h>
@@ -44,15 +45,26 @@ static int job_bank_parse_cutoff(const char *text, void *out, char *message)
 
 #define BANK(member) SCHEMA_AT(struct job_bank, member)
 
+static const struct schema oversample_rows[] = {
+    {"num", SCHEMA_WHOLE, BANK(oversample.num), .is_required = 1, .min = 2, .max = 1000000},
+    {"den", SCHEMA_WHOLE, BANK(oversample.den), .is_required = 1, .min = 1, .max = 1000000},
+    {.key = NULL},
+};
+
 const struct schema job_bank_schema[] = {
     {"name", SCHEMA_TEXT, BANK(name), .expected = "a name for products to call the bank by"},
     {"channels", SCHEMA_WHOLE, BANK(channels), .is_required = 1, .is_even = 1, .min = 2,
      .max = 1 << 30},
-    {"taps", SCHEMA_WHOLE, BANK(taps), .min = 1, .max = 1 << 24, .otherwise = "8"},
-    {"window", SCHEMA_TEXT, BANK(window), .parse = job_bank_parse_window, .otherwise = "hann",
+    {"taps", SCHEMA_WHOLE, BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1,
+     .max = 1 << 24, .otherwise = "8"},
+    {"oversample", SCHEMA_MAPPING, .members = oversample_rows,
+     SCHEMA_GIVEN(struct job_bank, is_oversampled, 1), .expected = "a mapping with num and den"},
+    {"attenuation", SCHEMA_NUMBER, BANK(attenuation), .min = 20, .max = 200},
+    {"window", SCHEMA_TEXT, BANK(window), SCHEMA_GIVEN(struct job_bank, has_window, 1),
+     .parse = job_bank_parse_window, .otherwise = "hann",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
-    {"cutoff", SCHEMA_PARSED, BANK(cutoff), .parse = job_bank_parse_cutoff, .otherwise = "1",
-     .expected = "flat or a number from 0 to 64"},
+    {"cutoff", SCHEMA_PARSED, BANK(cutoff), SCHEMA_GIVEN(struct job_bank, has_cutoff, 1),
+     .parse = job_bank_parse_cutoff, .otherwise = "1", .expected = "flat or a number from 0 to 64"},
     {"normalise", SCHEMA_CHOICE, BANK(normalise), .choices = normalise_names},
     {"order", SCHEMA_CHOICE, BANK(order), .choices = order_names},
     {"backend", SCHEMA_CHOICE, BANK(backend), .choices = backend_names},
@@ -95,6 +107,11 @@ status_t job_bank_check_product(struct tree *root, struct tree *product, struct 
                         "is power, but channelise.order is fft: the frequency axis of a power "
                         "product must ascend"));
     }
+    if (bank && tree_member(bank, "oversample") && tree_at(product, "flag.kurtosis")) {
+        TRY(mistakes_at(mistakes, product, "flag.kurtosis",
+                        "takes spectra for independent ones, but those of an oversampled bank "
+                        "share samples: expected flag.mask or flag.channels"));
+    }
     if (bank && tree_list(product, "freq_hz") && tree_says(bank, "order", "fft")) {
         TRY(mistakes_at(mistakes, product, "freq_hz",
                         "is for frequencies that ascend, but channelise.order is fft: expected "
@@ -114,6 +131,39 @@ static int job_bank_is_used(struct tree *root, const struct tree *bank)
         }
     }
     return !products; /* which has been told */
+}
+
+/* What the prototype of an oversampled bank is made of must leave it something to make. */
+static status_t job_bank_check_oversample(const struct job_bank *bank, struct tree *entry,
+                                          struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const struct oversampling ratio = bank->oversample;
+    const int is_told = bank->attenuation > 0;
+    if (bank->is_oversampled && ratio.num > 0 && ratio.den > 0 && ratio.num <= ratio.den) {
+        TRY(mistakes_at(mistakes, entry, "oversample",
+                        "is %u/%u, expected num to be greater than den: so many times as often as "
+                        "channels are apart",
+                        ratio.num, ratio.den));
+    } else if (bank->is_oversampled && tree_says(entry, "cutoff", "flat")) {
+        TRY(mistakes_at(mistakes, entry, "cutoff",
+                        "is flat, but channels that are oversampled are flat as they are: expected "
+                        "a number, or none"));
+    }
+    if (is_told && !bank->is_oversampled) {
+        TRY(mistakes_at(mistakes, entry, "attenuation",
+                        "designs the prototype of an oversampled bank, expected oversample beside "
+                        "it"));
+    } else if (is_told && bank->has_taps) {
+        TRY(mistakes_at(mistakes, entry, "attenuation",
+                        "finds the number of taps, but taps says it, too: expected one of them"));
+    } else if (is_told && (bank->has_window || bank->has_cutoff)) {
+        TRY(mistakes_at(mistakes, entry, "attenuation",
+                        "finds window and cutoff, but %s says it, too: expected one of them",
+                        bank->has_window ? "window" : "cutoff"));
+    }
+out:
+    return st;
 }
 
 /* Several banks take the same samples, so what becomes of those must suit all. */
@@ -186,8 +236,18 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
         }
         TRY(job_bank_check_name(banks, entry, mistakes));
         TRY(job_bank_check_cutoff(bank, entry, mistakes));
+        TRY(job_bank_check_oversample(bank, entry, mistakes));
         TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);
     }
 out:
     return st;
+}
+
+void job_bank_settle(struct job_bank *bank)
+{
+    struct oversampling *ratio = &bank->oversample;
+    if (bank->is_oversampled) {
+        uint32_t common = (uint32_t)gcd_u64(ratio->num, ratio->den);
+        *ratio = (struct oversampling){ratio->num / common, ratio->den / common};
+    }
 }

@@ -184,8 +184,8 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
         TRY(channelising_scale(p, i, &slot->chunk));
     }
     if (i == slot->farthest) {
-        TRY(channelise_run(p->banks[i], in, input, streams, spectra,
-                           p->filters ? 0 : counted / bank->samples_per_spectrum, out, rows));
+        TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted, out,
+                           rows));
     } else {
         TRY(channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input, streams, spectra,
                                  out, rows));

@@ -69,10 +69,8 @@ uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t uni
 {
     uint64_t most = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        const struct channelise_plan_bank *bank = &work->banks[i];
-        most =
-            max_u64(most, overlap_inputs(&work->nodes[NODE_SPECTRA(i)].stage, units * bank->ratio) *
-                              bank->samples_per_spectrum);
+        most = max_u64(most, overlap_inputs(&work->nodes[NODE_SPECTRA(i)].stage,
+                                            units * work->banks[i].ratio));
     }
     return most;
 }
@@ -86,15 +84,14 @@ void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t 
 
 uint64_t channelise_plan_unit(const struct channelise_plan *work)
 {
-    return work->banks[0].ratio * work->banks[0].samples_per_spectrum;
+    return work->banks[0].ratio * work->banks[0].hop;
 }
 
 uint64_t channelise_plan_shared(const struct channelise_plan *work)
 {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        rows = max_u64(rows, overlap_shared(&work->nodes[NODE_SPECTRA(i)].stage) *
-                                 work->banks[i].samples_per_spectrum);
+        rows = max_u64(rows, overlap_shared(&work->nodes[NODE_SPECTRA(i)].stage));
     }
     for (uint32_t i = work->filters ? work->filters->count : 0; i > 0; i--) {
         rows = overlap_shared_inputs(&work->filters->stages[i - 1].overlap, rows);

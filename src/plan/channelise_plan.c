@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/flat_cutoff.h"
+#include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
@@ -94,24 +95,15 @@ static status_t plan_make_coefficients(const struct channelise_plan *work,
                                        struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
-    const struct job_bank *job = bank->job;
-    struct prototype_spec spec = {.channels = job->channels,
-                                  .taps = job->taps,
-                                  .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
-                                  .window = job->window.kind,
-                                  .kaiser_beta = job->window.kaiser_beta,
-                                  .path = job->window.path,
-                                  .cutoff = job->cutoff,
-                                  .normalise = job->normalise};
-    size_t count = (size_t)bank->samples_per_spectrum * job->taps;
-    TRY(flat_cutoff_settle(&spec));
-    bank->cutoff = spec.cutoff;
-    TRY(prototype_create(&spec, &bank->coeff));
+    struct prototype_spec *spec = &bank->prototype;
+    const size_t count = (size_t)bank->samples_per_spectrum * spec->taps;
+    spec->samples_per_spectrum = (uint32_t)bank->samples_per_spectrum;
+    TRY(flat_cutoff_settle(spec));
+    TRY(prototype_create(spec, &bank->coeff));
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &bank->folded));
     memcpy(bank->folded, bank->coeff, count * sizeof(double));
-    /* Complex: frequency 0 moves to the middle. Real: a band that descends is reversed. */
-    if (job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0)) {
-        prototype_fold_shift(bank->folded, job->taps, (uint32_t)bank->samples_per_spectrum);
+    if (bank->channelise.is_shifted) {
+        prototype_fold_shift(bank->folded, spec->taps, spec->samples_per_spectrum);
     }
     /* Volts of what is stored, in the first step that multiplies. */
     for (size_t i = 0; i < count && work->seen->scale != 1; i++) {
@@ -122,6 +114,13 @@ out:
     return st;
 }
 
+/* Whether the order is made by a sign of every other coefficient. Complex: frequency 0 moves to the
+ * middle. Real: a band that descends is reversed. */
+static int plan_is_shifted(const struct channelise_plan *work, const struct job_bank *job)
+{
+    return job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0);
+}
+
 static void plan_set_channelise(const struct channelise_plan *work,
                                 struct channelise_plan_bank *bank)
 {
@@ -129,7 +128,9 @@ static void plan_set_channelise(const struct channelise_plan *work,
     const struct job *job = work->job;
     struct channelise_spec *spec = &bank->channelise;
     spec->channels = bank->job ? bank->job->channels : 0;
-    spec->taps = bank->job ? bank->job->taps : 1;
+    spec->taps = bank->prototype.taps;
+    spec->hop = bank->job ? (uint32_t)bank->hop : 0;
+    spec->is_shifted = bank->job && plan_is_shifted(work, bank->job);
     spec->is_complex = archive->is_complex;
     spec->format = archive->format;
     spec->nibbles = archive->nibbles;
@@ -158,6 +159,28 @@ static void plan_set_channelise(const struct channelise_plan *work,
     }
 }
 
+/* The samples from one spectrum to the next. */
+static status_t plan_settle_hop(const struct channelise_plan *work,
+                                struct channelise_plan_bank *bank)
+{
+    status_t st = STATUS_OK;
+    const struct job_bank *job = bank->job;
+    bank->hop = bank->samples_per_spectrum;
+    if (!job || !job->is_oversampled) {
+        return STATUS_OK;
+    }
+    const struct oversampling ratio = job->oversample;
+    const uint32_t nearest = oversampled_channels(ratio, job->channels);
+    REQUIRE(nearest == job->channels, STATUS_USAGE,
+            "%s: channelise.channels is %u, of which %u/%u, the samples from one spectrum to the "
+            "next of a bank oversampled by %u/%u, is not a whole number: the nearest that will do "
+            "is %u",
+            work->job->path, job->channels, ratio.den, ratio.num, ratio.num, ratio.den, nearest);
+    bank->hop = bank->samples_per_spectrum / ratio.num * ratio.den;
+out:
+    return st;
+}
+
 /* How many samples a spectrum takes, and a unit: as many as whole spectra of all banks. */
 static status_t plan_settle_units(struct channelise_plan *work)
 {
@@ -168,9 +191,11 @@ static status_t plan_settle_units(struct channelise_plan *work)
         struct channelise_plan_bank *bank = &work->banks[i];
         /* Voltages are spectra of one sample, through a filter bank that does nothing. */
         uint32_t channels = work->is_bank ? job->banks[i].channels : 0;
-        uint32_t taps = work->is_bank ? job->banks[i].taps : 1;
         uint64_t filter = 0;
         bank->job = work->is_bank ? &job->banks[i] : NULL;
+        bank->prototype.taps = 1;
+        TRY(bank->job ? bank_prototype(bank->job, &bank->prototype) : STATUS_OK);
+        const uint32_t taps = bank->prototype.taps;
         bank->samples_per_spectrum =
             work->is_bank ? (uint64_t)channels * (work->seen->is_complex ? 1 : 2) : 1;
         REQUIRE(bank->samples_per_spectrum <= INT32_MAX &&
@@ -178,14 +203,15 @@ static status_t plan_settle_units(struct channelise_plan *work)
                     filter <= UINT64_C(1) << 40,
                 STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, channels, taps,
                 units_plural(taps, "tap", "taps"));
-        unit = unit > 0 ? lcm_u64(unit, bank->samples_per_spectrum) : 0;
+        TRY(plan_settle_hop(work, bank));
+        unit = unit > 0 ? lcm_u64(unit, bank->hop) : 0;
     }
     REQUIRE(unit > 0 && unit <= UINT64_C(1) << 40, STATUS_USAGE,
             "%s: the filter banks of channelise have whole spectra together only every %.3g "
             "samples: expected channels with a smaller common multiple, such as powers of two",
             job->path, unit > 0 ? (double)unit : INFINITY);
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        work->banks[i].ratio = unit / work->banks[i].samples_per_spectrum;
+        work->banks[i].ratio = unit / work->banks[i].hop;
     }
 out:
     return st;
@@ -198,12 +224,12 @@ static status_t plan_count_rows(struct channelise_plan *work)
     const struct job *job = work->job;
     struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->seen->samples}};
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
-        int is_there = i < work->nbanks;
-        work->nodes[NODE_RAW(i)] = (struct overlap_node){
-            .stage = overlap_sum(is_there ? work->banks[i].samples_per_spectrum : 1)};
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        const uint32_t taps = bank->prototype.taps;
         work->nodes[NODE_SPECTRA(i)] = (struct overlap_node){
-            NODE_RAW(i),
-            overlap_filter_bank(is_there && work->is_bank ? work->banks[i].job->taps : 1)};
+            NODE_SAMPLES, i < work->nbanks
+                              ? overlap_filter_bank(bank->samples_per_spectrum, taps, bank->hop)
+                              : overlap_sum(1)};
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->nodes[NODE_DUMPS + i] =
@@ -212,7 +238,7 @@ static status_t plan_count_rows(struct channelise_plan *work)
     }
     TRY(overlap_tree_makes(work->nodes, NODE_DUMPS + job->nproducts, 0, rows));
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        work->banks[i].raw_spectra = (uint64_t)rows[NODE_RAW(i)].end;
+        work->banks[i].raw_spectra = work->seen->samples / work->banks[i].samples_per_spectrum;
         work->banks[i].spectra = (uint64_t)rows[NODE_SPECTRA(i)].end;
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -233,16 +259,17 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
         const uint64_t period = bank->samples_per_spectrum;
-        const uint32_t taps = bank->job ? bank->job->taps : 1;
-        bank->dropped_samples = samples - bank->raw_spectra * period;
-        bank->gap_samples = archive_gap_samples(
-            work->archive, work->filters ? work->archive->samples : bank->raw_spectra * period);
+        const uint32_t taps = bank->prototype.taps;
         REQUIRE(bank->raw_spectra >= taps, STATUS_USAGE,
                 "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
                 " samples, but %u %s at least %u of them",
                 work->job->path, samples, units_plural(samples, "sample holds", "samples hold"),
                 bank->raw_spectra, units_plural(bank->raw_spectra, "spectrum", "spectra"), period,
                 taps, units_plural(taps, "tap needs", "taps need"), taps);
+        uint64_t used = overlap_inputs(&work->nodes[NODE_SPECTRA(i)].stage, bank->spectra);
+        bank->dropped_samples = samples - used;
+        bank->gap_samples =
+            archive_gap_samples(work->archive, work->filters ? work->archive->samples : used);
         work->chunking.spectra =
             max_u64(work->chunking.spectra, ceil_div_u64(bank->spectra, bank->ratio));
     }
@@ -341,7 +368,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
         work->products[i].spec.coeff = bank->coeff;
-        work->products[i].spec.cutoff = bank->cutoff;
+        work->products[i].spec.cutoff = bank->prototype.cutoff;
         work->products[i].spec.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
     *out = work;
@@ -399,7 +426,14 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     char count[UNITS_TEXT];
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
-        if (bank->dropped_samples > 0) {
+        if (bank->dropped_samples > 0 && bank->hop < bank->samples_per_spectrum) {
+            TRY(text_add(out,
+                         "the last %s %s of each stream %s not reach the next spectrum, %" PRIu64
+                         " behind the one before: dropped\n",
+                         units_count(bank->dropped_samples, count),
+                         units_plural(bank->dropped_samples, "sample", "samples"),
+                         units_plural(bank->dropped_samples, "does", "do"), bank->hop));
+        } else if (bank->dropped_samples > 0) {
             TRY(text_add(out,
                          "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64
                          ": dropped\n",

@@ -10,6 +10,7 @@
 #include "compute/channelise.h"
 #include "dsp/overlap.h"
 #include "job/job.h"
+#include "plan/bank/bank_prototype.h"
 #include "plan/chunk.h"
 #include "plan/filter_plan.h"
 #include "product/product.h"
@@ -28,29 +29,29 @@ struct channelise_plan_product {
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */
 enum {
     NODE_SAMPLES,
-    NODE_BANKS,                             /* of each bank its raw spectra and spectra, */
-    NODE_DUMPS = NODE_BANKS + 2 * JOB_BANKS /* of each product the rows that the backend makes */
+    NODE_BANKS,                         /* of each bank its spectra, */
+    NODE_DUMPS = NODE_BANKS + JOB_BANKS /* of each product the rows that the backend makes */
 };
-#define NODE_RAW(bank) (NODE_BANKS + 2 * (bank))
-#define NODE_SPECTRA(bank) (NODE_RAW(bank) + 1)
+#define NODE_SPECTRA(bank) (NODE_BANKS + (bank))
 
 /* One filter bank of a plan. */
 struct channelise_plan_bank {
-    const struct job_bank *job; /* NULL: none: spectra are samples */
-    uint64_t samples_per_spectrum;
+    const struct job_bank *job;      /* NULL: none: spectra are samples */
+    struct prototype_spec prototype; /* of its filter: what the job says, or leaves open */
+    uint64_t samples_per_spectrum;   /* of a raw spectrum, P, */
+    uint64_t hop;     /* and from one spectrum to the next: fewer of an oversampled bank */
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
     uint64_t spectra; /* of the observation; what the last units have behind them is dropped */
     uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
     int is_squares[MOST_OUTPUTS];    /* and whether it is the squares of one's power */
     uint64_t gap_samples; /* of those that it uses, all streams together: lie in declared gaps */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
-    double cutoff;        /* of its filter: the job's, or the one that was found */
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;       /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded`; bits of
                                           outputs are those of plan_products_can_round() */
     uint64_t raw_spectra;              /* whole ones in the selection, R */
-    uint64_t dropped_samples;          /* behind the last of them, per stream */
+    uint64_t dropped_samples;          /* behind those of the last spectrum, per stream */
 };
 
 struct channelise_plan {

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
+#include "dsp/fir/oversampled.h"
 #include "dsp/steps/steps.h"
 #include "dsp/stokes.h"
 #include "io/apart/apart.h"
@@ -47,9 +48,10 @@ struct product_spec {
     const char *filters;
     /* Of a filter bank. */
     enum channel_order order;
-    uint32_t channels, taps; /* of the filter bank */
-    uint32_t samples_per_spectrum;
-    uint32_t first_channel, nchannels; /* the channels that are kept of each coarse channel */
+    uint32_t channels, taps;            /* of the filter bank */
+    uint32_t samples_per_spectrum, hop; /* of a raw spectrum, and to the next spectrum */
+    struct oversampling oversample;     /* that is num / den; 1 / 1: as many */
+    uint32_t first_channel, nchannels;  /* the channels that are kept of each coarse channel */
     uint64_t integrate;
     /* What a row has: so many ifs (stations x beams x polarisations) of so many frequencies, each
      * the mean of `average` neighbours; of all coarse channels side by side, x nchannels, these

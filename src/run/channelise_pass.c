@@ -100,6 +100,7 @@ static status_t pass_describe_problem(struct channelise_pass *p)
                      "%schannelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
                      i > 0 ? ", " : "", spec->first_channel, spec->nchannels, spec->channels,
                      spec->taps, (int)spec->format, spec->is_complex, spec->is_interleaved));
+        TRY(channelise_is_oversampled(spec) ? text_add(out, ", hop %u", spec->hop) : STATUS_OK);
     }
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
         const struct filter_spec *filter = &p->work->filters->stages[i].spec;

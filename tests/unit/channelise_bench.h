@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "compute/agreement.h"
 #include "compute/channelise.h"
+#include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 
 #include <complex.h>
@@ -79,7 +80,7 @@ static void bench_start_streams(struct bench *bench, uint32_t streams, enum samp
     spec->threads = 1;
     size_t parts = is_complex && format != SAMPLE_I4 ? 2 : 1;
     bench->sample_bytes = number_bytes[format] * parts;
-    bench->samples = (spectra + taps - 1) * channelise_samples(spec);
+    bench->samples = channelise_inputs(spec, spectra);
     for (size_t i = 0; i < streams; i++) {
         bench->re[i] = i * bench->sample_bytes;
         bench->im[i] = bench->re[i] + (parts == 2 ? number_bytes[format] : 0);
@@ -94,6 +95,15 @@ static void bench_start_streams(struct bench *bench, uint32_t streams, enum samp
     bench->in = malloc(bench->samples * bench->streams * bench->sample_bytes);
     assert_non_null(bench->in);
     fill_random(bench);
+}
+
+/* Makes a bench's bank, which takes no more samples then, an oversampled one. */
+static inline void bench_oversample(struct bench *bench, struct oversampling ratio)
+{
+    struct channelise_spec *spec = &bench->spec;
+    spec->hop = (uint32_t)(channelise_samples(spec) * ratio.den / ratio.num);
+    assert_int_equal(channelise_samples(spec) * ratio.den % ratio.num, 0);
+    bench->samples = channelise_inputs(spec, spec->max_spectra);
 }
 
 static inline void bench_start(struct bench *bench, enum sample_format format, int is_complex,
@@ -132,7 +142,7 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
     buffer_t *out[MOST_OUTPUTS];
     const struct channelise_spec *spec = &bench->spec;
     size_t step = bench->streams * bench->sample_bytes;
-    size_t period = channelise_samples(spec);
+    size_t period = channelise_hop(spec);
     struct backend_options options = {.local_size = 1};
     assert_int_equal(backend_open(kind, &options, &backend), STATUS_OK);
     assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
@@ -148,11 +158,11 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
         uint64_t end = (first + done) / block * block + block - first;
         uint64_t count = min_u64(end, spec->max_spectra) - done;
         uint64_t rows[MOST_OUTPUTS];
-        uint64_t counted = done + count == spec->max_spectra ? count + spec->taps - 1 : count;
+        size_t inputs = (size_t)channelise_inputs(spec, count);
+        uint64_t counted = done + count == spec->max_spectra ? inputs : count * period;
         void *host;
         assert_int_equal(buffer_get(in, &host), STATUS_OK);
-        memcpy(host, bench->in + done * period * step,
-               (size_t)(count + spec->taps - 1) * period * step);
+        memcpy(host, bench->in + done * period * step, inputs * step);
         struct sample_input input = {bench->re, bench->im, step};
         assert_int_equal(
             channelise_run(stage, in, &input, bench->streams, count, counted, out, rows),

@@ -39,10 +39,11 @@ static void run_both(struct bench *first, struct bench *second, enum backend_kin
         memcpy(host, first->in, first->samples * step);
         channelise_begin(stages[0], 0);
         channelise_begin(stages[1], 0);
-        assert_int_equal(
-            channelise_run(stages[0], in, &input, first->streams, first->spec.max_spectra,
-                           first->spec.max_spectra + first->spec.taps - 1, &out[0], first->rows),
-            STATUS_OK);
+        assert_int_equal(channelise_run(stages[0], in, &input, first->streams,
+                                        first->spec.max_spectra,
+                                        channelise_inputs(&first->spec, first->spec.max_spectra),
+                                        &out[0], first->rows),
+                         STATUS_OK);
         assert_int_equal(channelise_run_after(stages[1], stages[0], in, &input, first->streams,
                                               second->spec.max_spectra, &out[1], second->rows),
                          STATUS_OK);

@@ -54,8 +54,9 @@ static void few_run(struct few *few, enum backend_kind kind, uint64_t first, uin
         assert_int_equal(buffer_get(in, &host), STATUS_OK);
         memcpy(host, bench->in + done * period * step,
                (size_t)(count + spec->taps - 1) * period * step);
-        assert_int_equal(channelise_run(stage, in, &input, bench->streams, count, count, out, rows),
-                         STATUS_OK);
+        assert_int_equal(
+            channelise_run(stage, in, &input, bench->streams, count, count * period, out, rows),
+            STATUS_OK);
         assert_int_equal(rows[few->output], count);
         assert_int_equal(buffer_get(out[few->output], &host), STATUS_OK);
         memcpy(few->rows + done * row, host, (size_t)(count * row));

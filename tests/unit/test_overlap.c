@@ -162,7 +162,7 @@ static void neighbours_share_the_overlap(void **state)
             assert_int_equal(overlap_shared(s), both > 0 ? both : 0);
         }
     }
-    struct overlap bank = overlap_filter_bank(8);
+    struct overlap bank = overlap_filter_bank(1, 8, 1);
     struct overlap dump = overlap_sum(10);
     struct overlap delay = overlap_delay(3, 9);
     assert_int_equal(overlap_shared(&bank), 7);
@@ -228,10 +228,10 @@ static void a_tree_unites_what_its_ends_need(void **state)
     (void)state;
     const struct overlap_node nodes[] = {{0, stages[0]},
                                          {0, overlap_sum(64)}, /* raw spectra */
-                                         {1, overlap_filter_bank(8)},
+                                         {1, overlap_filter_bank(1, 8, 1)},
                                          {2, overlap_sum(10)},
                                          {0, overlap_sum(1024)},
-                                         {4, overlap_filter_bank(4)}};
+                                         {4, overlap_filter_bank(1, 4, 1)}};
     struct overlap_rows rows[6] = {[3] = {2, 4}, [5] = {1, 2}};
     assert_int_equal(overlap_tree_needs(nodes, 6, 0, rows), STATUS_OK);
     assert_rows(rows[2], (struct overlap_rows){20, 40});

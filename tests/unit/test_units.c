@@ -227,10 +227,10 @@ static void axes_follow_their_conventions(void **state)
 {
     (void)state;
     /* Two taps of four samples at 8 Hz: samples 0 .. 7 are centred at 3.5 / 8 s. */
-    struct time_axis axis = axes_time(8, 0, 4, 2, 1);
+    struct time_axis axis = axes_time(8, 0, 4, 2, 4, 1);
     assert_true(axis.first == 3.5 / 8 && axis.step == 0.5);
     /* Three spectra a dump: the middle one's time, one period later. */
-    axis = axes_time(8, 16, 4, 2, 3);
+    axis = axes_time(8, 16, 4, 2, 4, 3);
     assert_true(axis.first == (16 + 3.5 + 4) / 8 && axis.step == 1.5);
     assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_ASCENDING, 4, 0) == 96);
     assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_ASCENDING, 4, 2) == 100);
@@ -258,7 +258,7 @@ static void days_keep_what_seconds_hold(void **state)
         assert_true(utc.second >= 0 && utc.second < 86400 && utc_mjd(utc) == days[i]);
     }
     /* Half a dump before its centre. */
-    struct time_axis axis = axes_time(1000, 0, 10, 1, 4);
+    struct time_axis axis = axes_time(1000, 0, 10, 1, 10, 4);
     assert_true(axis.first == 0.0195 && axes_leading_edge(axis) == axis.first - 0.02);
 }
 

@@ -1,5 +1,7 @@
 /* voltmill bench ppf */
 #include "bench/bench_ppf.h"
+
+#include "base/memory.h"
 #include "base/units.h"
 #include "cli/options/values.h"
 #include "cli/print/csv.h"
@@ -15,6 +17,7 @@ struct ppf_settings {
     struct option_list channels, taps, bits, streams, kernels;
     enum fft_kind fft;
     int is_real, is_lofar, with_transfers;
+    struct oversampling oversample;
     struct channelise_output out;
     uint64_t samples;
 
@@ -77,7 +80,8 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
     double bytes = 1e-9 * r->bytes / r->seconds;
     /* Adamek et al. 2016, eq. 3, of the FIR alone where it is alone; complex samples are two. */
     double fir = r->steps[STEP_FILTER] > 0 ? r->steps[STEP_FILTER] : r->seconds;
-    double flops = 1e-9 * samples * (c->is_complex ? 2 : 1) * (2.0 * c->taps - 1) / fir;
+    double flops = 1e-9 * samples * oversampled_cutoff(c->oversample) * (c->is_complex ? 2 : 1) *
+                   (2.0 * c->taps - 1) / fir;
     double share = 1e9 * bytes / settings->rates.copy;
     double ratio = r->bare_seconds > 0 ? r->seconds / r->bare_seconds : 0;
     const char *verdict = r->is_right ? "" : " FAILED";
@@ -120,6 +124,7 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
                            .streams = (uint32_t)streams,
                            .format = bench_format_of(bits),
                            .is_complex = !settings->is_real,
+                           .oversample = settings->oversample,
                            .samples = settings->samples,
                            .output = settings->out,
                            .kernel = (enum kernel_kind)kernel,
@@ -219,6 +224,28 @@ static int bench_read_out(const struct option_row *row, const char *text, void *
             out->integrate >= 1 && out->integrate <= 1 << 20);
 }
 
+/* "32/27", in lowest terms; not below 1. */
+static int bench_read_ratio(const struct option_row *row, const char *text, void *field)
+{
+    struct oversampling *out = field;
+    char num[16] = "";
+    uint64_t n = 0;
+    uint64_t d = 0;
+    const size_t length = strcspn(text, "/");
+    (void)row;
+    if (text[length] != '/' || length >= sizeof num) {
+        return 0;
+    }
+    memcpy(num, text, length);
+    if (!units_parse_u64(num, &n) || !units_parse_u64(text + length + 1, &d) || d == 0 || n < d ||
+        n > 1000000) {
+        return 0;
+    }
+    uint64_t common = gcd_u64(n, d);
+    *out = (struct oversampling){(uint32_t)(n / common), (uint32_t)(d / common)};
+    return 1;
+}
+
 #define AT(field) offsetof(struct ppf_settings, field)
 
 static const struct option_row rows[] = {
@@ -234,6 +261,9 @@ static const struct option_row rows[] = {
     {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
      "auto, vkfft or clfft, behind the FIR kernels"},
     {"real", NULL, value_flag, AT(is_real), NULL, NULL, "real samples instead of complex ones"},
+    {"oversample", "NUM/DEN", bench_read_ratio, AT(oversample),
+     "a ratio of at least 1, such as 32/27", "1/1",
+     "spectra come so many times as often as channels are apart, with the prototype for that"},
     {"out", "KIND", bench_read_out, AT(out), "spectra|spectra:8|spectra:16|power|power:N",
      "spectra",
      "spectra (of 32-bit floats, or, with given scales, of 8 or 16 bits), power, or power:N, "
@@ -263,7 +293,15 @@ static status_t bench_check(void *settings)
         REQUIRE(s->channels.values[i] % 2 == 0, STATUS_USAGE,
                 "bench ppf --channels %llu: expected even numbers",
                 (unsigned long long)s->channels.values[i]);
+        uint32_t channels = (uint32_t)s->channels.values[i];
+        uint32_t nearest = oversampled_channels(s->oversample, channels);
+        REQUIRE(nearest == channels, STATUS_USAGE,
+                "bench ppf --channels %u --oversample %u/%u: spectra would begin between samples: "
+                "the nearest that will do is %u",
+                channels, s->oversample.num, s->oversample.den, nearest);
     }
+    REQUIRE(!s->is_lofar || s->oversample.num == s->oversample.den, STATUS_USAGE,
+            "bench ppf --lofar: is critically sampled, expected no --oversample");
 out:
     return st;
 }

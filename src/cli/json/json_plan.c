@@ -42,11 +42,33 @@ static void json_plan_filters(struct json *json, const struct channelise_plan *w
     json_list_end(json);
 }
 
+static status_t json_plan_oversampled(struct json *json, const struct channelise_plan_bank *bank,
+                                      double channel_hz)
+{
+    status_t st = STATUS_OK;
+    struct filter_report_oversampled report;
+    double rate = (double)bank->samples_per_spectrum / (double)bank->hop;
+    json_u64(json, "samples_between_spectra", bank->hop);
+    if (bank->hop == bank->samples_per_spectrum) {
+        return STATUS_OK;
+    }
+    TRY(filter_report_oversampled(bank->coeff, bank->channelise.taps,
+                                  (uint32_t)bank->samples_per_spectrum, rate, &report));
+    json_u64(json, "oversampling_num", bank->job->oversample.num);
+    json_u64(json, "oversampling_den", bank->job->oversample.den);
+    json_f64(json, "channel_width_hz", rate * channel_hz);
+    json_f64(json, "kept_ripple_db", report.ripple_db);
+    json_f64(json, "aliasing_db", report.alias_db);
+out:
+    return st;
+}
+
 static status_t json_plan_bank(struct json *json, const struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan_bank *bank = &work->banks[i];
     struct filter_report report;
+    char window[UNITS_TEXT];
     TRY(filter_report_make(bank->coeff, bank->channelise.taps, (uint32_t)bank->samples_per_spectrum,
                            &report));
     json_begin(json, NULL);
@@ -55,8 +77,11 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
     json_u64(json, "channels_kept", bank->channelise.nchannels);
     json_f64(json, "channel_hz", plan_channel_hz(work, i));
     json_u64(json, "taps", bank->channelise.taps);
-    json_text(json, "window", bank->job->window.text);
-    json_f64(json, "cutoff", bank->cutoff);
+    json_text(json, "window",
+              bank->job->has_window || !bank->job->is_oversampled
+                  ? bank->job->window.text
+                  : bank_prototype_window(&bank->prototype, window));
+    json_f64(json, "cutoff", bank->prototype.cutoff);
     json_text(json, "normalise", normalise_name(bank->job->normalise));
     json_text(json, "order", order_name(bank->job->order));
     json_u64(json, "raw_spectra", bank->raw_spectra);
@@ -69,6 +94,7 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
     json_f64(json, "rejection_db", report.adjacent_db);
     json_f64(json, "rejection_beyond_db", report.beyond_db);
     json_f64(json, "noise_width_channels", report.noise_width);
+    TRY(json_plan_oversampled(json, bank, plan_channel_hz(work, i)));
     json_end(json);
 out:
     return st;

@@ -31,6 +31,14 @@ static const char *bank_width(double channels, const struct channelise_plan *wor
     return units_hertz(strtod(digits, NULL), text);
 }
 
+/* What a channel has of the band. */
+static const char *plan_bank_width(const struct channelise_plan *work, uint32_t number,
+                                   char text[UNITS_TEXT])
+{
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    return bank_width((double)bank->samples_per_spectrum / (double)bank->hop, work, number, text);
+}
+
 static void bank_print_work(const struct channelise_plan *work, uint32_t number)
 {
     char a[UNITS_TEXT];
@@ -44,14 +52,16 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
     if (spec->nchannels != spec->channels) {
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
-    display_print("\n  taps          %u, window %s", spec->taps,
-                  window_name(bank->job->window.kind));
-    if (bank->job->window.kind == WINDOW_KAISER) {
-        display_print(":%g", bank->job->window.kaiser_beta);
+    if (bank->hop < bank->samples_per_spectrum) {
+        display_print("\n  oversampled   %u/%u: a spectrum every %s samples, channels %s wide",
+                      bank->job->oversample.num, bank->job->oversample.den,
+                      units_count(bank->hop, a), plan_bank_width(work, number, b));
     }
+    display_print("\n  taps          %u, window %s", spec->taps,
+                  bank_prototype_window(&bank->prototype, b));
     int is_flat = bank->job->cutoff == CUTOFF_FLAT;
     display_print(", cutoff %s%.10g%s, normalise %s, order %s\n", is_flat ? "flat (" : "",
-                  bank->cutoff, is_flat ? ")" : "", normalise_name(bank->job->normalise),
+                  bank->prototype.cutoff, is_flat ? ")" : "", normalise_name(bank->job->normalise),
                   order_name(bank->job->order));
     display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
                   units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
@@ -67,6 +77,25 @@ static void bank_print_decibels(const char *name, double value, const char *what
         snprintf(level, sizeof level, "%.2f dB", value);
     }
     display_print("  %-13s %s %s\n", name, level, what);
+}
+
+/* What folds into channels that are oversampled. */
+static status_t bank_print_oversampled(const struct channelise_plan_bank *bank)
+{
+    status_t st = STATUS_OK;
+    struct filter_report_oversampled report;
+    char words[64];
+    double rate = (double)bank->samples_per_spectrum / (double)bank->hop;
+    if (bank->hop == bank->samples_per_spectrum) {
+        return STATUS_OK;
+    }
+    TRY(filter_report_oversampled(bank->coeff, bank->channelise.taps,
+                                  (uint32_t)bank->samples_per_spectrum, rate, &report));
+    bank_print_decibels("kept part", report.ripple_db, "ripple within +-0.5");
+    snprintf(words, sizeof words, "or more of what folds into it, from %.4g on", rate - 0.5);
+    bank_print_decibels("aliasing", report.alias_db, words);
+out:
+    return st;
 }
 
 static status_t bank_print_filter(const struct channelise_plan *work, uint32_t number)
@@ -87,6 +116,7 @@ static status_t bank_print_filter(const struct channelise_plan *work, uint32_t n
                         "loss of a tone half-way between two channels");
     bank_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
     bank_print_decibels("", report.beyond_db, "or more from 1.5 on");
+    TRY(bank_print_oversampled(bank));
     display_print("  %-13s %.4f (%s)\n", "noise width", report.noise_width,
                   bank_width(report.noise_width, work, number, a));
 out:
@@ -135,9 +165,10 @@ static void bank_print_run(const struct channelise_plan *work)
     }
     display_print(" (chunks, given out on request)\n");
     display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
-    int is_samples = work->filters || work->nbanks > 1;
+    const struct channelise_plan_bank *bank = &work->banks[0];
+    int is_samples = work->filters || work->nbanks > 1 || bank->hop < bank->samples_per_spectrum;
     uint64_t shared = is_samples ? channelise_plan_shared(work)
-                                 : overlap_shared(&work->nodes[NODE_SPECTRA(0)].stage);
+                                 : overlap_shared(&work->nodes[NODE_SPECTRA(0)].stage) / bank->hop;
     display_print(" (%s read, with the chunks' overlap of %s %s)\n",
                   units_bytes(work->read_bytes, a), units_count(shared, b),
                   is_samples ? units_plural(shared, "sample", "samples")

@@ -119,20 +119,25 @@ static status_t reference_scale(channelise_t *channelise, uint32_t i, uint32_t n
     return STATUS_OK;
 }
 
-/* y[n] = sum_t x[(s + t) P + n] b[t P + n], then Y = DFT(y). */
+/* y[n] = sum_t x[s H + t P + n] b[t P + n], turned round by s H places, so that exponents count
+ * from the first sample of spectrum 0; then Y = DFT(y). With (-1)^n folded into b, an odd turn
+ * leaves a sign. */
 static status_t reference_make_spectrum(struct reference *r, const char *in,
                                         const struct sample_input *input, uint32_t stream, size_t s)
 {
     const struct channelise_spec *spec = &r->base.spec;
     struct sample_coding coding = channelise_coding(spec);
+    size_t turn = channelise_turn(spec, r->next + s);
+    double sign = spec->is_shifted && turn % 2 != 0 ? -1 : 1;
     for (size_t n = 0; n < r->samples; n++) {
         double complex sum = 0;
         for (size_t t = 0; t < spec->taps; t++) {
             double volts[2];
-            (void)sample_volts(&coding, in, input, stream, (s + t) * r->samples + n, volts);
+            size_t at = s * channelise_hop(spec) + t * r->samples + n;
+            (void)sample_volts(&coding, in, input, stream, at, volts);
             sum += (volts[0] + volts[1] * I) * r->coeff[t * r->samples + n];
         }
-        r->folded[n] = sum;
+        r->folded[(n + turn) % r->samples] = sign * sum;
     }
     return dft_forward(r->samples, r->folded, r->bins);
 }
@@ -278,8 +283,7 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
             TRY(reference_run_streams(r, samples, input, streams, has_pairs ? 2 : 1, nstreams,
                                       spectra, data));
         }
-        found +=
-            reference_count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
+        found += reference_count_missing(spec, samples, input, stream, (size_t)counted);
     }
     if (!first) {
         ((struct host_buffer *)in)->missing = found;

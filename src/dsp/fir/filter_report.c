@@ -27,6 +27,8 @@ enum {
 
 #define SCAN_STEP (1.0 / 32)     /* channels */
 #define CROSSING_PRECISION 1e-12 /* of the level */
+#define RIPPLE_TO 0.25
+#define KEPT_TO 0.5 /* of an oversampled channel */
 #define BEYOND_FROM 1.5
 #define NEAR_CHANNELS 2.0
 
@@ -94,9 +96,9 @@ static double report_rejection_db(const struct filter *filter, double centre, do
     return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
 }
 
-/* Coefficients are real, so the negative frequencies say the same as the positive ones. Ripples are
- * about 1 / taps channels apart: four points on each. */
-static double report_ripple_db(const struct filter *filter)
+/* For |f| <= `to`. Coefficients are real, so the negative frequencies say the same as the positive
+ * ones. Ripples are about 1 / taps channels apart: four points on each. */
+static double report_ripple_db(const struct filter *filter, double to)
 {
     uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
                       : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
@@ -104,7 +106,7 @@ static double report_ripple_db(const struct filter *filter)
     double smallest = INFINITY;
     double largest = 0;
     for (uint32_t i = 0; i <= points; i++) {
-        double h = report_response(filter, 0.25 * i / points);
+        double h = report_response(filter, to * i / points);
         smallest = fmin(smallest, h);
         largest = fmax(largest, h);
     }
@@ -200,10 +202,10 @@ out:
     return st;
 }
 
-/* The largest |H| from BEYOND_FROM to the end of the band. Above LONGEST / POINTS_PER_LOBE
+/* The largest |H| from `from` to the end of the band. Above LONGEST / POINTS_PER_LOBE
  * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
  * their largest ones close by, so the first channels are then looked at by plain sums too. */
-static status_t report_find_largest_beyond(const struct filter *filter, double *out)
+static status_t report_find_largest_beyond(const struct filter *filter, double from, double *out)
 {
     status_t st = STATUS_OK;
     double complex *grid = NULL;
@@ -213,11 +215,11 @@ static status_t report_find_largest_beyond(const struct filter *filter, double *
         length *= 2;
     }
     double step = (double)filter->samples / (double)length;
-    double place = BEYOND_FROM;
+    double place = from;
     double largest = report_response(filter, place);
     TRY(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
     TRY(report_transform_folded(filter, length, grid));
-    for (size_t m = (size_t)ceil(BEYOND_FROM / step); m <= length / 2; m++) {
+    for (size_t m = (size_t)ceil(from / step); m <= length / 2; m++) {
         if (cabs(grid[m]) > largest) {
             largest = cabs(grid[m]);
             place = (double)m * step;
@@ -225,17 +227,56 @@ static status_t report_find_largest_beyond(const struct filter *filter, double *
     }
     if (length / POINTS_PER_LOBE < filter->count) {
         for (int i = 0; i <= NEAR_POINTS; i++) {
-            double f = fmin(end, BEYOND_FROM + NEAR_CHANNELS * i / NEAR_POINTS);
+            double f = fmin(end, from + NEAR_CHANNELS * i / NEAR_POINTS);
             double h = report_response(filter, f);
             place = h > largest ? f : place;
             largest = fmax(largest, h);
         }
         step = fmin(step, NEAR_CHANNELS / NEAR_POINTS);
     }
-    *out = fmax(largest,
-                report_climb(filter, fmax(BEYOND_FROM, place - step), fmin(end, place + step)));
+    *out = fmax(largest, report_climb(filter, fmax(from, place - step), fmin(end, place + step)));
 out:
     free(grid);
+    return st;
+}
+
+/* The filter, and its gain at the centre of a channel. */
+static status_t report_begin(const double *coeff, uint32_t taps, uint32_t samples,
+                             struct filter *out, double *centre)
+{
+    status_t st = STATUS_OK;
+    struct filter filter = {
+        .coeff = coeff, .taps = taps, .samples = samples, .count = (size_t)taps * samples};
+    double magnitude = 0;
+    for (size_t j = 0; j < filter.count; j++) {
+        magnitude += fabs(coeff[j]);
+    }
+    filter.rounding = DBL_EPSILON * sqrt((double)filter.count) * magnitude;
+    *centre = report_response(&filter, 0);
+    REQUIRE(*centre > filter.rounding, STATUS_USAGE,
+            "the filter has no gain at the centre of a channel: its %zu coefficients add up to %g",
+            filter.count, *centre);
+    *out = filter;
+out:
+    return st;
+}
+
+status_t filter_report_oversampled(const double *coeff, uint32_t taps,
+                                   uint32_t samples_per_spectrum, double rate,
+                                   struct filter_report_oversampled *out)
+{
+    status_t st = STATUS_OK;
+    struct filter filter = {.coeff = NULL};
+    double centre = 0;
+    double alias = 0;
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
+    if (samples_per_spectrum / 2.0 >= rate - KEPT_TO) { /* else all folds within the channel */
+        TRY(report_find_largest_beyond(&filter, rate - KEPT_TO, &alias));
+    }
+    *out =
+        (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO),
+                                           .alias_db = report_rejection_db(&filter, centre, alias)};
+out:
     return st;
 }
 
@@ -243,30 +284,22 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
                             struct filter_report *out)
 {
     status_t st = STATUS_OK;
-    struct filter filter = {.coeff = coeff,
-                            .taps = taps,
-                            .samples = samples_per_spectrum,
-                            .count = (size_t)taps * samples_per_spectrum};
-    double magnitude = 0;
+    struct filter filter = {.coeff = NULL};
+    double centre = 0;
     double energy = 0;
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
     for (size_t j = 0; j < filter.count; j++) {
-        magnitude += fabs(coeff[j]);
         energy += coeff[j] * coeff[j];
     }
-    filter.rounding = DBL_EPSILON * sqrt((double)filter.count) * magnitude;
-    double centre = report_response(&filter, 0);
-    REQUIRE(centre > filter.rounding, STATUS_USAGE,
-            "the filter has no gain at the centre of a channel: its %zu coefficients add up to %g",
-            filter.count, centre);
     /* A band of two samples ends before f = 1.5: nothing lies beyond. */
     double beyond = 0;
     if (samples_per_spectrum / 2.0 >= BEYOND_FROM) {
-        TRY(report_find_largest_beyond(&filter, &beyond));
+        TRY(report_find_largest_beyond(&filter, BEYOND_FROM, &beyond));
     }
     double half_3db = report_half_width(&filter, centre * pow(10, -3.0 / 20), 0);
     double half_6db = report_half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
     *out = (struct filter_report){
-        .ripple_db = report_ripple_db(&filter),
+        .ripple_db = report_ripple_db(&filter, RIPPLE_TO),
         .width_3db = 2 * half_3db,
         .width_6db = 2 * half_6db,
         .scalloping_db = report_rejection_db(&filter, centre, report_response(&filter, 0.5)),

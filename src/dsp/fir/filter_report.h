@@ -28,6 +28,17 @@ struct filter_report {
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out);
 
+/* What an oversampled bank does, whose channels come `rate` times as often as they are apart: in
+ * the part of each that is kept, |f| <= 0.5. */
+struct filter_report_oversampled {
+    double ripple_db; /* largest minus smallest |H|^2 there */
+    double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
+};
+/* Fails likewise. */
+status_t filter_report_oversampled(const double *coeff, uint32_t taps,
+                                   uint32_t samples_per_spectrum, double rate,
+                                   struct filter_report_oversampled *out);
+
 /* |H(f)| at any one f, by the plain sum: for tests and for exact values. */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 

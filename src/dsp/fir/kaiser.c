@@ -29,3 +29,8 @@ double kaiser_taps(double decibels, double width)
 {
     return (decibels - 7.95) / (2.285 * 2 * M_PI * width) + 1;
 }
+
+double kaiser_attenuation(double taps, double width)
+{
+    return (taps - 1) * (2.285 * 2 * M_PI * width) + 7.95;
+}

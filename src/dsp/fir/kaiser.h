@@ -14,5 +14,7 @@ double kaiser_i0(double x);
  * rate. */
 double kaiser_beta(double decibels);
 double kaiser_taps(double decibels, double width);
+/* The decibels that so many reach. */
+double kaiser_attenuation(double taps, double width);
 
 #endif

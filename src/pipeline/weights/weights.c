@@ -146,7 +146,7 @@ static void weights_add_run(const weights_t *weights, struct run run, uint64_t l
                             uint64_t *lost)
 {
     const struct channelise_plan *work = weights->work;
-    int64_t period = (int64_t)weights->bank->samples_per_spectrum;
+    int64_t period = (int64_t)weights->bank->hop;
     int64_t length = (int64_t)weights->energy.count;
     int64_t origin = (int64_t)work->seen->first_sample + (int64_t)weights->block.first * period;
     int64_t end = (int64_t)weights->block.count;

@@ -91,6 +91,9 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .channels = bank->channelise.channels,
         .taps = bank->channelise.taps,
         .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
+        .hop = (uint32_t)bank->hop,
+        .oversample = bank->job && bank->job->is_oversampled ? bank->job->oversample
+                                                             : (struct oversampling){1, 1},
         .first_channel = bank->channelise.first_channel,
         .nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,

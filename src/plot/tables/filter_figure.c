@@ -5,8 +5,7 @@
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/flat_cutoff.h"
-#include "dsp/fir/prototype.h"
-#include "job/job.h"
+#include "plan/bank/bank_prototype.h"
 #include "plot/tables/tables.h"
 
 #include <math.h>
@@ -22,8 +21,8 @@ struct filter_picture {
     const struct job_bank *bank;
     uint32_t column;
     double *coeff;
-    uint32_t taps, samples; /* of a raw spectrum */
-    double cutoff;          /* the job's, or the one that was found */
+    uint32_t taps, samples;          /* of a raw spectrum */
+    struct prototype_spec prototype; /* as it was found */
 };
 
 static double filter_level(double gain)
@@ -52,14 +51,9 @@ static status_t filter_load(struct filter_picture *p)
     int is_file = job->window.kind == WINDOW_FILE;
     uint32_t channels =
         job->channels > ENOUGH_CHANNELS && !is_file ? ENOUGH_CHANNELS : job->channels;
-    struct prototype_spec spec = {.channels = channels,
-                                  .taps = job->taps,
-                                  .samples_per_spectrum = channels,
-                                  .window = job->window.kind,
-                                  .kaiser_beta = job->window.kaiser_beta,
-                                  .path = job->window.path,
-                                  .cutoff = job->cutoff,
-                                  .normalise = job->normalise};
+    struct prototype_spec spec;
+    TRY(bank_prototype(job, &spec));
+    spec.channels = spec.samples_per_spectrum = channels;
     TRY(flat_cutoff_settle(&spec));
     st = prototype_create(&spec, &p->coeff);
     if (st == STATUS_DATA && is_file) {
@@ -69,7 +63,7 @@ static status_t filter_load(struct filter_picture *p)
     }
     TRY(st);
     p->taps = spec.taps;
-    p->cutoff = spec.cutoff;
+    p->prototype = spec;
     p->samples = spec.samples_per_spectrum;
 out:
     return st;
@@ -211,15 +205,17 @@ static status_t filter_add_words(const struct filter_picture *p, const struct jo
     status_t st = STATUS_OK;
     struct filter_report report;
     char count[UNITS_TEXT];
+    char window[UNITS_TEXT];
     const struct job_bank *bank = p->bank;
     int is_flat = bank->cutoff == CUTOFF_FLAT;
     TRY(filter_report_make(p->coeff, p->taps, p->samples, &report));
     TRY(text_add_shown(title, "%s%s%s:  %s channels, %u %s, window %s, cutoff %s%.10g%s\n",
                        title->length ? "" : text_basename(job->path), bank->name ? " " : "",
-                       bank->name ? bank->name : "", units_count(bank->channels, count), bank->taps,
-                       units_plural(bank->taps, "tap", "taps"),
-                       bank->window.text ? bank->window.text : "hann", is_flat ? "flat (" : "",
-                       p->cutoff, is_flat ? ")" : ""));
+                       bank->name ? bank->name : "", units_count(bank->channels, count), p->taps,
+                       units_plural(p->taps, "tap", "taps"),
+                       bank->has_window ? bank->window.text
+                                        : bank_prototype_window(&p->prototype, window),
+                       is_flat ? "flat (" : "", p->prototype.cutoff, is_flat ? ")" : ""));
     TRY(text_add(title,
                  "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
                  "noise width %.3f channels\n",

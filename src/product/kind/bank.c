@@ -29,6 +29,16 @@ static const char filter_convention[] =
     "sideband "
     "-1, which turns the band round.";
 
+static const char oversampling_convention[] =
+    "Spectra begin every H = samples_between_spectra = P oversampling_den / oversampling_num "
+    "samples: in time_convention and filter_convention x[(s + t) P + n] is x[s H + t P + n], and "
+    "in "
+    "frequency_convention n is (n + s H) mod P, so that phases count from the first selected "
+    "sample: a tone at frequency f above a channel's centre turns by f H / sample_rate_hz from "
+    "spectrum to spectrum. A channel has complex samples of channel_width_hz, and holds what lies "
+    "within half of that of its centre; within half of channel_spacing_hz nothing folds into it "
+    "but what the filter leaves.";
+
 static const char scale_convention[] =
     "x[] are volts: the samples as they are stored, times the archive's `scale`, which is folded "
     "into the filter; /coefficients are without it.";
@@ -73,8 +83,9 @@ static const char kept_convention[] =
 
 struct time_axis bank_time(const struct product_spec *spec)
 {
-    struct time_axis axis = axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
-                                      spec->samples_per_spectrum, spec->taps, spec->integrate);
+    struct time_axis axis =
+        axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
+                  spec->samples_per_spectrum, spec->taps, spec->hop, spec->integrate);
     axis.first += spec->archive->offset_seconds;
     return axis;
 }
@@ -279,6 +290,24 @@ out:
     return st;
 }
 
+/* What an oversampled bank has otherwise. */
+static status_t bank_put_oversampling(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const double rate = spec->archive->sample_rate_hz / spec->hop;
+    if (spec->oversample.num > spec->oversample.den) {
+        TRY(h5_put_i32(file, "oversampling_num", (int32_t)spec->oversample.num));
+        TRY(h5_put_i32(file, "oversampling_den", (int32_t)spec->oversample.den));
+        TRY(h5_put_u64(file, "samples_between_spectra", spec->hop));
+        TRY(h5_put_f64(file, "channel_spacing_hz",
+                       spec->archive->sample_rate_hz / spec->samples_per_spectrum));
+        TRY(h5_put_f64(file, "channel_width_hz", rate));
+        TRY(h5_put_text(file, "oversampling_convention", oversampling_convention));
+    }
+out:
+    return st;
+}
+
 /* What the root says of time, band and filter. */
 static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
 {
@@ -298,6 +327,7 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
     TRY(h5_put_i32(file, "taps", (int32_t)spec->taps));
     TRY(h5_put_u64(file, "integrate", spec->integrate));
     TRY(h5_put_u64(file, "first_sample", archive->first_sample));
+    TRY(bank_put_oversampling(file, spec));
     TRY(h5_put_text(file, "order", order_name(spec->order)));
     if (spec->frequencies != bank_channels(spec)) {
         TRY(h5_put_u64(file, "first_channel", spec->first_frequency));

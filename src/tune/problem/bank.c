@@ -83,8 +83,7 @@ out:
 
 static uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
 {
-    return channelise_inputs(spec, spectra) * channelise_samples(spec) *
-           sample_bytes(spec->format, spec->is_complex);
+    return channelise_inputs(spec, spectra) * sample_bytes(spec->format, spec->is_complex);
 }
 
 /* Whole words, for noise_words(). */
@@ -231,10 +230,9 @@ static status_t bank_enqueue(struct bank *bank, uint32_t s, uint64_t number)
     slot->first = 0;
     if (bank->lent) {
         slot->first = number % bank->lent_blocks * bank->spectra;
-        buffer_lend(slot->in,
-                    bank->lent + slot->first * channelise_samples(&bank->spec) * bank->step);
+        buffer_lend(slot->in, bank->lent + slot->first * channelise_hop(&bank->spec) * bank->step);
     }
-    channelise_begin(bank->stage, slot->first);
+    channelise_begin(bank->stage, bank->origin + slot->first);
     return channelise_run(bank->stage, slot->in, &input, bank->spec.nstreams, bank->spectra, 0,
                           slot->out, rows);
 }
@@ -289,7 +287,10 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
                                    struct bank_window *window)
 {
     status_t st = STATUS_OK;
-    struct bank one = {.backend = reference, .spec = bank->spec, .spectra = window->spectra};
+    struct bank one = {.backend = reference,
+                       .spec = bank->spec,
+                       .spectra = window->spectra,
+                       .origin = window->first};
     struct trial_run unused;
     void *samples = NULL;
     void *data = NULL;
@@ -307,7 +308,7 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     for (uint32_t i = 0; i < one.spec.nstreams; i++) {
         memcpy((char *)data + one.re[i],
                (const char *)samples + bank->re[window->stream + i] +
-                   window->first * channelise_samples(&one.spec) * one.step,
+                   window->first * channelise_hop(&one.spec) * one.step,
                (size_t)one.in_bytes / one.spec.nstreams);
     }
     TRY(bank_run_alone(&one, &unused));

@@ -14,6 +14,7 @@ struct bank {
     backend_t *backend;
     struct channelise_spec spec;
     uint64_t spectra; /* of a block, at most the spec's */
+    uint64_t origin;  /* number of the first of all */
     size_t *re, *im;  /* [nstreams] where samples lie in a buffer: struct sample_input */
     size_t step;
     uint64_t in_bytes; /* of a buffer of samples */

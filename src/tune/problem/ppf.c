@@ -53,6 +53,8 @@ status_t ppf_kernel(enum backend_kind kind, const void *what, struct text *out)
     static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
     TRY(text_add(out, ", %u channels, %u taps, %s %s", spec->channels, spec->taps,
                  spec->is_complex ? "complex" : "real", formats[spec->format]));
+    TRY(channelise_is_oversampled(spec) ? text_add(out, ", every %u samples", spec->hop)
+                                        : STATUS_OK);
     TRY(text_add(out, ", kernel %s, fft %s", kernel_name(spec->kernel), fft_name(spec->fft)));
     if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, ", %u threads", spec->threads));

@@ -73,7 +73,7 @@ struct batch {
     uint32_t stream[2];
     uint64_t first;         /* spectrum of the block */
     size_t count;           /* at most GRAIN, in one grain */
-    const char *samples[2]; /* of raw spectrum `first`, without gaps */
+    const char *samples[2]; /* from those of spectrum `first` on, without gaps */
 };
 
 /* The row of a spectrum of the block in an output of spectra. */

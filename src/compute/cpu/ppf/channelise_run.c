@@ -76,18 +76,23 @@ static uint64_t channelise_run_rows(const struct block *block, struct scratch *s
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
-    size_t row_bytes = channelise_samples(spec) * ppf_fir_sample_bytes(spec);
+    const size_t hop = channelise_hop(spec);
     uint64_t s = batch->first + from;
-    /* Raw spectra that these spectra answer for when missing samples are counted. */
-    uint64_t end = s + count == block->spectra ? block->counted : s + count;
+    /* Samples that these spectra answer for when missing ones are counted. */
+    uint64_t end = s + count == block->spectra ? block->counted : (s + count) * hop;
     size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
     const float *touch = block->touched < 0 ? NULL
                                             : cpu_channelise_spectrum_row(block, block->touched,
                                                                           batch->stream[half], s);
-    uint64_t missing = ppf_fir_run(cpu->filter, batch->samples[half] + from * row_bytes, count,
-                                   end > s ? (size_t)(end - s) : 0, scratch->window,
-                                   scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
-                                   touch, (size_t)2 * block->nstreams * spec->nchannels);
+    const struct ppf_fir_out out = {count,
+                                    channelise_turn(spec, block->first + s),
+                                    scratch->filtered + place * cpu->shape.in_row,
+                                    cpu->shape.in_row,
+                                    touch,
+                                    (size_t)2 * block->nstreams * spec->nchannels};
+    uint64_t missing =
+        ppf_fir_run(cpu->filter, batch->samples[half] + from * hop * ppf_fir_sample_bytes(spec),
+                    end > s * hop ? end - s * hop : 0, scratch->window, &out);
     channelise_transform_rows(block, scratch, batch, half, from, count);
     return missing;
 }
@@ -129,9 +134,8 @@ static const char *channelise_samples_of(const struct block *block, struct scrat
 {
     const struct cpu *cpu = block->cpu;
     const struct interleaved *layout = &block->layout;
-    size_t samples = channelise_samples(&cpu->base.spec);
-    size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count) * samples;
-    size_t first = (size_t)batch->first * samples;
+    size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count);
+    size_t first = (size_t)batch->first * channelise_hop(&cpu->base.spec);
     if (!layout->is_copied) {
         return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
     }

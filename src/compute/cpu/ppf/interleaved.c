@@ -14,7 +14,7 @@ enum {
 /* Bytes of one stream's samples for a grain of spectra. */
 static uint64_t interleaved_stream_bytes(const struct channelise_spec *spec)
 {
-    return channelise_inputs(spec, GRAIN) * channelise_samples(spec) * ppf_fir_sample_bytes(spec);
+    return channelise_inputs(spec, GRAIN) * ppf_fir_sample_bytes(spec);
 }
 
 /* As many streams as share a cache line and fit. */

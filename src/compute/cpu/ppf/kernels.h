@@ -46,6 +46,28 @@ struct fir_block {
     const float *touch;
 };
 
+/* The same of an oversampled bank, for columns column .. of `samples` of a raw spectrum:
+ *
+ *   out[s][i] = sum_t window[k + t][i] b[t samples + (column + i - at) mod samples],
+ *
+ * at = turn + s hop, k = ceil((at - column - i) / samples), s < spectra, i < blocks * lanes; with
+ * is_shifted times (-1)^at.
+ *
+ *   window   float [raw spectra][window_stride]   blocks as above, from the raw spectrum on in
+ * which spectrum 0 begins, at place `turn` coeff    float [taps][samples] b, with MOST_LANES
+ * floats, all finite, before and behind it out      float [spectra][out_stride]
+ *
+ * No loop reads what lies before a spectrum's first sample or behind its last to use it. */
+struct fir_hops {
+    const float *window, *coeff;
+    size_t window_stride, out_stride, touch_stride;
+    size_t samples, hop, turn, column;
+    size_t taps, spectra, blocks;
+    int conjugate, is_shifted;
+    float *out;
+    const float *touch;
+};
+
 struct cpu_kernels {
     const char *name;
     size_t lanes;
@@ -62,6 +84,7 @@ struct cpu_kernels {
     uint64_t (*drop[2])(const struct missing_rule *rule, size_t count, float *out);
     /* [0] real, [1] complex. */
     void (*fir[2])(const struct fir_block *block);
+    void (*hops[2])(const struct fir_hops *hops);
     /* power[k] = |bins[k]|^2, or with `add` += ; bins are pairs. */
     void (*power)(const float *bins, size_t count, int add, float *power);
     /* The same of |bins[k]|^4, and of a[k] conj(b[k]): its real and its imaginary parts. */

@@ -324,6 +324,8 @@ static void fir_pairs(const struct fir_block *block)
     fir(block, 2);
 }
 
+#include "compute/cpu/ppf/kernels_hop.h"
+
 static void power(const float *restrict bins, size_t count, int add, float *restrict out)
 {
     if (add) {
@@ -387,6 +389,7 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                                {unpack_f32_real, unpack_f32_pairs}},
                                     .drop = {drop_real, drop_pairs},
                                     .fir = {fir_real, fir_pairs},
+                                    .hops = {hops_real, hops_pairs},
                                     .power = power,
                                     .squares = squares,
                                     .cross = cross};

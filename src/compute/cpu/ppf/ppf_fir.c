@@ -2,7 +2,6 @@
 #include "compute/cpu/ppf/ppf_fir.h"
 
 #include "base/memory.h"
-#include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,15 @@ struct ppf_fir {
     int has_rule;
     int conjugate;
     int is_complex;
-    size_t samples;      /* P */
+    int is_shifted;
+    size_t samples; /* P */
+    size_t hop;
     size_t sample_bytes; /* stored */
     size_t taps;
-    struct overlap overlap; /* of blocks beside each other */
     size_t rows;
     size_t columns; /* samples of a column */
-    size_t padded;  /* P, rounded up to whole blocks */
-    float *coeff;   /* [T][padded] */
+    size_t padded;  /* P, rounded up to whole blocks; oversampled: P */
+    float *coeff;   /* [T][padded]; oversampled: with MOST_LANES zeros before and behind */
 };
 
 /* A quarter of the second-level cache, the rest being for what is read and written. */
@@ -51,6 +51,18 @@ size_t ppf_fir_rows(size_t most, size_t row)
     return rows;
 }
 
+/* Raw spectra that so many spectra lie in; oversampled, wherever the first of them begins. */
+static size_t fir_raw_spectra(size_t samples, size_t hop, size_t taps, size_t rows)
+{
+    return hop == samples ? rows + taps - 1
+                          : (samples - 1 + (rows - 1) * hop + samples - 1) / samples + taps;
+}
+
+static size_t fir_window_rows(const struct channelise_spec *spec, size_t rows)
+{
+    return fir_raw_spectra(channelise_samples(spec), channelise_hop(spec), spec->taps, rows);
+}
+
 size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 {
     return sample_bytes(spec->format, spec->is_complex);
@@ -61,10 +73,10 @@ size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows)
 {
     size_t parts = spec->is_complex ? 2 : 1;
-    const struct overlap piece =
-        overlap_filter_bank(spec->taps < FIR_PIECE ? spec->taps : FIR_PIECE);
-    size_t near = WINDOW_BYTES / sizeof(float) / (size_t)overlap_inputs(&piece, rows);
-    size_t far = FAR_BYTES / sizeof(float) / channelise_inputs(spec, rows);
+    const size_t piece = fir_raw_spectra(channelise_samples(spec), channelise_hop(spec),
+                                         spec->taps < FIR_PIECE ? spec->taps : FIR_PIECE, rows);
+    size_t near = WINDOW_BYTES / sizeof(float) / piece;
+    size_t far = FAR_BYTES / sizeof(float) / fir_window_rows(spec, rows);
     size_t floats = near < far ? near : far;
     floats = floats < MOST_COLUMNS ? floats : MOST_COLUMNS;
     size_t blocks = floats / parts / MOST_LANES;
@@ -73,18 +85,26 @@ static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows
 
 size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows)
 {
-    return channelise_inputs(spec, rows) * fir_column_samples(spec, rows) *
+    return fir_window_rows(spec, rows) * fir_column_samples(spec, rows) *
            (spec->is_complex ? 2 : 1);
 }
 
 static size_t fir_padded_samples(const struct channelise_spec *spec)
 {
-    return (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
+    return channelise_is_oversampled(spec)
+               ? channelise_samples(spec)
+               : (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
+}
+
+/* Zeros before and behind the coefficients. */
+static size_t fir_margin(const struct channelise_spec *spec)
+{
+    return channelise_is_oversampled(spec) ? MOST_LANES : 0;
 }
 
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
 {
-    return (uint64_t)fir_padded_samples(spec) * spec->taps * sizeof(float);
+    return ((uint64_t)fir_padded_samples(spec) * spec->taps + 2 * fir_margin(spec)) * sizeof(float);
 }
 
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
@@ -100,19 +120,22 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->conjugate = spec->is_complex && spec->conjugate;
     filter->samples = channelise_samples(spec);
     filter->sample_bytes = ppf_fir_sample_bytes(spec);
+    filter->hop = channelise_hop(spec);
+    filter->is_shifted = spec->is_shifted;
     filter->taps = spec->taps;
-    filter->overlap = overlap_filter_bank(spec->taps);
     filter->rows = rows;
     filter->columns = fir_column_samples(spec, rows);
     filter->padded = fir_padded_samples(spec);
     const struct sample_coding coding = channelise_coding(spec);
     filter->has_rule = missing_rule_of(kernels, &coding, &filter->rule);
-    size_t count = filter->padded * filter->taps;
+    size_t margin = fir_margin(spec);
+    size_t count = filter->padded * filter->taps + 2 * margin;
     TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     memset(filter->coeff, 0, count * sizeof(float));
     for (size_t t = 0; t < filter->taps; t++) {
         for (size_t i = 0; i < filter->samples; i++) {
-            filter->coeff[t * filter->padded + i] = (float)spec->coeff[t * filter->samples + i];
+            filter->coeff[margin + t * filter->padded + i] =
+                (float)spec->coeff[t * filter->samples + i];
         }
     }
     *out = filter;
@@ -130,10 +153,8 @@ void ppf_fir_destroy(ppf_fir_t *filter)
     }
 }
 
-/* `count` samples into whole blocks: what is behind them in the last one is zero. Returns how many
- * were missing. */
-static uint64_t fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t count,
-                                   float *out)
+/* `count` samples into whole blocks: what is behind them in the last one is zero. */
+static void fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t count, float *out)
 {
     size_t lanes = filter->kernels->lanes;
     size_t blocks = count / lanes;
@@ -145,8 +166,58 @@ static uint64_t fir_unpack_samples(const ppf_fir_t *filter, const char *at, size
         memcpy(last, at + blocks * lanes * filter->sample_bytes, rest * filter->sample_bytes);
         filter->unpack(last, 1, &filter->nibbles, out + blocks * lanes * parts);
     }
-    return filter->has_rule ? filter->kernels->drop[filter->is_complex](&filter->rule, count, out)
-                            : 0;
+}
+
+/* Zeros for missing samples among `count`; returns how many of those from `skip` to `until` were.
+ * What is zero already may be the missing value. */
+static uint64_t fir_drop_samples(const ppf_fir_t *filter, size_t skip, size_t until, size_t count,
+                                 float *out)
+{
+    uint64_t (*drop)(const struct missing_rule *, size_t, float *) =
+        filter->kernels->drop[filter->is_complex];
+    uint64_t found = 0;
+    if (!filter->has_rule) {
+        return 0;
+    }
+    uint64_t before = skip > 0 ? drop(&filter->rule, skip, out) : 0;
+    if (until > skip) {
+        found = drop(&filter->rule, until, out) - before;
+    }
+    if (until < count) {
+        drop(&filter->rule, count, out);
+    }
+    return found;
+}
+
+/* Samples of a run: numbers 0 .. end - 1, of which the missing ones before `answers` count. */
+struct fir_samples {
+    const char *data;
+    int64_t end, answers;
+};
+
+/* `width` samples from number `first` on, which may be before the first there is or reach beyond
+ * the last: what is not there is zero. Returns how many were missing. */
+static uint64_t fir_unpack_row(const ppf_fir_t *filter, const struct fir_samples *samples,
+                               int64_t first, size_t width, float *out)
+{
+    const int64_t size = (int64_t)width;
+    const int64_t from = first < 0 ? -first : 0;
+    const int64_t end = samples->end - first < size ? samples->end - first : size;
+    const int64_t until = samples->answers - first < end ? samples->answers - first : end;
+    const size_t bytes = filter->sample_bytes;
+    char edge[MOST_COLUMNS * 8];
+    if (end <= from) {
+        return 0;
+    }
+    const char *at = samples->data + (size_t)(first + from) * bytes;
+    if (end - from < size) {
+        memset(edge, 0, width * bytes);
+        memcpy(edge + (size_t)from * bytes, at, (size_t)(end - from) * bytes);
+        at = edge;
+    }
+    fir_unpack_samples(filter, at, width, out);
+    return fir_drop_samples(filter, (size_t)from, (size_t)(until > from ? until : from), width,
+                            out);
 }
 
 /* Calls what the next pass reads into the second-level cache. */
@@ -157,41 +228,80 @@ static void fir_touch_next(const char *at, size_t bytes)
     }
 }
 
-uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count, size_t answers,
-                     float *window, float *out, size_t out_stride, const float *touch,
-                     size_t touch_stride)
+/* A column of a critically sampled bank: `blocks` blocks from sample `column` of each raw spectrum
+ * on. */
+static void fir_column(const ppf_fir_t *filter, const float *window, size_t column, size_t blocks,
+                       const struct ppf_fir_out *out)
 {
-    const struct cpu_kernels *kernels = filter->kernels;
     size_t parts = filter->is_complex ? 2 : 1;
-    size_t raw = (size_t)overlap_inputs(&filter->overlap, count);
-    size_t row_bytes = filter->samples * filter->sample_bytes;
+    struct fir_block block = {.window = window,
+                              .coeff = filter->coeff + column,
+                              .window_stride = blocks * filter->kernels->lanes * parts,
+                              .coeff_stride = filter->padded,
+                              .out_stride = out->stride,
+                              .touch_stride = out->touch_stride,
+                              .taps = filter->taps,
+                              .rows = (out->count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
+                              .blocks = blocks,
+                              .conjugate = filter->conjugate,
+                              .out = out->rows + column * parts,
+                              .touch = out->touch ? out->touch + column * parts : NULL};
+    filter->kernels->fir[filter->is_complex](&block);
+}
+
+/* The same of an oversampled one. */
+static void fir_hop_column(const ppf_fir_t *filter, const float *window, size_t column,
+                           size_t blocks, const struct ppf_fir_out *out)
+{
+    size_t parts = filter->is_complex ? 2 : 1;
+    struct fir_hops hops = {.window = window,
+                            .coeff = filter->coeff + MOST_LANES,
+                            .window_stride = blocks * filter->kernels->lanes * parts,
+                            .out_stride = out->stride,
+                            .touch_stride = out->touch_stride,
+                            .samples = filter->samples,
+                            .hop = filter->hop,
+                            .turn = out->turn,
+                            .column = column,
+                            .taps = filter->taps,
+                            .spectra = out->count,
+                            .blocks = blocks,
+                            .conjugate = filter->conjugate,
+                            .is_shifted = filter->is_shifted,
+                            .out = out->rows + column * parts,
+                            .touch = out->touch ? out->touch + column * parts : NULL};
+    filter->kernels->hops[filter->is_complex](&hops);
+}
+
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
+                     const struct ppf_fir_out *out)
+{
+    const size_t lanes = filter->kernels->lanes;
+    const size_t parts = filter->is_complex ? 2 : 1;
+    const size_t next = out->count * filter->hop;
+    const size_t needed = next - filter->hop + filter->taps * filter->samples;
+    const struct fir_samples samples = {data, (int64_t)needed, (int64_t)answers};
+    const size_t raw = (out->turn + needed + filter->samples - 1) / filter->samples;
+    const size_t touched = (next + filter->samples - 1) / filter->samples;
     uint64_t missing = 0;
     for (size_t column = 0; column < filter->samples; column += filter->columns) {
         size_t left = filter->samples - column;
         size_t width = left < filter->columns ? left : filter->columns;
-        size_t blocks = (width + kernels->lanes - 1) / kernels->lanes;
-        size_t stride = blocks * kernels->lanes * parts;
-        const char *at = samples + column * filter->sample_bytes;
-        for (size_t i = 0; i < raw; i++, at += row_bytes) {
-            uint64_t found = fir_unpack_samples(filter, at, width, window + i * stride);
-            missing += i < answers ? found : 0;
-            if (i >= raw - count) {
-                fir_touch_next(at + count * row_bytes, width * filter->sample_bytes);
+        size_t blocks = (width + lanes - 1) / lanes;
+        int64_t at = (int64_t)column - (int64_t)out->turn;
+        for (size_t i = 0; i < raw; i++, at += (int64_t)filter->samples) {
+            missing +=
+                fir_unpack_row(filter, &samples, at, width, window + i * blocks * lanes * parts);
+            if (i >= raw - touched) {
+                fir_touch_next(data + (at + (int64_t)next) * (int64_t)filter->sample_bytes,
+                               width * filter->sample_bytes);
             }
         }
-        struct fir_block block = {.window = window,
-                                  .coeff = filter->coeff + column,
-                                  .window_stride = stride,
-                                  .coeff_stride = filter->padded,
-                                  .out_stride = out_stride,
-                                  .touch_stride = touch_stride,
-                                  .taps = filter->taps,
-                                  .rows = (count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
-                                  .blocks = blocks,
-                                  .conjugate = filter->conjugate,
-                                  .out = out + column * parts,
-                                  .touch = touch ? touch + column * parts : NULL};
-        kernels->fir[filter->is_complex](&block);
+        if (filter->hop == filter->samples) {
+            fir_column(filter, window, column, blocks, out);
+        } else {
+            fir_hop_column(filter, window, column, blocks, out);
+        }
     }
     return missing;
 }

@@ -27,17 +27,24 @@ size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows);
 /* Bytes of a stored sample. */
 size_t ppf_fir_sample_bytes(const struct channelise_spec *spec);
 
-/* Filters `count` spectra.
+/* What a run makes: `count` spectra, the first of which begins at place `turn` of a raw spectrum
+ * (channelise_turn()). */
+struct ppf_fir_out {
+    size_t count, turn;
+    float *rows; /* [count, rounded up to FIR_ROWS][stride], pairs if complex */
+    size_t stride;
+    const float *touch; /* NULL, or memory of [count][touch_stride] that will be written next */
+    size_t touch_stride;
+};
+
+/* Filters spectra.
  *
- *   samples   [count + T - 1][P] stored samples without gaps, real parts before imaginary ones
- *   window    float [ppf_fir_window_floats()], of this thread
- *   out       float [count, rounded up to FIR_ROWS][out_stride], pairs if complex
- *   touch     NULL, or memory of [count][touch_stride] floats that will be written next
+ *   data     [channelise_inputs()] stored samples without gaps, real parts before imaginary ones
+ *   window   float [ppf_fir_window_floats()], of this thread
  *
- * Returns how many samples of the first `answers` raw spectra were missing; missing ones count as
- * zero volts. */
-uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count, size_t answers,
-                     float *window, float *out, size_t out_stride, const float *touch,
-                     size_t touch_stride);
+ * Returns how many of the first `answers` samples were missing; missing ones count as zero volts.
+ */
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
+                     const struct ppf_fir_out *out);
 
 #endif

@@ -33,8 +33,7 @@ static void opencl_channelise_destroy(channelise_t *channelise)
 /* Samples of a stream that there is room to unpack. */
 static uint64_t channelise_most_samples(const struct channelise_spec *spec)
 {
-    uint64_t own = channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec);
-    return max_u64(own, spec->most_samples);
+    return max_u64(channelise_inputs(spec, spec->max_spectra), spec->most_samples);
 }
 
 static status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
@@ -108,13 +107,11 @@ static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &stage->base.spec;
     const struct sample_coding coding = channelise_coding(spec);
-    uint64_t period = channelise_samples(spec);
-    uint64_t samples = channelise_inputs(spec, spectra) * period;
+    uint64_t samples = channelise_inputs(spec, spectra);
     /* Stages that share samples rely on what the first has done of them. */
     int may_leave = ppf_looks(stage->bank) && spec->most_samples == 0;
     const struct deinterleave_block block = {
-        in->memory, input, nstreams, samples, 0, counted * period, in->use == BUFFER_BETWEEN,
-        may_leave};
+        in->memory, input, nstreams, samples, 0, counted, in->use == BUFFER_BETWEEN, may_leave};
     TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
                            spec->noutputs, &stage->watch));
     TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &stage->lined_up,
@@ -142,7 +139,8 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
-    const struct ppf_look look = {deinterleave_found(stage->deinterleave), is_left ? counted : 0};
+    const struct ppf_look look = {deinterleave_found(stage->deinterleave),
+                                  is_left ? counted / channelise_samples(spec) : 0};
     TRY(ppf_run(stage->bank, &stage->watch, unpacked->lined_up, unpacked->stride, nstreams, spectra,
                 &look, outs, rows, bytes));
     if (!first && in->use != BUFFER_BETWEEN) {

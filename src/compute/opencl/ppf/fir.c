@@ -75,7 +75,7 @@ static uint32_t fir_local_run(const struct channelise_spec *spec, uint64_t local
 {
     enum { MOST = 64 };
     uint64_t rows = local_bytes / (width * fir_column_bytes(spec));
-    uint64_t shared = channelise_inputs(spec, 1) - 1; /* of two groups beside each other */
+    uint64_t shared = (uint64_t)spec->taps - 1; /* of two groups beside each other */
     if (rows < shared + LOCAL_SHARE) {
         return 0;
     }
@@ -149,10 +149,12 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
-    if (kernel == KERNEL_BLOCKS || (kernel == KERNEL_AUTO && spec->taps > BLOCKS_PIECE)) {
+    const int has_all = !channelise_is_oversampled(spec);
+    if (has_all &&
+        (kernel == KERNEL_BLOCKS || (kernel == KERNEL_AUTO && spec->taps > BLOCKS_PIECE))) {
         count += fir_blocks_shapes(spec, device, out, most);
     }
-    if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
+    if (has_all && (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE)) {
         count += fir_slide_shapes(spec, device, out + count, most - count);
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
@@ -162,7 +164,7 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                             runs[i], 1);
         }
     }
-    if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
+    if (has_all && (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL)) {
         count += fir_local_shapes(spec, device, out + count, most - count);
     }
     return count;
@@ -193,6 +195,9 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
     uint32_t count = 0;
     for (uint32_t k = KERNEL_SLIDE; k <= KERNEL_LOCAL; k++) {
         int is_slide = k == KERNEL_SLIDE;
+        if (channelise_is_oversampled(spec) && k != KERNEL_CACHE) {
+            continue;
+        }
         for (uint32_t width = LEAST; width <= WIDEST && width <= device->group_size; width *= 2) {
             for (uint32_t vector = 1; vector <= (is_slide ? MOST_VECTOR : 1); vector *= 2) {
                 uint32_t run = 0;
@@ -206,10 +211,16 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
             }
         }
     }
-    if (kernel == KERNEL_AUTO || kernel == KERNEL_BLOCKS) {
+    if (!channelise_is_oversampled(spec) && (kernel == KERNEL_AUTO || kernel == KERNEL_BLOCKS)) {
         count = fir_blocks_space(device, out, count, most);
     }
     return count;
+}
+
+/* Columns from one spectrum to the next. */
+static uint32_t fir_hop_columns(const struct channelise_spec *spec)
+{
+    return (uint32_t)(channelise_hop(spec) / (spec->is_complex ? 1 : 2));
 }
 
 /* Groups along the columns. */
@@ -232,6 +243,10 @@ status_t fir_options(const struct channelise_spec *spec, const struct channelise
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
                  fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape)));
+    if (channelise_is_oversampled(spec)) {
+        TRY(text_add(out, " -DHOP=%u -DIS_SHIFTED=%d", fir_hop_columns(spec),
+                     spec->is_shifted && spec->is_complex));
+    }
 out:
     return st;
 }

@@ -88,14 +88,16 @@ static uint32_t choices_add_fir(const struct device_info *info, const struct cha
 
 static int choices_has_fine(const struct channelise_spec *spec, const struct device_info *info)
 {
-    return fine_may_be(spec) && (info->is_gpu || spec->kernel == KERNEL_FINE);
+    return !channelise_is_oversampled(spec) && fine_may_be(spec) &&
+           (info->is_gpu || spec->kernel == KERNEL_FINE);
 }
 
 /* On a processor the fused kernel of channels that are no power of two takes longest to build. */
 static int choices_has_fused(const struct channelise_spec *spec, const struct device_info *info)
 {
-    return spec->kernel == KERNEL_FUSED ||
-           (spec->kernel == KERNEL_AUTO && (info->is_gpu || !mixed_is(spec->channels)));
+    return !channelise_is_oversampled(spec) &&
+           (spec->kernel == KERNEL_FUSED ||
+            (spec->kernel == KERNEL_AUTO && (info->is_gpu || !mixed_is(spec->channels))));
 }
 
 static int choices_has_fir(const struct channelise_spec *spec)
@@ -240,8 +242,9 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     }
     REQUIRE(
         ppf_choices(info, spec, &choice.shape, 1) > 0, STATUS_USAGE,
-        "channelise.kernel is %s, which cannot do %u channels with %u taps on %s: leave it auto",
-        kernel_name(spec->kernel), spec->channels, spec->taps, info->name);
+        "channelise.kernel is %s, which cannot do %u channels with %u taps%s on %s: leave it auto",
+        kernel_name(spec->kernel), spec->channels, spec->taps,
+        channelise_is_oversampled(spec) ? ", oversampled," : "", info->name);
     *out = choice;
 out:
     return st;

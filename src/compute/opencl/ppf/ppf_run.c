@@ -80,9 +80,21 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
 {
     status_t st = STATUS_OK;
     struct launch_size size = fir_size(&bank->spec, &bank->choice.shape, count, block->nstreams);
-    TRY(LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
-               ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
-               ARGUMENT_ULONG(from), ARGUMENT_ULONG(count), ARGUMENT_UINT(block->nstreams)));
+    const uint64_t columns = bank->spec.channels;
+    struct launch_argument arguments[] = {ARGUMENT(block->in),
+                                          ARGUMENT_ULONG(block->in_stride),
+                                          ARGUMENT(bank->coeff),
+                                          ARGUMENT(to),
+                                          ARGUMENT_ULONG(from),
+                                          ARGUMENT_ULONG(count),
+                                          ARGUMENT_UINT(block->nstreams),
+                                          ARGUMENT_UINT((cl_uint)((bank->next + from) % columns)),
+                                          {0}};
+    /* Only an oversampled bank asks for the spectrum's number. */
+    if (!channelise_is_oversampled(&bank->spec)) {
+        arguments[sizeof arguments / sizeof *arguments - 2] = (struct launch_argument){0};
+    }
+    TRY(launch_kernel(bank->device, bank->filter, size, block->watch, STEP_FILTER, arguments));
     TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_TRANSFORM));
     TRY(fft_run(bank->fft, to, 0, count * block->nstreams));
     TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
