@@ -22,8 +22,9 @@
  *
  * DM number i of a tile begins SKEW * i samples earlier than its first.
  *
- * What binds are reads of local memory, 128 bytes a clock of a compute unit. What would be faster: fewer of them, by
- * groups of eight channels where delays are flat. */
+ * On an H200 a phase takes its reads of local memory, 128 bytes a clock of a compute unit, and some 800 clocks beside:
+ * three groups of few registers hide more of these than two of many. What would be faster: fewer phases (more local
+ * memory), and patterns of eight channels where delays are flat. */
 #ifndef SAMPLE
 #define SAMPLE 1
 #define FLOATS 0
@@ -39,6 +40,8 @@
 #define DM_OUT 8
 #define SKEW 0
 #define PTX 0
+#define ASYNC 0
+#define PIECE 3
 #endif
 
 #define GROUP (TIME_ITEMS * DM_ITEMS)
@@ -46,8 +49,7 @@
 /* Words of a tile in time; those of a work-item. */
 #define COLUMNS (TIME_ITEMS * TIME_OUT / PACK)
 #define COLUMNS_OUT (TIME_OUT / PACK)
-/* Units that a work-item makes at a time; 16-bit numbers of a piece of a pattern. */
-#define PIECE 2
+/* 16-bit numbers of a piece of a pattern, of which a work-item makes PIECE units. */
 #define ENTRY (GROUP_ROWS == 4 ? 8 : GROUP_ROWS == 8 ? 16 : 24)
 /* Groups that are added at once: of floats sixteen rows (compute/dedisperse.h). */
 #define TOGETHER (FLOATS && GROUP_ROWS == 4 ? 4 : 2)
@@ -123,7 +125,7 @@ static inline uint odd(uint w)
 /* Copies four words; they are there behind the barrier of the next phase. */
 static inline void copy(const __global uint4 *from, __local uint4 *to)
 {
-#if PTX
+#if ASYNC
     __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(size_t)to), "l"(from) : "memory");
 #else
     *to = *from;
@@ -133,7 +135,7 @@ static inline void copy(const __global uint4 *from, __local uint4 *to)
 /* Waits for the work-item's own copies. */
 static inline void end_copies(void)
 {
-#if PTX
+#if ASYNC
     __asm__ volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
@@ -157,50 +159,75 @@ static inline void copy_rows(const __global uint4 *restrict words, ulong word_st
 /* Number k of the 16-bit numbers of a piece. */
 #define NUMBER(piece, k) ((k) % 2 ? (piece)[(k) / 2] >> 16 : (piece)[(k) / 2] & 0xffff)
 
-/* A piece of a pattern. */
-static inline void make_piece(const __local uint4 *restrict from, uint lane, __local char *memory)
+/* Makes up to `rounds` units of a piece; all words are read before the first sum is written. */
+static inline void make_rounds(const uint *restrict piece, uint lane, const uint rounds, __local char *memory)
 {
-    uint piece[ENTRY / 2];
-#pragma unroll
-    for (uint i = 0; i < ENTRY / 8; i++) {
-        const uint4 four = from[i];
-        piece[4 * i] = four.x;
-        piece[4 * i + 1] = four.y;
-        piece[4 * i + 2] = four.z;
-        piece[4 * i + 3] = four.w;
-    }
     const uint units = NUMBER(piece, GROUP_ROWS + 1);
+    word_t v[PIECE][GROUP_ROWS];
 #pragma unroll
-    for (uint u = 0; u < PIECE; u++) {
-        const uint j = lane + u * LANES;
-        word_t v[GROUP_ROWS];
-        if (j >= units) {
-            break;
-        }
+    for (uint u = 0; u < rounds; u++) {
+        const uint j = min(lane + u * LANES, units - 1);
 #pragma unroll
         for (uint k = 0; k < GROUP_ROWS; k++) {
-            v[k] = *(const __local word_t *)(memory + NUMBER(piece, k) + j * sizeof(word_t));
+            v[u][k] = *(const __local word_t *)(memory + NUMBER(piece, k) + j * sizeof(word_t));
         }
-        __local sum_t *to = (__local sum_t *)(memory + NUMBER(piece, GROUP_ROWS)) + j;
+    }
+    __local sum_t *to = (__local sum_t *)(memory + NUMBER(piece, GROUP_ROWS)) + lane;
+#pragma unroll
+    for (uint u = 0; u < rounds; u++) {
 #if PACK == 2
         uint s = 0;
         uint o = 0;
 #pragma unroll
         for (uint k = 0; k < GROUP_ROWS; k += 2) {
-            s += v[k] + v[k + 1];
-            o += odd(v[k]) + odd(v[k + 1]);
+            s += v[u][k] + v[u][k + 1];
+            o += odd(v[u][k]) + odd(v[u][k + 1]);
         }
-        *to = (uint2)(s - (o << 8), o);
+        const sum_t sum = (uint2)(s - (o << 8), o);
 #else
 #pragma unroll
         for (uint n = GROUP_ROWS / 2; n > 0; n /= 2) {
 #pragma unroll
             for (uint k = 0; k < n; k++) {
-                v[k] = v[2 * k] + v[2 * k + 1];
+                v[u][k] = v[u][2 * k] + v[u][2 * k + 1];
             }
         }
-        *to = v[0];
+        const sum_t sum = v[u][0];
 #endif
+        if (lane + u * LANES < units) {
+            to[u * LANES] = sum;
+        }
+    }
+}
+
+/* Makes pieces of patterns; LANES work-items share one. The next one's numbers are read before. */
+static inline void make_pieces(const __local uint4 *restrict pieces, uint count, uint warp, uint lane,
+                               __local char *memory)
+{
+    uint4 next[ENTRY / 8];
+#pragma unroll
+    for (uint i = 0; i < ENTRY / 8; i++) {
+        next[i] = pieces[warp * (ENTRY / 8) + i];
+    }
+#pragma unroll 1
+    for (uint p = warp; p < count; p += GROUP / LANES) {
+        uint piece[ENTRY / 2];
+#pragma unroll
+        for (uint i = 0; i < ENTRY / 8; i++) {
+            piece[4 * i] = next[i].x;
+            piece[4 * i + 1] = next[i].y;
+            piece[4 * i + 2] = next[i].z;
+            piece[4 * i + 3] = next[i].w;
+            next[i] = pieces[min(p + GROUP / LANES, count - 1) * (ENTRY / 8) + i];
+        }
+        const uint units = NUMBER(piece, GROUP_ROWS + 1);
+        if (units <= LANES) {
+            make_rounds(piece, lane, 1, memory);
+        } else if (PIECE == 2 || units <= 2 * LANES) {
+            make_rounds(piece, lane, 2, memory);
+        } else {
+            make_rounds(piece, lane, PIECE, memory);
+        }
     }
 }
 
@@ -415,9 +442,8 @@ dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const _
 #pragma unroll 1
         for (uint turn = 0; turn < 2; turn++) {
             if ((turn + warp) % 2 == 0) {
-#pragma unroll 1
-                for (uint p = warp; p < npieces; p += GROUP / LANES) {
-                    make_piece(pieces + p * (ENTRY / 8), lane, memory);
+                if (warp < npieces) {
+                    make_pieces(pieces, npieces, warp, lane, memory);
                 }
                 continue;
             }

@@ -22,6 +22,7 @@ struct device_info {
     cl_device_id id;
     char name[DEVICE_TEXT], platform_name[DEVICE_TEXT], driver[DEVICE_TEXT];
     int is_gpu, is_nvidia;
+    uint32_t capability;   /* of NVIDIA's devices, its first number: 9 of Hopper; else 0 */
     uint32_t units;        /* compute units */
     uint64_t global_bytes; /* of its memory */
     uint64_t most_bytes;   /* of one buffer */

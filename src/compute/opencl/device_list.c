@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+#include <CL/cl_ext.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,16 @@ static void device_text(cl_platform_id platform, cl_device_id id, cl_uint what,
     device_trim(text);
     memcpy(out, text, DEVICE_TEXT - 1);
     out[DEVICE_TEXT - 1] = '\0';
+}
+
+/* What NVIDIA's devices can do, by generation; others know no such question. */
+static uint32_t device_capability(cl_device_id id, const char *vendor)
+{
+    cl_uint major = 0;
+    int knows =
+        strcasestr(vendor, "nvidia") && clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV,
+                                                        sizeof major, &major, NULL) == CL_SUCCESS;
+    return knows ? major : 0;
 }
 
 /* Fills *out; returns 0 when the device is of no use to us or does not say what it is. */
@@ -65,6 +77,7 @@ static int device_ask(cl_platform_id platform, cl_device_id id, struct device_in
         .id = id,
         .is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0,
         .is_nvidia = strcasestr(vendor, "nvidia") != NULL,
+        .capability = device_capability(id, vendor),
         .units = units,
         .global_bytes = global,
         .most_bytes = most,

@@ -168,7 +168,8 @@ static status_t kernel_build(dedisperse_kernel_t *kernel)
     int is_tree = kernel->shape.group > 0;
     const enum program_source source = is_tree ? SOURCE_DEDISPERSE_TREE : SOURCE_DEDISPERSE;
     TRY(is_tree
-            ? tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree, &options)
+            ? tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree,
+                                  &kernel->device->info, &options)
             : dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
     TRY(program_build(kernel->device, &source, 1, options.data, &program));
     TRY(program_kernel(kernel->device, program, is_tree ? "dedisperse_tree" : "dedisperse",

@@ -1,22 +1,17 @@
-/* Patterns of one tile after the other, in the kernel's form: steps of as many groups as local
- * memory holds. */
+/* One tile after the other, in the kernel's form. */
 #include "compute/opencl/dedisperse/tree_tables.h"
 
 #include "base/memory.h"
-#include "dsp/dispersion/patterns.h"
+#include "compute/opencl/dedisperse/tree_tile.h"
 
 #include <stdlib.h>
 
 enum {
-    WORD_BYTES = 4,     /* of local memory */
-    HEAD = 4,           /* numbers of a step, and of a row */
-    MOST_PATTERNS = 96, /* of a step, for its patterns, in fours of numbers */
-    MOST_OFFSETS = 128, /* for its offsets */
-    MOST_ROWS = 32,     /* of a step */
-    BLOCK = MOST_PATTERNS + MOST_OFFSETS + 2 * MOST_ROWS,
+    WORD_BYTES = 4, /* of local memory */
+    HEAD = 4,       /* numbers of a step, and of a row */
+    BLOCK = TREE_MOST_PATTERNS + TREE_MOST_OFFSETS + TREE_MOST_ROWS + TREE_MOST_SINGLE,
     MOST_LOCAL = 48 << 10, /* bytes of local memory of a group: of more, fewer run at a time */
-    PIECE = 2,             /* units of a pattern that a work-item makes at a time */
-    LANES = 32,            /* of those of a group that NVIDIA runs together */
+    ASYNC_CAPABILITY = 8,  /* from which on NVIDIA's devices copy without waiting */
     ALL_ROWS = 257,        /* rows of 8 bits whose sums fit 16 */
     FULL_ROWS = 192        /* the same beside 14 bits that are left */
 };
@@ -26,30 +21,6 @@ enum {
 #define TREE_FULL (1U << 31)    /* high parts are set aside behind it */
 #define TREE_ENDS (1U << 22)    /* even bytes are found behind it */
 #define TREE_GOES_ON (1U << 23) /* more single rows follow a full step */
-
-/* What a step takes: words, pieces. Of groups from .. to - 1 in their order. */
-struct tile_step {
-    int is_single;
-    uint32_t from, to, end; /* where its half of local memory ends */
-    uint64_t staged, made, pieces;
-};
-
-/* A tile under way; of groups of rows, and all of their rows. */
-struct tile_tables {
-    const struct dedisperse_shape_problem *problem;
-    const struct dedisperse_shape *shape;
-    const struct dedisperse_shape_spans *spans;
-    struct patterns patterns;
-    const struct pattern_level *level;
-    uint32_t dm, ndms, ngroups, columns, half; /* words of half of local memory */
-    uint32_t *rel;                             /* [ndms][nrows] */
-    uint32_t *base, *count; /* [ngroups * group] the samples of a row that are staged */
-    uint32_t *staged;       /* [ngroups * group] where */
-    uint32_t *made;         /* [patterns] where */
-    uint32_t *order;        /* [ngroups] groups: single ones first */
-    uint32_t nsingle, nsteps;
-    struct tile_step *steps; /* [3 * ngroups] */
-};
 
 void tree_tables_free(struct tree_tables *tables)
 {
@@ -79,36 +50,6 @@ out:
     return st;
 }
 
-static uint32_t tables_levels(uint32_t group)
-{
-    return group == 4 ? 2 : group == 8 ? 3 : 4;
-}
-
-/* Groups that are added at once: of floats at least sixteen rows. */
-static uint32_t tables_together(const struct dedisperse_shape_problem *p,
-                                const struct dedisperse_shape *s)
-{
-    return !p->is_float ? 1 : s->group == 4 ? 4 : 2;
-}
-
-/* 16-bit numbers of a pattern's piece. */
-static uint32_t tables_entry(const struct dedisperse_shape *s)
-{
-    return s->group == 4 ? 8 : s->group == 8 ? 16 : 24;
-}
-
-/* Work-items that make a pattern, or stage a row. */
-static uint32_t tables_lanes(const struct dedisperse_shape *s)
-{
-    uint32_t items = s->time_items * s->dm_items;
-    return items % LANES == 0 ? LANES : items;
-}
-
-static uint32_t tables_piece(const struct dedisperse_shape *s)
-{
-    return PIECE * tables_lanes(s);
-}
-
 /* Samples from a pattern's least delay on to where each of its rows begins. */
 static void tables_expand(const struct patterns *p, uint32_t level, uint32_t number, uint32_t begin,
                           uint32_t *out)
@@ -126,218 +67,9 @@ static void tables_expand(const struct patterns *p, uint32_t level, uint32_t num
     }
 }
 
-/* Of each row the samples that the tile's DMs read. Rows behind the last are rows of zeros, as long
- * as others of their group. */
-static void tile_find_spans(struct tile_tables *t)
-{
-    const struct dedisperse_shape_problem *p = t->problem;
-    for (uint32_t row = 0; row < t->ngroups * t->shape->group; row++) {
-        uint32_t least = UINT32_MAX;
-        uint32_t most = 0;
-        if (row >= p->nrows) {
-            t->count[row] = row % t->shape->group > 0 ? t->count[row - 1] : t->columns;
-            continue;
-        }
-        for (uint32_t dm = 0; dm < t->ndms; dm++) {
-            uint32_t rel = t->rel[(size_t)dm * p->nrows + row];
-            least = rel < least ? rel : least;
-            most = rel > most ? rel : most;
-        }
-        t->base[row] = least / 4 * 4;
-        t->count[row] = (t->columns + most - t->base[row] + 3) / 4 * 4;
-    }
-}
-
-static status_t tile_create(struct tile_tables *t)
-{
-    status_t st = STATUS_OK;
-    const struct dedisperse_shape_problem *p = t->problem;
-    size_t nrows = (size_t)t->ngroups * t->shape->group;
-    uint32_t nlevels = tables_levels(t->shape->group);
-    TRY(memory_zeroed((size_t)t->ndms * p->nrows, sizeof *t->rel, "delays", &t->rel));
-    TRY(memory_zeroed(nrows, sizeof *t->base, "delays", &t->base));
-    TRY(memory_zeroed(nrows, sizeof *t->count, "delays", &t->count));
-    TRY(memory_zeroed(nrows, sizeof *t->staged, "delays", &t->staged));
-    TRY(memory_zeroed(t->ngroups, sizeof *t->order, "delays", &t->order));
-    TRY(memory_zeroed(3 * (size_t)t->ngroups, sizeof *t->steps, "delays", &t->steps));
-    for (size_t i = 0; i < (size_t)t->ndms * p->nrows; i++) {
-        t->rel[i] = dedisperse_shape_rel(t->spans, p->delays[(size_t)t->dm * p->nrows + i],
-                                         (uint32_t)(i / p->nrows));
-    }
-    /* What is further apart than a row is long is shorter twice. */
-    TRY(patterns_create(t->rel, t->ndms, p->nrows, nlevels, t->columns, &t->patterns));
-    t->level = &t->patterns.levels[nlevels - 1];
-    TRY(memory_zeroed((size_t)t->level->first[t->level->ngroups] + t->ngroups, sizeof *t->made,
-                      "patterns", &t->made));
-    tile_find_spans(t);
-out:
-    return st;
-}
-
-static void tile_free(struct tile_tables *t)
-{
-    patterns_free(&t->patterns);
-    free(t->rel);
-    free(t->base);
-    free(t->count);
-    free(t->staged);
-    free(t->made);
-    free(t->order);
-    free(t->steps);
-}
-
-/* Patterns of a group; one of zeros behind the last. */
-static uint32_t tile_first(const struct tile_tables *t, uint32_t g)
-{
-    uint32_t there = g < t->level->ngroups ? g : t->level->ngroups;
-    return t->level->first[there] + (g - there);
-}
-
-static struct pattern tile_pattern(const struct tile_tables *t, uint32_t number)
-{
-    return number < t->level->first[t->level->ngroups] ? t->level->patterns[number]
-                                                       : (struct pattern){.least = 0};
-}
-
-/* Adds what group number g takes to a step. */
-static void tile_add_group(const struct tile_tables *t, uint32_t g, struct tile_step *step)
-{
-    uint32_t piece = tables_piece(t->shape);
-    for (uint32_t k = 0; k < t->shape->group; k++) {
-        step->staged += t->count[g * t->shape->group + k];
-    }
-    for (uint32_t i = tile_first(t, g); !step->is_single && i < tile_first(t, g + 1); i++) {
-        struct pattern p = tile_pattern(t, i);
-        uint32_t units = t->columns + p.most - p.least;
-        step->made += (uint64_t)t->shape->pack * units;
-        step->pieces += ceil_div_u64(units, piece);
-    }
-}
-
-/* Most words of a step's rows, where they leave room for sums. */
-static uint64_t tile_most_staged(const struct tile_tables *t)
-{
-    return t->half / 10 * 4;
-}
-
-/* Whether a group is better added row by row, by words of local memory: a row's word is read for
- * four samples and taken apart, a sum's for two; a unit of a pattern is read in as many words as
- * rows, and written in two. Words of samples are packed there. */
-static int tile_is_single(const struct tile_tables *t, uint32_t g)
-{
-    struct tile_step step = {.is_single = 0};
-    double dms = dedisperse_shape_tile_dms(t->shape);
-    uint32_t group = t->shape->group;
-    uint32_t pack = t->shape->pack;
-    tile_add_group(t, g, &step);
-    return pack == 2 && ((double)step.made / pack * (group + pack) + dms * pack * t->columns >
-                             group * dms * t->columns ||
-                         step.staged > tile_most_staged(t) || step.made + step.staged > t->half ||
-                         step.pieces * tables_entry(t->shape) > 8 * (uint64_t)MOST_PATTERNS);
-}
-
-static void tile_put_in_order(struct tile_tables *t)
-{
-    uint32_t end = 0;
-    for (uint32_t g = 0; g < t->ngroups; g++) {
-        t->nsingle += (uint32_t)tile_is_single(t, g);
-    }
-    for (uint32_t g = 0, singles = 0; g < t->ngroups; g++) {
-        /* As many as were counted: single ones are those that come before. */
-        t->order[tile_is_single(t, g) ? singles++ : t->nsingle + end++] = g;
-    }
-}
-
-/* Groups that a step adds up, or its single rows. */
-static uint32_t tile_sums(const struct tile_tables *t, const struct tile_step *step)
-{
-    return (step->to - step->from) * (step->is_single ? t->shape->group : 1);
-}
-
-static uint32_t tile_rows(const struct tile_tables *t, const struct tile_step *step)
-{
-    return (step->to - step->from) * t->shape->group;
-}
-
-/* Fours of numbers for a step's patterns, and for its offsets. */
-static uint64_t tile_pattern_fours(const struct tile_tables *t, const struct tile_step *step)
-{
-    return step->pieces * tables_entry(t->shape) / 8;
-}
-
-static uint64_t tile_offset_fours(const struct tile_tables *t, const struct tile_step *step)
-{
-    uint64_t pairs = (uint64_t)(tile_sums(t, step) + 1) / 2;
-    return pairs * dedisperse_shape_tile_dms(t->shape) / 4;
-}
-
-/* Whether half of local memory holds a step beside what the step before last still adds while its
- * rows come; and a block its tables. */
-static int tile_step_fits(const struct tile_tables *t, uint64_t before,
-                          const struct tile_step *step)
-{
-    uint64_t beside = step->is_single ? 0 : max_u64(step->made, before);
-    return step->staged + beside <= t->half && tile_pattern_fours(t, step) <= MOST_PATTERNS &&
-           tile_offset_fours(t, step) <= MOST_OFFSETS && tile_rows(t, step) <= MOST_ROWS;
-}
-
-/* A step of as many groups as fit; maybe none. */
-static void tile_cut_step(const struct tile_tables *t, uint64_t before, struct tile_step *out)
-{
-    uint32_t together = tables_together(t->problem, t->shape);
-    uint32_t end = out->is_single ? t->nsingle : t->ngroups;
-    while (out->to < end && tile_rows(t, out) < t->shape->chunk) {
-        struct tile_step step = *out;
-        for (uint32_t i = 0; i < together; i++) {
-            tile_add_group(t, t->order[step.to++], &step);
-        }
-        /* Else the step after next has no room for its rows. */
-        int is_large = !step.is_single && (step.made > t->half - tile_most_staged(t) ||
-                                           step.staged > tile_most_staged(t));
-        if (!tile_step_fits(t, before, &step) || (is_large && out->to > out->from)) {
-            break;
-        }
-        *out = step;
-    }
-}
-
-/* Steps take both halves of local memory in turns. Of groups rows lie at its beginning while they
- * come and while their sums are made, these at its end while they are made and while they are
- * added; so do single rows while they come and while they are added. A step may be empty, so that
- * the next finds room. 0: local memory does not hold them. */
-static int tile_cut(struct tile_tables *t)
-{
-    uint32_t empty = 0;
-    for (uint32_t next = 0; next < t->ngroups; next = t->steps[t->nsteps++].to) {
-        struct tile_step *step = &t->steps[t->nsteps];
-        const struct tile_step *last = t->nsteps > 1 ? step - 2 : NULL;
-        *step = (struct tile_step){.is_single = next < t->nsingle,
-                                   .from = next,
-                                   .to = next,
-                                   .end = (t->nsteps % 2 + 1) * t->half};
-        tile_cut_step(t, !last ? 0 : last->is_single ? last->staged : last->made, step);
-        empty = step->to > next ? 0 : empty + 1;
-        if (empty > 2) {
-            return 0;
-        }
-    }
-    for (uint32_t i = 0; i < t->nsteps; i++) {
-        const struct tile_step *step = &t->steps[i];
-        uint32_t at = step->end - (step->is_single ? (uint32_t)step->staged : t->half);
-        for (uint32_t o = step->from; o < step->to; o++) {
-            for (uint32_t k = 0; k < t->shape->group; k++) {
-                uint32_t row = t->order[o] * t->shape->group + k;
-                t->staged[row] = at;
-                at += t->count[row];
-            }
-        }
-    }
-    return 1;
-}
-
 /* The rows of a step. */
-static status_t tile_put_rows(const struct tile_tables *t, struct tree_list *tables,
-                              const struct tile_step *step)
+static status_t tile_put_rows(const struct tree_tile *t, struct tree_list *tables,
+                              const struct tree_step *step)
 {
     status_t st = STATUS_OK;
     uint32_t *to = NULL;
@@ -361,18 +93,18 @@ static void tables_put_half(uint32_t *numbers, uint64_t i, uint32_t half)
 }
 
 /* One pattern of group g, whose sums lie from word `made` on. Returns the number of pieces. */
-static uint64_t tile_put_pattern(const struct tile_tables *t, uint32_t g, uint32_t number,
+static uint64_t tile_put_pattern(const struct tree_tile *t, uint32_t g, uint32_t number,
                                  uint32_t made, uint32_t *block, uint64_t piece)
 {
     uint32_t group = t->shape->group;
-    uint32_t entry = tables_entry(t->shape);
-    uint32_t step = tables_piece(t->shape);
+    uint32_t entry = tree_tile_entry(t->shape);
+    uint32_t step = tree_tile_piece(t->shape);
     uint32_t begins[DEDISPERSE_SIXTEEN] = {0};
-    struct pattern p = tile_pattern(t, number);
+    struct pattern p = tree_tile_pattern(t, number);
     uint32_t end = t->columns + p.most - p.least;
     uint64_t pieces = 0;
     if (g < t->level->ngroups) {
-        tables_expand(&t->patterns, tables_levels(group) - 1, number, p.least, begins);
+        tables_expand(&t->patterns, tree_tile_levels(group) - 1, number, p.least, begins);
     }
     for (uint32_t unit = 0; unit < end; unit += step, pieces++) {
         uint64_t at = (piece + pieces) * entry;
@@ -390,7 +122,7 @@ static uint64_t tile_put_pattern(const struct tile_tables *t, uint32_t g, uint32
 
 /* A 16-bit offset for each DM of the tile, into pair number i / 2; DMs behind the last are the
  * last. */
-static void tile_put_offsets(const struct tile_tables *t, uint32_t row, uint32_t i, uint32_t group,
+static void tile_put_offsets(const struct tree_tile *t, uint32_t row, uint32_t i, uint32_t group,
                              uint32_t *pairs)
 {
     const struct dedisperse_shape_problem *p = t->problem;
@@ -402,29 +134,29 @@ static void tile_put_offsets(const struct tile_tables *t, uint32_t row, uint32_t
         uint32_t offset = t->staged[row] + rel - t->base[row];
         if (group < t->ngroups) {
             uint32_t number =
-                is_there ? t->patterns.of[(size_t)group * t->ndms + dm] : tile_first(t, group);
-            offset = t->made[number] + t->shape->pack * (rel - tile_pattern(t, number).least);
+                is_there ? t->patterns.of[(size_t)group * t->ndms + dm] : tree_tile_first(t, group);
+            offset = t->made[number] + t->shape->pack * (rel - tree_tile_pattern(t, number).least);
         }
         pairs[(size_t)(i / 2) * dms + d] |= WORD_BYTES * offset << (16 * (i % 2));
     }
 }
 
 /* The patterns of a step of groups. */
-static status_t tile_put_patterns(struct tile_tables *t, struct tree_list *tables,
-                                  const struct tile_step *step)
+static status_t tile_put_patterns(struct tree_tile *t, struct tree_list *tables,
+                                  const struct tree_step *step)
 {
     status_t st = STATUS_OK;
     uint32_t *block = NULL;
-    uint32_t made = step->end - (uint32_t)step->made;
+    uint32_t made = step->sums_at;
     uint64_t piece = 0;
-    TRY(tables_grow(tables, tile_pattern_fours(t, step) * HEAD, &block));
+    TRY(tables_grow(tables, tree_tile_pattern_fours(t, step) * HEAD, &block));
     for (uint32_t o = step->from; o < step->to; o++) {
         uint32_t g = t->order[o];
-        for (uint32_t i = tile_first(t, g); i < tile_first(t, g + 1); i++) {
-            struct pattern p = tile_pattern(t, i);
+        for (uint32_t i = tree_tile_first(t, g); i < tree_tile_first(t, g + 1); i++) {
+            struct pattern p = tree_tile_pattern(t, i);
             t->made[i] = made;
             piece += tile_put_pattern(t, g, i, made, block, piece);
-            made += t->shape->pack * (t->columns + p.most - p.least);
+            made += tree_tile_words(t, &p);
         }
     }
 out:
@@ -432,13 +164,13 @@ out:
 }
 
 /* The offsets of a step. */
-static status_t tile_put_all_offsets(const struct tile_tables *t, struct tree_list *tables,
-                                     const struct tile_step *step)
+static status_t tile_put_all_offsets(const struct tree_tile *t, struct tree_list *tables,
+                                     const struct tree_step *step)
 {
     status_t st = STATUS_OK;
     uint32_t *pairs = NULL;
     uint32_t n = 0;
-    TRY(tables_grow(tables, tile_offset_fours(t, step) * HEAD, &pairs));
+    TRY(tables_grow(tables, tree_tile_offset_fours(t, step) * HEAD, &pairs));
     for (uint32_t o = step->from; o < step->to; o++) {
         uint32_t g = t->order[o];
         uint32_t group = t->shape->group;
@@ -455,15 +187,15 @@ out:
 
 /* What the phase that adds step number i has of flags; *since counts rows since high parts were set
  * aside. */
-static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *since, uint32_t *head)
+static void tile_set_flags(const struct tree_tile *t, uint32_t i, uint32_t *since, uint32_t *head)
 {
-    const struct tile_step *step = &t->steps[i];
-    const struct tile_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
+    const struct tree_step *step = &t->steps[i];
+    const struct tree_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
     int goes_on = next && next->is_single;
     int is_more = t->problem->nrows > ALL_ROWS;
-    *since += tile_rows(t, step);
-    head[2] |= tile_sums(t, step) << 16 | (step->is_single ? TREE_SINGLE : 0);
-    if (next && is_more && *since + tile_rows(t, next) > FULL_ROWS) {
+    *since += tree_tile_rows(t, step);
+    head[2] |= tree_tile_sums(t, step) << 16 | (step->is_single ? TREE_SINGLE : 0);
+    if (next && is_more && *since + tree_tile_rows(t, next) > FULL_ROWS) {
         head[2] |= TREE_FULL;
         head[3] |= goes_on ? TREE_GOES_ON : 0;
         *since = 0;
@@ -475,14 +207,14 @@ static void tile_set_flags(const struct tile_tables *t, uint32_t i, uint32_t *si
 
 /* Phase number i: rows of step i (single ones of the step before it), patterns of step i - 1,
  * offsets of step i - 2. */
-static status_t tile_put_phase(struct tile_tables *t, struct tree_tables *out, uint32_t i,
+static status_t tile_put_phase(struct tree_tile *t, struct tree_tables *out, uint32_t i,
                                uint32_t *since)
 {
     status_t st = STATUS_OK;
     uint64_t begin = out->tables.count / HEAD;
-    const struct tile_step *one = i < t->nsteps ? &t->steps[i] : NULL;
-    const struct tile_step *two = i > 0 && i - 1 < t->nsteps ? &t->steps[i - 1] : NULL;
-    const struct tile_step *three = i > 1 ? &t->steps[i - 2] : NULL;
+    const struct tree_step *one = i < t->nsteps ? &t->steps[i] : NULL;
+    const struct tree_step *two = i > 0 && i - 1 < t->nsteps ? &t->steps[i - 1] : NULL;
+    const struct tree_step *three = i > 1 ? &t->steps[i - 2] : NULL;
     uint32_t *head = NULL;
     TRY(tables_grow(&out->steps, HEAD, &head));
     if (one && !one->is_single) {
@@ -501,7 +233,7 @@ static status_t tile_put_phase(struct tile_tables *t, struct tree_tables *out, u
         tile_set_flags(t, i - 2, since, head);
         out->made += three->made;
         out->staged += three->staged;
-        out->added += (uint64_t)tile_sums(t, three) * dedisperse_shape_tile_dms(t->shape) *
+        out->added += (uint64_t)tree_tile_sums(t, three) * dedisperse_shape_tile_dms(t->shape) *
                       t->columns * (three->is_single ? 1 : t->shape->pack);
     }
     head[0] = (uint32_t)begin;
@@ -510,7 +242,7 @@ out:
     return st;
 }
 
-static status_t tile_put_phases(struct tile_tables *t, struct tree_tables *out)
+static status_t tile_put_phases(struct tree_tile *t, struct tree_tables *out)
 {
     status_t st = STATUS_OK;
     uint32_t since = 0;
@@ -537,23 +269,11 @@ static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_s
                                 const struct dedisperse_shape_spans *spans, uint32_t dm)
 {
     status_t st = STATUS_OK;
-    uint32_t dms = dedisperse_shape_tile_dms(shape);
-    uint64_t groups = ceil_div_u64(p->nrows, shape->group);
-    uint64_t together = tables_together(p, shape);
-    struct tile_tables tile = {.problem = p,
-                               .shape = shape,
-                               .spans = spans,
-                               .dm = dm,
-                               .ndms = (uint32_t)min_u64(dms, p->ndms - dm),
-                               .ngroups = (uint32_t)(ceil_div_u64(groups, together) * together),
-                               .columns = shape->time_items * shape->time_out / shape->pack,
-                               .half = t->memory / 2};
-    TRY(tile_create(&tile));
-    tile_put_in_order(&tile);
-    t->fits = tile_cut(&tile);
+    struct tree_tile tile = {.ndms = 0};
+    TRY(tree_tile_create(p, shape, spans, dm, t->memory, &tile, &t->fits));
     TRY(t->fits ? tile_put_phases(&tile, t) : STATUS_OK);
 out:
-    tile_free(&tile);
+    tree_tile_free(&tile);
     return st;
 }
 
@@ -574,6 +294,7 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *p,
         TRY(tables_add_tile(&t, p, shape, spans, i * dms));
     }
     TRY(tables_put_tile(&t, p->ndms));
+    t.phases = t.steps.count / HEAD * every;
     /* A phase looks at the two behind it. */
     uint32_t *behind = NULL;
     TRY(tables_grow(&t.steps, 2 * HEAD, &behind));
@@ -597,8 +318,8 @@ uint64_t tree_tables_local_bytes(const struct tree_tables *tables)
 static uint32_t tables_most_registers(const struct dedisperse_shape_problem *p,
                                       const struct dedisperse_shape *s)
 {
-    enum { LEAST_BESIDE = 40, MOST_GROUPS = 4, MOST = 248 };
-    uint32_t items = (uint32_t)ceil_div_u64((uint64_t)s->time_items * s->dm_items, LANES) * LANES;
+    enum { LEAST_BESIDE = 40, MOST_GROUPS = 4, MOST = 248, WARP = 32 };
+    uint32_t items = (uint32_t)ceil_div_u64((uint64_t)s->time_items * s->dm_items, WARP) * WARP;
     uint32_t wanted = dedisperse_shape_registers(p, s) + LEAST_BESIDE;
     uint32_t groups = UNIT_REGISTERS / items / wanted;
     groups = groups < 1 ? 1 : groups > MOST_GROUPS ? MOST_GROUPS : groups;
@@ -608,17 +329,18 @@ static uint32_t tables_most_registers(const struct dedisperse_shape_problem *p,
 
 status_t tree_tables_options(const struct dedisperse_shape_problem *p,
                              const struct dedisperse_shape *s, const struct tree_tables *tables,
-                             struct text *out)
+                             const struct device_info *device, struct text *out)
 {
     status_t st = STATUS_OK;
     uint32_t most = tables_most_registers(p, s);
     TRY(text_add(out,
                  "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
                  "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
-                 "-DSKEW=%u -DPTX=%u",
+                 "-DSKEW=%u -DPTX=%u -DASYNC=%d -DPIECE=%u",
                  p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory, BLOCK,
-                 tables_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out, s->skew,
-                 s->is_ptx));
+                 tree_tile_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out, s->skew,
+                 s->is_ptx, s->is_ptx && device->capability >= ASYNC_CAPABILITY,
+                 tree_tile_rounds(s)));
     TRY(s->is_ptx ? text_add(out, " -cl-nv-maxrregcount=%u", most) : STATUS_OK);
 out:
     return st;

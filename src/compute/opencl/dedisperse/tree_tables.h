@@ -28,13 +28,14 @@ struct tree_list {
  *      uint16 [groups / 2][DMs of a tile][2]    where a DM's sums begin (bytes)
  *   tiles    uint32 [ntiles + 1][2]   first DM, first phase
  *   memory   words of local memory for rows and sums
+ *   phases   of all tiles of DMs
  *   made     words of sums that are made, `staged` of rows, `added` that DMs read: for one tile of
  *            time and all DMs
  */
 struct tree_tables {
     uint32_t ntiles, memory;
     struct tree_list steps, tables, tiles;
-    uint64_t made, staged, added;
+    uint64_t made, staged, added, phases;
     int fits; /* else nothing but ntiles is of account */
 };
 
@@ -52,6 +53,6 @@ uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 /* Constants for the compiler. */
 status_t tree_tables_options(const struct dedisperse_shape_problem *problem,
                              const struct dedisperse_shape *shape, const struct tree_tables *tables,
-                             struct text *out);
+                             const struct device_info *device, struct text *out);
 
 #endif
