@@ -4,7 +4,9 @@
  *   in        stream s begins at byte s * in_stride (a multiple of 16); raw samples
  *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
  *             nibbles; real: P = 2 * CHANNELS numbers
- *   coeff     float [TAPS][P], oldest sample first; FOURS: [TAPS / 4][P][4]
+ *             (HOP samples or pairs a spectrum: as many as they need)
+ *   coeff     float [TAPS][P], oldest sample first; FOURS: [TAPS / 4][P][4]; oversampled:
+ *             [1 + TAPS + 1][P], the first and the last P are zeros
  *   twiddles  fused_twiddles() of fused.c: for each stage behind the first, of `radix` behind
  *             `done` points, [radix / 2][done], the powers that butterflies.cl names (radices that
  *             are no power of two: [radix - 1][done]); behind them, for real input, [CHANNELS]:
@@ -62,6 +64,8 @@
  * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
  * does). Clusters of groups and asynchronous copies are not in OpenCL.
  *
+ * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir().
+ *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
 #pragma OPENCL FP_CONTRACT OFF
@@ -107,6 +111,12 @@
 #define FUSED_WHOLE 31
 #define FUSED_ROUND 16 /* a divisor of a piece */
 #define FUSED_GRAIN 16
+
+/* Samples (real: pairs) from one spectrum to the next; fewer than CHANNELS: oversampled. */
+#ifndef HOP
+#define HOP CHANNELS
+#define IS_SHIFTED 0 /* 1: the order's shift is folded into the coefficients */
+#endif
 
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
 #define FUSED_SETS(radix) (VALUES / (radix)) /* butterflies of an item in a stage */
@@ -366,6 +376,85 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
     }
 }
 
+#if HOP != CHANNELS
+/* Oversampled: spectrum b of a batch begins b HOP samples (or pairs) behind the batch's first, which
+ * lies at place `turn` of a raw spectrum, and its transform wants what it has filtered turned round
+ * by turn + b HOP. So point n is made of samples i = (n - turn) mod CHANNELS + r CHANNELS of the
+ * batch, the same ones for all its spectra, times coefficient i - b HOP, which is 0 outside of the
+ * filter. Samples are shared, loaded and converted once, as where spectra are a raw spectrum apart;
+ * coefficients are not, and come from L1. */
+#define HOP_TURN(b) ((turn + (b) * HOP) % CHANNELS)
+#define HOP_FIRST(b) ((b) * HOP / CHANNELS)                       /* row in which it begins, */
+#define HOP_ROWS(b) (TAPS + ((b) * HOP % CHANNELS != 0))          /* and rows in which it has some */
+#define HOP_ALL (HOP_FIRST(BATCH - 1) + HOP_ROWS(BATCH - 1))      /* rows of a batch */
+#define HOP_SAMPLES ((BATCH - 1) * HOP + TAPS * CHANNELS)         /* samples of a batch */
+/* With the order's shift folded into the coefficients an odd turn leaves a sign. */
+#define HOP_SIGNED(b, sum) (IS_SHIFTED && HOP_TURN(b) % 2 != 0 ? -(sum) : (sum))
+
+static inline float2 hop_coefficient(const __global float *restrict table, int i)
+{
+#if COMPLEX
+    return (float2)(table[i]);
+#else
+    return *(const __global float2 *)(table + 2 * i);
+#endif
+}
+
+/* Point n of a batch that has all its samples, which begin at x. The table has zeros before and
+ * behind it. */
+static inline void hop_fir(const __global fused_raw *restrict x, const __global float *restrict table,
+                           uint n, uint turn, float2 total[BATCH][FUSED_WIDE])
+{
+    const int at = (n - turn) % CHANNELS;
+    const __global fused_raw *mine = x + at * FUSED_PAIR;
+    const __global float *h = table + (at + CHANNELS) * FUSED_FLOATS;
+    float2 sum[BATCH];
+    BF_LOOP(b, BATCH) sum[b] = (float2)(0);
+    BF_LOOP(r, HOP_ALL)
+    {
+        float2 sample[1];
+        /* Of the last row some points may have none. */
+        fused_samples(r + 1 < HOP_ALL ? mine + (uint)r * FUSED_ROW
+                                      : x + min(at + r * CHANNELS, HOP_SAMPLES - 1) * FUSED_PAIR,
+                      sample);
+        BF_LOOP(b, BATCH)
+        {
+            const int row = r - HOP_FIRST(b);
+            if (row >= 0 && row < HOP_ROWS(b)) {
+                const int i = r * CHANNELS - b * HOP;
+                float2 volts = sample[0];
+#if FORMAT == 3
+                /* Zero times what is no finite number would not be zero. */
+                volts = at + i >= 0 && at + i < TAPS * CHANNELS ? volts : (float2)(0);
+#endif
+                sum[b] = fused_tap(volts, hop_coefficient(h, i), sum[b]);
+            }
+        }
+    }
+    BF_LOOP(b, BATCH) total[b][0] = HOP_SIGNED(b, sum[b]);
+}
+
+/* The same of a block of fewer spectra than a batch: for those beyond it the last one's. */
+static inline void hop_fir_careful(const __global fused_raw *restrict x,
+                                   const __global float *restrict table, uint n, uint turn,
+                                   uint spectra, float2 total[BATCH][FUSED_WIDE])
+{
+    BF_LOOP(b, BATCH)
+    {
+        const uint of = min((uint)b, spectra - 1);
+        const uint at = (n - HOP_TURN(of)) % CHANNELS;
+        float2 sum = (float2)(0);
+        _Pragma("unroll 1") for (uint t = 0; t < TAPS; t++)
+        {
+            float2 sample[1];
+            fused_samples(x + (of * HOP + at + t * CHANNELS) * FUSED_PAIR, sample);
+            sum = fused_tap(sample[0], hop_coefficient(table, at + (t + 1) * CHANNELS), sum);
+        }
+        total[b][0] = HOP_SIGNED(of, sum);
+    }
+}
+#endif
+
 /* Local memory: place of point a of a spectrum, as exchange `swizzle` wants it. */
 #if IN_PLACE
 #define FUSED_SPAN SPAN
@@ -609,6 +698,15 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     }
 #endif
 
+#if HOP != CHANNELS
+#define FUSED_POINT                                                                                \
+    const uint n = item + k * (CHANNELS / RADIX0);                                                 \
+    const __global fused_raw *x = samples + (ulong)base * (HOP * FUSED_PAIR);
+#define FUSED_FIR hop_fir(x, table, n, turn, sum)
+#define FUSED_FIR_CAREFUL hop_fir_careful(x, table, n, turn, (uint)spectra, sum)
+#else
+#define FUSED_FIR fused_fir(x, h, sum)
+#define FUSED_FIR_CAREFUL fused_fir_careful(x, h, (uint)spectra, sum)
 /* First sample and coefficient of the points that first butterflies need as their k-th. */
 #if NEAR
 #define FUSED_POINT                                                                                \
@@ -619,6 +717,7 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                    \
     const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;             \
     const __global float *h = table + n * FUSED_APIECE;
+#endif
 #endif
 
 /* Filters points n .. n + FUSED_WIDE - 1, which first butterflies need as their k-th. */
@@ -708,14 +807,17 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
             samples + ((ulong)base * CHANNELS + FUSED_WIDE * item) * FUSED_PAIR;
         const __global float *mine_h = table + FUSED_WIDE * item * FUSED_APIECE;
 #endif
+#if HOP != CHANNELS
+        const uint turn = (uint)((first + base) % CHANNELS * HOP % CHANNELS);
+#endif
         float2 v[BATCH][VALUES];
         if (spectra >= BATCH) {
 #if AHEAD
             fused_ask(samples, min(base + AHEAD * BATCH, (long)spectra) + TAPS - 1 - BATCH, item);
 #endif
-            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir(x, h, sum))
+            BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR)
         } else {
-            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir_careful(x, h, (uint)spectra, sum))
+            BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR_CAREFUL)
         }
 #if CHECKED
         /* Zeros, unless a sum is no finite number. */

@@ -151,6 +151,37 @@ static void opencl_agrees_with_the_reference(void **state)
     }
 }
 
+/* The fused kernel: spectra, sums and few spectra, of one batch and of less. */
+static void fused_kernels_agree_with_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        enum sample_format format;
+        int is_complex, is_summed;
+        uint32_t channels, taps;
+        size_t ratio;
+    } cases[] = {{SAMPLE_I8, 1, 0, 64, 8, 0},
+                 {SAMPLE_F32, 1, 1, 64, 3, 1},
+                 {SAMPLE_I16, 0, 0, 64, 4, 3},
+                 {SAMPLE_I4, 1, 1, 512, 17, 2}};
+    size_t count = getenv("VOLTMILL_TEST_ALL") ? sizeof cases / sizeof *cases : 2;
+    if (!has_opencl()) {
+        skip();
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t spectra = 37; spectra > 0; spectra = spectra > 1 ? 1 : 0) {
+            struct bench bench;
+            start(&bench, cases[i].format, cases[i].is_complex, cases[i].channels, cases[i].taps,
+                  spectra, ratios[cases[i].ratio]);
+            bench.spec.kernel = KERNEL_FUSED;
+            add_output(&bench, cases[i].is_summed ? QUANTITY_POWER : QUANTITY_SPECTRA,
+                       cases[i].is_summed && spectra > 1 ? 3 : 1);
+            agree(&bench, BACKEND_OPENCL, 6);
+            bench_end(&bench);
+        }
+    }
+}
+
 /* Neither blocks nor threads nor instruction sets' columns change a bit. */
 static void cuts_change_nothing(void **state)
 {
@@ -294,6 +325,7 @@ int main(void)
         cmocka_unit_test(reference_is_the_plain_sum),
         cmocka_unit_test(cpu_agrees_with_the_reference),
         cmocka_unit_test(opencl_agrees_with_the_reference),
+        cmocka_unit_test(fused_kernels_agree_with_the_reference),
         cmocka_unit_test(cuts_change_nothing),
         cmocka_unit_test(tones_leak_as_designed),
         cmocka_unit_test(taps_reach_what_is_asked_for),

@@ -217,12 +217,6 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
     return count;
 }
 
-/* Columns from one spectrum to the next. */
-static uint32_t fir_hop_columns(const struct channelise_spec *spec)
-{
-    return (uint32_t)(channelise_hop(spec) / (spec->is_complex ? 1 : 2));
-}
-
 /* Groups along the columns. */
 static uint32_t fir_across(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
@@ -243,10 +237,7 @@ status_t fir_options(const struct channelise_spec *spec, const struct channelise
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
                  fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape)));
-    if (channelise_is_oversampled(spec)) {
-        TRY(text_add(out, " -DHOP=%u -DIS_SHIFTED=%d", fir_hop_columns(spec),
-                     spec->is_shifted && spec->is_complex));
-    }
+    TRY(hop_options(spec, out));
 out:
     return st;
 }

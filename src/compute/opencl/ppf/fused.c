@@ -10,14 +10,15 @@
 #include <string.h>
 
 enum {
-    PAIR_BYTES = 8,    /* a complex float */
-    CELL_BANKS = 16,   /* local memory serves so many pairs at a time, */
-    WIDE_BANKS = 8,    /* and so many cells of two */
-    PAD_EVERY = 16,    /* pairs of local memory between two of padding */
-    LEAST_GROUP = 64,  /* work-items that a group should have */
-    MOST_SWIZZLE = 10, /* bits of an address that are tried */
-    HALVED_BATCH = 4,  /* two pairs, a half each */
-    GRAIN_BATCH = 4    /* of candidates whose batch does not divide a grain, or are not pairs */
+    PAIR_BYTES = 8,     /* a complex float */
+    CELL_BANKS = 16,    /* local memory serves so many pairs at a time, */
+    WIDE_BANKS = 8,     /* and so many cells of two */
+    PAD_EVERY = 16,     /* pairs of local memory between two of padding */
+    LEAST_GROUP = 64,   /* work-items that a group should have */
+    MOST_SWIZZLE = 10,  /* bits of an address that are tried */
+    HALVED_BATCH = 4,   /* two pairs, a half each */
+    MOST_HOP_TAPS = 64, /* of an oversampled bank: their sums are one piece */
+    GRAIN_BATCH = 4     /* of candidates whose batch does not divide a grain, or are not pairs */
 };
 
 /* Shapes to try: `bytes` is the size of a number of the samples (0: any), `is_long` whether there
@@ -93,7 +94,8 @@ static const struct candidate {
 
 int fused_looks(const struct channelise_spec *spec)
 {
-    return spec->format == SAMPLE_F32 && !spec->is_made && !spec->has_missing_value;
+    return spec->format == SAMPLE_F32 && !spec->is_made && !spec->has_missing_value &&
+           !channelise_is_oversampled(spec);
 }
 
 static uint32_t fused_items_of(const struct channelise_spec *spec,
@@ -135,7 +137,8 @@ static int fused_is_light(const struct channelise_spec *spec, int mode)
 static int fused_is_near(const struct channelise_spec *spec, int mode,
                          const struct channelise_shape *shape)
 {
-    return shape->radix[0] == shape->values && fused_is_light(spec, mode);
+    return shape->radix[0] == shape->values && fused_is_light(spec, mode) &&
+           !channelise_is_oversampled(spec);
 }
 
 int fused_takes_fours(const struct channelise_spec *spec, int mode,
@@ -169,6 +172,10 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
                      struct channelise_shape *shape)
 {
     uint32_t items = fused_items_of(spec, shape);
+    if (channelise_is_oversampled(spec) &&
+        (shape->radix[0] != shape->values || spec->taps > MOST_HOP_TAPS)) {
+        return 0;
+    }
     if ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && GRAIN % shape->batch != 0) {
         shape->batch = GRAIN_BATCH;
     }
@@ -392,7 +399,9 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
     TRY(text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
                  fused_takes_fours(spec, mode, shape)));
-    TRY(text_add(out, " -DAHEAD=%u", fused_ahead(spec, mode, shape, device)));
+    TRY(text_add(out, " -DAHEAD=%u",
+                 channelise_is_oversampled(spec) ? 0 : fused_ahead(spec, mode, shape, device)));
+    TRY(hop_options(spec, out));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     if (mixed_is(spec->channels)) {

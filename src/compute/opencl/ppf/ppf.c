@@ -64,14 +64,18 @@ static status_t ppf_put_coefficients(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t points = channelise_samples(&bank->spec);
-    size_t count = points * bank->spec.taps;
+    /* Zeros of a raw spectrum before and behind. */
+    const size_t zeros =
+        bank->choice.shape.kernel == KERNEL_FUSED && channelise_is_oversampled(&bank->spec) ? points
+                                                                                            : 0;
+    size_t count = points * bank->spec.taps + 2 * zeros;
     size_t together =
         fused_takes_fours(&bank->spec, ppf_fused_mode(&bank->spec), &bank->choice.shape) ? 4 : 1;
     float *table = NULL;
-    TRY(memory_aligned(count, sizeof *table, "coefficients", &table));
+    TRY(memory_zeroed(count, sizeof *table, "coefficients", &table));
     for (size_t t = 0; t < bank->spec.taps; t++) {
         for (size_t n = 0; n < points; n++) {
-            table[(t / together * points + n) * together + t % together] =
+            table[zeros + (t / together * points + n) * together + t % together] =
                 (float)bank->spec.coeff[t * points + n];
         }
     }

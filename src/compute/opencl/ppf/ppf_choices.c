@@ -92,12 +92,15 @@ static int choices_has_fine(const struct channelise_spec *spec, const struct dev
            (info->is_gpu || spec->kernel == KERNEL_FINE);
 }
 
-/* On a processor the fused kernel of channels that are no power of two takes longest to build. */
+/* On a processor the fused kernel of channels that are no power of two, or oversampled, takes
+ * longest to build. */
 static int choices_has_fused(const struct channelise_spec *spec, const struct device_info *info)
 {
-    return !channelise_is_oversampled(spec) &&
+    const int is_oversampled = channelise_is_oversampled(spec);
+    const int is_slow = mixed_is(spec->channels) || is_oversampled;
+    return !(is_oversampled && mixed_is(spec->channels)) &&
            (spec->kernel == KERNEL_FUSED ||
-            (spec->kernel == KERNEL_AUTO && (info->is_gpu || !mixed_is(spec->channels))));
+            (spec->kernel == KERNEL_AUTO && (info->is_gpu || !is_slow)));
 }
 
 static int choices_has_fir(const struct channelise_spec *spec)

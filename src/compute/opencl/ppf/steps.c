@@ -30,6 +30,19 @@ out:
     return st;
 }
 
+status_t hop_options(const struct channelise_spec *spec, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (channelise_is_oversampled(spec)) {
+        /* Of real samples a column is a pair, and pairs have no sign. */
+        TRY(text_add(out, " -DHOP=%zu -DIS_SHIFTED=%d",
+                     channelise_hop(spec) / (spec->is_complex ? 1 : 2),
+                     spec->is_shifted && spec->is_complex));
+    }
+out:
+    return st;
+}
+
 enum detect_kind detect_kind(const struct channelise_output *output)
 {
     return output->quantity == QUANTITY_SPECTRA ? output->bits ? DETECT_STEPS : DETECT_SPECTRA

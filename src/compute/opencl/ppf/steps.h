@@ -11,6 +11,8 @@ enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 status_t samples_options(const struct channelise_spec *spec, struct text *out);
+/* Of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". */
+status_t hop_options(const struct channelise_spec *spec, struct text *out);
 
 /* Behind the filter: output `i` of `spectra` spectra, the first of them number `first`. */
 enum detect_kind detect_kind(const struct channelise_output *output);
