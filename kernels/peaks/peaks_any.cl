@@ -7,7 +7,7 @@
  * that neighbours have. In local memory rows of sixteen lie with their quarters exchanged: no
  * access meets itself in a bank. A cell with a box that is worth it goes to the list, with the
  * width in `peaks`. */
-#define ITEMS 128 /* fewer groups of 256 fit at a time, and 64 need too many registers: slower both */
+#define ITEMS 128 /* fewer groups of 256 fit at a time, 64 need too many registers: slower both */
 #define EACH 16   /* neighbouring times of a unit, which a work-item takes at a time */
 #define UNITS (BLOCK / EACH)
 #define ROUNDS (UNITS / ITEMS)

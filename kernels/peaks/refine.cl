@@ -1,4 +1,5 @@
-/* Of cells with a box that is worth it the best one, with its edges moved; blocks.cl stands before it.
+/* Of cells with a box that is worth it the best one, with its edges moved; blocks.cl stands before
+ * it.
  *
  *   rows, peaks, noise, list, count   as in blocks.cl
  *   scale   double [WIDTHS + 1]       1 / sqrt(width)

@@ -13,7 +13,6 @@ enum { WHOLE_ITEMS = 32, ANY_ITEMS = 128, REFINE_ITEMS = 64, PEAKS_BLOCK = 4096,
 enum {
     PEAKS_LOCAL_BYTES = 28 << 10,
     REFINE_GROUPS = 16, /* of a compute unit */
-    WHOLE_GROUPS = 16,  /* what registers allow on NVIDIA's */
     OTHERS_GROUPS = 4
 };
 
@@ -118,12 +117,10 @@ out:
     return st;
 }
 
-/* Whether a block is one that the faster kernel takes. */
-static int peaks_is_whole(const struct stage *stage, const struct boxes_block *block,
-                          const struct peaks_rows *of)
+/* Whether a block is one that the faster kernel takes: its noise is that of a whole one. */
+static int peaks_is_whole(const struct boxes_block *block, const struct peaks_rows *of)
 {
-    return block->end - block->first == PEAKS_BLOCK && block->noise_first == block->first &&
-           block->box_end == block->end + stage->boxes.widths - 1 && of->stride % ROW_FLOATS == 0 &&
+    return block->noise_end - block->noise_first == PEAKS_BLOCK && of->stride % ROW_FLOATS == 0 &&
            (block->first - of->from) % ROW_FLOATS == 0;
 }
 
@@ -152,21 +149,23 @@ out:
     return st;
 }
 
-/* `count` whole blocks; those of them that lack something go to the list of others. */
+/* Those of the blocks that lack something go to the list of others. */
 static status_t peaks_launch_whole(struct stage *stage, const struct opencl_buffer *rows,
-                                   const struct peaks_rows *of, cl_ulong column, uint64_t count,
-                                   const struct opencl_buffer *out, uint64_t at)
+                                   const struct peaks_rows *of, const struct boxes_block *block,
+                                   uint64_t count, const struct opencl_buffer *out, uint64_t at)
 {
     status_t st = STATUS_OK;
-    const device_t *device = stage->device;
-    uint64_t most = (uint64_t)WHOLE_GROUPS * device->info.units;
-    struct launch_size size = {(size_t)min_u64(count * of->nseries, most), WHOLE_ITEMS};
-    TRY(device_clear(device, stage->nothers, 0, sizeof(cl_uint)));
-    TRY(LAUNCH(device, stage->whole, size, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
-               ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT_UINT((cl_uint)count),
-               ARGUMENT_UINT((cl_uint)of->nseries), ARGUMENT(stage->least), ARGUMENT(out->memory),
-               ARGUMENT_ULONG(at), ARGUMENT(stage->noise), ARGUMENT(stage->list),
-               ARGUMENT(stage->count), ARGUMENT(stage->others), ARGUMENT(stage->nothers)));
+    cl_ulong column = block->first - of->from;
+    struct launch_size size = {(size_t)(count * of->nseries), WHOLE_ITEMS};
+    TRY(device_clear(stage->device, stage->nothers, 0, sizeof(cl_uint)));
+    TRY(LAUNCH(
+        stage->device, stage->whole, size, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
+        ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT_UINT((cl_uint)count),
+        ARGUMENT_UINT((cl_uint)of->nseries), ARGUMENT_UINT((cl_uint)(block->end - block->first)),
+        ARGUMENT_UINT((cl_uint)(block->box_end - block->first)),
+        ARGUMENT_UINT((cl_uint)(block->first - block->noise_first)), ARGUMENT(stage->least),
+        ARGUMENT(out->memory), ARGUMENT_ULONG(at), ARGUMENT(stage->noise), ARGUMENT(stage->list),
+        ARGUMENT(stage->count), ARGUMENT(stage->others), ARGUMENT(stage->nothers)));
 out:
     return st;
 }
@@ -178,7 +177,7 @@ static status_t peaks_launch(struct stage *stage, const struct opencl_buffer *ro
 {
     status_t st = STATUS_OK;
     const device_t *device = stage->device;
-    int is_whole = peaks_is_whole(stage, block, of);
+    int is_whole = peaks_is_whole(block, of);
     cl_ulong column = block->first - of->from;
     cl_uint series = (cl_uint)of->nseries;
     cl_uint starts = (cl_uint)(block->end - block->first);
@@ -188,7 +187,7 @@ static status_t peaks_launch(struct stage *stage, const struct opencl_buffer *ro
     struct launch_size any = {is_whole ? OTHERS_GROUPS * units : series, ANY_ITEMS};
     struct launch_size refined = {REFINE_GROUPS * units, REFINE_ITEMS};
     TRY(device_clear(device, stage->count, 0, sizeof(cl_uint)));
-    TRY(is_whole ? peaks_launch_whole(stage, rows, of, column, count, out, at) : STATUS_OK);
+    TRY(is_whole ? peaks_launch_whole(stage, rows, of, block, count, out, at) : STATUS_OK);
     TRY(LAUNCH(device, stage->any, any, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
                ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT_UINT((cl_uint)count),
                ARGUMENT(series), ARGUMENT(starts), ARGUMENT(times),
@@ -214,7 +213,7 @@ static uint64_t peaks_count_alike(const struct stage *stage, const struct boxes_
     const struct boxes *boxes = &stage->boxes;
     uint64_t reach = PEAKS_BLOCK + boxes->widths - 1;
     uint64_t count = 1;
-    while (peaks_is_whole(stage, block, of) && block->first + count * PEAKS_BLOCK < end &&
+    while (peaks_is_whole(block, of) && block->first + count * PEAKS_BLOCK < end &&
            block->first + count * PEAKS_BLOCK + reach <= boxes->outputs) {
         count++;
     }
