@@ -71,7 +71,7 @@ __kernel void fir_cache(const __global uchar *restrict in, ulong in_stride,
         const uint turn = CACHE_TURN(r);
         const uint to = (uint)n + turn - (n + turn >= CHANNELS ? CHANNELS : 0);
         if (r < count) {
-            out[r * (size_t)streams * CHANNELS + to] = IS_SHIFTED && turn % 2 != 0 ? -sum[r] : sum[r];
+            out[r * (size_t)streams * CHANNELS + to] = (turn & IS_SHIFTED) != 0 ? -sum[r] : sum[r];
         }
     }
 }

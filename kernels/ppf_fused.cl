@@ -389,7 +389,7 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 #define HOP_ALL (HOP_FIRST(BATCH - 1) + HOP_ROWS(BATCH - 1))      /* rows of a batch */
 #define HOP_SAMPLES ((BATCH - 1) * HOP + TAPS * CHANNELS)         /* samples of a batch */
 /* With the order's shift folded into the coefficients an odd turn leaves a sign. */
-#define HOP_SIGNED(b, sum) (IS_SHIFTED && HOP_TURN(b) % 2 != 0 ? -(sum) : (sum))
+#define HOP_SIGNED(b, sum) ((HOP_TURN(b) & IS_SHIFTED) != 0 ? -(sum) : (sum))
 
 static inline float2 hop_coefficient(const __global float *restrict table, int i)
 {

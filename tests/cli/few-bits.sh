@@ -95,13 +95,15 @@ grep -q 'goes on from there' output
 ok $? "goes on"
 same "to the same bytes" "$(whole base8.h5)" "$(whole killed.h5)"
 
-# On a device, whatever it is.
+# On a device, whatever it is. By a kernel that sums in one order for 64 channels: which is the fastest may differ
+# between floats and few bits.
 if "$voltmill" info --devices | grep -q '^0: '; then
     for name in device device-host; do
         job $name 8 >$name.yaml
         on_bad=stop
         [ $name = device ] || on_bad=nan
-        runs "opencl: $name" "$voltmill" run --set channelise.backend=opencl --set run.on_bad=$on_bad $name.yaml
+        runs "opencl: $name" "$voltmill" run --set channelise.backend=opencl --set channelise.kernel=fused \
+            --set run.on_bad=$on_bad $name.yaml
     done
     same "opencl: the same rows, scales and counts" "$(digest device-host.h5)" "$(digest device.h5)"
     runs "opencl: agrees with the reference" "$voltmill" verify device.h5
