@@ -15,14 +15,10 @@ typedef struct mapping mapping_t;
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 void mapping_close(mapping_t *mapping);
 
-/* The same without bringing the bytes yet, which several threads can do together: bytes from ..
- * from + bytes - 1 of the stretch; 0 when that cannot be done. */
-mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes);
-int mapping_bring(const mapping_t *mapping, uint64_t from, uint64_t bytes);
-
 /* Stretches near each other share a piece of the file's address space, which stays for the next
  * ones when they are closed: giving it back makes every thread of the process forget where all
- * memory lies. Gives back what nobody has. */
+ * memory lies, which took 0.3 ms of 16 threads that worked (measured). Gives back what nobody has.
+ */
 void mapping_drop_unused(void);
 
 /* The byte at `offset`, at whatever address. */

@@ -31,6 +31,7 @@ struct bench {
     size_t sample_bytes;
     uint32_t streams;
     size_t re[MOST_STREAMS], im[MOST_STREAMS];
+    int is_side_by_side; /* each stream's samples, instead of all streams' interleaved */
     char *in;
     float *out[MOST_OUTPUTS];
     uint64_t rows[MOST_OUTPUTS];
@@ -132,6 +133,28 @@ static void bench_end(struct bench *bench)
     free(bench->coeff);
 }
 
+/* Puts the samples of a block from sample `first` on into its buffer, and says where they lie. */
+static void bench_lay_out(const struct bench *bench, size_t first, size_t count, char *host,
+                          size_t re[MOST_STREAMS], size_t im[MOST_STREAMS])
+{
+    const size_t step = bench->streams * bench->sample_bytes;
+    memcpy(re, bench->re, sizeof bench->re);
+    memcpy(im, bench->im, sizeof bench->im);
+    if (!bench->is_side_by_side) {
+        memcpy(host, bench->in + first * step, count * step);
+        return;
+    }
+    for (uint32_t i = 0; i < bench->streams; i++) {
+        char *stream = host + i * count * bench->sample_bytes;
+        re[i] = i * count * bench->sample_bytes;
+        im[i] = re[i] + (bench->im[i] - bench->re[i]);
+        for (size_t n = 0; n < count; n++) {
+            memcpy(stream + n * bench->sample_bytes, bench->in + (first + n) * step + bench->re[i],
+                   bench->sample_bytes);
+        }
+    }
+}
+
 /* Runs spectra first .. of a chunk that begins at spectrum `first`, cut into blocks that end at
  * multiples of `block` spectra. */
 static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t first, uint64_t block)
@@ -162,8 +185,10 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
         uint64_t counted = done + count == spec->max_spectra ? inputs : count * period;
         void *host;
         assert_int_equal(buffer_get(in, &host), STATUS_OK);
-        memcpy(host, bench->in + done * period * step, inputs * step);
-        struct sample_input input = {bench->re, bench->im, step};
+        size_t re[MOST_STREAMS];
+        size_t im[MOST_STREAMS];
+        bench_lay_out(bench, (size_t)done * period, inputs, host, re, im);
+        struct sample_input input = {re, im, bench->is_side_by_side ? bench->sample_bytes : step};
         assert_int_equal(
             channelise_run(stage, in, &input, bench->streams, count, counted, out, rows),
             STATUS_OK);

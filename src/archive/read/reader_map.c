@@ -1,6 +1,5 @@
 /* Samples shown as memory where they lie in a file, instead of being read. */
 #include "archive/read/reader_parts.h"
-#include "base/memory.h"
 #include "io/file.h"
 
 /* The extent that holds these bytes of the dataset all together; NULL when none does. */
@@ -79,45 +78,6 @@ static struct lying lying_find(const struct archive *archive, const struct slab 
     return found;
 }
 
-enum {
-    BRING_BYTES = 1 << 20, /* of a mapped stretch, by one of several threads */
-    MANY_THREADS = 8       /* that work faster than one can bring pages for */
-};
-
-struct bringing {
-    const mapping_t *mapping;
-    uint64_t bytes;
-};
-
-static status_t reader_bring_unit(const void *context, uint32_t thread, uint64_t unit)
-{
-    status_t st = STATUS_OK;
-    const struct bringing *bringing = context;
-    uint64_t from = unit * BRING_BYTES;
-    (void)thread;
-    REQUIRE(mapping_bring(bringing->mapping, from, min_u64(BRING_BYTES, bringing->bytes - from)),
-            STATUS_DATA, "pages of a file cannot be mapped");
-out:
-    return st;
-}
-
-/* A stretch of the open file, all of it there; NULL: read it. */
-static mapping_t *reader_map_stretch(reader_t *reader, uint64_t offset, uint64_t bytes)
-{
-    if (reader->threads < MANY_THREADS) {
-        return mapping_open(reader->fd, offset, bytes);
-    }
-    mapping_t *mapping = mapping_begin(reader->fd, offset, bytes);
-    const struct bringing bringing = {mapping, bytes};
-    if (mapping && reader_share(reader, ceil_div_u64(bytes, BRING_BYTES), reader_bring_unit,
-                                &bringing) != STATUS_OK) {
-        report_clear();
-        mapping_close(mapping);
-        mapping = NULL;
-    }
-    return mapping;
-}
-
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out)
 {
@@ -131,7 +91,7 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
     if (found.path) {
         TRY(reader_open_file(reader, found.part, found.path));
         file_expect(reader->fd, found.file_offset, 2 * bytes);
-        *out = reader_map_stretch(reader, found.file_offset, bytes);
+        *out = mapping_open(reader->fd, found.file_offset, bytes);
         reader_hint(reader, found.file_offset, bytes);
     }
 out:

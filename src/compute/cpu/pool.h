@@ -1,10 +1,10 @@
 /* Threads that work off blocks one behind the other without ever waiting for each other: who finds
  * nothing to do in one block goes on with the next.
  *
- * A block has two phases of independent tasks. Those of the first phase may run beside those of
- * other blocks; the second phase of a block begins when its first is over and the block before is
- * done, so blocks end in order. Threads are OpenMP's, so its environment binds them (OMP_PLACES,
- * OMP_PROC_BIND); they sleep while there is nothing to do. */
+ * A block has up to three phases of independent tasks. Those of the first phase may run beside
+ * those of other blocks; the next phase of a block begins when the one before is over and the block
+ * before is done, so blocks end in order. Threads are OpenMP's, so its environment binds them
+ * (OMP_PLACES, OMP_PROC_BIND); they sleep while there is nothing to do. */
 #ifndef VOLTMILL_COMPUTE_CPU_POOL_H
 #define VOLTMILL_COMPUTE_CPU_POOL_H
 
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-enum { POOL_PHASES = 2, POOL_BLOCKS = 4 /* at most, in the pool at once */ };
+enum { POOL_PHASES = 3, POOL_BLOCKS = 4 /* at most, in the pool at once */ };
 
 struct pool_block {
     void *context;

@@ -21,8 +21,10 @@ enum {
 static const uint64_t patient_count = UINT64_C(1) << 19;
 static const uint64_t measure_count = UINT64_C(1) << 16;
 
-/* A patient search that takes longer is given up for a measured one. */
-static const double most_patience = 60;
+/* A patient search that takes longer is given up for a measured one, and this, which can take
+ * minutes for a million points, for the rule's plan. */
+static const double most_patience = 10;
+static const double most_measuring = 10;
 
 static const char cache_kind[] = "fftw";
 
@@ -82,14 +84,21 @@ out:
     return st;
 }
 
-static status_t fft_make_key(const struct cpu_fft_shape *shape, enum fft_planning effort,
-                             struct text *out)
+static status_t fft_make_key(const struct cpu_fft_shape *shapes, size_t count,
+                             enum fft_planning effort, struct text *out)
 {
+    status_t st = STATUS_OK;
     char processor[256];
     cpu_processor(processor, sizeof processor);
-    return text_add(out, "%s\n%s\n%s %zu x %zu, rows %zu %zu, %s", fftwf_version, processor,
-                    shape->is_complex ? "complex" : "real", shape->batch, shape->points,
-                    shape->in_row, shape->out_row, planning_name(effort));
+    TRY(text_add(out, "%s\n%s", fftwf_version, processor));
+    for (size_t i = 0; i < count; i++) {
+        const struct cpu_fft_shape *shape = &shapes[i];
+        TRY(text_add(out, "\n%s %zu x %zu, rows %zu %zu", shape->is_complex ? "complex" : "real",
+                     shape->batch, shape->points, shape->in_row, shape->out_row));
+    }
+    TRY(text_add(out, ", %s", planning_name(effort)));
+out:
+    return st;
 }
 
 /* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
@@ -105,48 +114,64 @@ static fftwf_plan fft_follow(const struct cpu_fft_shape *shape, float *in, float
     return plan;
 }
 
-/* Plans from nothing; gives the wisdom of that plan alone, or NULL when it tells no plan: FFTW's
- * planner was out of time then. */
-static char *fft_plan_anew(const struct cpu_fft_shape *shape, float *in, float *out, unsigned flags,
-                           double most)
-{
-    fftwf_forget_wisdom();
-    fftwf_set_timelimit(most);
-    fftwf_plan plan = fft_make_plan(shape, in, out, flags);
-    char *wisdom = plan ? fftwf_export_wisdom_to_string() : NULL;
-    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
-    fftwf_plan again = wisdom ? fft_follow(shape, in, out, wisdom) : NULL;
-    if (!again) {
-        free(wisdom);
-        wisdom = NULL;
-    }
-    fftwf_destroy_plan(plan);
-    fftwf_destroy_plan(again);
-    return wisdom;
-}
-
-static status_t fft_find_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort,
-                                char **out)
+/* Whether wisdom tells a plan of every shape. */
+static status_t fft_is_enough(const struct cpu_fft_shape *shapes, size_t count, const char *wisdom,
+                              int *out)
 {
     status_t st = STATUS_OK;
     float *in = NULL;
     float *spectra = NULL;
-    TRY(fft_create_rows(shape, &in, &spectra));
-    if (effort == PLANNING_PATIENT) {
-        *out = fft_plan_anew(shape, in, spectra, FFTW_PATIENT, most_patience);
+    *out = 1;
+    for (size_t i = 0; i < count && *out; i++) {
+        TRY(fft_create_rows(&shapes[i], &in, &spectra));
+        fftwf_plan plan = fft_follow(&shapes[i], in, spectra, wisdom);
+        *out = plan != NULL;
+        fftwf_destroy_plan(plan);
+        free(in);
+        free(spectra);
+        in = spectra = NULL;
     }
-    if (!*out) {
-        *out = fft_plan_anew(shape, in, spectra, FFTW_MEASURE, FFTW_NO_TIMELIMIT);
-    }
-    REQUIRE(*out, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points", shape->points);
 out:
     free(in);
     free(spectra);
     return st;
 }
 
-status_t cpu_fft_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort, char *out,
-                        size_t room)
+/* Plans from nothing; gives the wisdom of these plans alone, or NULL when it does not tell all of
+ * them: FFTW's planner was out of time then. */
+static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, unsigned flags,
+                              double most, char **out)
+{
+    status_t st = STATUS_OK;
+    char *wisdom = NULL;
+    float *in = NULL;
+    float *spectra = NULL;
+    int is_enough = 0;
+    fftwf_forget_wisdom();
+    fftwf_set_timelimit(most);
+    for (size_t i = 0; i < count; i++) {
+        TRY(fft_create_rows(&shapes[i], &in, &spectra));
+        fftwf_destroy_plan(fft_make_plan(&shapes[i], in, spectra, flags));
+        free(in);
+        free(spectra);
+        in = spectra = NULL;
+    }
+    wisdom = fftwf_export_wisdom_to_string();
+    TRY(wisdom ? fft_is_enough(shapes, count, wisdom, &is_enough) : STATUS_OK);
+    if (is_enough) {
+        *out = wisdom;
+        wisdom = NULL;
+    }
+out:
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
+    free(in);
+    free(spectra);
+    free(wisdom);
+    return st;
+}
+
+status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
+                        char *out, size_t room)
 {
     status_t st = STATUS_OK;
     struct text key = {0};
@@ -157,14 +182,19 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shape, enum fft_planning eff
     if (effort == PLANNING_ESTIMATE) {
         goto out;
     }
-    TRY(fft_make_key(shape, effort, &key));
+    TRY(fft_make_key(shapes, count, effort, &key));
     TRY(cache_get(cache_kind, key.data, &kept, &size));
-    if (!kept) {
-        TRY(fft_find_wisdom(shape, effort, &wisdom));
+    if (!kept && effort == PLANNING_PATIENT) {
+        TRY(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
+    }
+    if (!kept && !wisdom) {
+        TRY(fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom));
+    }
+    if (wisdom) {
         size = strlen(wisdom);
         (void)cache_put(cache_kind, key.data, wisdom, size);
     }
-    if (size < room) {
+    if (size > 0 && size < room) {
         memcpy(out, kept ? kept : wisdom, size);
         out[size] = '\0';
     }

@@ -32,15 +32,16 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
 /* Which effort AUTO is worth: planning must cost little beside `count` transforms. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);
 
-/* FFTW's wisdom for the fastest plan that this effort finds, or that the cache folder remembers;
- * "" for ESTIMATE, which chooses by rule, and when it does not fit `room` bytes. Fails with
- * DEVICE. */
-status_t cpu_fft_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort, char *out,
-                        size_t room);
+/* FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, or that the cache
+ * folder remembers; "" for ESTIMATE, which chooses by rule, when it does not fit `room` bytes, and
+ * when no plan was found within seconds. Fails with DEVICE. */
+status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
+                        char *out, size_t room);
 
 typedef struct cpu_fft cpu_fft_t;
 
-/* By this wisdom, or by rule when it is "". Fails with DEVICE: this machine cannot follow it. */
+/* By this wisdom, which may tell of other shapes, too, or by rule when it is "". Fails with DEVICE:
+ * this machine cannot follow it. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform);
 

@@ -100,7 +100,7 @@ static status_t baseline_make(struct baseline *b, const struct channelise_spec *
                                         .batch = i == 0 ? (size_t)b->spectra : 1,
                                         .in_row = in_row,
                                         .out_row = out_row};
-        TRY(cpu_fft_wisdom(shape, efforts[i], wisdom, sizeof wisdom));
+        TRY(cpu_fft_wisdom(shape, 1, efforts[i], wisdom, sizeof wisdom));
         TRY(cpu_fft_create(shape, wisdom, &b->plans[i]));
     }
     baseline_share_out(b, baseline_touch);

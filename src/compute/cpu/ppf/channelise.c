@@ -25,21 +25,42 @@ static const struct cpu_kernels *channelise_kernels(const struct channelise_choi
     return simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
 }
 
-/* Which kernels, and FFTW's plan. */
+/* How spectra are transformed: by the rule, or as a choice says. */
+static struct fine_shape channelise_fine(const struct channelise_spec *spec,
+                                         const struct channelise_choice *choice)
+{
+    if (choice->backend == BACKEND_CPU) {
+        return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1]};
+    }
+    return fine_shape(channelise_samples(spec),
+                      spec->is_complex && !channelise_is_oversampled(spec));
+}
+
+static void channelise_set_radix(struct fine_shape fine, struct channelise_shape *out)
+{
+    out->radix[0] = (uint32_t)fine.height;
+    out->radix[1] = (uint32_t)fine.width;
+}
+
+/* Which kernels, columns and rows, and FFTW's plans. */
 static status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                       struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
     struct cpu_fft_shape shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
     struct channelise_choice choice = {.backend = BACKEND_CPU};
+    struct fine_shape fine = channelise_fine(spec, &spec->choice);
     (void)backend;
     if (spec->choice.backend == BACKEND_CPU) {
         choice.shape = spec->choice.shape;
     } else {
         choice.shape.simd = channelise_least_simd(spec);
+        channelise_set_radix(fine, &choice.shape);
     }
-    TRY(cpu_fft_wisdom(&shape, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
-                       sizeof choice.wisdom));
+    TRY(fine.height > 0 ? fine_fft_wisdom(fine, spec->planning, spec->expected, choice.wisdom,
+                                          sizeof choice.wisdom)
+                        : cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected),
+                                         choice.wisdom, sizeof choice.wisdom));
     *out = choice;
 out:
     return st;
@@ -55,23 +76,54 @@ static status_t cpu_channelise_words(const struct channelise_choice *choice, str
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
+    if (choice->shape.radix[0] > 0) {
+        TRY(text_add(out, "%u x %u, ", choice->shape.radix[0], choice->shape.radix[1]));
+    }
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
     TRY(cpu_fft_words(choice->wisdom, out));
 out:
     return st;
 }
 
-/* Sizes that follow from the spec; nothing allocated yet. */
-static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
+enum { STRIPS_A_THREAD = 8 /* of a block that threads share, so that they end together */ };
+
+/* Spectra of a block that threads share, whole grains; 0: each makes spectra of its own, where
+ * there are streams enough, or streams must be deinterleaved first. */
+static uint64_t channelise_piece(const struct cpu *cpu)
+{
+    const struct channelise_spec *spec = &cpu->base.spec;
+    uint64_t streams = spec->nstreams / (cpu->has_pairs ? 2 : 1);
+    uint64_t strips = streams * (cpu->fine.height / FINE_COLUMNS);
+    if (cpu->fine.height == 0 || streams >= spec->threads || spec->is_interleaved) {
+        return 0;
+    }
+    return ceil_div_u64((uint64_t)STRIPS_A_THREAD * spec->threads, strips) * GRAIN;
+}
+
+/* Floats of a spectrum that stay near while some are filtered in one go: all of it, or where it is
+ * made by columns and rows a strip, and between them what a thread has of its own. */
+static size_t channelise_near_floats(const struct cpu *cpu)
+{
+    if (cpu->fine.height == 0) {
+        return cpu->shape.in_row;
+    }
+    return 2 * FINE_STRIP * cpu->fine.height + (cpu->piece > 0 ? 0 : fine_fft_matrix(cpu->fine));
+}
+
+/* Sizes that follow from spec and choice; nothing allocated yet. */
+static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *spec,
+                                 const struct channelise_choice *choice)
 {
     cpu->base.spec = *spec;
     cpu->base.spec.coeff = NULL;
     cpu->shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
-    cpu->rows = ppf_fir_rows(GRAIN, cpu->shape.in_row);
+    cpu->fine = channelise_fine(spec, choice);
+    cpu->has_pairs = channelise_has_pairs(spec);
+    cpu->piece = channelise_piece(cpu);
+    cpu->rows = ppf_fir_rows(GRAIN, channelise_near_floats(cpu));
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
     }
-    cpu->has_pairs = channelise_has_pairs(spec);
 }
 
 /* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
@@ -87,11 +139,12 @@ static status_t cpu_channelise_candidates(backend_t *backend, const struct chann
     if (space == SPACE_FEW) {
         goto out; /* the rule serves */
     }
-    channelise_set_sizes(&usual, spec);
+    channelise_set_sizes(&usual, spec, &spec->choice);
     TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "shapes", &list));
     for (uint32_t simd = channelise_least_simd(spec); simd > 0; simd--) {
         for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
-            list[n++] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
+            list[n] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
+            channelise_set_radix(usual.fine, &list[n++]);
         }
     }
     *out = list;
@@ -107,6 +160,7 @@ static void channelise_free(struct cpu *cpu)
         free(cpu->scratch[i].filtered);
         free(cpu->scratch[i].bins);
         free(cpu->scratch[i].deinterleaved);
+        free(cpu->scratch[i].matrices);
         free(cpu->scratch[i].low);
         free(cpu->scratch[i].offset);
     }
@@ -121,7 +175,10 @@ static void channelise_free(struct cpu *cpu)
         free(cpu->blocks[j].re);
         free(cpu->blocks[j].im);
     }
+    free(cpu->matrices[0]);
+    free(cpu->matrices[1]);
     cpu_fft_destroy(cpu->transform);
+    fine_fft_destroy(cpu->fine_fft);
     ppf_fir_destroy(cpu->filter);
     free(cpu->scratch);
     free(cpu);
@@ -148,7 +205,7 @@ static status_t channelise_create_scratch(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
-    size_t floats[3];
+    size_t floats[SCRATCH_PARTS];
     cpu_channelise_scratch_floats(cpu, floats);
     TRY(memory_zeroed(spec->threads, sizeof *cpu->scratch, "scratch", &cpu->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
@@ -214,10 +271,10 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     struct cpu *cpu = NULL;
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
-    channelise_set_sizes(cpu, spec);
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
+    channelise_set_sizes(cpu, spec, &choice);
     cpu->kernels = channelise_kernels(&choice);
     if (choice.shape.rows > 0) {
         cpu->rows = choice.shape.rows;
@@ -226,7 +283,9 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
     TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
-    TRY(cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
+    TRY(cpu->fine.height > 0
+            ? fine_fft_create(cpu->kernels, cpu->fine, choice.wisdom, &cpu->fine_fft)
+            : cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(channelise_create_scratch(cpu));
     TRY(channelise_create_steps(cpu));
     TRY(channelise_create_blocks(cpu));
@@ -242,15 +301,25 @@ out:
 static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
 {
     struct cpu cpu = {0};
-    size_t floats[3];
-    channelise_set_sizes(&cpu, spec);
+    size_t floats[SCRATCH_PARTS];
+    channelise_set_sizes(&cpu, spec, &spec->choice);
     cpu_channelise_scratch_floats(&cpu, floats);
+    const int is_shared = cpu.piece > 0;
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
+    thread += is_shared ? 0 : floats[3] * sizeof(float);
     thread += spec->is_interleaved ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
-    /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
-     * a transform of up to four times the length. */
-    thread += (uint64_t)4 * 8 * cpu.shape.points;
-    uint64_t bytes = ppf_fir_bytes(spec) + (uint64_t)4 * 8 * cpu.shape.points;
+    uint64_t bytes = ppf_fir_bytes(spec);
+    if (cpu.fine.height > 0) {
+        bytes += fine_fft_bytes(cpu.fine);
+        bytes += is_shared
+                     ? 2 * cpu.piece * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
+                     : 0;
+    } else {
+        /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors,
+         * those of a transform of up to four times the length. */
+        thread += (uint64_t)4 * 8 * cpu.shape.points;
+        bytes += (uint64_t)4 * 8 * cpu.shape.points;
+    }
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (channelise_is_summed(&spec->outputs[i])) {

@@ -29,45 +29,71 @@ static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPU
     return block->grains[i] + (grain[i] * nsums + sum) * spec->nchannels;
 }
 
+/* What is kept of piece p: `count` channels (0: none), which lie at `from` in the bins and become
+ * channel `to` of what is kept. */
+struct kept {
+    size_t from, to, count;
+};
+
+static struct kept deliver_kept(const struct channelise_spec *spec, const struct bins_cut *cut,
+                                size_t p)
+{
+    const size_t first = cut->first + p * cut->step;
+    const size_t end = first + cut->count;
+    const size_t low = first > spec->first_channel ? first : spec->first_channel;
+    const size_t last = (size_t)spec->first_channel + spec->nchannels;
+    const size_t high = end < last ? end : last;
+    if (low >= high) {
+        return (struct kept){0, 0, 0};
+    }
+    return (struct kept){p * cut->count + low - first, low - spec->first_channel, high - low};
+}
+
 /* One spectrum of a pair's stream, and of the second together with the first's. */
 static void deliver_pair(const struct block *block, size_t grain[MOST_OUTPUTS],
-                         const struct batch *batch, const float *const kept[2], uint32_t i,
-                         uint64_t s)
+                         const struct batch *batch, const float *const bins[2], int half,
+                         uint32_t i, uint64_t s, const struct bins_cut *cut)
 {
     const struct cpu *cpu = block->cpu;
     size_t nchannels = cpu->base.spec.nchannels;
     uint32_t inner = cpu->base.spec.pol_inner;
-    int half = kept[1] != NULL;
     /* Streams are [outer][2][inner], sums [outer][4][inner]. */
     uint32_t first = batch->stream[0] / inner * inner * 2 + batch->stream[0] % inner;
     int add = 0;
     float *power = deliver_sum_row(block, grain, i, first + (half ? inner : 0), s, &add);
-    cpu->kernels->power(kept[half], nchannels, add, power);
-    if (half) {
-        float *re = power + inner * nchannels;
-        cpu->kernels->cross(kept[0], kept[1], nchannels, add, re, re + inner * nchannels);
+    float *re = power + inner * nchannels;
+    for (size_t p = 0; p < cut->pieces; p++) {
+        const struct kept kept = deliver_kept(&cpu->base.spec, cut, p);
+        const size_t from = 2 * kept.from;
+        cpu->kernels->power(bins[half] + from, kept.count, add, power + kept.to);
+        if (half) {
+            cpu->kernels->cross(bins[0] + from, bins[1] + from, kept.count, add, re + kept.to,
+                                re + inner * nchannels + kept.to);
+        }
     }
 }
 
-/* A spectrum in few bits. What is clipped is rare, and added up for all threads. */
+/* A part of a spectrum in few bits. What is clipped is rare, and added up for all threads. */
 static void deliver_steps(const struct block *block, const struct scratch *scratch, uint32_t i,
-                          uint32_t stream, uint64_t s, const float *kept)
+                          uint32_t stream, uint64_t s, const float *bins, const struct kept *kept)
 {
     const struct cpu *cpu = block->cpu;
     const size_t nchannels = cpu->base.spec.nchannels;
+    const size_t count = kept->count;
     const struct steps_form form = {.bits = cpu->base.spec.outputs[i].bits, .is_signed = 1};
     const size_t row = (size_t)s * block->nstreams + stream;
-    char *out = (char *)block->out[i] + row * nchannels * 2 * (form.bits / 8);
+    char *out = (char *)block->out[i] + (row * nchannels + kept->to) * 2 * (form.bits / 8);
     uint32_t any = 0;
-    memset(scratch->low, 0, nchannels * sizeof *scratch->low);
-    memset(scratch->high, 0, nchannels * sizeof *scratch->high);
-    steps_store(form, kept, nchannels, scratch->offset, cpu->factors[i] + stream * nchannels, out,
-                scratch->low, scratch->high);
-    for (size_t k = 0; k < nchannels; k++) {
+    memset(scratch->low, 0, count * sizeof *scratch->low);
+    memset(scratch->high, 0, count * sizeof *scratch->high);
+    steps_store(form, bins + 2 * kept->from, count, scratch->offset,
+                cpu->factors[i] + stream * nchannels + kept->to, out, scratch->low, scratch->high);
+    for (size_t k = 0; k < count; k++) {
         any |= (uint32_t)(scratch->low[k] | scratch->high[k]);
     }
-    uint32_t *counts = any ? clipped_line(&block->clipped[i], stream, s) : NULL;
-    for (size_t k = 0; k < nchannels && any; k++) {
+    uint32_t *counts =
+        any ? clipped_line(&block->clipped[i], stream, block->before + s) + 2 * kept->to : NULL;
+    for (size_t k = 0; k < count && any; k++) {
         if (scratch->low[k] | scratch->high[k]) {
             __atomic_fetch_add(&counts[2 * k], scratch->low[k], __ATOMIC_RELAXED);
             __atomic_fetch_add(&counts[2 * k + 1], scratch->high[k], __ATOMIC_RELAXED);
@@ -75,15 +101,28 @@ static void deliver_steps(const struct block *block, const struct scratch *scrat
     }
 }
 
-void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
-                            const struct batch *batch, const float *const bins[2], int half,
-                            uint64_t s)
+static void deliver_spectra(const struct block *block, uint32_t i, uint32_t stream, uint64_t s,
+                            const float *bins, const struct bins_cut *cut)
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
-    size_t nchannels = spec->nchannels;
-    size_t skip = 2 * (size_t)spec->first_channel;
-    const float *const kept[2] = {bins[0] + skip, half ? bins[1] + skip : NULL};
+    float *row = cpu_channelise_spectrum_row(block, (int)i, stream, s);
+    if (cut->count == FINE_COLUMNS && spec->nchannels == spec->channels) {
+        cpu->kernels->spread(bins, cut->pieces, row + 2 * cut->first, 2 * cut->step);
+        return;
+    }
+    for (size_t p = 0; p < cut->pieces; p++) {
+        const struct kept kept = deliver_kept(spec, cut, p);
+        memcpy(row + 2 * kept.to, bins + 2 * kept.from, kept.count * 2 * sizeof(float));
+    }
+}
+
+void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
+                            const struct batch *batch, const float *const bins[2], int half,
+                            uint64_t s, const struct bins_cut *cut)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
     uint32_t stream = batch->stream[half];
     int add = 0;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
@@ -92,16 +131,23 @@ void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
             continue;
         }
         if (spec->outputs[i].bits) {
-            deliver_steps(block, scratch, i, stream, s, kept[half]);
+            for (size_t p = 0; p < cut->pieces; p++) {
+                const struct kept kept = deliver_kept(spec, cut, p);
+                if (kept.count > 0) {
+                    deliver_steps(block, scratch, i, stream, s, bins[half], &kept);
+                }
+            }
         } else if (quantity == QUANTITY_SPECTRA) {
-            memcpy(cpu_channelise_spectrum_row(block, (int)i, stream, s), kept[half],
-                   nchannels * 2 * sizeof(float));
+            deliver_spectra(block, i, stream, s, bins[half], cut);
         } else if (quantity == QUANTITY_COHERENCY) {
-            deliver_pair(block, scratch->grain[half], batch, kept, i, s);
+            deliver_pair(block, scratch->grain[half], batch, bins, half, i, s, cut);
         } else {
             float *sum = deliver_sum_row(block, scratch->grain[half], i, stream, s, &add);
-            (quantity == QUANTITY_POWER ? cpu->kernels->power
-                                        : cpu->kernels->squares)(kept[half], nchannels, add, sum);
+            for (size_t p = 0; p < cut->pieces; p++) {
+                const struct kept kept = deliver_kept(spec, cut, p);
+                (quantity == QUANTITY_POWER ? cpu->kernels->power : cpu->kernels->squares)(
+                    bins[half] + 2 * kept.from, kept.count, add, sum + kept.to);
+            }
         }
     }
 }

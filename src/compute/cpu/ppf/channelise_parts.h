@@ -4,19 +4,23 @@
 #define VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
 
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/fft/fine_fft.h"
 #include "compute/cpu/ppf/interleaved.h"
 #include "compute/cpu/ppf/ppf_fir.h"
 #include "compute/cpu/ppf/sums.h"
 #include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"
 
-/* Scratch of one thread. */
+/* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns
+ * of some spectra, [rows][height][FINE_STRIP] pairs, and bins scratch and one strip of bins for
+ * each stream of a batch. */
 struct scratch {
     float *window;
     float *filtered;               /* [rows + FIR_ROWS][in_row] */
     float *bins;                   /* [transform batch][out_row]; of pairs: channelise_bins() */
     char *deinterleaved;           /* NULL until streams come interleaved */
+    float *matrices;               /* [streams of a batch][rows]; NULL until a thread makes whole
+                                      spectra by columns and rows */
     uint16_t *low, *high;          /* [nchannels] clipped of a spectrum in few bits, */
     float *offset;                 /* and zeros; NULL: all are floats */
     size_t grain[2][MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to: of a
@@ -29,7 +33,10 @@ struct block {
     struct cpu *cpu;
     uint64_t number; /* in the pool */
     struct host_buffer *source;
-    int follows;    /* another one has counted what is missing in it */
+    int follows;     /* another one has counted what is missing in it */
+    uint64_t before; /* spectra of the run before those of this block */
+    float
+        *matrices;  /* [spectra][streams] that threads make by columns and rows together, or NULL */
     const char *in; /* its data */
     struct sample_input input;
     size_t *re, *im; /* [streams], behind input */
@@ -54,7 +61,11 @@ struct cpu {
     const struct cpu_kernels *kernels;
     struct cpu_fft_shape shape;
     cpu_fft_t *transform;
-    size_t rows; /* spectra that are filtered in one go */
+    struct fine_shape fine; /* 0: spectra are transformed as a whole, by `transform` */
+    fine_fft_t *fine_fft;
+    uint64_t piece;     /* spectra of a block, at most, where threads share matrices */
+    float *matrices[2]; /* of blocks in turns; NULL until threads share them */
+    size_t rows;        /* spectra that are filtered in one go */
     int has_pairs;
     ppf_fir_t *filter;
     struct scratch *scratch; /* [threads] */
@@ -79,15 +90,40 @@ struct batch {
 /* The row of a spectrum of the block in an output of spectra. */
 float *cpu_channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
                                    uint64_t s);
-/* Hands one spectrum (number s of the block) of a batch's stream `half` to every output:
- * bins[half]; of a pair's second stream bins[0] are the first's. Spectra of one stream come in
- * order. */
+/* Which channels some bins are: piece p is channels first + p step .. + count - 1, and lies behind
+ * the one before. */
+struct bins_cut {
+    size_t pieces, first, step, count;
+};
+/* Hands one spectrum (number s of the block), or a part of it, of a batch's stream `half` to every
+ * output: bins[half]; of a pair's second stream bins[0] are the first's. Spectra of one stream come
+ * in order. */
 void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
                             const struct batch *batch, const float *const bins[2], int half,
-                            uint64_t s);
+                            uint64_t s, const struct bins_cut *cut);
 
-/* Floats of a thread's scratch: window, filtered spectra, bins. */
-void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3]);
+/* The batch of a grain and a group of streams, for each of them in turn: `i` < the streams that
+ * cpu_channelise_batch() gives. */
+uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
+                              struct batch *out, uint32_t *stream);
+void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
+                             uint32_t i, uint32_t count, struct batch *batch);
+
+/* Floats of a thread's scratch: window, filtered spectra, bins; matrices where a thread makes whole
+ * spectra by columns and rows. */
+enum { SCRATCH_PARTS = 4 };
+void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
+
+/* By columns and rows (fine.c). A whole batch by one thread; returns how many samples were missing.
+ */
+uint64_t cpu_fine_batch(const struct block *block, struct scratch *scratch,
+                        const struct batch *batch);
+/* Tasks of the pool: all columns of the block's spectra, then all rows; how many there are for each
+ * batch. */
+void cpu_fine_run_columns(void *context, uint32_t thread, uint64_t task);
+void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task);
+size_t cpu_fine_column_tasks(const struct cpu *cpu);
+size_t cpu_fine_row_tasks(const struct cpu *cpu);
 
 /* As compute/channelise.h says. */
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);

@@ -10,20 +10,6 @@
 
 #include <string.h>
 
-/* Spectra that a thread keeps: of pairs those of the first stream until the second's come. */
-static size_t channelise_bins_rows(const struct cpu *cpu)
-{
-    size_t batch = cpu->shape.batch;
-    return cpu->has_pairs ? (batch > 1 ? 2 * batch : cpu->rows + 1) : batch;
-}
-
-void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3])
-{
-    floats[0] = ppf_fir_window_floats(&cpu->base.spec, cpu->rows);
-    floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
-    floats[2] = channelise_bins_rows(cpu) * cpu->shape.out_row;
-}
-
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct cpu *cpu = (struct cpu *)channelise;
@@ -53,6 +39,7 @@ static void channelise_transform_rows(const struct block *block, struct scratch 
                                       size_t count)
 {
     const struct cpu *cpu = block->cpu;
+    const struct bins_cut whole = {.pieces = 1, .count = cpu->base.spec.channels};
     if (cpu->shape.batch > 1) {
         cpu_fft_run(cpu->transform, scratch->filtered,
                     scratch->bins + (size_t)half * cpu->shape.batch * cpu->shape.out_row);
@@ -65,7 +52,7 @@ static void channelise_transform_rows(const struct block *block, struct scratch 
         if (cpu->shape.batch == 1) {
             cpu_fft_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
         }
-        cpu_channelise_deliver(block, scratch, batch, both, half, s);
+        cpu_channelise_deliver(block, scratch, batch, both, half, s, &whole);
     }
 }
 
@@ -102,6 +89,9 @@ static uint64_t channelise_run_batch(const struct block *block, struct scratch *
 {
     const struct cpu *cpu = block->cpu;
     uint64_t missing = 0;
+    if (cpu->fine.height > 0) {
+        return cpu_fine_batch(block, scratch, batch);
+    }
     for (size_t from = 0; from < batch->count; from += cpu->rows) {
         size_t count = batch->count - from < cpu->rows ? batch->count - from : cpu->rows;
         for (int half = 0; half < (int)batch->streams; half++) {
@@ -111,78 +101,19 @@ static uint64_t channelise_run_batch(const struct block *block, struct scratch *
     return missing;
 }
 
-/* The thread whose scratch it is touches it first. Rows that nobody asked for are computed, too: of
- * zeros. */
-static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scratch)
-{
-    size_t floats[3];
-    if (!scratch->is_touched) {
-        cpu_channelise_scratch_floats(cpu, floats);
-        memset(scratch->window, 0, floats[0] * sizeof(float));
-        memset(scratch->filtered, 0, floats[1] * sizeof(float));
-        memset(scratch->bins, 0, floats[2] * sizeof(float));
-        scratch->is_touched = 1;
-    }
-}
-
-/* Where the samples of stream `stream` + i of a group lie, from those of spectrum `from` of the
- * block on; those that lie interleaved are deinterleaved at once, in half `half` of what there is.
- */
-static const char *channelise_samples_of(const struct block *block, struct scratch *scratch,
-                                         uint32_t stream, uint32_t i, const struct batch *batch,
-                                         int half, uint32_t streams)
-{
-    const struct cpu *cpu = block->cpu;
-    const struct interleaved *layout = &block->layout;
-    size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count);
-    size_t first = (size_t)batch->first * channelise_hop(&cpu->base.spec);
-    if (!layout->is_copied) {
-        return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
-    }
-    char *copy = scratch->deinterleaved + (size_t)half * interleaved_bytes(&cpu->base.spec);
-    if (i == 0) {
-        interleaved_take(layout, block->in, &block->input, stream, streams, first, count, copy);
-    }
-    return copy + i * count * layout->sample_bytes;
-}
-
-/* The streams, or pairs, of a group: *first is the first one's (first) stream; returns how many. */
-static uint32_t channelise_group(const struct block *block, uint32_t group, uint32_t *first)
-{
-    uint32_t inner = block->cpu->base.spec.pol_inner;
-    if (!block->cpu->has_pairs) {
-        *first = group * block->group;
-        return (uint32_t)min_u64(block->group, block->nstreams - *first);
-    }
-    uint32_t groups = (inner + block->group - 1) / block->group;
-    uint32_t in = group % groups * block->group;
-    *first = group / groups * inner * 2 + in;
-    return (uint32_t)min_u64(block->group, inner - in);
-}
-
 /* First phase: the spectra of a grain of one stream, or of a group of interleaved ones. */
 static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
     struct cpu *cpu = block->cpu;
     struct scratch *scratch = &cpu->scratch[thread];
-    uint64_t lead = block->first % GRAIN;
-    uint64_t grain = task / block->groups;
-    uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
-    uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
-    uint32_t stream = 0;
-    uint32_t count = channelise_group(block, (uint32_t)(task % block->groups), &stream);
-    struct batch batch = {
-        .streams = cpu->has_pairs ? 2 : 1, .first = from, .count = (size_t)(to - from)};
+    struct batch batch;
     uint64_t missing = 0;
-    channelise_touch_scratch(cpu, scratch);
+    uint32_t stream = 0;
+    uint32_t count = cpu_channelise_batch(block, task / block->groups,
+                                          (uint32_t)(task % block->groups), &batch, &stream);
     for (uint32_t i = 0; i < count; i++) {
-        for (int half = 0; half < (int)batch.streams; half++) {
-            uint32_t first = stream + (half ? cpu->base.spec.pol_inner : 0);
-            batch.stream[half] = first + i;
-            batch.samples[half] =
-                channelise_samples_of(block, scratch, first, i, &batch, half, count);
-        }
+        cpu_channelise_batch_at(block, scratch, stream, i, count, &batch);
         missing += channelise_run_batch(block, scratch, &batch);
     }
     if (missing > 0 && !block->follows) {
@@ -202,7 +133,7 @@ static struct sums_block channelise_sums_of(const struct block *block, uint32_t 
         .out = block->out[output]};
 }
 
-/* Second phase: a task of one of the outputs that integrate. */
+/* Last phase: a task of one of the outputs that integrate. */
 static void channelise_run_sums(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
@@ -236,7 +167,8 @@ static int channelise_first_spectra(const struct channelise_spec *spec)
 static int channelise_is_direct(const struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
-    return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1;
+    return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1 &&
+           cpu->fine.height == 0;
 }
 
 static status_t channelise_create_deinterleaved(struct cpu *cpu)
@@ -246,6 +178,33 @@ static status_t channelise_create_deinterleaved(struct cpu *cpu)
         if (!cpu->scratch[i].deinterleaved) {
             size_t bytes = (size_t)interleaved_bytes(&cpu->base.spec) * (cpu->has_pairs ? 2 : 1);
             TRY(memory_aligned(bytes, 1, "deinterleaved streams", &cpu->scratch[i].deinterleaved));
+        }
+    }
+out:
+    return st;
+}
+
+/* Where spectra stay between columns and rows: of each thread, or of all for this block. */
+static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    float **shared = &cpu->matrices[cpu->nblocks % 2];
+    block->matrices = NULL;
+    if (cpu->fine.height == 0) {
+        goto out;
+    }
+    if (is_shared && !*shared) {
+        TRY(memory_aligned((size_t)cpu->piece * spec->nstreams * fine_fft_matrix(cpu->fine),
+                           sizeof(float), "spectra by columns and rows", shared));
+    }
+    block->matrices = is_shared ? *shared : NULL;
+    for (uint32_t i = 0; i < spec->threads && !is_shared; i++) {
+        if (!cpu->scratch[i].matrices) {
+            size_t floats[SCRATCH_PARTS];
+            cpu_channelise_scratch_floats(cpu, floats);
+            TRY(memory_aligned(floats[3], sizeof(float), "spectra by columns and rows",
+                               &cpu->scratch[i].matrices));
         }
     }
 out:
@@ -276,37 +235,113 @@ static void channelise_set_groups(struct block *block, uint32_t nstreams)
     }
 }
 
-/* What the block works on; `follows`: after another one on the same samples, which nobody waits
- * for.
- */
-static status_t channelise_fill_block(struct cpu *cpu, struct block *block, int follows,
-                                      buffer_t *in, const struct sample_input *input,
-                                      uint32_t nstreams, buffer_t *const *out)
+/* Whether threads work together on the spectra of a run: where they are long, and each stream's
+ * samples lie side by side. */
+static int channelise_shares(const struct cpu *cpu, const struct interleaved *layout)
+{
+    return cpu->piece > 0 && !layout->is_copied;
+}
+
+/* What a run works on: of all its blocks. */
+struct run {
+    const struct sample_input *input;
+    struct interleaved layout;
+    uint32_t nstreams;
+    uint64_t spectra, counted;
+    int is_shared;
+    char *out[MOST_OUTPUTS];
+    struct clipped clipped[MOST_OUTPUTS];
+};
+
+/* `follows`: after another run on the same samples, which nobody waits for. */
+static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
+                                     buffer_t *const *out, struct run *run)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     void *data = NULL;
-    block->source = (struct host_buffer *)in;
-    block->follows = follows;
     if (!follows) {
         TRY(buffer_get(in, &data));
-        block->source->missing = 0;
+        ((struct host_buffer *)in)->missing = 0;
     }
-    block->in = block->source->data;
-    memcpy(block->re, input->re, nstreams * sizeof *block->re);
-    memcpy(block->im, input->im, nstreams * sizeof *block->im);
-    block->input = (struct sample_input){block->re, block->im, input->step};
-    block->layout = interleaved_layout(spec, &block->input, nstreams);
-    if (block->layout.is_copied) {
+    run->layout = interleaved_layout(spec, run->input, run->nstreams);
+    run->is_shared = channelise_shares(cpu, &run->layout);
+    if (run->layout.is_copied) {
         TRY(channelise_create_deinterleaved(cpu));
     }
-    channelise_set_groups(block, nstreams);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data));
-        block->out[i] = data;
+        run->out[i] = data;
+        if (spec->outputs[i].bits) {
+            run->clipped[i] =
+                clipped_begin(spec, i, run->nstreams, cpu->next, run->spectra, run->out[i]);
+        }
     }
 out:
     return st;
+}
+
+/* The block of a run's `count` spectra from `before` on, and its rows, which go where the run's
+ * next ones belong. */
+static void channelise_fill_block(struct cpu *cpu, const struct run *run, uint64_t before,
+                                  uint64_t count, struct block *block, uint64_t *rows)
+{
+    const struct channelise_spec *spec = &cpu->base.spec;
+    const size_t skipped = (size_t)before * channelise_hop(spec) * ppf_fir_sample_bytes(spec);
+    for (uint32_t i = 0; i < run->nstreams; i++) {
+        block->re[i] = run->input->re[i] + skipped;
+        block->im[i] = run->input->im[i] + skipped;
+    }
+    block->cpu = cpu;
+    block->input = (struct sample_input){block->re, block->im, run->input->step};
+    block->layout = run->layout;
+    block->nstreams = run->nstreams;
+    channelise_set_groups(block, run->nstreams);
+    block->before = before;
+    block->first = cpu->next;
+    block->spectra = count;
+    const uint64_t earlier = before * channelise_hop(spec);
+    block->counted = before + count < run->spectra ? count * channelise_hop(spec)
+                     : run->counted > earlier      ? run->counted - earlier
+                                                   : 0;
+    block->begins = cpu->begins;
+    block->parity = (unsigned)(cpu->nblocks % 2);
+    block->touched = cpu->fine.height > 0 ? -1 : channelise_first_spectra(spec);
+    block->direct = channelise_is_direct(cpu) ? block->touched : -1;
+    memcpy(block->clipped, run->clipped, sizeof block->clipped);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        size_t row = (size_t)channelise_row_bytes(spec, i, run->nstreams);
+        block->out[i] = (float *)(void *)(run->out[i] + (size_t)rows[i] * row);
+        rows[i] += dumps_finished(cpu->next, count, spec->outputs[i].integrate);
+    }
+}
+
+/* Gives a block to the threads. Batches end at multiples of GRAIN in the observation, wherever the
+ * block begins. */
+static void channelise_submit(struct cpu *cpu, struct block *block)
+{
+    uint64_t batches = ceil_div_u64(block->first % GRAIN + block->spectra, GRAIN) * block->groups;
+    struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
+    work.tasks[0] = batches;
+    work.tasks[1] = channelise_count_sums(block);
+    if (block->matrices) {
+        work = (struct pool_block){
+            .context = block,
+            .run = {cpu_fine_run_columns, cpu_fine_run_rows, channelise_run_sums},
+            .tasks = {batches * cpu_fine_column_tasks(cpu), batches * cpu_fine_row_tasks(cpu),
+                      work.tasks[1]}};
+    }
+    block->number = pool_submit(cpu->pool, &work);
+    cpu->nblocks++;
+    cpu->begins = 0;
+    cpu->next += block->spectra;
+}
+
+/* Spectra of the next block of a run that has `left` of them: all, or as many as matrices are for,
+ * up to the end of a grain. */
+static uint64_t channelise_next_block(const struct cpu *cpu, const struct run *run, uint64_t left)
+{
+    return run->is_shared ? min_u64(left, cpu->piece - cpu->next % GRAIN) : left;
 }
 
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
@@ -316,37 +351,29 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
     status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
     const struct channelise_spec *spec = &cpu->base.spec;
-    struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
-    pool_wait(cpu->pool, block->number);
-    block->cpu = cpu;
-    TRY(channelise_fill_block(cpu, block, first != NULL, in, input, nstreams, out));
-    block->nstreams = nstreams;
-    block->first = cpu->next;
-    block->spectra = spectra;
-    block->counted = counted;
-    block->begins = cpu->begins;
-    block->parity = (unsigned)(cpu->nblocks % 2);
-    block->touched = channelise_first_spectra(spec);
-    block->direct = channelise_is_direct(cpu) ? block->touched : -1;
-    /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
-    uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].bits) {
-            block->clipped[i] = clipped_begin(spec, i, nstreams, cpu->next, spectra, block->out[i]);
+    struct run run = {.input = input, .nstreams = nstreams, .spectra = spectra, .counted = counted};
+    uint64_t count = 0;
+    memset(rows, 0, spec->noutputs * sizeof *rows);
+    TRY(channelise_begin_run(cpu, first != NULL, in, out, &run));
+    for (uint64_t before = 0; before < spectra; before += count) {
+        struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
+        pool_wait(cpu->pool, block->number);
+        if (run.is_shared) { /* who had the matrices last is done */
+            pool_wait(cpu->pool,
+                      cpu->blocks[(cpu->nblocks + POOL_BLOCKS - 2) % POOL_BLOCKS].number);
+        }
+        TRY(channelise_create_matrices(cpu, block, run.is_shared));
+        block->source = (struct host_buffer *)in;
+        block->in = block->source->data;
+        block->follows = first != NULL;
+        count = channelise_next_block(cpu, &run, spectra - before);
+        channelise_fill_block(cpu, &run, before, count, block, rows);
+        channelise_submit(cpu, block);
+        cpu_buffer_mark(in, cpu->pool, block->number);
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            cpu_buffer_mark(out[i], cpu->pool, block->number);
         }
     }
-    struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
-    work.tasks[0] = grains * block->groups;
-    work.tasks[1] = channelise_count_sums(block);
-    block->number = pool_submit(cpu->pool, &work);
-    cpu_buffer_mark(in, cpu->pool, block->number);
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        cpu_buffer_mark(out[i], cpu->pool, block->number);
-        rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
-    }
-    cpu->nblocks++;
-    cpu->begins = 0;
-    cpu->next += spectra;
 out:
     return st;
 }

@@ -18,7 +18,8 @@ enum {
     FIR_ROWS = 4, /* spectra that share each coefficient loaded: Adamek's S_B */
     /* Long sums are cut into pieces of so many taps, added in double: a float sum over thousands of
      * taps would lose the digits that the transform keeps. */
-    FIR_PIECE = 64
+    FIR_PIECE = 64,
+    FINE_COLUMNS = 16 /* of a fine spectrum's matrix that are transformed side by side */
 };
 
 /* Which samples are no samples; they become zero. */
@@ -90,6 +91,18 @@ struct cpu_kernels {
     /* The same of |bins[k]|^4, and of a[k] conj(b[k]): its real and its imaginary parts. */
     void (*squares)(const float *bins, size_t count, int add, float *squares);
     void (*cross)(const float *a, const float *b, size_t count, int add, float *re, float *im);
+    /* to[c][r] = from[r][c], pairs, rows so many floats apart; rows and columns are multiples of
+     * FINE_COLUMNS, and all rows aligned to 64 bytes. */
+    void (*transpose)(const float *from, size_t from_stride, size_t rows, size_t columns, float *to,
+                      size_t to_stride);
+    /* to[k] = from[k] a[k] b[k], pairs; aligned likewise. Where `past`, past the caches. */
+    void (*twiddle)(const float *from, size_t count, const float *a, const float *b, int past,
+                    float *to);
+    /* Pieces of FINE_COLUMNS pairs, side by side, to memory where they are so many floats apart,
+     * past the caches where that is aligned to 64 bytes. */
+    void (*spread)(const float *from, size_t count, float *to, size_t to_stride);
+    /* What went past the caches is there for other threads. */
+    void (*settle)(void);
 };
 
 /* How samples of this coding are missing; 0: none of them ever is. */

@@ -7,7 +7,6 @@
 #include "compute/cpu/ppf/kernels.h"
 
 #include <string.h>
-
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 
@@ -380,6 +379,8 @@ static void cross(const float *restrict a, const float *restrict b, size_t count
     }
 }
 
+#include "compute/cpu/fft/fine_kernels_body.h"
+
 extern const struct cpu_kernels KERNELS;
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .lanes = LANES,
@@ -392,4 +393,8 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .hops = {hops_real, hops_pairs},
                                     .power = power,
                                     .squares = squares,
-                                    .cross = cross};
+                                    .cross = cross,
+                                    .transpose = transpose,
+                                    .twiddle = twiddle,
+                                    .spread = spread,
+                                    .settle = settle};

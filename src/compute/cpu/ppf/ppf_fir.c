@@ -228,6 +228,37 @@ static void fir_touch_next(const char *at, size_t bytes)
     }
 }
 
+uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
+                      uint64_t answers, float *window, const struct ppf_fir_out *out)
+{
+    const struct cpu_kernels *kernels = filter->kernels;
+    const size_t parts = filter->is_complex ? 2 : 1;
+    const size_t raw = out->count + filter->taps - 1;
+    const struct fir_samples samples = {data, (int64_t)(raw * filter->samples), (int64_t)answers};
+    size_t at = part->first;
+    uint64_t missing = 0;
+    for (size_t i = 0; i < raw; i++, at += filter->samples) {
+        missing += fir_unpack_row(filter, &samples, (int64_t)at, part->width,
+                                  window + i * part->width * parts);
+        if (part->ahead > 0) {
+            fir_touch_next(data + (at + part->ahead) * filter->sample_bytes,
+                           part->width * filter->sample_bytes);
+        }
+    }
+    struct fir_block block = {.window = window,
+                              .coeff = filter->coeff + part->first,
+                              .window_stride = part->width * parts,
+                              .coeff_stride = filter->padded,
+                              .out_stride = out->stride,
+                              .taps = filter->taps,
+                              .rows = (out->count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
+                              .blocks = part->width / kernels->lanes,
+                              .conjugate = filter->conjugate,
+                              .out = out->rows};
+    kernels->fir[filter->is_complex](&block);
+    return missing;
+}
+
 /* A column of a critically sampled bank: `blocks` blocks from sample `column` of each raw spectrum
  * on. */
 static void fir_column(const ppf_fir_t *filter, const float *window, size_t column, size_t blocks,

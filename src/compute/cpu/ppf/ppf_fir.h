@@ -47,4 +47,14 @@ struct ppf_fir_out {
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
+/* The same of `width` samples of each raw spectrum, a multiple of MOST_LANES up to 128, from sample
+ * `first` on, for who wants some of a critically sampled bank only: rows begin with them, `turn`
+ * and `touch` are 0, and the window is [count + T - 1][width], pairs if complex. Samples that many
+ * `ahead` of them are called into the cache. */
+struct ppf_fir_part {
+    size_t first, width, ahead;
+};
+uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
+                      uint64_t answers, float *window, const struct ppf_fir_out *out);
+
 #endif

@@ -1,0 +1,213 @@
+/* Plans and factors of transforms by columns and rows. Rows of the matrix between them are padded:
+ * a column of it would else meet in a few lines of the caches. */
+#include "compute/cpu/fft/fine_fft.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    PAD = FINE_COLUMNS, /* numbers */
+    LINE_PAD = 8,       /* of what is transposed, likewise */
+    MOST_SIDE = 8192,   /* what FINE_COLUMNS columns take is still near */
+    LARGEST_PRIME = 13  /* FFTW has fast transforms of these */
+};
+
+struct fine_fft {
+    const struct cpu_kernels *kernels;
+    struct fine_shape shape;
+    size_t pitch; /* numbers from one row of the matrix to the next */
+    cpu_fft_t *column, *row;
+    float *step; /* [FINE_COLUMNS][height] pairs: w(C, k1 c) for each of some columns */
+    float *base; /* [width / FINE_COLUMNS][height] pairs: w(C, k1 j2) of the first of some */
+};
+
+static size_t fine_pitch(struct fine_shape shape)
+{
+    return shape.height + PAD;
+}
+
+static int fine_is_smooth(size_t n)
+{
+    for (size_t p = 2; p <= LARGEST_PRIME; p++) {
+        while (n % p == 0) {
+            n /= p;
+        }
+    }
+    return n == 1;
+}
+
+size_t fine_least(void)
+{
+    const long large = 2L << 20;
+    return (size_t)1 << (sysconf(_SC_LEVEL2_CACHE_SIZE) >= large ? 14 : 18);
+}
+
+/* Columns are the shorter side: some spectra of them wait for their turn in the cache. */
+struct fine_shape fine_shape(size_t points, int is_complex)
+{
+    struct fine_shape shape = {0, 0};
+    if (!is_complex || points < fine_least() || !fine_is_smooth(points)) {
+        return shape;
+    }
+    for (size_t height = FINE_COLUMNS; height * height <= points; height += FINE_COLUMNS) {
+        size_t width = points / height;
+        if (points % height == 0 && width % FINE_STRIP == 0 && width <= MOST_SIDE) {
+            shape = (struct fine_shape){height, width};
+        }
+    }
+    return shape;
+}
+
+/* Floats from one transposed column of so many numbers to the next. */
+static size_t fine_line(size_t points)
+{
+    return 2 * (points + LINE_PAD);
+}
+
+/* Of FINE_COLUMNS columns, and of as many columns of the matrix, transposed. */
+static void fine_fft_shapes(struct fine_shape shape, struct cpu_fft_shape out[2])
+{
+    const size_t points[2] = {shape.height, shape.width};
+    for (int i = 0; i < 2; i++) {
+        out[i] = (struct cpu_fft_shape){.points = points[i],
+                                        .is_complex = 1,
+                                        .batch = FINE_COLUMNS,
+                                        .in_row = fine_line(points[i]),
+                                        .out_row = fine_line(points[i])};
+    }
+}
+
+status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
+                         char *out, size_t room)
+{
+    struct cpu_fft_shape shapes[2];
+    fine_fft_shapes(shape, shapes);
+    return cpu_fft_wisdom(shapes, 2, cpu_fft_effort(planning, count * shape.width / FINE_COLUMNS),
+                          out, room);
+}
+
+/* w(C, k), k < C. */
+static void fine_factor(size_t k, size_t points, float out[2])
+{
+    double angle = -2 * M_PI * (double)k / (double)points;
+    out[0] = (float)cos(angle);
+    out[1] = (float)sin(angle);
+}
+
+static void fine_set_factors(fine_fft_t *fine)
+{
+    size_t height = fine->shape.height;
+    size_t points = height * fine->shape.width;
+    for (size_t k = 0; k < height; k++) {
+        for (size_t c = 0; c < FINE_COLUMNS; c++) {
+            fine_factor(k * c, points, fine->step + 2 * (c * height + k));
+        }
+        for (size_t j = 0; j < fine->shape.width; j += FINE_COLUMNS) {
+            fine_factor(k * j, points, fine->base + 2 * (j / FINE_COLUMNS * height + k));
+        }
+    }
+}
+
+uint64_t fine_fft_bytes(struct fine_shape shape)
+{
+    size_t factors =
+        shape.height * 2 * FINE_COLUMNS + 2 * shape.height * shape.width / FINE_COLUMNS;
+    /* FFTW's own tables are smaller than some columns and rows. */
+    return (factors + 2 * FINE_COLUMNS * (shape.height + shape.width)) * sizeof(float);
+}
+
+status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
+                         const char *wisdom, fine_fft_t **out)
+{
+    status_t st = STATUS_OK;
+    fine_fft_t *fine = NULL;
+    struct cpu_fft_shape shapes[2];
+    size_t base = 2 * shape.height * shape.width / FINE_COLUMNS;
+    TRY(memory_zeroed(1, sizeof *fine, "a transform", &fine));
+    fine->kernels = kernels;
+    fine->shape = shape;
+    fine->pitch = fine_pitch(shape);
+    fine_fft_shapes(shape, shapes);
+    TRY(cpu_fft_create(&shapes[0], wisdom, &fine->column));
+    TRY(cpu_fft_create(&shapes[1], wisdom, &fine->row));
+    TRY(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
+    TRY(memory_aligned(base, sizeof(float), "factors", &fine->base));
+    fine_set_factors(fine);
+    *out = fine;
+    fine = NULL;
+out:
+    fine_fft_destroy(fine);
+    return st;
+}
+
+void fine_fft_destroy(fine_fft_t *fine)
+{
+    if (fine) {
+        cpu_fft_destroy(fine->column);
+        cpu_fft_destroy(fine->row);
+        free(fine->step);
+        free(fine->base);
+        free(fine);
+    }
+}
+
+size_t fine_fft_matrix(struct fine_shape shape)
+{
+    return 2 * shape.width * fine_pitch(shape);
+}
+
+size_t fine_fft_bins(struct fine_shape shape)
+{
+    return 2 * FINE_COLUMNS * shape.width;
+}
+
+/* Of some columns before and after their transform. */
+static size_t fine_lines(struct fine_shape shape)
+{
+    return FINE_COLUMNS * fine_line(shape.height > shape.width ? shape.height : shape.width);
+}
+
+size_t fine_fft_scratch(struct fine_shape shape)
+{
+    return 2 * fine_lines(shape);
+}
+
+void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
+                      int past, float *matrix)
+{
+    const size_t height = fine->shape.height;
+    const size_t line = fine_line(height);
+    float *lines = scratch;
+    float *spectra = scratch + fine_lines(fine->shape);
+    const float *base = fine->base + 2 * (first / FINE_COLUMNS) * height;
+    fine->kernels->transpose(columns, 2 * FINE_STRIP, height, FINE_COLUMNS, lines, line);
+    cpu_fft_run(fine->column, lines, spectra);
+    for (size_t c = 0; c < FINE_COLUMNS; c++) {
+        fine->kernels->twiddle(spectra + c * line, height, fine->step + 2 * c * height, base, past,
+                               matrix + 2 * (first + c) * fine->pitch);
+    }
+}
+
+void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
+                   float *bins)
+{
+    const size_t width = fine->shape.width;
+    const size_t line = fine_line(width);
+    const size_t piece = 2 * FINE_COLUMNS;
+    const size_t stride = 2 * fine->pitch;
+    float *spectra = scratch;
+    float *lines = scratch + fine_lines(fine->shape);
+    const float *from = matrix + 2 * first;
+    for (size_t j = 0; j < width; j += FINE_COLUMNS, from += FINE_COLUMNS * stride) {
+        for (size_t i = FINE_COLUMNS; i < 2 * FINE_COLUMNS && j + i < width; i++) {
+            __builtin_prefetch(from + i * stride, 0, 3);
+            __builtin_prefetch(from + i * stride + piece / 2, 0, 3);
+        }
+        fine->kernels->transpose(from, stride, FINE_COLUMNS, FINE_COLUMNS, lines + 2 * j, line);
+    }
+    cpu_fft_run(fine->row, lines, spectra);
+    fine->kernels->transpose(spectra, line, FINE_COLUMNS, width, bins, piece);
+}

@@ -1,0 +1,66 @@
+/* Transforms of many points by columns and rows: what is too long for the caches is never worked on
+ * as a whole, and only short transforms are planned, within a fraction of a second.
+ *
+ * C = height x width points are a matrix, sample j = j1 width + j2 in row j1 of column j2. With
+ * w(n, k) = exp(-2 pi i k / n), bin k1 + height k2 is
+ *
+ *   sum over j2 of w(width, k2 j2) w(C, k1 j2) sum over j1 of w(height, k1 j1) x[j1][j2]
+ *
+ * (Bailey 1990, FFTs in external or hierarchical memory). FINE_COLUMNS neighbouring columns are
+ * transposed, transformed, and leave a matrix [j2][k1] in memory; then FINE_COLUMNS of its columns,
+ * which leave as many neighbouring bins for each k2. Transposed first, since FFTW takes two to four
+ * times as long with numbers that are not side by side (256 to 1,024 points, measured), unless its
+ * planner is patient. Who makes the columns need not have all of a spectrum at once. */
+#ifndef VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
+#define VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
+
+#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/ppf/kernels.h"
+
+struct fine_shape {
+    size_t height, width; /* multiples of FINE_COLUMNS; 0: not by columns and rows */
+};
+
+/* The rule: complex transforms from fine_least() points on whose length has two such factors, of
+ * small primes. Shorter ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the
+ * second-level cache has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a
+ * Xeon). Another shape may round otherwise, so a job has that of rank 0. */
+size_t fine_least(void);
+struct fine_shape fine_shape(size_t points, int is_complex);
+
+/* Wisdom for `count` spectra, as cpu_fft_wisdom(). Fails with DEVICE. */
+status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
+                         char *out, size_t room);
+
+typedef struct fine_fft fine_fft_t;
+
+/* By this wisdom, or by rule when it is "". Fails with DEVICE. */
+status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
+                         const char *wisdom, fine_fft_t **out);
+void fine_fft_destroy(fine_fft_t *fine);
+/* Bytes of its factors and plans. */
+uint64_t fine_fft_bytes(struct fine_shape shape);
+
+/* Floats of the matrix between columns and rows of one spectrum, of what is made of some of its
+ * columns, and of scratch. */
+size_t fine_fft_matrix(struct fine_shape shape);
+size_t fine_fft_bins(struct fine_shape shape);
+size_t fine_fft_scratch(struct fine_shape shape);
+
+/* Columns first .. first + FINE_COLUMNS - 1; `first` is a multiple of FINE_COLUMNS.
+ *
+ *   columns   float [height][FINE_STRIP][2], of which the first FINE_COLUMNS of each row count
+ *   scratch   float [fine_fft_scratch()]
+ *   matrix    of the spectrum; gets these columns, past the caches where `past`   */
+enum { FINE_STRIP = 2 * FINE_COLUMNS };
+void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
+                      int past, float *matrix);
+
+/* Bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1.
+ *
+ *   scratch   float [fine_fft_scratch()]
+ *   bins      float [width][FINE_COLUMNS][2]   for each k2   */
+void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
+                   float *bins);
+
+#endif
