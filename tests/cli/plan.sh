@@ -55,9 +55,9 @@ input: {files: long.h5}
 channelise: {channels: 4194304, taps: 8, backend: cpu}
 products: [{kind: power, file: fine.h5, integrate: 4}]
 END
-alike "4194304 channels in 1 GiB" 2 'run.memory is 1.00 GiB, but 4194304 channels with 8 taps need at least 4.* GiB' fine.yaml --set run.memory=1GiB
+alike "4194304 channels in 1 GiB" 2 'run.memory is 1.00 GiB, but 4194304 channels with 8 taps need at least 3.* GiB' fine.yaml --set run.memory=1GiB
 "$voltmill" plan fine.yaml >fine.plan 2>&1
-grep -q 'memory        4\.[0-9]* GiB a rank (run.memory: auto: up to [0-9.]* GiB)' fine.plan
+grep -q 'memory        3\.[0-9]* GiB a rank (run.memory: auto: up to [0-9.]* GiB)' fine.plan
 ok $? "4194304 channels in what there is"
 rm -f long.h5
 alike "too little memory" 2 'run.memory is 64.00 MiB, but' job.yaml --set run.memory=64MiB
