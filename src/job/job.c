@@ -215,7 +215,7 @@ out:
 
 uint64_t job_share_memory(uint64_t left, uint32_t ranks)
 {
-    const uint64_t least = (uint64_t)64 << 20;
+    const uint64_t least = (uint64_t)256 << 20;
     uint64_t share = left / 2 / max_u64(ranks, 1);
     uint64_t power = least;
     while (power <= share / 2) {

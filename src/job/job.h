@@ -393,7 +393,8 @@ struct job {
 
 /* What `auto` comes to where `ranks` ranks share a machine that has so many bytes left: half of it,
  * since files that are read and written go through the rest, in equal shares, rounded down to a
- * power of two or 1.5 times one, so that it seldom changes from run to run; at least 64 MiB. */
+ * power of two or 1.5 times one, so that it seldom changes from run to run; at least 256 MiB,
+ * which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
 /* Of auto: a rank may take so much. */

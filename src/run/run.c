@@ -208,7 +208,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     status_t st = STATUS_OK;
     struct run_options run = *options;
     opened_t *own = NULL;
-    TRY(agree_all(comm, options->opened ? STATUS_OK : opened_create(0, &own)));
+    TRY(options->opened ? STATUS_OK : opened_create_all(comm, 0, &own));
     run.opened = own ? own : options->opened;
     TRY(run_opened_all(comm, &run));
 out:

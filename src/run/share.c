@@ -109,7 +109,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
     TRY(agree_all(comm, st));
     share_memory_all(comm, job);
-    opened_begin_all(comm, opened, job);
+    opened_begin(opened, job);
     if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, job));

@@ -85,6 +85,11 @@ same "as many pinned buffers as for one" "$(grep -c pinned alone)" "$pinned"
 for i in 1 2 3; do
     same "observation $i: the same rows" "$(data lone.h5)" "$(data "of-each-$i.h5")"
 done
+# What is complete needs no device, whose opening may have begun: each rank knows when its own has.
+runs "many that are complete, with a device that is late on one rank" timeout 100 mpirun -n 2 env LD_PRELOAD="$shim" SHIM_LATE=700 \
+    SHIM_RANK=1 "$voltmill" run --each 'each-?.h5' --set products.0.file='of-{name}.h5' --set channelise.kernel=local \
+    --set channelise.fft=vkfft lone.yaml
+same "all were complete before" 3 "$(grep -c '^complete before' output)"
 
 runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 16 \
     --streams 4 --kernel fused,slide,cache,local --csv bench.csv

@@ -6,8 +6,10 @@
  *                   drivers that allocate late do
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
- * made SHIM_RANK=R     only on this rank of Open MPI SHIM_NAP=N      the other ranks rest N ms
- * before each kernel, so that this one gets work */
+ *                   made
+ *   SHIM_LATE=N     nothing fails: a device is opened N ms (under a second) late
+ *   SHIM_RANK=R     only on this rank of Open MPI
+ *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -33,12 +35,17 @@ static unsigned long long setting(const char *name)
     return strtoull(value, NULL, 10);
 }
 
+static void rest(long milliseconds)
+{
+    struct timespec time = {0, milliseconds * 1000000L};
+    nanosleep(&time, NULL);
+}
+
 static void nap(void)
 {
     const char *value = getenv("SHIM_NAP");
     if (value && setting("SHIM_KERNEL") == 0) {
-        struct timespec rest = {0, strtol(value, NULL, 10) * 1000000L};
-        nanosleep(&rest, NULL);
+        rest(strtol(value, NULL, 10));
     }
 }
 
@@ -100,6 +107,7 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint coun
     void *found = next_function("clCreateContext");
     memcpy(&real, &found, sizeof real);
     list("context");
+    rest((long)setting("SHIM_LATE"));
     return real(properties, count, devices, tell, data, error);
 }
 

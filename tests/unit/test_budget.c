@@ -305,7 +305,7 @@ static void what_a_machine_has_is_shared(void **state)
     assert_true(job_share_memory(2047 * MIB, 1) == 768 * MIB);
     assert_true(job_share_memory(4096 * MIB, 3) == 512 * MIB);
     assert_true(job_share_memory(65536 * MIB, 4) == 8192 * MIB);
-    assert_true(job_share_memory(100 * MIB, 8) == 64 * MIB);
+    assert_true(job_share_memory(100 * MIB, 8) == 256 * MIB);
 }
 
 int main(void)

@@ -97,14 +97,16 @@ static double report_rejection_db(const struct filter *filter, double centre, do
 }
 
 /* For |f| <= `to`. Coefficients are real, so the negative frequencies say the same as the positive
- * ones. Ripples are about 1 / taps channels apart: four points on each. */
-static double report_ripple_db(const struct filter *filter, double to)
+ * ones. Ripples are about 1 / taps channels apart: of a quarter of a channel, four points on
+ * each, times `fineness`. */
+static double report_ripple_db(const struct filter *filter, double to, uint32_t fineness)
 {
     uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
                       : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
                                                          : filter->taps;
     double smallest = INFINITY;
     double largest = 0;
+    points *= fineness;
     for (uint32_t i = 0; i <= points; i++) {
         double h = report_response(filter, to * i / points);
         smallest = fmin(smallest, h);
@@ -274,7 +276,7 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
         TRY(report_find_largest_beyond(&filter, rate - KEPT_TO, &alias));
     }
     *out =
-        (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO),
+        (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO, 8),
                                            .alias_db = report_rejection_db(&filter, centre, alias)};
 out:
     return st;
@@ -299,7 +301,7 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
     double half_3db = report_half_width(&filter, centre * pow(10, -3.0 / 20), 0);
     double half_6db = report_half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
     *out = (struct filter_report){
-        .ripple_db = report_ripple_db(&filter, RIPPLE_TO),
+        .ripple_db = report_ripple_db(&filter, RIPPLE_TO, 1),
         .width_3db = 2 * half_3db,
         .width_6db = 2 * half_6db,
         .scalloping_db = report_rejection_db(&filter, centre, report_response(&filter, 0.5)),

@@ -8,6 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* More is not in floats, and the window's flanks would be all of it. As much as `attenuation` asks.
+ */
+static const double most_decibels = 200;
+
 /* Of the sample rate of a channel's own spacing: a tap is one sample of it. */
 static double oversampled_transition(struct oversampling ratio)
 {
@@ -16,7 +20,7 @@ static double oversampled_transition(struct oversampling ratio)
 
 double oversampled_attenuation(struct oversampling ratio, uint32_t taps)
 {
-    return kaiser_attenuation(taps + 1.0, oversampled_transition(ratio));
+    return fmin(kaiser_attenuation(taps + 1.0, oversampled_transition(ratio)), most_decibels);
 }
 
 double oversampled_beta(struct oversampling ratio, uint32_t taps)

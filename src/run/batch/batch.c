@@ -140,7 +140,7 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
     struct batch batch = {.comm = comm, .options = options};
     MPI_Comm_rank(comm, &batch.rank);
     TRY(batch_list_all(&batch, pattern));
-    TRY(agree_all(comm, opened_create(1, &batch.opened)));
+    TRY(opened_create_all(comm, 1, &batch.opened));
     st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
     TRY(agree_all(comm, st));
     status_t first = STATUS_OK;

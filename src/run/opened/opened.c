@@ -18,24 +18,23 @@ struct wish {
 
 struct opened {
     int keeps;
+    int rank, size; /* among the ranks of this machine */
     thread_worker_t *worker;
-    struct wish wish; /* of what is being opened, or waits */
-    backend_t *waiting;
+    int has_begun; /* the thread may be at work: what follows is its own until it is waited for */
+    struct wish wish;   /* of what is being opened, or waits */
+    backend_t *waiting; /* opened ahead, or given back */
 };
 
-static status_t wish_make_all(MPI_Comm comm, const struct opened *opened, const struct job *job,
-                              enum backend_kind kind, struct wish *out)
+static status_t wish_make(const struct opened *opened, const struct job *job,
+                          enum backend_kind kind, struct wish *out)
 {
     status_t st = STATUS_OK;
-    int rank;
-    int size;
-    local_ranks_all(comm, &rank, &size);
     *out = (struct wish){.kind = kind};
     TRY(memory_text(job->device, &out->device));
     out->options = (struct backend_options){.device = out->device,
                                             .device_memory = job->device_memory,
-                                            .local_rank = (uint32_t)rank,
-                                            .local_size = (uint32_t)size,
+                                            .local_rank = (uint32_t)opened->rank,
+                                            .local_size = (uint32_t)opened->size,
                                             .keeps = opened->keeps};
 out:
     return st;
@@ -63,18 +62,23 @@ static void opened_drop(opened_t *opened)
     wish_free(&opened->wish);
 }
 
-status_t opened_create(int keeps, opened_t **out)
+status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out)
 {
     status_t st = STATUS_OK;
     opened_t *opened = NULL;
+    int rank;
+    int size;
+    local_ranks_all(comm, &rank, &size);
     TRY(memory_zeroed(1, sizeof *opened, "a backend", &opened));
     opened->keeps = keeps;
+    opened->rank = rank;
+    opened->size = size;
     TRY(thread_worker_create("opener", &opened->worker));
     *out = opened;
     opened = NULL;
 out:
     opened_destroy(opened);
-    return st;
+    return agree_all(comm, st);
 }
 
 void opened_destroy(opened_t *opened)
@@ -101,20 +105,22 @@ static void opened_open(void *context)
     }
 }
 
-void opened_begin_all(MPI_Comm comm, opened_t *opened, const struct job *job)
+void opened_begin(opened_t *opened, const struct job *job)
 {
     struct wish wish;
     enum backend_kind kind = job_reads_voltages(job) ? job->backend : job->dedisperse[0].backend;
     int is_device = kind == BACKEND_AUTO || backend_abilities(kind)->has_device;
-    if (!opened || opened->waiting || !is_device) {
+    if (!opened || opened->has_begun || opened->waiting || !is_device) {
         return;
     }
-    if (wish_make_all(comm, opened, job, kind, &wish) != STATUS_OK) {
+    if (wish_make(opened, job, kind, &wish) != STATUS_OK) {
         report_clear();
         wish_free(&wish);
         return;
     }
+    wish_free(&opened->wish);
     opened->wish = wish;
+    opened->has_begun = 1;
     thread_worker_begin(opened->worker, opened_open, opened);
 }
 
@@ -140,8 +146,9 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
     status_t st = STATUS_OK;
     struct wish wish;
     backend_t *backend = NULL;
-    TRY(agree_all(comm, wish_make_all(comm, opened, job, kind, &wish)));
+    TRY(agree_all(comm, wish_make(opened, job, kind, &wish)));
     thread_worker_wait(opened->worker);
+    opened->has_begun = 0;
     if (opened->waiting && wish_is_same(&opened->wish, &wish)) {
         backend = opened->waiting;
         opened->waiting = NULL;

@@ -12,14 +12,15 @@
 typedef struct opened opened_t;
 
 /* `keeps`: a device that is given back stays open, with its programs and buffers. Fails with
- * DEVICE. */
-status_t opened_create(int keeps, opened_t **out);
+ * DEVICE. Collective. */
+status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Takes NULL. Waits for what is being opened. */
 void opened_destroy(opened_t *opened);
 
 /* Begins, in a thread, to open what the job's first pass will want, if that is a device of any
- * kind; what goes wrong there is said by who takes it. Takes NULL. Collective. */
-void opened_begin_all(MPI_Comm comm, opened_t *opened, const struct job *job);
+ * kind, and none was begun or kept; what goes wrong there is said by who takes it. Takes NULL. Not
+ * collective: where the run before ended early, a rank's thread may still be at work. */
+void opened_begin(opened_t *opened, const struct job *job);
 
 /* Gives every rank its backend: the one that was opened or kept, if it is the right one, or
  * another. Fails with DEVICE: none, or devices of two kinds, which could round differently.
