@@ -158,10 +158,11 @@ took=$((SECONDS - began))
 echo "# the job ended $took s after its rank"
 [ "$took" -lt 200 ]
 ok $? "the job ends soon after"
-same "as failed" FAILED "$(state "$killed" JobState)"
+same "as failed" "FAILED 0" "$(state "$killed" JobState) $(state "$killed" Restarts)"
+[ "$(state "$killed" JobState)" = FAILED ] || logs
 [ ! -e out/long.h5 ]
 ok $? "without a product"
-rm -rf out/long.h5.*
+rm -rf out/long.h5*
 
 # A node that is lost, with all that runs on it: the job goes back into the queue, and carries on when there are
 # nodes again.
