@@ -49,6 +49,7 @@ struct format {
     row(sigproc_format) \
     row(psrfits_format) \
     row(native_format) \
+    row(spectra_format) \
     row(fbh5_format) \
     row(pydaq_format) \
     row(lofar_bf_format) \

@@ -1,5 +1,5 @@
 /* What HDF5 files of known formats say of themselves, in attributes and small datasets, and the
- * description that is made of it. Private to archive/format/hdf5/. */
+ * description that is made of it. Private to archive/format/. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
 #define VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
 

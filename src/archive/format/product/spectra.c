@@ -1,0 +1,258 @@
+/* Our own product of kind `spectra` as an archive: each channel of the filter bank that made it is
+ * a coarse channel, each spectrum a sample. docs/products.md has the layout, product/kind/bank.c
+ * writes it. */
+#include "archive/format/formats.h"
+#include "archive/format/gather.h"
+#include "archive/format/hdf5/fields.h"
+#include "archive/format/override.h"
+#include "base/memory.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "complex spectra of voltmill";
+
+/* What the root says of the bank. */
+struct spectra_said {
+    int64_t channels, taps, integrate, num, den, average;
+    double sample_rate_hz, first_time;
+    int is_real;
+    int is_reversed; /* frequency falls with phase rotation in its channels */
+};
+
+static status_t spectra_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"spectra", "coefficients", "@channels", "@taps", NULL};
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    char *format = NULL;
+    int found = 0;
+    TRY(fields_have(path, names, is_it));
+    if (*is_it) {
+        TRY(h5_open_cut_file(path, &file));
+        TRY(h5_find_text(file, path, "format", &format, &found));
+        *is_it = found && strcmp(format, product_name(PRODUCT_SPECTRA)) == 0;
+    }
+out:
+    free(format);
+    h5_close(file);
+    return st;
+}
+
+static status_t spectra_need_text(const struct fields *fields, const char *object, const char *name,
+                                  char **out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_text(fields, object, name, out, &found));
+    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", fields->path, object,
+            name, fields->format);
+out:
+    return st;
+}
+
+/* Of what the bank was made. Complex samples of sideband -1 were conjugated, the band of real ones
+ * was turned round, but not in the order of the transform. */
+static status_t spectra_read_domain(const struct fields *fields, struct spectra_said *out)
+{
+    status_t st = STATUS_OK;
+    char *domain = NULL;
+    char *order = NULL;
+    int64_t sideband = 0;
+    TRY(spectra_need_text(fields, "/", "domain", &domain));
+    TRY(spectra_need_text(fields, "/", "order", &order));
+    TRY(fields_need_i64(fields, "/", "sideband", &sideband));
+    out->is_real = strcmp(domain, "real") == 0;
+    REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
+            "%s: domain is %s, expected complex or real", fields->path, domain);
+    out->is_reversed = out->is_real && sideband == -1 && strcmp(order, order_name(ORDER_FFT)) == 0;
+out:
+    free(domain);
+    free(order);
+    return st;
+}
+
+static status_t spectra_read_root(const struct fields *fields, struct spectra_said *out)
+{
+    enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
+    status_t st = STATUS_OK;
+    int found = 0;
+    *out = (struct spectra_said){.num = 1, .den = 1, .average = 1};
+    TRY(fields_need_i64(fields, "/", "channels", &out->channels));
+    TRY(fields_need_i64(fields, "/", "taps", &out->taps));
+    TRY(fields_need_i64(fields, "/", "integrate", &out->integrate));
+    TRY(fields_need_f64(fields, "/", "sample_rate_hz", &out->sample_rate_hz));
+    TRY(fields_need_f64(fields, "/", "first_time", &out->first_time));
+    TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &found));
+    TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &found));
+    TRY(fields_i64(fields, "/", "average", &out->average, &found));
+    TRY(spectra_read_domain(fields, out));
+    REQUIRE(out->channels > 0 && out->channels <= MOST_CHANNELS && out->taps > 0 &&
+                out->taps <= MOST_TAPS,
+            STATUS_DATA, "%s: a filter bank of %" PRId64 " channels and %" PRId64 " taps",
+            fields->path, out->channels, out->taps);
+    REQUIRE(out->den >= 1 && out->num >= out->den && out->num <= 1000000, STATUS_DATA,
+            "%s: oversampling is %" PRId64 "/%" PRId64 ", expected 1 or more", fields->path,
+            out->num, out->den);
+    REQUIRE(out->channels * (out->is_real ? 2 : 1) * out->den % out->num == 0, STATUS_DATA,
+            "%s: with %" PRId64 " channels, oversampling %" PRId64 "/%" PRId64
+            " has no whole number of samples between spectra",
+            fields->path, out->channels, out->num, out->den);
+    REQUIRE(out->integrate == 1 && out->average == 1, STATUS_DATA,
+            "%s: integrate is %" PRId64 ", average %" PRId64
+            ": spectra that were added up are no voltages",
+            fields->path, out->integrate, out->average);
+    REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12, STATUS_DATA,
+            "%s: first_time is %g", fields->path, out->first_time);
+    TRY(fields_check_rate(fields, out->sample_rate_hz));
+out:
+    return st;
+}
+
+/* The samples of a stream of a channel come once every hop. */
+static double spectra_rate(const struct spectra_said *said)
+{
+    int64_t points = said->channels * (said->is_real ? 2 : 1);
+    return said->sample_rate_hz / (double)(points * said->den / said->num);
+}
+
+/* Sample 0 is spectrum 0, taken at the centre of what it is made of. */
+static status_t spectra_read_start(const struct fields *fields, const struct spectra_said *said,
+                                   struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    int64_t day = 0;
+    double second = 0;
+    int has_second = 0;
+    TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->has_start));
+    TRY(fields_f64(fields, "/", "start_second", &second, &has_second));
+    REQUIRE(own->has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
+                second < 86401,
+            STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
+            fields->path, day, second);
+    own->start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
+out:
+    return st;
+}
+
+/* "time,pol,frequency": frequencies are what coarse channels are here. */
+static status_t spectra_read_axes(const struct fields *fields, struct job_layout *own)
+{
+    static const char last[] = ",frequency";
+    status_t st = STATUS_OK;
+    char *axes = NULL;
+    TRY(spectra_need_text(fields, "spectra", "axes", &axes));
+    size_t length = strlen(axes);
+    REQUIRE(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0, STATUS_DATA,
+            "%s: the axes of /spectra are %s, expected frequency as the last", fields->path, axes);
+    TRY(memory_format(&own->axes, "%.*s,chan", (int)(length - strlen(last)), axes));
+    TRY(memory_text("spectra", &own->dataset));
+out:
+    free(axes);
+    return st;
+}
+
+static status_t spectra_read_names(const struct fields *fields, enum axis axis,
+                                   struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    int found = 0;
+    TRY(h5_has(fields->file, fields->path, axis_name(axis), &found));
+    if (found) {
+        TRY(fields_require_whole(fields, axis_name(axis)));
+        TRY(h5_read_texts(fields->file, fields->path, axis_name(axis), &archive->names[axis],
+                          &count));
+        archive->count[axis] = count;
+    }
+out:
+    return st;
+}
+
+/* Of voltages that were dedispersed coherently before. */
+static status_t spectra_read_coherent(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double *delay_hz = NULL;
+    size_t count = 0;
+    int found = 0;
+    TRY(fields_f64(fields, "/", "coherent_dm", &archive->coherent_dm, &found));
+    if (found) {
+        TRY(fields_need_f64(fields, "/", "coherent_constant", &archive->coherent_constant));
+        TRY(fields_f64s(fields, "delay_hz", NULL, &delay_hz, &count));
+        REQUIRE(count == archive->count[AXIS_CHAN], STATUS_DATA,
+                "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+                " channels",
+                fields->path, count, archive->count[AXIS_CHAN]);
+        archive->delay_hz = delay_hz;
+        delay_hz = NULL;
+    }
+out:
+    free(delay_hz);
+    return st;
+}
+
+/* A scale for each block, channel and polarisation is not what an archive's numbers have. */
+static status_t spectra_check_numbers(const struct fields *fields)
+{
+    static const char *const names[] = {"scale", "offset", NULL};
+    status_t st = STATUS_OK;
+    int has_scales = 0;
+    TRY(fields_have(fields->path, names, &has_scales));
+    REQUIRE(!has_scales, STATUS_DATA,
+            "%s holds spectra of few bits, whose blocks have scales of their own: as an archive "
+            "only spectra of 32 bits are read (bits: 32 where they are made)",
+            fields->path);
+out:
+    return st;
+}
+
+static status_t spectra_open_file(const char *path, const struct job_layout *layout,
+                                  struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct spectra_said said;
+    struct archive *archive = NULL;
+    struct job_layout own = {.has_sideband = 1, .has_oversampling = 1};
+    size_t count = 0;
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(spectra_check_numbers(&fields));
+    TRY(spectra_read_root(&fields, &said));
+    own.sideband = said.is_reversed ? -1 : 1;
+    own.has_sample_rate = 1;
+    own.sample_rate_hz = spectra_rate(&said);
+    own.oversampling_num = (uint32_t)said.num;
+    own.oversampling_den = (uint32_t)said.den;
+    TRY(spectra_read_start(&fields, &said, &own));
+    TRY(spectra_read_axes(&fields, &own));
+    TRY(fields_f64s(&fields, "frequency", NULL, &own.freq_hz, &count));
+    own.nfreq = (uint32_t)count;
+    TRY(fields_text(&fields, "/", "telescope", &own.telescope, &(int){0}));
+    TRY(fields_text(&fields, "/", "source", &own.source, &(int){0}));
+    TRY(fields_f64(&fields, "/", "ra_deg", &own.ra_deg, &own.has_ra));
+    TRY(fields_f64(&fields, "/", "dec_deg", &own.dec_deg, &own.has_dec));
+    TRY(spectra_read_names(&fields, AXIS_STATION, archive));
+    TRY(spectra_read_names(&fields, AXIS_POL, archive));
+    TRY(fields_describe(&fields, "spectra", layout, &own, archive));
+    TRY(spectra_read_coherent(&fields, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t spectra_open(const struct format_input *input, struct archive **out)
+{
+    return gather_files(input, spectra_open_file, out);
+}
+
+const struct format spectra_format = {
+    .name = "spectra", .title = title, .recognise = spectra_recognise, .open = spectra_open};

@@ -1,0 +1,89 @@
+# Products of kind spectra as archives: every channel is a coarse channel, every spectrum a sample, at the time and
+# the sky frequency that the product says.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+cat >obs.yaml <<YAML
+file: obs.h5
+samples: 6000
+streams: {pols: 2, chans: 2}
+bits: 16
+sample_rate_hz: 1e6
+freq_hz: 100e6
+start: 2021-03-04T23:59:59.999
+noise: 800
+tones: [{freq_hz: 100.3e6, amplitude: 3000}]
+seed: 11
+YAML
+runs "an observation" "$voltmill" synth obs.yaml
+cat >bank.yaml <<YAML
+input: {files: obs.h5}
+channelise: {channels: 16, taps: 8, oversample: {num: 4, den: 3}}
+products: [{kind: spectra, file: out.h5}]
+YAML
+cat >through.yaml <<YAML
+input: {files: out.h5}
+products: [{kind: voltages, file: through.h5, bits: 32}]
+YAML
+# spectra NAME [SETTING...]: with the keys set, as an archive they are the same numbers at the same times and frequencies
+spectra() {
+    local name=$1
+    shift
+    runs "$name: a product" "$voltmill" run --force bank.yaml "$@"
+    runs "$name: read as an archive" "$voltmill" run --force through.yaml
+    same "$name: numbers, names, rate, frequencies and start" "True True True True True" "$(warm - <<'PYTHON'
+import h5py, numpy as np
+a, b = h5py.File("out.h5"), h5py.File("through.h5")
+order = np.argsort(a["frequency"][:], kind="stable")
+x, y = a["spectra"][:][..., order], b["voltages"][:]
+hop = a.attrs.get("samples_between_spectra", a["coefficients"].shape[1])
+rate = b["voltages"].attrs["sample_rate_hz"]
+start = (b.attrs["start_mjd_day"] - a.attrs["start_mjd_day"]) * 86400. + b.attrs["start_second"] - a.attrs["start_second"]
+filters = y.shape[-1] == 2 and y.ndim == x.ndim + 1
+y = y[..., 0] + 1j * y[..., 1] if filters else y
+print(np.array_equal(x, y), list(a["pol"][:]) == list(b["pol"][:]), rate == a.attrs["sample_rate_hz"] / hop,
+      np.array_equal(a["frequency"][:][order], b["freq_hz"][:]), abs(start - a["time"][0]) < 2e-11)
+PYTHON
+)"
+}
+spectra "an oversampled bank"
+"$voltmill" run --force bank.yaml >"$work/output" 2>&1
+"$voltmill" info --json out.h5 >info 2>&1
+cat >second.yaml <<YAML
+input: {files: out.h5}
+channelise: {channels: 8, taps: 2, window: hann}
+products: [{kind: spectra, file: second.h5}]
+YAML
+runs "a second filter bank on the channels" "$voltmill" run second.yaml
+same "its kept channels make one band, and the tone is where it was" "True 1.003e+08" "$(warm - <<'PYTHON'
+import h5py, numpy as np
+f = h5py.File("second.h5")
+hz = f["frequency"][:]
+power = (abs(f["spectra"][:]) ** 2).mean(axis=(0, 1))
+print(np.allclose(np.diff(hz), 1e6 / 16 / 6), "%.4g" % hz[power.argmax()])
+PYTHON
+)"
+spectra "2/1, in the transform's order" --set channelise.oversample='{num: 2, den: 1}' --set channelise.order=fft
+spectra "some of the channels" --set products.0.channels='[3, 9]'
+spectra "compressed" --set products.0.compress=deflate
+spectra "only some samples" --set input.select.samples='[1001, 5003]' --set input.select.chans=1
+runs "few bits" "$voltmill" run --force bank.yaml --set products.0.bits=8
+fails "spectra of few bits" 4 'out.h5 holds spectra of few bits' "$voltmill" run --force through.yaml
+runs "gaps in the observation" "$voltmill" synth --force obs.yaml --set gaps='[{first: 2000, count: 600}]'
+runs "gaps in the observation: a product" "$voltmill" run --force bank.yaml
+runs "spectra that are NaN" "$voltmill" run --force through.yaml
+same "are missing, and zero volts" "True True" "$(warm - <<'PYTHON'
+import h5py, numpy as np
+a, b = h5py.File("out.h5"), h5py.File("through.h5")
+lost = np.isnan(a["spectra"][:].real)
+print(lost.sum() > 0, b["provenance/missing_samples"][()] == lost.sum() and not np.isnan(b["voltages"][:]).any())
+PYTHON
+)"
+warm - <<'PYTHON'
+import h5py
+with h5py.File("out.h5", "r+") as f:
+    f.attrs["integrate"] = 4
+PYTHON
+fails "spectra that were added up" 4 'integrate is 4, average 1' "$voltmill" run --force through.yaml
+
+plan
