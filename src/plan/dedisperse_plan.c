@@ -251,9 +251,10 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
     TRY(overlap_makes(&delays, 0, (struct overlap_rows){0, (int64_t)samples}, &whole));
     REQUIRE(d->what->is_padded || whole.end > 0, STATUS_USAGE,
             "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
-            "%" PRIu64 " samples (%s): a smaller DM, or edges: pad",
+            "%" PRIu64 " samples (%s): a smaller DM%s",
             d->job->path, d->delays.largest, units_seconds(d->delays.largest * step, delay),
-            samples, units_seconds((double)samples * step, length));
+            samples, units_seconds((double)samples * step, length),
+            d->what->search.file ? "" : ", or edges: pad");
     int64_t origin = d->delays.origin;
     d->outputs = d->what->is_padded ? samples : (uint64_t)whole.end;
     d->first = d->what->is_padded ? origin : 0;

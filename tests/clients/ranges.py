@@ -102,11 +102,20 @@ planned = voltmill("plan", job, "--force", *wide)
 ok("series-3.h5" in planned and "found-2.h5" in planned and "found-3.h5" not in planned and
    "are not searched: 7417 times of each DM, by 8 samples, " in planned and "need at least 8192" in planned,
    "the others are searched, and plan says which are not", planned)
+with h5py.File(scratch("series-3.h5"), "r") as file:
+    dms = file["dm"][()]
+ok(f"DMs {dms[0]:g} to {dms[-1]:g} are not searched" in planned, "by the DMs of their series", dms[0], dms[-1], planned)
 said = voltmill("run", write_yaml("searched.yaml", {"input": {"files": source}, "dedisperse": {
     "dm": {"start": 0, "end": 4000, "tolerance": 1.25, "downsample": "auto"},
     "search": {"file": "wide-{range}.h5", "widths": 4096, "threshold": 9}}}))
 ok(os.path.exists(scratch("wide-2.h5")) and not os.path.exists(scratch("wide-3.h5")) and "are not searched: " in said,
    "run searches what can be searched", said)
+short = write_fil(scratch("short.fil"), np.clip(np.rint(power[:500]), 0, 255)[:, None, :], 8, fch1=TOP, foff=-4.0, tsamp=TSAMP)
+FIRST = {"dm": {"start": 0, "end": 20, "tolerance": 1.25, "downsample": "auto"}, "search": {"file": "first-{range}.h5"}}
+refuses("tell no noise", "run", write_yaml("first.yaml", {"input": {"files": short}, "dedisperse": FIRST}))
+said = voltmill("run", write_yaml("first.yaml", {"input": {"files": short}, "dedisperse": {**FIRST, "file": "only-{range}.h5"}}))
+ok("are not searched: " in said and os.path.exists(scratch("only-0.h5")) and not os.path.exists(scratch("first-0.h5")),
+   "nor the first range, whose series are written", said)
 
 # ---- The candidates as text, by the run itself.
 SEARCH = {"input": {"files": source}, "dedisperse": {"dm": {"start": 0, "end": 1500, "tolerance": 1.25, "downsample": "auto"},

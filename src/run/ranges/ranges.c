@@ -35,10 +35,16 @@ out:
     return st;
 }
 
-/* How many times a range's series will have: 0 where delays are longer than the observation. */
-static status_t ranges_count_times(const struct job_dedisperse *what, const struct fbh5 *fbh5,
-                                   const struct dispersion_spec *band,
-                                   const struct job_dm_range *range, uint64_t *out)
+/* The first and the last DM of a range's series, and how many times these will have: 0 where delays
+ * are longer than the observation. */
+struct range_series {
+    double first, last;
+    uint64_t times;
+};
+
+static status_t ranges_look(const struct job_dedisperse *what, const struct fbh5 *fbh5,
+                            const struct dispersion_spec *band, const struct job_dm_range *range,
+                            struct range_series *out)
 {
     status_t st = STATUS_OK;
     struct dispersion_spec spec = *band;
@@ -53,7 +59,8 @@ static status_t ranges_count_times(const struct job_dedisperse *what, const stru
     spec.dms = dms;
     spec.ndms = count;
     TRY(dispersion_settle(&spec, &delays));
-    *out = samples > delays.largest ? samples - delays.largest : 0;
+    *out = (struct range_series){dms[0], dms[count - 1],
+                                 samples > delays.largest ? samples - delays.largest : 0};
 out:
     dispersion_free(&delays);
     free(dms);
@@ -61,8 +68,8 @@ out:
 }
 
 /* Ranges whose series are too short to tell their noise are not searched, and not made when nothing
- * else was wanted of them; when that is all, the first one's own plan refuses. The higher the DMs,
- * the shorter series are. */
+ * else was wanted of them; when then nothing is left, the first one's own plan refuses. The higher
+ * the DMs, the shorter series are. */
 static status_t ranges_leave_out(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                  const struct dispersion_spec *band, struct job_division *division)
 {
@@ -72,9 +79,9 @@ static status_t ranges_leave_out(const struct job *job, uint32_t number, const s
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)what->search.widths);
     uint32_t kept = 0;
     for (uint32_t r = 0; what->search.file && r < division->count[number]; r++) {
-        uint64_t times = 0;
-        TRY(ranges_count_times(what, fbh5, band, &ranges[r], &times));
-        if (times >= least || r == 0) {
+        struct range_series series = {.times = 0};
+        TRY(ranges_look(what, fbh5, band, &ranges[r], &series));
+        if (series.times >= least || (r == 0 && !what->file)) {
             kept = r + 1;
             continue;
         }
@@ -82,7 +89,7 @@ static status_t ranges_leave_out(const struct job *job, uint32_t number, const s
         report_warn("dedisperse.%u.search: DMs %g to %g are not searched: %" PRIu64
                     " times of each DM, by %" PRIu64
                     " samples, tell no noise: boxes of %u need at least %" PRIu64,
-                    number, ranges[r].start, ranges[r].end, times, ranges[r].downsample,
+                    number, series.first, series.last, series.times, ranges[r].downsample,
                     what->search.widths, least);
         kept = what->file ? r + 1 : kept;
     }
