@@ -28,6 +28,8 @@ enum {
     MOST_CHUNKS = 64,       /* more would not fill ranks better */
     IDLE_CHUNKS = 8,        /* sixteen ranks wait for half a chunk each at the end */
     ORDER_COST = 8,         /* reading a sample from memory and ordering it */
+    CACHE_BYTES = 16 << 20, /* of series that stay in a processor's cache until they are searched */
+    CACHE_SPANS = 4,        /* outputs of a block are to be more than what it orders once more */
     READ_COST = 256,        /* what a rank of many cores adds while a disk that is shared sends a
                                byte */
     CHUNK_COST = 1 << 26    /* to give one out, to begin and to vouch for it: some milliseconds */
@@ -176,13 +178,26 @@ static uint64_t cut_grain(const struct dedisperse_plan *d)
     return d->is_whole ? d->boxes.block : GRAIN;
 }
 
+/* The most outputs of a block that are worth it: where the host's threads search series that nobody
+ * else wants, so few that they find them in the cache. */
+static uint64_t cut_most_block(const struct dedisperse_plan *d, const struct cut *cut)
+{
+    uint64_t most = cut_made(d, cut);
+    int finds = backend_abilities(d->backend)->finds_peaks;
+    uint64_t cached = CACHE_BYTES / (cut->dms * sizeof(float)) / cut_grain(d) * cut_grain(d);
+    int is_better =
+        d->is_whole && !finds && cached > 0 && cached >= CACHE_SPANS * (uint64_t)cut->span;
+    return is_better ? min_u64(cached, most) : most;
+}
+
 /* The longest block that fits; 0 when none does. */
 static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct cut *cut,
                                   uint64_t budget)
 {
     uint64_t low = 0;
     uint64_t grain = cut_grain(d);
-    uint64_t high = ceil_div_u64(cut_made(d, cut), grain);
+    uint64_t most = cut_most_block(d, cut);
+    uint64_t high = ceil_div_u64(most, grain);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
         if (cut_block_bytes(d, cut, middle * grain) <= budget) {
@@ -191,7 +206,7 @@ static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct 
             high = middle - 1;
         }
     }
-    return min_u64(low * grain, cut_made(d, cut));
+    return min_u64(low * grain, most);
 }
 
 static uint64_t cut_groups_of(const struct dedisperse_plan *d, const struct cut *cut)
@@ -320,14 +335,21 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
     }
 }
 
+/* Whether blocks may be whole blocks of noise: the backend searches, or the host's threads search
+ * series where they lie, which nobody else wants. */
+static int cut_may_be_whole(const struct dedisperse_plan *d)
+{
+    int finds = backend_abilities(d->backend)->finds_peaks;
+    return d->boxes.widths > 0 && (finds ? d->boxes.widths <= PEAKS_MOST_WIDTH : !d->what->file);
+}
+
 /* Groups of DMs, chunks and blocks for so much memory. */
 static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begun, uint64_t memory)
 {
     uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = memory > fixed ? memory - fixed : 0;
     cut_settle_mode(d, budget);
-    d->is_whole = backend_abilities(d->backend)->finds_peaks && d->boxes.widths > 0 &&
-                  d->boxes.widths <= PEAKS_MOST_WIDTH;
+    d->is_whole = cut_may_be_whole(d);
     struct cut cut = cut_find(d, begun, budget);
     if (cut.block == 0 && d->is_whole) {
         d->is_whole = 0;

@@ -94,7 +94,9 @@ ok(worst < 0.05, "S/N within 5 % of the best of all boxcars", worst)
 
 # ---- The same bytes.
 expected = contents(scratch("found.h5"))
-for name, words, how in (("in chunks of one block", ["run.chunk=4096"], {}),
+ok(" in blocks of " in voltmill("plan", job, "--force", "--set", "run.chunk=65536", "--set", "dedisperse.0.backend=cpu"),
+   "of one chunk no more series are made at a time than stay in the cache")
+for name, words, how in (("in one chunk", ["run.chunk=65536"], {}), ("in chunks of one block", ["run.chunk=4096"], {}),
                          ("in uneven chunks, by one thread", ["run.chunk=9000", "run.threads=1"], {}),
                          ("on three ranks", ["run.chunk=8192"], {"ranks": 3})):
     voltmill("run", job, "--force", *[w for word in words for w in ("--set", word)], **how)
