@@ -94,9 +94,14 @@ ok(worst < 0.05, "S/N within 5 % of the best of all boxcars", worst)
 
 # ---- The same bytes.
 expected = contents(scratch("found.h5"))
-ok(" in blocks of " in voltmill("plan", job, "--force", "--set", "run.chunk=65536", "--set", "dedisperse.0.backend=cpu"),
-   "of one chunk no more series are made at a time than stay in the cache")
-for name, words, how in (("in one chunk", ["run.chunk=65536"], {}), ("in chunks of one block", ["run.chunk=4096"], {}),
+dense = ["--force", *[w for word in ("dm.step=0.3", "dm.count=3000", "backend=cpu") for w in ("--set", "dedisperse.0." + word)]]
+long = [*dense, "--set", "run.chunk=65536"]
+ok(" in blocks of 8,192" in voltmill("plan", job, *long), "no more series are made at a time than stay in the cache")
+voltmill("run", job, *long)
+dense_bytes = contents(scratch("found.h5"))
+voltmill("run", job, *dense, "--set", "run.chunk=4096")
+ok(contents(scratch("found.h5")) == dense_bytes, "the same bytes as of chunks of one block")
+for name, words, how in (("in chunks of one block", ["run.chunk=4096"], {}),
                          ("in uneven chunks, by one thread", ["run.chunk=9000", "run.threads=1"], {}),
                          ("on three ranks", ["run.chunk=8192"], {"ranks": 3})):
     voltmill("run", job, "--force", *[w for word in words for w in ("--set", word)], **how)
