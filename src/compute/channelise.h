@@ -42,7 +42,8 @@ struct channelise_shape {
     uint32_t simd, rows;
     /* OpenCL, the FIR kernels: work-items of a group, spectra of a work-item (for cache and local
      * the paper's C_B and S_B), neighbouring columns of a work-item. */
-    uint32_t width, run, vector;
+    uint32_t width, run, vector; /* CPU: vector columns of fine channels are transformed side by
+                                    side; 0: by FFTW */
     /* OpenCL, the fused kernel; of fine channels radix is the points of columns and rows. */
     uint32_t values;                   /* complex values of one spectrum that an item holds */
     uint32_t batch;                    /* consecutive spectra that an item makes at once */

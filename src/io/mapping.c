@@ -22,6 +22,9 @@ enum { MAPPINGS = 64 };
  * on, so blocks do not come and go by themselves. */
 static const uint64_t window_bytes = UINT64_C(64) << 20;
 
+/* Linux's fault_around_bytes, unless somebody has set it otherwise. */
+static const uintptr_t around_bytes = 64 << 10;
+
 struct window {
     char *base; /* NULL: free */
     size_t length;
@@ -191,13 +194,12 @@ static struct window *window_around(int fd, const struct stat *file, uint64_t st
 }
 
 /* Without bringing the bytes yet. */
-static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes)
+static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes, struct stat *file)
 {
     struct mapping *out = NULL;
-    struct stat file;
-    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd) || fstat(fd, &file) != 0 ||
-        file.st_size < 0 || offset > (uint64_t)file.st_size ||
-        bytes > (uint64_t)file.st_size - offset) {
+    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd) || fstat(fd, file) != 0 ||
+        file->st_size < 0 || offset > (uint64_t)file->st_size ||
+        bytes > (uint64_t)file->st_size - offset) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
@@ -205,7 +207,7 @@ static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes)
     if (place) {
         uint64_t start = offset / page_bytes * page_bytes;
         uint64_t length = offset - start + bytes;
-        struct window *window = window_around(fd, &file, start, length);
+        struct window *window = window_around(fd, file, start, length);
         if (window) {
             const char *from = window->base + (start - window->offset);
             window->users++;
@@ -224,17 +226,52 @@ static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes)
     return out;
 }
 
-/* By one thread: eight that shared it were faster alone, but slower beside as many threads that
- * compute as there are cores (measured with 16). */
-static int mapping_bring(const mapping_t *mapping)
+/* Whether all pages can be used at once, as far as the system knows. */
+static int mapping_is_there(const mapping_t *mapping)
 {
-    return madvise((void *)mapping->begin, mapping->end - mapping->begin, MADV_POPULATE_READ) == 0;
+    enum { MOST = 1024 };
+    unsigned char pages[MOST];
+    for (uintptr_t at = mapping->begin; at < mapping->end; at += MOST * page_bytes) {
+        const uintptr_t left = mapping->end - at;
+        const size_t bytes = left < MOST * page_bytes ? left : MOST * page_bytes;
+        if (mincore((void *)at, bytes, pages) != 0) {
+            return 0;
+        }
+        for (size_t i = 0; i < (bytes + page_bytes - 1) / page_bytes; i++) {
+            if (!(pages[i] & 1)) {
+                return 0;
+            }
+        }
+    }
+    return !mapping_is_cut(mapping);
+}
+
+/* By one thread: eight that shared it were faster alone, but slower beside as many threads that
+ * compute as there are cores (measured with 16).
+ *
+ * With a page Linux brings those around it that are in memory already, so a byte of each so many is
+ * enough where all are: 0.03 ns a byte less than to ask for every page, on ext4 and in memory
+ * (Linux 6.18, measured). Only a file's owner is told which are there. */
+static int mapping_bring(const mapping_t *mapping, const struct stat *file)
+{
+    if (file->st_uid == geteuid()) {
+        for (uintptr_t at = mapping->begin; at < mapping->end; at += around_bytes) {
+            (void)*(const volatile char *)at;
+        }
+        if (mapping_is_there(mapping)) {
+            return 1;
+        }
+    }
+    return madvise((void *)mapping->begin, mapping->end - mapping->begin, MADV_POPULATE_READ) ==
+               0 &&
+           !mapping_is_cut(mapping);
 }
 
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
 {
-    mapping_t *mapping = mapping_begin(fd, offset, bytes);
-    if (mapping && !mapping_bring(mapping)) {
+    struct stat file;
+    mapping_t *mapping = mapping_begin(fd, offset, bytes, &file);
+    if (mapping && !mapping_bring(mapping, &file)) {
         mapping_close(mapping);
         mapping = NULL;
     }

@@ -10,7 +10,8 @@
 enum { TAPS = 3, SPECTRA = 21, FIRST = 7 };
 
 /* Of few channels, too: the rule would not make them so. */
-static const struct fine_shape shapes[] = {{16, 32}, {48, 128}, {128, 128}};
+static const struct fine_shape shapes[] = {
+    {16, 32, 0}, {16, 32, 1}, {48, 128, 0}, {64, 32, 1}, {128, 256, 1}};
 
 static void start(struct bench *bench, uint32_t streams, struct fine_shape shape)
 {
@@ -20,6 +21,7 @@ static void start(struct bench *bench, uint32_t streams, struct fine_shape shape
     bench->spec.choice.shape.simd = (uint32_t)simd_best() + 1;
     bench->spec.choice.shape.radix[0] = (uint32_t)shape.height;
     bench->spec.choice.shape.radix[1] = (uint32_t)shape.width;
+    bench->spec.choice.shape.vector = shape.is_beside ? FINE_COLUMNS : 0;
     bench->spec.pol_inner = 1;
     bench->spec.has_missing_value = 1;
     bench->spec.missing_value = -128;
@@ -111,18 +113,47 @@ static void a_range_of_channels_is_a_part_of_all(void **state)
     }
 }
 
+/* Spectra that nothing else is made of go to memory at once. */
+static void spectra_alone_are_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct bench all;
+        struct bench alone;
+        const uint64_t state_before = random_state;
+        start(&all, 2, shapes[i]);
+        random_state = state_before;
+        start(&alone, 2, shapes[i]);
+        alone.spec.noutputs = 1;
+        alone.spec.threads = 2;
+        all.is_side_by_side = alone.is_side_by_side = 1;
+        bench_run(&all, BACKEND_CPU, FIRST, 1000);
+        bench_run(&alone, BACKEND_CPU, FIRST, 16);
+        assert_int_equal(alone.rows[0], all.rows[0]);
+        assert_memory_equal(alone.out[0], all.out[0],
+                            (size_t)(alone.rows[0] * channelise_row_floats(&alone.spec, 0, 2)) *
+                                sizeof(float));
+        bench_end(&all);
+        bench_end(&alone);
+    }
+}
+
 /* Lengths that have no two such factors go to FFTW as a whole. */
 static void shapes_are_a_rule(void **state)
 {
     const size_t least = fine_least();
     (void)state;
-    assert_int_equal(fine_shape(least / 2, 1).height, 0);
-    assert_int_equal(fine_shape(least, 0).height, 0);
+    assert_int_equal(fine_shape(FINE_LEAST / 2, 1).height, 0);
+    assert_int_equal(fine_shape(FINE_LEAST, 0).height, 0);
+    assert_int_equal(fine_shape(least / 4 * 3, 1).height, 0);
+    assert_false(fine_shape(least * 3, 1).is_beside);
+    assert_int_equal(fine_shape(least * 3, 1).height * fine_shape(least * 3, 1).width, least * 3);
     assert_int_equal(fine_shape(least + 2, 1).height, 0);
     assert_int_equal(fine_shape(least + least / 16, 1).height, 0);
     assert_int_equal(fine_shape(1000000, 1).height, 0);
-    for (size_t points = least; points <= (size_t)1 << 24; points *= 2) {
+    for (size_t points = FINE_LEAST; points <= (size_t)1 << 24; points *= 2) {
         struct fine_shape shape = fine_shape(points, 1);
+        assert_true(shape.is_beside);
         assert_int_equal(shape.height * shape.width, points);
         assert_int_equal(shape.height % FINE_COLUMNS, 0);
         assert_int_equal(shape.width % FINE_STRIP, 0);
@@ -134,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fine_channels_agree_with_reference),
         cmocka_unit_test(a_range_of_channels_is_a_part_of_all),
+        cmocka_unit_test(spectra_alone_are_the_same),
         cmocka_unit_test(shapes_are_a_rule),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

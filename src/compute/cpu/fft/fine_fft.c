@@ -3,6 +3,7 @@
 #include "compute/cpu/fft/fine_fft.h"
 
 #include "base/memory.h"
+#include "compute/cpu/fft/side_fft.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,21 +13,24 @@ enum {
     PAD = FINE_COLUMNS, /* numbers */
     LINE_PAD = 8,       /* of what is transposed, likewise */
     MOST_SIDE = 8192,   /* what FINE_COLUMNS columns take is still near */
-    LARGEST_PRIME = 13  /* FFTW has fast transforms of these */
+    LARGEST_PRIME = 13, /* FFTW has fast transforms of these */
+    RATHER_WIDE = 4     /* times as wide as high, at least */
 };
 
 struct fine_fft {
     const struct cpu_kernels *kernels;
     struct fine_shape shape;
-    size_t pitch; /* numbers from one row of the matrix to the next */
+    size_t pitch; /* numbers from one row of the matrix, or of its blocks, to the next */
     cpu_fft_t *column, *row;
-    float *step; /* [FINE_COLUMNS][height] pairs: w(C, k1 c) for each of some columns */
+    struct side_fft side_column, side_row; /* instead, side by side */
+    float *step; /* [FINE_COLUMNS][height] pairs: w(C, k1 c) for each of some columns; side by side
+                    [height][2][FINE_COLUMNS] */
     float *base; /* [width / FINE_COLUMNS][height] pairs: w(C, k1 j2) of the first of some */
 };
 
 static size_t fine_pitch(struct fine_shape shape)
 {
-    return shape.height + PAD;
+    return shape.is_beside ? (shape.width + PAD) * FINE_COLUMNS : shape.height + PAD;
 }
 
 static int fine_is_smooth(size_t n)
@@ -45,17 +49,22 @@ size_t fine_least(void)
     return (size_t)1 << (sysconf(_SC_LEVEL2_CACHE_SIZE) >= large ? 14 : 18);
 }
 
-/* Columns are the shorter side: some spectra of them wait for their turn in the cache. */
+/* Columns are the shorter side: some spectra of them wait for their turn in the cache. The more so
+ * side by side, where long rows cost little: a quarter or an eighth of them is faster than half as
+ * many or as long, since more spectra are filtered at a time. */
 struct fine_shape fine_shape(size_t points, int is_complex)
 {
-    struct fine_shape shape = {0, 0};
-    if (!is_complex || points < fine_least() || !fine_is_smooth(points)) {
+    struct fine_shape shape = {0};
+    const int is_beside = (points & (points - 1)) == 0;
+    if (!is_complex || points < (is_beside ? FINE_LEAST : fine_least()) ||
+        !fine_is_smooth(points)) {
         return shape;
     }
-    for (size_t height = FINE_COLUMNS; height * height <= points; height += FINE_COLUMNS) {
+    const size_t most = is_beside ? points / RATHER_WIDE : points;
+    for (size_t height = FINE_COLUMNS; height * height <= most; height += FINE_COLUMNS) {
         size_t width = points / height;
         if (points % height == 0 && width % FINE_STRIP == 0 && width <= MOST_SIDE) {
-            shape = (struct fine_shape){height, width};
+            shape = (struct fine_shape){height, width, is_beside};
         }
     }
     return shape;
@@ -84,6 +93,10 @@ status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, ui
                          char *out, size_t room)
 {
     struct cpu_fft_shape shapes[2];
+    out[0] = '\0';
+    if (shape.is_beside) {
+        return STATUS_OK;
+    }
     fine_fft_shapes(shape, shapes);
     return cpu_fft_wisdom(shapes, 2, cpu_fft_effort(planning, count * shape.width / FINE_COLUMNS),
                           out, room);
@@ -103,7 +116,12 @@ static void fine_set_factors(fine_fft_t *fine)
     size_t points = height * fine->shape.width;
     for (size_t k = 0; k < height; k++) {
         for (size_t c = 0; c < FINE_COLUMNS; c++) {
-            fine_factor(k * c, points, fine->step + 2 * (c * height + k));
+            float factor[2];
+            fine_factor(k * c, points, factor);
+            for (size_t part = 0; part < 2; part++) {
+                fine->step[fine->shape.is_beside ? (2 * k + part) * FINE_COLUMNS + c
+                                                 : 2 * (c * height + k) + part] = factor[part];
+            }
         }
         for (size_t j = 0; j < fine->shape.width; j += FINE_COLUMNS) {
             fine_factor(k * j, points, fine->base + 2 * (j / FINE_COLUMNS * height + k));
@@ -130,9 +148,16 @@ status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape sh
     fine->kernels = kernels;
     fine->shape = shape;
     fine->pitch = fine_pitch(shape);
-    fine_fft_shapes(shape, shapes);
-    TRY(cpu_fft_create(&shapes[0], wisdom, &fine->column));
-    TRY(cpu_fft_create(&shapes[1], wisdom, &fine->row));
+    if (shape.is_beside) {
+        REQUIRE(side_fft_serves(shape.height) && side_fft_serves(shape.width), STATUS_DEVICE,
+                "%zu x %zu points cannot be transformed side by side", shape.height, shape.width);
+        TRY(side_fft_create(shape.height, &fine->side_column));
+        TRY(side_fft_create(shape.width, &fine->side_row));
+    } else {
+        fine_fft_shapes(shape, shapes);
+        TRY(cpu_fft_create(&shapes[0], wisdom, &fine->column));
+        TRY(cpu_fft_create(&shapes[1], wisdom, &fine->row));
+    }
     TRY(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
     TRY(memory_aligned(base, sizeof(float), "factors", &fine->base));
     fine_set_factors(fine);
@@ -148,6 +173,8 @@ void fine_fft_destroy(fine_fft_t *fine)
     if (fine) {
         cpu_fft_destroy(fine->column);
         cpu_fft_destroy(fine->row);
+        side_fft_free(&fine->side_column);
+        side_fft_free(&fine->side_row);
         free(fine->step);
         free(fine->base);
         free(fine);
@@ -156,7 +183,7 @@ void fine_fft_destroy(fine_fft_t *fine)
 
 size_t fine_fft_matrix(struct fine_shape shape)
 {
-    return 2 * shape.width * fine_pitch(shape);
+    return 2 * fine_pitch(shape) * (shape.is_beside ? shape.height / FINE_COLUMNS : shape.width);
 }
 
 size_t fine_fft_bins(struct fine_shape shape)
@@ -175,9 +202,29 @@ size_t fine_fft_scratch(struct fine_shape shape)
     return 2 * fine_lines(shape);
 }
 
+static void fine_side_columns(const fine_fft_t *fine, const float *columns, size_t first,
+                              float *work, int past, float *matrix)
+{
+    const struct side_columns side = {.fft = &fine->side_column,
+                                      .from = columns,
+                                      .stride = (size_t)2 * FINE_STRIP,
+                                      .step = fine->step,
+                                      .base = fine->base +
+                                              2 * (first / FINE_COLUMNS) * fine->shape.height,
+                                      .work = work,
+                                      .to = matrix + 2 * first * FINE_COLUMNS,
+                                      .block = 2 * fine->pitch,
+                                      .past = past};
+    fine->kernels->side_columns(&side);
+}
+
 void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
                       int past, float *matrix)
 {
+    if (fine->shape.is_beside) {
+        fine_side_columns(fine, columns, first, scratch, past, matrix);
+        return;
+    }
     const size_t height = fine->shape.height;
     const size_t line = fine_line(height);
     float *lines = scratch;
@@ -191,9 +238,26 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
     }
 }
 
+static void fine_side_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *work,
+                           float *to, size_t stride, int past)
+{
+    fine->kernels->side_rows(&fine->side_row, matrix + first / FINE_COLUMNS * 2 * fine->pitch, work,
+                             to, stride, past);
+}
+
+void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
+                       float *spectrum)
+{
+    fine_side_rows(fine, matrix, first, scratch, spectrum + 2 * first, 2 * fine->shape.height, 1);
+}
+
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins)
 {
+    if (fine->shape.is_beside) {
+        fine_side_rows(fine, matrix, first, scratch, bins, (size_t)2 * FINE_COLUMNS, 0);
+        return;
+    }
     const size_t width = fine->shape.width;
     const size_t line = fine_line(width);
     const size_t piece = 2 * FINE_COLUMNS;

@@ -8,9 +8,12 @@
  *
  * (Bailey 1990, FFTs in external or hierarchical memory). FINE_COLUMNS neighbouring columns are
  * transposed, transformed, and leave a matrix [j2][k1] in memory; then FINE_COLUMNS of its columns,
- * which leave as many neighbouring bins for each k2. Transposed first, since FFTW takes two to four
- * times as long with numbers that are not side by side (256 to 1,024 points, measured), unless its
- * planner is patient. Who makes the columns need not have all of a spectrum at once. */
+ * which leave as many neighbouring bins for each k2. Where both are powers of two they are
+ * transformed side by side (side_fft.h), and the matrix is of blocks [k1 /
+ * FINE_COLUMNS][j2][FINE_COLUMNS], so that either step reads or writes long stretches. Else FFTW
+ * transforms them, transposed first, since it takes two to four times as long with numbers that are
+ * not beside each other (256 to 1,024 points, measured), unless its planner is patient. Who makes
+ * the columns need not have all of a spectrum at once. */
 #ifndef VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 #define VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 
@@ -19,16 +22,20 @@
 
 struct fine_shape {
     size_t height, width; /* multiples of FINE_COLUMNS; 0: not by columns and rows */
+    int is_beside;        /* transformed side by side; else by FFTW */
 };
 
-/* The rule: complex transforms from fine_least() points on whose length has two such factors, of
- * small primes. Shorter ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the
- * second-level cache has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a
- * Xeon). Another shape may round otherwise, so a job has that of rank 0. */
+/* The rule: complex transforms from FINE_LEAST points on whose length is a power of two, side by
+ * side; and from fine_least() points on those whose length has two such factors, of small primes.
+ * Shorter ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the second-level
+ * cache has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a Xeon). Another
+ * shape may round otherwise, so a job has that of rank 0. */
+enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
-/* Wisdom for `count` spectra, as cpu_fft_wisdom(). Fails with DEVICE. */
+/* Wisdom for `count` spectra, as cpu_fft_wisdom(); "" where FFTW has nothing to do. Fails with
+ * DEVICE. */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 
@@ -58,9 +65,14 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 
 /* Bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1.
  *
+ *   matrix    aligned to 64 bytes, as is all else
  *   scratch   float [fine_fft_scratch()]
  *   bins      float [width][FINE_COLUMNS][2]   for each k2   */
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
+
+/* The same, past the caches into a spectrum of pairs aligned to 64 bytes. Side by side only. */
+void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
+                       float *spectrum);
 
 #endif

@@ -30,16 +30,18 @@ static struct fine_shape channelise_fine(const struct channelise_spec *spec,
                                          const struct channelise_choice *choice)
 {
     if (choice->backend == BACKEND_CPU) {
-        return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1]};
+        return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1],
+                                   choice->shape.vector > 0};
     }
     return fine_shape(channelise_samples(spec),
                       spec->is_complex && !channelise_is_oversampled(spec));
 }
 
-static void channelise_set_radix(struct fine_shape fine, struct channelise_shape *out)
+static void channelise_set_fine(struct fine_shape fine, struct channelise_shape *out)
 {
     out->radix[0] = (uint32_t)fine.height;
     out->radix[1] = (uint32_t)fine.width;
+    out->vector = fine.is_beside ? FINE_COLUMNS : 0;
 }
 
 /* Which kernels, columns and rows, and FFTW's plans. */
@@ -55,7 +57,7 @@ static status_t cpu_channelise_choose(backend_t *backend, const struct channelis
         choice.shape = spec->choice.shape;
     } else {
         choice.shape.simd = channelise_least_simd(spec);
-        channelise_set_radix(fine, &choice.shape);
+        channelise_set_fine(fine, &choice.shape);
     }
     TRY(fine.height > 0 ? fine_fft_wisdom(fine, spec->planning, spec->expected, choice.wisdom,
                                           sizeof choice.wisdom)
@@ -77,15 +79,23 @@ static status_t cpu_channelise_words(const struct channelise_choice *choice, str
     status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
     if (choice->shape.radix[0] > 0) {
-        TRY(text_add(out, "%u x %u, ", choice->shape.radix[0], choice->shape.radix[1]));
+        TRY(text_add(out, "%u x %u", choice->shape.radix[0], choice->shape.radix[1]));
     }
+    if (choice->shape.vector > 0) {
+        TRY(text_add(out, " side by side"));
+        goto out;
+    }
+    TRY(choice->shape.radix[0] > 0 ? text_add(out, ", ") : STATUS_OK);
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
     TRY(cpu_fft_words(choice->wisdom, out));
 out:
     return st;
 }
 
-enum { STRIPS_A_THREAD = 8 /* of a block that threads share, so that they end together */ };
+enum {
+    STRIPS_A_THREAD = 4, /* of a block that threads share, so that they end together */
+    MOST_SHORT = 512     /* points of columns of which half a grain is worth its memory */
+};
 
 /* Spectra of a block that threads share, whole grains; 0: each makes spectra of its own, where
  * there are streams enough, or streams must be deinterleaved first. */
@@ -100,14 +110,21 @@ static uint64_t channelise_piece(const struct cpu *cpu)
     return ceil_div_u64((uint64_t)STRIPS_A_THREAD * spec->threads, strips) * GRAIN;
 }
 
-/* Floats of a spectrum that stay near while some are filtered in one go: all of it, or where it is
- * made by columns and rows a strip, and between them what a thread has of its own. */
-static size_t channelise_near_floats(const struct cpu *cpu)
+/* Spectra that are filtered in one go. By columns and rows their strips stay near; by FFTW what a
+ * thread has of its own between the two, too. Side by side a window of few spectra would cost more
+ * than the cache, and a strip may fill half of it. */
+static size_t channelise_rows(const struct cpu *cpu)
 {
+    const size_t strip = 2 * FINE_STRIP * cpu->fine.height;
     if (cpu->fine.height == 0) {
-        return cpu->shape.in_row;
+        return ppf_fir_rows(GRAIN, cpu->shape.in_row);
     }
-    return 2 * FINE_STRIP * cpu->fine.height + (cpu->piece > 0 ? 0 : fine_fft_matrix(cpu->fine));
+    if (!cpu->fine.is_beside) {
+        return ppf_fir_rows(GRAIN, strip + (cpu->piece > 0 ? 0 : fine_fft_matrix(cpu->fine)));
+    }
+    const size_t rows = ppf_fir_rows(GRAIN, strip / 2);
+    const size_t least = cpu->fine.height <= MOST_SHORT ? GRAIN / 2 : FIR_ROWS;
+    return rows > least ? rows : least;
 }
 
 /* Sizes that follow from spec and choice; nothing allocated yet. */
@@ -120,7 +137,7 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
     cpu->fine = channelise_fine(spec, choice);
     cpu->has_pairs = channelise_has_pairs(spec);
     cpu->piece = channelise_piece(cpu);
-    cpu->rows = ppf_fir_rows(GRAIN, channelise_near_floats(cpu));
+    cpu->rows = channelise_rows(cpu);
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
     }
@@ -144,7 +161,7 @@ static status_t cpu_channelise_candidates(backend_t *backend, const struct chann
     for (uint32_t simd = channelise_least_simd(spec); simd > 0; simd--) {
         for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
             list[n] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
-            channelise_set_radix(usual.fine, &list[n++]);
+            channelise_set_fine(usual.fine, &list[n++]);
         }
     }
     *out = list;
@@ -270,6 +287,7 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
     struct channelise_choice choice = spec->choice;
+    struct ppf_fir_strips strips = {0};
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
@@ -282,7 +300,10 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
-    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
+    if (cpu->fine.height > 0) {
+        strips = (struct ppf_fir_strips){cpu->fine.width, FINE_STRIP};
+    }
+    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, strips, &cpu->filter));
     TRY(cpu->fine.height > 0
             ? fine_fft_create(cpu->kernels, cpu->fine, choice.wisdom, &cpu->fine_fft)
             : cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));

@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { AHEAD = 4 /* rows of columns whose samples are called into the cache */ };
+enum {
+    AHEAD = 1, /* rows of columns whose samples are called into the cache */
+    LINE_BYTES = 64
+};
 
 size_t cpu_fine_column_tasks(const struct cpu *cpu)
 {
@@ -52,7 +55,7 @@ static uint64_t fine_columns(const struct block *block, struct scratch *scratch,
     uint64_t end = s + count == block->spectra ? block->counted : (s + count) * points;
     uint64_t missing = 0;
     for (size_t j = 0; j < height; j++) {
-        const struct ppf_fir_part part = {j * width + strip * FINE_STRIP, FINE_STRIP,
+        const struct ppf_fir_part part = {j * width + strip * FINE_STRIP,
                                           j + AHEAD < height ? AHEAD * width : 0};
         const struct ppf_fir_out out = {
             .count = count, .rows = scratch->filtered + 2 * j * FINE_STRIP, .stride = floats};
@@ -70,6 +73,20 @@ static uint64_t fine_columns(const struct block *block, struct scratch *scratch,
     return missing;
 }
 
+/* The row of a spectrum that its rows' bins go to at once, past the caches; NULL: something else
+ * becomes of them, or it is not aligned. */
+static float *fine_direct(const struct block *block, const struct batch *batch, int half,
+                          uint64_t s)
+{
+    const struct channelise_spec *spec = &block->cpu->base.spec;
+    if (!block->cpu->fine.is_beside || spec->noutputs > 1 || spec->outputs[0].bits ||
+        spec->outputs[0].quantity != QUANTITY_SPECTRA || spec->nchannels != spec->channels) {
+        return NULL;
+    }
+    float *row = cpu_channelise_spectrum_row(block, 0, batch->stream[half], s);
+    return (uintptr_t)row % LINE_BYTES == 0 ? row : NULL;
+}
+
 /* Rows of a strip, of `count` spectra from `from` of the batch on, and what becomes of them. */
 static void fine_rows(const struct block *block, struct scratch *scratch, const struct batch *batch,
                       size_t from, size_t count, size_t strip)
@@ -84,9 +101,13 @@ static void fine_rows(const struct block *block, struct scratch *scratch, const 
                                  .count = FINE_COLUMNS};
     for (uint64_t s = batch->first + from; s < batch->first + from + count; s++) {
         for (int half = 0; half < (int)batch->streams; half++) {
-            fine_fft_rows(cpu->fine_fft,
-                          fine_matrix(block, scratch, batch, half, s, batch->first + from),
-                          cut.first, scratch->bins, made[half]);
+            const float *matrix = fine_matrix(block, scratch, batch, half, s, batch->first + from);
+            float *direct = fine_direct(block, batch, half, s);
+            if (direct) {
+                fine_fft_spectrum(cpu->fine_fft, matrix, cut.first, scratch->bins, direct);
+                continue;
+            }
+            fine_fft_rows(cpu->fine_fft, matrix, cut.first, scratch->bins, made[half]);
             cpu_channelise_deliver(block, scratch, batch, bins, half, s, &cut);
         }
     }

@@ -69,6 +69,28 @@ struct fir_hops {
     const float *touch;
 };
 
+struct side_fft; /* cpu/fft/side_fft.h */
+
+/* FINE_COLUMNS columns of a spectrum's matrix, transformed side by side, number k1 of column c
+ * times step[k1][c] base[k1], to[k1 / FINE_COLUMNS][c][k1 % FINE_COLUMNS]. All rows are aligned to
+ * 64 bytes.
+ *
+ *   from   float [points], rows `stride` apart, of at least FINE_COLUMNS pairs
+ *   step   float [points][2][FINE_COLUMNS]   real parts, imaginary ones
+ *   base   float [points][2]
+ *   work   float [points][2][FINE_COLUMNS]
+ *   to     [points / FINE_COLUMNS] blocks, `block` floats apart, of which FINE_COLUMNS x
+ * FINE_COLUMNS pairs are written, past the caches where `past`   */
+struct side_columns {
+    const struct side_fft *fft;
+    const float *from;
+    size_t stride;
+    const float *step, *base;
+    float *work, *to;
+    size_t block;
+    int past;
+};
+
 struct cpu_kernels {
     const char *name;
     size_t lanes;
@@ -101,6 +123,14 @@ struct cpu_kernels {
     /* Pieces of FINE_COLUMNS pairs, side by side, to memory where they are so many floats apart,
      * past the caches where that is aligned to 64 bytes. */
     void (*spread)(const float *from, size_t count, float *to, size_t to_stride);
+    /* Transforms side by side: columns as above, and of rows of FINE_COLUMNS pairs, whose bins go
+     * to rows `stride` floats apart, past the caches where `past`; all are aligned to 64 bytes.
+     *
+     *   from   float [points][FINE_COLUMNS][2]
+     *   work   float [points][2][FINE_COLUMNS]   */
+    void (*side_columns)(const struct side_columns *columns);
+    void (*side_rows)(const struct side_fft *fft, const float *from, float *work, float *to,
+                      size_t stride, int past);
     /* What went past the caches is there for other threads. */
     void (*settle)(void);
 };

@@ -380,6 +380,7 @@ static void cross(const float *restrict a, const float *restrict b, size_t count
 }
 
 #include "compute/cpu/fft/fine_kernels_body.h"
+#include "compute/cpu/fft/side_kernels_body.h"
 
 extern const struct cpu_kernels KERNELS;
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
@@ -397,4 +398,6 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .transpose = transpose,
                                     .twiddle = twiddle,
                                     .spread = spread,
+                                    .side_columns = side_columns,
+                                    .side_rows = side_rows,
                                     .settle = settle};

@@ -30,7 +30,9 @@ struct ppf_fir {
     size_t rows;
     size_t columns; /* samples of a column */
     size_t padded;  /* P, rounded up to whole blocks; oversampled: P */
-    float *coeff;   /* [T][padded]; oversampled: with MOST_LANES zeros before and behind */
+    struct ppf_fir_strips strips;
+    float *coeff; /* [T][padded]; oversampled: with MOST_LANES zeros before and behind; of strips
+                     [strip][row of the matrix][T][columns] */
 };
 
 /* A quarter of the second-level cache, the rest being for what is read and written. */
@@ -107,8 +109,30 @@ uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
     return ((uint64_t)fir_padded_samples(spec) * spec->taps + 2 * fir_margin(spec)) * sizeof(float);
 }
 
+/* Where the coefficients of a strip's samples from number `first` of a spectrum on begin. */
+static size_t fir_strip_at(const ppf_fir_t *filter, size_t first)
+{
+    const struct ppf_fir_strips *strips = &filter->strips;
+    const size_t height = filter->samples / strips->width;
+    const size_t strip = first % strips->width / strips->columns;
+    return (strip * height + first / strips->width) * filter->taps * strips->columns;
+}
+
+static void fir_set_coeff(ppf_fir_t *filter, const double *coeff, size_t margin)
+{
+    const size_t columns = filter->strips.columns;
+    for (size_t t = 0; t < filter->taps; t++) {
+        const double *of_tap = coeff + t * filter->samples;
+        for (size_t i = 0; i < filter->samples; i++) {
+            size_t at = columns > 0 ? fir_strip_at(filter, i) + t * columns + i % columns
+                                    : margin + t * filter->padded + i;
+            filter->coeff[at] = (float)of_tap[i];
+        }
+    }
+}
+
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
-                        size_t rows, ppf_fir_t **out)
+                        size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out)
 {
     status_t st = STATUS_OK;
     ppf_fir_t *filter = NULL;
@@ -124,6 +148,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->is_shifted = spec->is_shifted;
     filter->taps = spec->taps;
     filter->rows = rows;
+    filter->strips = strips;
     filter->columns = fir_column_samples(spec, rows);
     filter->padded = fir_padded_samples(spec);
     const struct sample_coding coding = channelise_coding(spec);
@@ -132,12 +157,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     size_t count = filter->padded * filter->taps + 2 * margin;
     TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     memset(filter->coeff, 0, count * sizeof(float));
-    for (size_t t = 0; t < filter->taps; t++) {
-        for (size_t i = 0; i < filter->samples; i++) {
-            filter->coeff[margin + t * filter->padded + i] =
-                (float)spec->coeff[t * filter->samples + i];
-        }
-    }
+    fir_set_coeff(filter, spec->coeff, margin);
     *out = filter;
     filter = NULL;
 out:
@@ -235,24 +255,25 @@ uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct pp
     const size_t parts = filter->is_complex ? 2 : 1;
     const size_t raw = out->count + filter->taps - 1;
     const struct fir_samples samples = {data, (int64_t)(raw * filter->samples), (int64_t)answers};
+    const size_t columns = filter->strips.columns;
     size_t at = part->first;
     uint64_t missing = 0;
     for (size_t i = 0; i < raw; i++, at += filter->samples) {
-        missing += fir_unpack_row(filter, &samples, (int64_t)at, part->width,
-                                  window + i * part->width * parts);
+        missing +=
+            fir_unpack_row(filter, &samples, (int64_t)at, columns, window + i * columns * parts);
         if (part->ahead > 0) {
             fir_touch_next(data + (at + part->ahead) * filter->sample_bytes,
-                           part->width * filter->sample_bytes);
+                           columns * filter->sample_bytes);
         }
     }
     struct fir_block block = {.window = window,
-                              .coeff = filter->coeff + part->first,
-                              .window_stride = part->width * parts,
-                              .coeff_stride = filter->padded,
+                              .coeff = filter->coeff + fir_strip_at(filter, part->first),
+                              .window_stride = columns * parts,
+                              .coeff_stride = columns,
                               .out_stride = out->stride,
                               .taps = filter->taps,
                               .rows = (out->count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
-                              .blocks = part->width / kernels->lanes,
+                              .blocks = columns / kernels->lanes,
                               .conjugate = filter->conjugate,
                               .out = out->rows};
     kernels->fir[filter->is_complex](&block);

@@ -14,10 +14,17 @@ typedef struct ppf_fir ppf_fir_t;
  * second-level cache. */
 size_t ppf_fir_rows(size_t most, size_t row);
 
-/* For up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are copied. Fails with
- * DEVICE. */
+/* How parts of a spectrum are taken: P = height x `width` samples are a matrix, of which `columns`
+ * neighbouring columns (a multiple of MOST_LANES up to 128 that divides `width`) are made row by
+ * row. 0: whole spectra are. */
+struct ppf_fir_strips {
+    size_t width, columns;
+};
+
+/* For up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are copied, in the order
+ * in which they are wanted. Fails with DEVICE. */
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
-                        size_t rows, ppf_fir_t **out);
+                        size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
 void ppf_fir_destroy(ppf_fir_t *filter);
 
 /* Bytes of the coefficients, and floats of a thread's window. */
@@ -47,12 +54,12 @@ struct ppf_fir_out {
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
-/* The same of `width` samples of each raw spectrum, a multiple of MOST_LANES up to 128, from sample
- * `first` on, for who wants some of a critically sampled bank only: rows begin with them, `turn`
- * and `touch` are 0, and the window is [count + T - 1][width], pairs if complex. Samples that many
- * `ahead` of them are called into the cache. */
+/* The same of the strip's samples in a row of the matrix, from sample `first` of each raw spectrum
+ * on, of a critically sampled bank: rows begin with them, `turn` and `touch` are 0, and the window
+ * is [count + T - 1][columns], pairs if complex. Samples that many `ahead` of them are called into
+ * the cache. */
 struct ppf_fir_part {
-    size_t first, width, ahead;
+    size_t first, ahead;
 };
 uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
                       uint64_t answers, float *window, const struct ppf_fir_out *out);
