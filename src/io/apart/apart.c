@@ -49,15 +49,18 @@ void apart_stops(int (*stopped)(void))
     is_stopped = stopped;
 }
 
-/* A child at work. */
+/* A child, at work or waiting for the next question. */
 struct talk {
-    pid_t child;
+    pid_t child; /* 0: there is none */
     int fd;
     double looked;           /* when this process last looked at it */
     double waited;           /* seconds since it last got on, in which this process could look */
     char place[PLACE_BYTES]; /* what it said last that it looks at */
-    int is_answered;         /* it said the last it has to say */
+    int is_answered;         /* it said the last it has to say of this question */
 };
+
+/* The one that answered last: starting a process takes longer than most questions. */
+static struct talk talk = {.fd = -1};
 
 /* This program's own file: as it was when it began, even if it was replaced since. */
 static const char *apart_own_program(void)
@@ -89,18 +92,16 @@ static int apart_set_signals(posix_spawnattr_t *attributes)
 }
 
 /* Gives a number of errno.h. What libraries print while they die is nobody's business. */
-static int apart_spawn(const char *task, int fd, pid_t *out)
+static int apart_spawn(int fd, pid_t *out)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     char parent[24];
-    char name[64];
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    snprintf(name, sizeof name, "%s", task);
     char program[] = "voltmill";
     char word[sizeof apart_word];
     memcpy(word, apart_word, sizeof word);
-    char *const arguments[] = {program, word, parent, name, NULL};
+    char *const arguments[] = {program, word, parent, NULL};
     int error = posix_spawn_file_actions_init(&files);
     if (error) {
         return error;
@@ -124,19 +125,18 @@ static int apart_spawn(const char *task, int fd, pid_t *out)
     return error;
 }
 
-static status_t apart_spawn_child(const char *task, struct talk *out)
+static status_t apart_spawn_child(void)
 {
     status_t st = STATUS_OK;
     int ends[2] = {-1, -1};
-    struct talk talk = {.fd = -1, .looked = clock_now()};
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, STATUS_DEVICE,
             "files cannot be looked at by a process of its own: %s", strerror(errno));
-    int error = apart_spawn(task, ends[1], &talk.child);
+    int error = apart_spawn(ends[1], &talk.child);
+    talk.child = error ? 0 : talk.child;
     REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
             apart_own_program(), strerror(error));
     talk.fd = ends[0];
     ends[0] = -1;
-    *out = talk;
 out:
     for (int i = 0; i < 2; i++) {
         file_close(ends[i]);
@@ -146,44 +146,44 @@ out:
 
 /* Adds up how long the child takes. While a job is suspended, neither gets on: longer than from one
  * look to the next counts as one. */
-static void apart_count_wait(struct talk *talk)
+static void apart_count_wait(void)
 {
     const double most = 1;
     double now = clock_now();
-    talk->waited += now - talk->looked < most ? now - talk->looked : most;
-    talk->looked = now;
+    talk.waited += now - talk.looked < most ? now - talk.looked : most;
+    talk.looked = now;
 }
 
 /* Waits until the child listens or speaks, but neither longer than it may take nor when told to
  * stop. */
-static status_t apart_wait_for(struct talk *talk, short event)
+static status_t apart_wait_for(short event)
 {
     status_t st = STATUS_OK;
     for (;;) {
-        struct pollfd it = {.fd = talk->fd, .events = event};
+        struct pollfd it = {.fd = talk.fd, .events = event};
         if (poll(&it, 1, LOOK_MS) > 0) {
             goto out;
         }
-        apart_count_wait(talk);
+        apart_count_wait();
         REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
                 "nothing was begun yet; the same command begins");
-        REQUIRE(limit_seconds <= 0 || talk->waited < limit_seconds, STATUS_DATA,
+        REQUIRE(limit_seconds <= 0 || talk.waited < limit_seconds, STATUS_DATA,
                 "%s: HDF5 did not come back from there in %.4g s: is the file damaged, or does its "
                 "file system hang?",
-                talk->place[0] ? talk->place : "a process that looks at files", limit_seconds);
+                talk.place[0] ? talk.place : "a process that looks at files", limit_seconds);
     }
 out:
     return st;
 }
 
 /* A child that has died does not listen: what it said last tells why. */
-static status_t apart_say(struct talk *talk, const void *data, size_t bytes)
+static status_t apart_say(const void *data, size_t bytes)
 {
     status_t st = STATUS_OK;
     const char *at = data;
     while (bytes > 0) {
-        TRY(apart_wait_for(talk, POLLOUT));
-        ssize_t sent = send(talk->fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        TRY(apart_wait_for(POLLOUT));
+        ssize_t sent = send(talk.fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno != EINTR && errno != EAGAIN) {
             goto out;
         }
@@ -195,32 +195,32 @@ out:
 }
 
 /* Gives fewer bytes than were asked for when the child is at its end. */
-static status_t apart_hear(struct talk *talk, void *data, size_t bytes, size_t *heard)
+static status_t apart_hear(void *data, size_t bytes, size_t *heard)
 {
     status_t st = STATUS_OK;
     *heard = 0;
     while (*heard < bytes) {
-        TRY(apart_wait_for(talk, POLLIN));
-        ssize_t count = recv(talk->fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
+        TRY(apart_wait_for(POLLIN));
+        ssize_t count = recv(talk.fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
             goto out;
         }
         *heard += count > 0 ? (size_t)count : 0;
-        talk->looked = clock_now();
-        talk->waited = 0;
+        talk.looked = clock_now();
+        talk.waited = 0;
     }
 out:
     return st;
 }
 
-static status_t apart_hear_text(struct talk *talk, uint64_t bytes, struct text *out)
+static status_t apart_hear_text(uint64_t bytes, struct text *out)
 {
     status_t st = STATUS_OK;
     char piece[PIECE_BYTES];
     while (bytes > 0) {
         size_t wanted = bytes < sizeof piece ? (size_t)bytes : sizeof piece;
         size_t heard = 0;
-        TRY(apart_hear(talk, piece, wanted, &heard));
+        TRY(apart_hear(piece, wanted, &heard));
         TRY(text_add_bytes(out, piece, heard));
         if (heard < wanted) {
             goto out;
@@ -232,12 +232,12 @@ out:
 }
 
 /* What the child says beside its answer. */
-static status_t apart_take(struct talk *talk, char kind, const char *words)
+static status_t apart_take(char kind, const char *words)
 {
     status_t st = STATUS_OK;
     switch (kind) {
     case APART_PLACE:
-        snprintf(talk->place, sizeof talk->place, "%s", words);
+        snprintf(talk.place, sizeof talk.place, "%s", words);
         break;
     case APART_WARNING:
         report_warn("%s", words);
@@ -252,7 +252,7 @@ static status_t apart_take(struct talk *talk, char kind, const char *words)
         fputs(words, stdout);
         break;
     default: /* the status is the letter */
-        talk->is_answered = 1;
+        talk.is_answered = 1;
         FAIL((status_t)kind, "%s", words);
     }
 out:
@@ -260,27 +260,27 @@ out:
 }
 
 /* Until the child has answered or is at its end. */
-static status_t apart_listen_to(struct talk *talk, struct text *answer)
+static status_t apart_listen_to(struct text *answer)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
-    while (!talk->is_answered) {
+    while (!talk.is_answered) {
         struct apart_head head;
         size_t heard = 0;
-        TRY(apart_hear(talk, &head, sizeof head, &heard));
+        TRY(apart_hear(&head, sizeof head, &heard));
         if (heard < sizeof head) {
             goto out;
         }
         struct text *to = head.kind == APART_ANSWER ? answer : &words;
         size_t before = to->length;
-        TRY(apart_hear_text(talk, head.bytes, to));
+        TRY(apart_hear_text(head.bytes, to));
         if (to->length - before < head.bytes) {
             goto out;
         }
         if (head.kind == APART_ANSWER) {
-            talk->is_answered = 1;
+            talk.is_answered = 1;
         } else {
-            TRY(apart_take(talk, head.kind, words.data ? words.data : ""));
+            TRY(apart_take(head.kind, words.data ? words.data : ""));
         }
         text_free(&words);
     }
@@ -305,20 +305,64 @@ static pid_t apart_await_end(pid_t child, int *status)
     }
 }
 
-/* The child has no more to say, or is not wanted any more. */
-static status_t apart_end(struct talk *talk, status_t st)
+/* Gives what waitpid() gave last, and the child's status. */
+static pid_t apart_end_child(int is_to_die, int *status)
+{
+    if (is_to_die) {
+        (void)kill(talk.child, SIGKILL);
+    }
+    close(talk.fd);
+    pid_t ended = apart_await_end(talk.child, status);
+    if (ended == 0) {
+        (void)kill(talk.child, SIGKILL);
+    }
+    talk.child = 0;
+    talk.fd = -1;
+    return ended;
+}
+
+/* When this process ends. */
+static void apart_end_last(void)
 {
     int status = 0;
-    const char *place = talk->place[0] ? talk->place : "a process that looks at files";
-    if (st != STATUS_OK || talk->is_answered) {
-        (void)kill(talk->child, SIGKILL);
+    if (talk.child > 0) {
+        (void)apart_end_child(1, &status);
     }
-    close(talk->fd);
-    pid_t ended = apart_await_end(talk->child, &status);
-    if (ended == 0) {
-        (void)kill(talk->child, SIGKILL);
+}
+
+/* A child that waits for questions; one that has failed at one is not asked again. */
+static status_t apart_have_child(void)
+{
+    static int is_to_end;
+    status_t st = STATUS_OK;
+    char byte;
+    int is_there = talk.child > 0 && recv(talk.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+                   (errno == EAGAIN || errno == EWOULDBLOCK);
+    if (!is_there) {
+        apart_end_last();
+        TRY(apart_spawn_child());
     }
-    if (st != STATUS_OK || talk->is_answered) {
+    if (!is_to_end) {
+        is_to_end = atexit(apart_end_last) == 0;
+    }
+    talk.looked = clock_now();
+    talk.waited = 0;
+    talk.place[0] = '\0';
+    talk.is_answered = 0;
+out:
+    return st;
+}
+
+/* The child has answered and waits, or has no more to say, or is not wanted any more. */
+static status_t apart_end(status_t st)
+{
+    int status = 0;
+    const char *place = talk.place[0] ? talk.place : "a process that looks at files";
+    if (st == STATUS_OK && talk.is_answered) {
+        return st;
+    }
+    pid_t ended = apart_end_child(st != STATUS_OK, &status);
+    if (st != STATUS_OK) {
         return st;
     }
     REQUIRE(ended != 0, STATUS_DATA,
@@ -338,13 +382,15 @@ out:
 static status_t apart_ask(const char *task, const struct text *question, struct text *answer)
 {
     status_t st = STATUS_OK;
-    struct talk talk;
-    uint64_t bytes = question->length;
-    TRY(apart_spawn_child(task, &talk));
-    st = apart_say(&talk, &bytes, sizeof bytes);
-    st = st == STATUS_OK ? apart_say(&talk, question->data, question->length) : st;
-    st = st == STATUS_OK ? apart_listen_to(&talk, answer) : st;
-    st = apart_end(&talk, st);
+    struct apart_question head;
+    memset(&head, 0, sizeof head); /* its padding, too */
+    head.bytes = question->length;
+    snprintf(head.task, sizeof head.task, "%s", task);
+    TRY(apart_have_child());
+    st = apart_say(&head, sizeof head);
+    st = st == STATUS_OK ? apart_say(question->data, question->length) : st;
+    st = st == STATUS_OK ? apart_listen_to(answer) : st;
+    st = apart_end(st);
 out:
     return st;
 }

@@ -1,10 +1,11 @@
 /* Work on files of unknown origin, done apart: in a child process, so that what makes a library
  * crash or loop there becomes an error here.
  *
- * The child is this very program, spawned anew (never forked: MPI may be running), which does one
- * task by name: it gets a packed question, and gives a packed answer, or the cause of its failure;
+ * The child is this very program, spawned anew (never forked: MPI may be running), which does
+ * tasks by name: it gets a packed question, and gives a packed answer, or the cause of its failure;
  * its output, warnings and notes come through as this process's own. It knows nothing of MPI, holds
- * no file of its parent's, gets none of its signals, and dies with it.
+ * no file of its parent's, gets none of its signals, and dies with it. It waits for the next task
+ * as long as it has failed at none: after a failure, whatever that was, another one is spawned.
  *
  * A process that never called apart_begin() (the child, tests, fuzz targets) does everything
  * itself, by the same questions and answers. So a module has a function that asks (public) and a
@@ -25,7 +26,7 @@ struct apart_task {
 /* The first argument of a child's command line. */
 extern const char apart_word[];
 
-/* In a child: does what the command line asks for, of the `count` tasks. Never returns. */
+/* In a child: does what its parent asks for, of the `count` tasks. Never returns. */
 _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
                            size_t count);
 

@@ -1,10 +1,16 @@
-/* What child and parent say to each other: heads, each followed by so many bytes. */
+/* What parent and child say to each other: heads, each followed by so many bytes. */
 #ifndef VOLTMILL_IO_APART_APART_PARTS_H
 #define VOLTMILL_IO_APART_APART_PARTS_H
 
 #include <stdint.h>
 
-/* Kinds beside these are the statuses of failures: then the bytes are the cause. */
+/* To the child: what it shall do. */
+struct apart_question {
+    uint64_t bytes;
+    char task[32];
+};
+
+/* To the parent. Kinds beside these are the statuses of failures: then the bytes are the cause. */
 enum {
     APART_ANSWER = 'a',
     APART_PLACE = 'p',

@@ -80,6 +80,9 @@ static void apart_tell_output(void)
         apart_tell(APART_OUTPUT, piece, (size_t)count);
         at += count;
     }
+    if (at > 0 && (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)) {
+        _exit(STATUS_DEVICE);
+    }
 }
 
 /* Files that the parent left open hold locks, and connections whose end others wait for. */
@@ -111,14 +114,10 @@ static int apart_read_all(void *data, size_t bytes)
     return 1;
 }
 
-static status_t apart_answer_one(const struct apart_task *task, struct text *answer)
+static status_t apart_answer_one(const struct apart_task *task, uint64_t bytes, struct text *answer)
 {
     status_t st = STATUS_OK;
-    uint64_t bytes = 0;
     char *question = NULL;
-    if (!apart_read_all(&bytes, sizeof bytes)) {
-        _exit(STATUS_USAGE);
-    }
     TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
     if (!apart_read_all(question, (size_t)bytes)) {
         _exit(STATUS_USAGE);
@@ -130,13 +129,23 @@ out:
     return st;
 }
 
+static const struct apart_task *apart_find(const char *name, const struct apart_task *const *tasks,
+                                           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, tasks[i]->name) == 0) {
+            return tasks[i];
+        }
+    }
+    _exit(STATUS_USAGE);
+}
+
 _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
                            size_t count)
 {
     const struct rlimit none = {0, 0};
-    struct text answer = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (argc != 4 || strtol(argv[2], NULL, 10) != (long)getppid()) {
+    if (argc != 3 || strtol(argv[2], NULL, 10) != (long)getppid()) {
         _exit(STATUS_USAGE); /* nobody's child, or an orphan already */
     }
     setrlimit(RLIMIT_CORE, &none);
@@ -144,17 +153,23 @@ _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const
     apart_keep_output();
     parent_fd = STDIN_FILENO;
     report_relay(apart_relay);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(argv[3], tasks[i]->name) == 0) {
-            status_t st = apart_answer_one(tasks[i], &answer);
-            apart_tell_output();
-            if (st == STATUS_OK) {
-                apart_tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);
-            } else {
-                apart_tell((char)st, report_cause(), strlen(report_cause()));
-            }
-            _exit(st);
+    status_t st = STATUS_OK;
+    while (st == STATUS_OK) {
+        struct apart_question head;
+        struct text answer = {0};
+        if (!apart_read_all(&head, sizeof head)) {
+            _exit(STATUS_OK); /* nothing more is asked */
         }
+        report_next(); /* of another file the same may be said again */
+        head.task[sizeof head.task - 1] = '\0';
+        st = apart_answer_one(apart_find(head.task, tasks, count), head.bytes, &answer);
+        apart_tell_output();
+        if (st == STATUS_OK) {
+            apart_tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);
+        } else {
+            apart_tell((char)st, report_cause(), strlen(report_cause()));
+        }
+        text_free(&answer);
     }
-    _exit(STATUS_USAGE);
+    _exit(st);
 }
