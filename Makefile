@@ -85,7 +85,12 @@ $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-
 # The kernels are part of the program (.incbin).
 $(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
+# Test programs know nothing of the rooms that only commands use: under the sanitizers these are not even built.
+TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
+$(BUILD)/tested.a: $(filter-out $(BUILD)/src/cli/% $(BUILD)/src/plot/% $(BUILD)/src/verify/%,$(OBJECTS))
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTED)
 	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
 .PRECIOUS: $(BUILD)/%.o
@@ -126,8 +131,8 @@ check: deps
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
 test-unit: deps
-	$(Q)$(MAKE) --no-print-directory test-programs
-	$(Q)$(UNIT_PROVE) $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
+	$(Q)$(MAKE) --no-print-directory unit-programs
+	$(Q)$(UNIT_PROVE) $(UNIT_PROGRAMS)
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
@@ -169,8 +174,10 @@ SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels)
 
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
-.PHONY: test-programs
+.PHONY: test-programs unit-programs
 test-programs: $(TEST_PROGRAMS) $(SHIMS)
+UNIT_PROGRAMS = $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
+unit-programs: $(UNIT_PROGRAMS)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))

@@ -13,11 +13,13 @@ export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS
 export HDF5_USE_FILE_LOCKING=FALSE
 # Kernels that one test has built, the others need not build again. PoCL takes a fifth of the time to build them as they
 # stand; optimised, as users have them, they are tested by `make test-long`.
+test_cache=$PWD/build/test-cache
 if [ -n "${VOLTMILL_TEST_ALL:-}" ]; then
-    export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$PWD/build/test-cache-optimised}
+    test_cache+=-optimised
 else
-    export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$PWD/build/test-cache} POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+    export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 fi
+export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$test_cache}
 export LC_ALL=C.UTF-8
 # libclFFT deletes objects under another type than it made them.
 export ASAN_OPTIONS=new_delete_type_mismatch=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
