@@ -41,4 +41,8 @@ direct (local) of 9 taps
 direct (passes) of 70 taps
 overlap-save (64, library) of 20 taps
 overlap-save (32, library) of 12 taps" "$(cat "$work/output")"
+runs "a search runs" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+    "$(dirname "$program")/opencl_peaks_kernels"
+same "a search: nothing but its peaks is said" "whole: peaks found
+missing: peaks found" "$(cat "$work/output")"
 plan
