@@ -2,6 +2,7 @@
 #include "dedisperse_bench.h"
 
 #include "bench/bench_dedisperse.h"
+#include "compute/opencl/opencl.h"
 
 static int has_device;
 
@@ -303,6 +304,45 @@ static void stages_follow_each_other(void **state)
     free(opencl);
 }
 
+/* What `auto` takes on a GPU with so much memory, which here is none. */
+static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
+{
+    const struct backend_options options = {.local_size = 1, .device_memory = memory};
+    struct text words = {0};
+    struct dedisperse_shape shape;
+    backend_t *backend = NULL;
+    dedisperse_t *stage = NULL;
+    assert_int_equal(backend_open(BACKEND_OPENCL, &options, &backend), STATUS_OK);
+    ((struct opencl *)backend)->device->info.is_gpu = 1;
+    if (dedisperse_create(backend, &b->spec, &stage) != STATUS_OK) {
+        fail_msg("%s", report_cause());
+    }
+    assert_false(backend_was_full(backend));
+    assert_int_equal(dedisperse_words(stage, &words), STATUS_OK);
+    assert_true(dedisperse_shape_parse(words.data, &shape));
+    text_free(&words);
+    dedisperse_destroy(stage);
+    backend_close(backend);
+    return shape.group > 0;
+}
+
+/* Nobody plans for the words that a tree folds rows into: without room for them all is as before.
+ */
+static void trees_without_room_are_brute_force(void **state)
+{
+    enum { ROWS_ONLY = 2 << 20, ENOUGH = 64 << 20 };
+    const struct problem p = {SERIES_U8, 256, 64, 3, 4096, 0, 0, 0};
+    struct dedisperse_bench b;
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    bench_start(&b, &p);
+    assert_true(takes_tree(&b, ENOUGH));
+    assert_false(takes_tree(&b, ROWS_ONLY));
+    bench_end(&b);
+}
+
 /* What cannot be is told apart before anything is compiled, and said. */
 static void impossible_shapes_are_refused(void **state)
 {
@@ -366,6 +406,7 @@ int main(void)
         cmocka_unit_test(trees_are_brute_force),
         cmocka_unit_test(trees_of_telescopes),
         cmocka_unit_test(trees_that_do_not_fit_are_brute_force),
+        cmocka_unit_test(trees_without_room_are_brute_force),
         cmocka_unit_test(stages_follow_each_other),
         cmocka_unit_test(impossible_shapes_are_refused),
     };

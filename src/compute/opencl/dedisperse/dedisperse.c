@@ -100,8 +100,8 @@ out:
     return st;
 }
 
-static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                                         dedisperse_t **out)
+static status_t stage_create(backend_t *backend, const struct dedisperse_spec *spec,
+                             dedisperse_t **out)
 {
     status_t st = STATUS_OK;
     struct stage *stage = NULL;
@@ -119,6 +119,26 @@ static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisp
 out:
     if (stage) {
         opencl_dedisperse_destroy(&stage->base);
+    }
+    return st;
+}
+
+/* Words that a tree folds rows into are as much memory as the rows, where delays are long four
+ * times that, however short blocks become: without room for them channels are added by brute force.
+ */
+static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                         dedisperse_t **out)
+{
+    device_t *device = ((struct opencl *)backend)->device;
+    struct dedisperse_spec brute = *spec;
+    int was_full = device->is_full;
+    status_t st = stage_create(backend, spec, out);
+    if (st != STATUS_OK && device->is_full && !was_full && spec->mode == DEDISPERSE_AUTO &&
+        spec->shape.pack == 0) {
+        report_clear();
+        device->is_full = 0;
+        brute.mode = DEDISPERSE_BRUTE;
+        st = stage_create(backend, &brute, out);
     }
     return st;
 }
