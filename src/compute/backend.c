@@ -119,3 +119,30 @@ uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *s
     const struct backend_ops *ops = backend_ops_of(kind);
     return ops && ops->filter->device_bytes ? ops->filter->device_bytes(spec) : 0;
 }
+
+int synthesise_is_there(enum backend_kind kind)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->synthesise;
+}
+
+status_t synthesise_words(const struct synthesise_choice *choice, struct text *out)
+{
+    const struct backend_ops *ops = backend_ops_of(choice->backend);
+    return ops && ops->synthesise && ops->synthesise->words ? ops->synthesise->words(choice, out)
+                                                            : text_add(out, "%s", "");
+}
+
+uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->synthesise ? ops->synthesise->bytes(spec) : 0;
+}
+
+uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->synthesise && ops->synthesise->device_bytes
+               ? ops->synthesise->device_bytes(spec)
+               : 0;
+}

@@ -8,6 +8,7 @@
 #include "compute/filter.h"
 #include "compute/peaks.h"
 #include "compute/resident_rows.h"
+#include "compute/synthesise.h"
 
 /* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */
 struct backend {
@@ -39,6 +40,11 @@ struct peaks {
 
 struct resident_rows {
     const struct resident_rows_ops *ops;
+};
+
+struct synthesise {
+    const struct synthesise_ops *ops;
+    struct synthesise_spec spec;
 };
 
 struct fft_baseline {
@@ -128,6 +134,20 @@ struct resident_rows_ops {
     status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
 };
 
+struct synthesise_ops {
+    uint64_t (*bytes)(const struct synthesise_spec *spec);
+    status_t (*create)(backend_t *backend, const struct synthesise_spec *spec, synthesise_t **out);
+    void (*destroy)(synthesise_t *synthesise);
+    status_t (*run)(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
+                    const struct synthesise_run *run, buffer_t *out);
+    /* NULL: no choice; no words; none; zeros. choose() finds `out` with the backend's kind. */
+    status_t (*choose)(backend_t *backend, const struct synthesise_spec *spec,
+                       struct synthesise_choice *out);
+    status_t (*words)(const struct synthesise_choice *choice, struct text *out);
+    uint64_t (*device_bytes)(const struct synthesise_spec *spec);
+    status_t (*times)(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
+};
+
 struct fft_baseline_ops {
     status_t (*create)(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
                        fft_baseline_t **out);
@@ -143,6 +163,7 @@ struct backend_ops {
     const struct filter_ops *filter;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
+    const struct synthesise_ops *synthesise;       /* NULL: has none */
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
@@ -162,6 +183,7 @@ extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 extern const struct dedisperse_ops reference_dedisperse;
 extern const struct filter_ops reference_filter;
+extern const struct synthesise_ops reference_synthesise;
 #ifdef VOLTMILL_OPENCL
 extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */

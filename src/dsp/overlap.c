@@ -3,6 +3,12 @@
 
 #include "base/memory.h"
 
+/* a / b, rounded down; b > 0. */
+static int64_t overlap_floor(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
 struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop)
 {
     return (struct overlap){.hop = (int64_t)hop, .per = 1, .length = (int64_t)(samples * taps)};
@@ -12,6 +18,15 @@ struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, u
 {
     return (struct overlap){
         .hop = decimate, .per = 1, .grain = (int64_t)grain, .first = first, .length = taps};
+}
+
+/* Row n needs the spectra s with first <= n - s hop < first + length. */
+struct overlap overlap_synthesise(uint64_t length, int64_t first, uint64_t hop)
+{
+    const int64_t per = (int64_t)hop;
+    const int64_t least = overlap_floor(-first - (int64_t)length + per, per);
+    const int64_t most = overlap_floor(per - 1 - first, per);
+    return (struct overlap){.hop = 1, .per = per, .first = least, .length = most - least + 1};
 }
 
 struct overlap overlap_sum(uint64_t count)
@@ -45,8 +60,7 @@ static int overlap_scale(int64_t row, int64_t mul, int64_t div, int64_t add, int
     if (__builtin_mul_overflow(row, mul, &product)) {
         return 0;
     }
-    int64_t floor = product / div - (product % div < 0);
-    return !__builtin_add_overflow(floor, add, out);
+    return !__builtin_add_overflow(overlap_floor(product, div), add, out);
 }
 
 static status_t overlap_too_far(struct overlap_rows rows)

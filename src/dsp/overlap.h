@@ -21,8 +21,8 @@ struct overlap_rows {
  *   floor(r hop / per) + first + least[s] .. floor(r hop / per) + first + length - 1 + most[s].
  *
  * A decimating filter has hop = its decimation; a filter bank, oversampled or not, the samples from
- * one spectrum to the next; a resampler hop / per = Q / P; a synthesis that makes C rows of one hop
- * / per = 1 / C; a compensated group delay makes `first` negative. */
+ * one spectrum to the next; a resampler hop / per = Q / P; a synthesis that makes D rows of one hop
+ * / per = 1 / D; a compensated group delay makes `first` negative. */
 struct overlap {
     int64_t hop, per;             /* input rows from one output row to the next; both >= 1 */
     int64_t grain;                /* 0: 1. Output rows are made so many at a time, grain g the rows
@@ -38,6 +38,10 @@ struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop
 /* Rows of a filter of `taps` samples, of which `first` is the first, seen from the sample that a
  * row is made for; each decimate-th sample has a row. grain: compute/filter.h. */
 struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain);
+/* Samples of a synthesis (compute/synthesise.h) by a filter of `length` samples, of which `first` is
+ * the first, seen from the first sample of the spectrum; spectra come every `hop` rows. Rounded out
+ * to what the hop's rows together need. */
+struct overlap overlap_synthesise(uint64_t length, int64_t first, uint64_t hop);
 /* Each row of `count` rows that no other one needs: raw spectra of samples, dumps of spectra. */
 struct overlap overlap_sum(uint64_t count);
 /* Sums over channels that come least[s] to most[s] rows later; tables must outlive the stage. */

@@ -1,0 +1,57 @@
+/* The stage `synthesise`, handed on to its backend. */
+#include "base/memory.h"
+#include "compute/backend_ops.h"
+#include "dsp/overlap.h"
+
+#include <string.h>
+
+uint64_t synthesise_inputs(const struct synthesise_spec *spec, uint64_t rows)
+{
+    struct overlap overlap =
+        overlap_synthesise((uint64_t)spec->taps * spec->points, spec->first, spec->hop);
+    return overlap_inputs(&overlap, rows);
+}
+
+status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
+                           struct synthesise_choice *out)
+{
+    const struct synthesise_ops *ops = backend->ops->synthesise;
+    *out = (struct synthesise_choice){.backend = backend->ops->kind};
+    return ops && ops->choose ? ops->choose(backend, spec, out) : STATUS_OK;
+}
+
+status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
+                           synthesise_t **out)
+{
+    status_t st = STATUS_OK;
+    struct synthesise_spec settled = *spec;
+    const struct synthesise_ops *ops = backend->ops->synthesise;
+    REQUIRE(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
+            backend_name(backend->ops->kind));
+    if (settled.choice.backend == BACKEND_AUTO) {
+        TRY(synthesise_choose(backend, spec, &settled.choice));
+    }
+    TRY(ops->create(backend, &settled, out));
+    (*out)->ops = ops;
+out:
+    return st;
+}
+
+void synthesise_destroy(synthesise_t *synthesise)
+{
+    if (synthesise) {
+        synthesise->ops->destroy(synthesise);
+    }
+}
+
+status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
+                        const struct synthesise_run *run, buffer_t *out)
+{
+    return synthesise->ops->run(synthesise, in, input, run, out);
+}
+
+status_t synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS])
+{
+    memset(seconds, 0, SYNTHESISE_STEPS * sizeof *seconds);
+    return synthesise->ops->times ? synthesise->ops->times(synthesise, seconds) : STATUS_OK;
+}

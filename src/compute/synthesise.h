@@ -1,0 +1,133 @@
+/* The stage `synthesise`: channels become a stream again, by a synthesis filter bank: the way back
+ * from `channelise` (compute/channelise.h), and from a telescope's own filter bank.
+ *
+ * With C points, D = `hop` samples from one spectrum to the next, and a filter g of L = taps x C
+ * samples whose first one stands at `first` (dsp/fir/dual.h makes it), channel c of spectrum s,
+ * Y_s[c], belongs to point m = first_point + c (in channels from the stream's centre), and
+ *
+ *   u_s[j] = sum_c Y_s[c] exp(+2 pi i m j / C)                               j = 0 .. C - 1
+ *   x[n]   = sum_s g[n - s D] u_s[(n + turn) mod C]     first <= n - s D < first + L, s ascending
+ *
+ * Where the archive's voltages were real, u_s is the real part of the sum, in which all points but
+ * 0 count twice, and C is twice the number of channels.
+ *
+ * Rows (samples x) and spectra count from the observation's spectrum 0 and its first sample:
+ * results are a pure function of the spectra and of the row's number, and neither blocks, chunks
+ * nor threads change a bit. Row n is made of the spectra that overlap_synthesise() says
+ * (dsp/overlap.h). */
+#ifndef VOLTMILL_COMPUTE_SYNTHESISE_H
+#define VOLTMILL_COMPUTE_SYNTHESISE_H
+
+#include "compute/backend.h"
+#include "compute/shared/samples.h"
+
+enum { SYNTHESISE_STAGES = 4 };
+
+/* What is tuned of a synthesis, as plain numbers; 0 where a kernel has no such parameter. */
+struct synthesise_shape {
+    uint32_t simd; /* CPU: backend_simd() */
+    /* OpenCL. */
+    uint32_t kernel;
+    uint32_t width;                    /* work-items of a group */
+    uint32_t values;                   /* complex values, or rows, of a work-item */
+    uint32_t batch;                    /* spectra that are transformed together */
+    uint32_t radix[SYNTHESISE_STAGES]; /* of the transform's stages, 1 behind the last */
+};
+
+/* How a synthesis is computed: settled on one rank for all, since other choices may round
+ * otherwise. */
+struct synthesise_choice {
+    enum backend_kind backend; /* that made it; AUTO: not chosen yet */
+    struct synthesise_shape shape;
+    char wisdom[4096]; /* a plan of FFTW; "": by its rule */
+};
+
+typedef struct synthesise synthesise_t;
+
+struct synthesise_spec {
+    struct sample_coding coding; /* of the channels' samples, complex */
+    uint32_t channels;           /* that come in, in ascending frequency */
+    uint32_t points;             /* C, even; >= channels, or 2 x channels of a real stream */
+    int32_t first_point;         /* the point of channel 0, -C/2 .. C/2 - 1; real: 0 .. C/2 - 1. The
+                                    last channel's is at most C/2 - 1; points without are zero */
+    uint32_t hop;                /* D, 1 .. C */
+    uint32_t taps;               /* of g: L = taps x C */
+    int64_t first;               /* of g */
+    const double *coeff;         /* g: double [taps][points]; copied */
+    int is_real_out;             /* the stream's samples are real */
+    uint64_t turn; /* the archive's phases count from `turn` samples before its row 0: 0, or of a
+                      cut that begins with spectrum s of a bank s x hop; counts mod C */
+    uint32_t nstreams; /* most streams that come out of a run */
+    uint64_t max_rows; /* most rows of a run */
+    uint32_t threads;
+    uint32_t simd;     /* the least backend_simd() of all ranks; 0: my own */
+    enum fft_kind fft; /* library, OpenCL */
+    enum fft_planning planning;
+    uint64_t expected;               /* spectra of all streams that the job will transform */
+    struct synthesise_choice choice; /* made by synthesise_choose(); without it create() chooses */
+    int is_timed;                    /* keep the device's own times: for synthesise_times() */
+};
+
+/* Whether backends of this kind have the stage. */
+int synthesise_is_there(enum backend_kind kind);
+
+/* Spectra that some rows of one stream are made of, at most: the length of buffers. */
+uint64_t synthesise_inputs(const struct synthesise_spec *spec, uint64_t rows);
+
+/* The choice by rule, completed by what belongs to it. `out` may be the spec's own. Fails with
+ * DEVICE. And what of a choice rounds, in words; "" when there was none. */
+status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
+                           struct synthesise_choice *out);
+status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
+
+/* Plans the stage: choice made, or AUTO: by rule. The coefficients may be freed afterwards. Fails
+ * with USAGE: a backend that has no synthesis; DEVICE (memory). */
+status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
+                           synthesise_t **out);
+void synthesise_destroy(synthesise_t *synthesise);
+
+/* Bytes of host memory beside the buffers, from above; and of the device's, about. */
+uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
+uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
+
+/* What a run is about. All numbers of spectra and rows count from the observation's first. */
+struct synthesise_run {
+    uint32_t nstreams;    /* that come out */
+    int64_t first_sample; /* the spectrum at place 0 of the buffer */
+    uint64_t samples;     /* spectra in the buffer; those before and behind count as 0 V */
+    int64_t first_row;
+    uint64_t rows; /* to be made */
+    /* Missing samples are counted among spectra counted_first .. counted_first + counted - 1 of the
+     * buffer (place 0 is 0): neighbouring runs share spectra. */
+    uint64_t counted_first, counted;
+    uint64_t out_stride; /* rows from one stream to the next in `out`, >= rows */
+};
+
+/* Makes a block of rows.
+ *
+ *   in    samples as `input` says: channel c of stream i is its stream i x channels + c; a sample
+ *         is the channel's number of one spectrum (place 0: spectrum run->first_sample)
+ *   out   float [nstreams][out_stride][2] (re, im), or [1] of a real stream: volts
+ *
+ * `out` may be a BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing
+ * value) count as 0 V: buffer_missing(in) counts each channel's. May return before the work is
+ * done: buffer_get() waits; a stage that is run on `out` afterwards by the same backend sees it
+ * done. Fails with DEVICE.
+ * Crochiere, Rabiner 1983, Multirate digital signal processing, ch. 7. */
+status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
+                        const struct synthesise_run *run, buffer_t *out);
+
+/* What a device does for a block. */
+enum synthesise_step {
+    SYNTHESISE_STEP_UPLOAD,
+    SYNTHESISE_STEP_UNPACK,    /* samples become spectra in the transform's order */
+    SYNTHESISE_STEP_TRANSFORM, /* or transform and filter in one */
+    SYNTHESISE_STEP_FILTER,
+    SYNTHESISE_STEP_DOWNLOAD,
+    SYNTHESISE_STEPS
+};
+/* Seconds by the device's own clock since the last call; zeros when the spec is not timed, and from
+ * backends without a device. Waits. Fails with DEVICE. */
+status_t synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
+
+#endif
