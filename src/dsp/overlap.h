@@ -38,9 +38,9 @@ struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop
 /* Rows of a filter of `taps` samples, of which `first` is the first, seen from the sample that a
  * row is made for; each decimate-th sample has a row. grain: compute/filter.h. */
 struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain);
-/* Samples of a synthesis (compute/synthesise.h) by a filter of `length` samples, of which `first` is
- * the first, seen from the first sample of the spectrum; spectra come every `hop` rows. Rounded out
- * to what the hop's rows together need. */
+/* Samples of a synthesis (compute/synthesise.h) by a filter of `length` samples, of which `first`
+ * is the first, seen from the first sample of the spectrum; spectra come every `hop` rows. Rounded
+ * out to what the hop's rows together need. */
 struct overlap overlap_synthesise(uint64_t length, int64_t first, uint64_t hop);
 /* Each row of `count` rows that no other one needs: raw spectra of samples, dumps of spectra. */
 struct overlap overlap_sum(uint64_t count);

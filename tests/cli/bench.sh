@@ -39,6 +39,17 @@ for bits in 8 16; do
     same "are right" ok "$(column result bench.csv)"
 done
 
+# The way back: a row behind the bank's for each number of taps, which says what it leaves.
+for kind in --real ""; do
+    # shellcheck disable=SC2086
+    runs "the way back ${kind:-of complex samples}" ppf "$best" --threads 2 --oversample 2/1 --synthesise 3,8 $kind
+    same "is right, and says what it is" "[('8', 'ok', '$best'), ('3', 'ok', '$best'), ('8', 'ok', '$best')]" \
+        "$("$python" -c 'import csv; print([(r["taps"], r["result"], r["simd"]) for r in csv.DictReader(open("bench.csv"))])')"
+    same "the error falls with taps" True "$("$python" -c 'import csv, re
+db = [float(re.search("synthesis to (-?[0-9]+) dB", r["how"]).group(1)) for r in list(csv.DictReader(open("bench.csv")))[1:]]
+print(db[0] > -100 > db[1])')"
+done
+
 # Long filters: each row beside the double reference and the plain loop, also where fewer points are computed.
 fir() { # fir OPTION...
     "$voltmill" bench fir --backend cpu --threads 1 --repeat 1 --csv fir.csv "$@"

@@ -1,5 +1,6 @@
 /* voltmill bench ppf */
 #include "bench/bench_ppf.h"
+#include "bench/bench_synthesis.h"
 
 #include "base/memory.h"
 #include "base/units.h"
@@ -14,7 +15,7 @@
 /* What is asked for, and the state of the table while it is made. */
 struct ppf_settings {
     struct shared shared;
-    struct option_list channels, taps, bits, streams, kernels;
+    struct option_list channels, taps, bits, streams, kernels, synthesise;
     enum fft_kind fft;
     int is_real, is_lofar, with_transfers;
     struct oversampling oversample;
@@ -150,6 +151,37 @@ out:
     return st;
 }
 
+/* A row for each number of taps with which the bank's channels become a stream again. */
+static void bench_rows_back(struct ppf_settings *settings, uint64_t channels, uint64_t taps,
+                            uint64_t bits, uint64_t streams)
+{
+    struct text how = {0};
+    for (uint32_t i = 0; i < settings->synthesise.count; i++) {
+        struct bench_result result;
+        const struct bench_case c = {.channels = (uint32_t)channels,
+                                     .taps = (uint32_t)settings->synthesise.values[i],
+                                     .streams = (uint32_t)streams,
+                                     .format = bench_format_of(bits),
+                                     .is_complex = !settings->is_real,
+                                     .oversample = settings->oversample,
+                                     .samples = settings->samples,
+                                     .fft = settings->fft,
+                                     .threads = settings->shared.threads,
+                                     .repeats = settings->shared.repeats};
+        text_free(&how);
+        if (bench_synthesis(settings->opened, &c, (uint32_t)taps, &result, &how) != STATUS_OK) {
+            printf("%7u %5u %4llu %7u synthesis: %s\n", c.channels, c.taps,
+                   (unsigned long long)bits, c.streams, report_cause());
+            report_clear();
+            settings->failed++;
+            continue;
+        }
+        bench_print_row(settings, &c, bits, &result, how.data);
+        settings->failed += !result.is_right;
+    }
+    text_free(&how);
+}
+
 static status_t bench_lists(struct ppf_settings *s)
 {
     status_t st = STATUS_OK;
@@ -162,6 +194,8 @@ static status_t bench_lists(struct ppf_settings *s)
                                       s->bits.values[b], s->streams.values[n],
                                       s->kernels.values[k]));
                     }
+                    bench_rows_back(s, s->channels.values[c], s->taps.values[t], s->bits.values[b],
+                                    s->streams.values[n]);
                 }
             }
         }
@@ -264,6 +298,10 @@ static const struct option_row rows[] = {
     {"oversample", "NUM/DEN", bench_read_ratio, AT(oversample),
      "a ratio of at least 1, such as 32/27", "1/1",
      "spectra come so many times as often as channels are apart, with the prototype for that"},
+    {"synthesise", "LIST", value_list, AT(synthesise), "1..4096", NULL,
+     "also the way back from the channels, as numbers of --bits, to a stream, by the bank's dual "
+     "of "
+     "so many taps: a row each, whose taps are the dual's and which says the error it leaves"},
     {"out", "KIND", bench_read_out, AT(out), "spectra|spectra:8|spectra:16|power|power:N",
      "spectra",
      "spectra (of 32-bit floats, or, with given scales, of 8 or 16 bits), power, or power:N, "

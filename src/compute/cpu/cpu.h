@@ -17,7 +17,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Its part of the table (cpu.c; ppf/channelise.c, dedisperse/, filter/, fft/fft_baseline.c). */
+/* Its part of the table (cpu.c; ppf/channelise.c, dedisperse/, filter/, synthesis/,
+ * fft/fft_baseline.c). */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);
 status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
@@ -30,6 +31,7 @@ status_t cpu_identity(const backend_t *backend, struct text *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct filter_ops cpu_filter;
+extern const struct synthesise_ops cpu_synthesise;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
 /* The line of /proc/cpuinfo that names the processor. */

@@ -2,6 +2,7 @@
 #include "compute/cpu/dedisperse/strips.h"
 #include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/ppf/kernels.h"
+#include "compute/cpu/synthesis/synthesis_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,12 @@
 extern const struct cpu_kernels cpu_kernels_base;
 extern const struct strip_kernels strip_kernels_base;
 extern const struct filter_kernels filter_kernels_base;
+extern const struct synthesis_kernels synthesis_kernels_base;
 #ifdef __x86_64__
 extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 extern const struct strip_kernels strip_kernels_avx2, strip_kernels_avx512;
 extern const struct filter_kernels filter_kernels_avx2, filter_kernels_avx512;
+extern const struct synthesis_kernels synthesis_kernels_avx2, synthesis_kernels_avx512;
 #endif
 
 static const struct {
@@ -20,14 +23,18 @@ static const struct {
     const struct cpu_kernels *kernels;
     const struct strip_kernels *strips;
     const struct filter_kernels *filter;
+    const struct synthesis_kernels *synthesis;
 } levels[SIMD_LEVELS] = {
-    [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base, &filter_kernels_base},
+    [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base, &filter_kernels_base,
+                   &synthesis_kernels_base},
 #ifdef __x86_64__
-    [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2, &filter_kernels_avx2},
-    [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512, &filter_kernels_avx512},
+    [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2, &filter_kernels_avx2,
+                   &synthesis_kernels_avx2},
+    [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512, &filter_kernels_avx512,
+                     &synthesis_kernels_avx512},
 #else
-    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
-    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL},
+    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL},
+    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL},
 #endif
 };
 
@@ -58,6 +65,11 @@ const struct strip_kernels *strip_kernels(enum simd_level level)
 const struct filter_kernels *filter_kernels(enum simd_level level)
 {
     return simd_has(level) ? levels[level].filter : NULL;
+}
+
+const struct synthesis_kernels *synthesis_kernels(enum simd_level level)
+{
+    return simd_has(level) ? levels[level].synthesis : NULL;
 }
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */

@@ -30,6 +30,7 @@ static const char cache_kind[] = "fftw";
 
 struct cpu_fft {
     int is_complex;
+    int is_inverse;
     fftwf_plan plan;
 };
 
@@ -45,6 +46,16 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex)
                                   .batch = points <= SMALL_POINTS ? MOST_BATCH : 1,
                                   .in_row = fft_padded(is_complex ? 2 * points : points),
                                   .out_row = fft_padded(is_complex ? 2 * points : points + 2)};
+}
+
+struct cpu_fft_shape cpu_fft_inverse(size_t points, int is_complex)
+{
+    const struct cpu_fft_shape forward = cpu_fft_shape(points, is_complex);
+    struct cpu_fft_shape shape = forward;
+    shape.is_inverse = 1;
+    shape.in_row = forward.out_row;
+    shape.out_row = forward.in_row;
+    return shape;
 }
 
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count)
@@ -66,7 +77,13 @@ static fftwf_plan fft_make_plan(const struct cpu_fft_shape *shape, float *in, fl
     if (shape->is_complex) {
         return fftwf_plan_many_dft(1, &length, batch, (fftwf_complex *)in, NULL, 1,
                                    (int)(shape->in_row / 2), (fftwf_complex *)out, NULL, 1,
-                                   (int)(shape->out_row / 2), FFTW_FORWARD, flags);
+                                   (int)(shape->out_row / 2),
+                                   shape->is_inverse ? FFTW_BACKWARD : FFTW_FORWARD, flags);
+    }
+    if (shape->is_inverse) {
+        return fftwf_plan_many_dft_c2r(1, &length, batch, (fftwf_complex *)in, NULL, 1,
+                                       (int)(shape->in_row / 2), out, NULL, 1, (int)shape->out_row,
+                                       flags);
     }
     return fftwf_plan_many_dft_r2c(1, &length, batch, in, NULL, 1, (int)shape->in_row,
                                    (fftwf_complex *)out, NULL, 1, (int)(shape->out_row / 2), flags);
@@ -93,8 +110,9 @@ static status_t fft_make_key(const struct cpu_fft_shape *shapes, size_t count,
     TRY(text_add(out, "%s\n%s", fftwf_version, processor));
     for (size_t i = 0; i < count; i++) {
         const struct cpu_fft_shape *shape = &shapes[i];
-        TRY(text_add(out, "\n%s %zu x %zu, rows %zu %zu", shape->is_complex ? "complex" : "real",
-                     shape->batch, shape->points, shape->in_row, shape->out_row));
+        TRY(text_add(out, "\n%s%s %zu x %zu, rows %zu %zu", shape->is_inverse ? "inverse " : "",
+                     shape->is_complex ? "complex" : "real", shape->batch, shape->points,
+                     shape->in_row, shape->out_row));
     }
     TRY(text_add(out, ", %s", planning_name(effort)));
 out:
@@ -214,6 +232,7 @@ status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, c
     TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
     TRY(fft_create_rows(shape, &in, &spectra));
     transform->is_complex = shape->is_complex;
+    transform->is_inverse = shape->is_inverse;
     if (wisdom[0] != '\0') {
         transform->plan = fft_follow(shape, in, spectra, wisdom);
         REQUIRE(transform->plan, STATUS_DEVICE,
@@ -248,6 +267,8 @@ void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out)
 {
     if (transform->is_complex) {
         fftwf_execute_dft(transform->plan, (fftwf_complex *)in, (fftwf_complex *)out);
+    } else if (transform->is_inverse) {
+        fftwf_execute_dft_c2r(transform->plan, (fftwf_complex *)in, out);
     } else {
         fftwf_execute_dft_r2c(transform->plan, in, (fftwf_complex *)out);
     }

@@ -18,16 +18,19 @@
  *   in    float [batch][in_row]    `points` numbers (pairs if complex), destroyed
  *   out   float [batch][out_row]   pairs: `points`, or points / 2 + 1 of real input
  *
+ * or, inverse, exponents positive, not divided by `points`, from such pairs to such numbers.
  * Rows are padded so that they do not all meet in the same few lines of the cache. */
 struct cpu_fft_shape {
     size_t points;
     int is_complex;
+    int is_inverse;
     size_t batch;
     size_t in_row, out_row;
 };
 
 /* batch: so many that a call is worth its overhead; divides 16. */
 struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
+struct cpu_fft_shape cpu_fft_inverse(size_t points, int is_complex);
 
 /* Which effort AUTO is worth: planning must cost little beside `count` transforms. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);

@@ -1,0 +1,31 @@
+/* The inner loop of the CPU's synthesis, compiled once for each instruction set. */
+#ifndef VOLTMILL_COMPUTE_CPU_SYNTHESIS_SYNTHESIS_KERNELS_H
+#define VOLTMILL_COMPUTE_CPU_SYNTHESIS_SYNTHESIS_KERNELS_H
+
+#include "compute/cpu/ppf/kernels.h"
+
+/* Sums are cut into pieces of so many spectra, added one to the other: a float sum over hundreds
+ * would lose the digits that the transforms keep. */
+enum { SYNTHESIS_PIECE = 64 };
+
+/* out[i] = sum_s coeff[i - s hop] rows[s][column + i], s ascending, i < count.
+ *
+ *   rows    [spectra] of transformed spectra, numbers or pairs
+ *   coeff   g for row 0 and spectrum 0: it goes back by `hop` from spectrum to spectrum
+ *
+ * Up to MOST_LANES - 1 numbers, or pairs, behind what is wanted are read of rows and coeff. */
+struct synthesis_sums {
+    const float *const *rows;
+    const float *coeff;
+    size_t column, hop, spectra, count;
+    float *out;
+};
+
+struct synthesis_kernels {
+    void (*sum[2])(const struct synthesis_sums *sums); /* of numbers, of pairs */
+};
+
+/* Those of an instruction set; NULL when this machine or this build does not have it. */
+const struct synthesis_kernels *synthesis_kernels(enum simd_level level);
+
+#endif

@@ -1,0 +1,184 @@
+/* The synthesis as its definition says, in double: spectrum by spectrum, each adds what its filter
+ * makes of it to the rows. */
+#include "base/memory.h"
+#include "compute/backend_ops.h"
+#include "dsp/dft.h"
+#include "dsp/overlap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reference_synthesise {
+    struct synthesise base;
+    double *coeff;          /* [L] */
+    double complex *points; /* [C] a spectrum, conjugate */
+    double complex *stream; /* [C] its transform, u */
+    double complex *rows;   /* [max_rows] sums */
+};
+
+/* What a run reads. */
+struct synthesise_source {
+    const struct sample_input *input;
+    const struct synthesise_run *run;
+    const char *in;
+};
+
+static uint64_t reference_synthesise_bytes(const struct synthesise_spec *spec)
+{
+    /* A spectrum, its transform, and what dft_forward() takes. */
+    return (uint64_t)spec->taps * spec->points * 8 +
+           ((uint64_t)spec->points * 5 + spec->max_rows) * 16;
+}
+
+static void reference_synthesise_destroy(synthesise_t *synthesise)
+{
+    struct reference_synthesise *r = (struct reference_synthesise *)synthesise;
+    free(r->coeff);
+    free(r->points);
+    free(r->stream);
+    free(r->rows);
+    free(r);
+}
+
+static status_t reference_synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
+                                            synthesise_t **out)
+{
+    status_t st = STATUS_OK;
+    struct reference_synthesise *r = NULL;
+    const size_t length = (size_t)spec->taps * spec->points;
+    (void)backend;
+    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
+    r->base.spec = *spec;
+    r->base.spec.coeff = NULL;
+    TRY(memory_zeroed(length, sizeof *r->coeff, "coefficients", &r->coeff));
+    memcpy(r->coeff, spec->coeff, length * sizeof *r->coeff);
+    TRY(memory_zeroed(spec->points, sizeof *r->points, "a spectrum", &r->points));
+    TRY(memory_zeroed(spec->points, sizeof *r->stream, "a spectrum", &r->stream));
+    TRY(memory_zeroed((size_t)spec->max_rows, sizeof *r->rows, "rows", &r->rows));
+    *out = &r->base;
+    r = NULL;
+out:
+    if (r) {
+        reference_synthesise_destroy(&r->base);
+    }
+    return st;
+}
+
+/* a modulo b, of which b > 0: 0 .. b - 1. */
+static size_t reference_modulo(int64_t a, int64_t b)
+{
+    return (size_t)((a % b + b) % b);
+}
+
+/* u of spectrum s of a stream, which the buffer has: an inverse transform is the conjugate of the
+ * transform of the conjugate. */
+static status_t reference_synthesise_stream(struct reference_synthesise *r,
+                                            const struct synthesise_source *source, uint32_t stream,
+                                            int64_t s)
+{
+    status_t st = STATUS_OK;
+    const struct synthesise_spec *spec = &r->base.spec;
+    const int64_t place = s - source->run->first_sample;
+    memset(r->points, 0, spec->points * sizeof *r->points);
+    for (uint32_t c = 0; c < spec->channels; c++) {
+        const size_t m = reference_modulo(spec->first_point + (int64_t)c, spec->points);
+        double volts[2];
+        (void)sample_volts(&spec->coding, source->in, source->input, stream * spec->channels + c,
+                           (size_t)place, volts);
+        r->points[m] = volts[0] - volts[1] * I;
+        if (spec->is_real_out && m > 0) {
+            r->points[m] *= 2;
+        }
+    }
+    TRY(dft_forward(spec->points, r->points, r->stream));
+    for (size_t j = 0; j < spec->points; j++) {
+        r->stream[j] = spec->is_real_out ? creal(r->stream[j]) : conj(r->stream[j]);
+    }
+out:
+    return st;
+}
+
+/* What spectrum s adds to the run's rows. */
+static void reference_synthesise_add(struct reference_synthesise *r,
+                                     const struct synthesise_run *run, int64_t s)
+{
+    const struct synthesise_spec *spec = &r->base.spec;
+    const int64_t turn = (int64_t)(spec->turn % spec->points);
+    const int64_t begin = s * spec->hop + spec->first;
+    const struct overlap_rows of_spectrum = {begin, begin + (int64_t)spec->taps * spec->points};
+    const struct overlap_rows of_run = {run->first_row, run->first_row + (int64_t)run->rows};
+    const struct overlap_rows rows = overlap_common(of_spectrum, of_run);
+    for (int64_t n = rows.first; n < rows.end; n++) {
+        r->rows[n - run->first_row] +=
+            r->coeff[n - begin] * r->stream[reference_modulo(n + turn, spec->points)];
+    }
+}
+
+static void reference_synthesise_store(const struct reference_synthesise *r, uint64_t rows,
+                                       float *out)
+{
+    const int is_real = r->base.spec.is_real_out;
+    for (uint64_t row = 0; row < rows; row++) {
+        if (is_real) {
+            out[row] = (float)creal(r->rows[row]);
+        } else {
+            out[2 * row] = (float)creal(r->rows[row]);
+            out[2 * row + 1] = (float)cimag(r->rows[row]);
+        }
+    }
+}
+
+static uint64_t reference_synthesise_missing(const struct synthesise_spec *spec,
+                                             const struct synthesise_source *source)
+{
+    const struct synthesise_run *run = source->run;
+    uint64_t found = 0;
+    for (uint32_t stream = 0; stream < run->nstreams * spec->channels; stream++) {
+        for (uint64_t n = run->counted_first; n < run->counted_first + run->counted; n++) {
+            double volts[2];
+            found +=
+                !sample_volts(&spec->coding, source->in, source->input, stream, (size_t)n, volts);
+        }
+    }
+    return found;
+}
+
+static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
+                                         const struct sample_input *input,
+                                         const struct synthesise_run *run, buffer_t *out)
+{
+    status_t st = STATUS_OK;
+    struct reference_synthesise *r = (struct reference_synthesise *)synthesise;
+    const struct synthesise_spec *spec = &r->base.spec;
+    const struct overlap overlap =
+        overlap_synthesise((uint64_t)spec->taps * spec->points, spec->first, spec->hop);
+    const struct overlap_rows rows = {run->first_row, run->first_row + (int64_t)run->rows};
+    const struct overlap_rows there = {run->first_sample,
+                                       run->first_sample + (int64_t)run->samples};
+    struct synthesise_source source = {input, run, NULL};
+    struct overlap_rows needed;
+    void *from = NULL;
+    void *to = NULL;
+    TRY(buffer_get(in, &from));
+    TRY(buffer_get(out, &to));
+    source.in = from;
+    TRY(overlap_needs(&overlap, 0, rows, &needed));
+    needed = overlap_common(needed, there);
+    for (uint32_t stream = 0; stream < run->nstreams; stream++) {
+        memset(r->rows, 0, (size_t)run->rows * sizeof *r->rows);
+        for (int64_t s = needed.first; s < needed.end; s++) {
+            TRY(reference_synthesise_stream(r, &source, stream, s));
+            reference_synthesise_add(r, run, s);
+        }
+        reference_synthesise_store(
+            r, run->rows, (float *)to + stream * run->out_stride * (spec->is_real_out ? 1 : 2));
+    }
+    ((struct host_buffer *)in)->missing = reference_synthesise_missing(spec, &source);
+out:
+    return st;
+}
+
+const struct synthesise_ops reference_synthesise = {.bytes = reference_synthesise_bytes,
+                                                    .create = reference_synthesise_create,
+                                                    .destroy = reference_synthesise_destroy,
+                                                    .run = reference_synthesise_run};

@@ -1,0 +1,272 @@
+/* The systems of all residues, each solved by Householder's reflections. */
+#include "dsp/fir/dual.h"
+
+#include "base/memory.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beside the equations stand others that ask for x = 0, with this weight relative to the norm of g:
+ * among solutions that are equally good the smallest is taken, and what is left is not more than a
+ * square of that. */
+static const double smallness = 1e-8;
+
+/* The system of one residue: unknowns are g at places `at`, at + hop, ... of its own. */
+struct dual_system {
+    const struct dual_bank *bank;
+    int64_t length;     /* of g */
+    int64_t first;      /* of g */
+    int64_t least;      /* k of the first equation */
+    size_t equations;   /* at most */
+    size_t unknowns;    /* at most */
+    double *matrix;     /* [unknowns][equations + unknowns], by columns */
+    double *right;      /* [equations + unknowns] */
+    double *x;          /* [unknowns] */
+    double weight;      /* of the equations x = 0 */
+    double energy_b;    /* sum of b^2 */
+    double error, norm; /* summed over residues: what is left, squared; g^2 */
+};
+
+static int64_t dual_first(const struct dual_bank *bank, uint32_t taps)
+{
+    const int64_t points = bank->points;
+    return -(((int64_t)taps * points - (int64_t)bank->taps * points) >> 1);
+}
+
+static void dual_end(struct dual_system *system)
+{
+    free(system->matrix);
+    free(system->right);
+    free(system->x);
+}
+
+/* g[i] stands at i + first; b at the same place and k C from it: 0 <= i + first + k C < T C. */
+static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t first,
+                           struct dual_system *out)
+{
+    status_t st = STATUS_OK;
+    const int64_t points = bank->points;
+    const int64_t length = (int64_t)taps * points;
+    *out = (struct dual_system){.bank = bank, .length = length, .first = first};
+    out->least = -((first + length - 1) / points) - 1;
+    const int64_t most = ((int64_t)bank->taps * points - 1 - first) / points + 1;
+    REQUIRE(most > out->least, STATUS_USAGE, "a synthesis filter that lies beside its bank's");
+    out->equations = (size_t)(most - out->least + 1);
+    out->unknowns = (size_t)((length + bank->hop - 1) / bank->hop);
+    const size_t rows = out->equations + out->unknowns;
+    TRY(memory_zeroed(out->unknowns * rows, sizeof *out->matrix, "equations", &out->matrix));
+    TRY(memory_zeroed(rows, sizeof *out->right, "equations", &out->right));
+    TRY(memory_zeroed(out->unknowns, sizeof *out->x, "equations", &out->x));
+    for (size_t i = 0; i < (size_t)bank->taps * bank->points; i++) {
+        out->energy_b += bank->coeff[i] * bank->coeff[i];
+    }
+    REQUIRE(out->energy_b > 0 && isfinite(out->energy_b), STATUS_USAGE,
+            "a filter bank's prototype that is zero, or not finite, has no synthesis");
+    /* About the norm of a column. */
+    out->weight = smallness * sqrt(out->energy_b * (double)points);
+out:
+    return st;
+}
+
+/* The factor of g at place i in the equation of k. */
+static double dual_factor(const struct dual_system *system, int64_t i, int64_t k)
+{
+    const struct dual_bank *bank = system->bank;
+    const int64_t at = i + system->first + k * bank->points;
+    return at >= 0 && at < (int64_t)bank->taps * bank->points
+               ? bank->coeff[at] * (double)bank->points
+               : 0;
+}
+
+static size_t dual_unknowns(const struct dual_system *system, uint32_t residue)
+{
+    const int64_t hop = system->bank->hop;
+    return residue < system->length ? (size_t)((system->length - residue + hop - 1) / hop) : 0;
+}
+
+/* Fills in a residue's equations, and behind them weight x = 0. */
+static void dual_fill(struct dual_system *system, uint32_t residue, size_t unknowns)
+{
+    const size_t rows = system->equations + unknowns;
+    memset(system->right, 0, rows * sizeof *system->right);
+    system->right[-system->least] = 1;
+    for (size_t j = 0; j < unknowns; j++) {
+        double *column = system->matrix + j * rows;
+        const int64_t i = residue + (int64_t)j * system->bank->hop;
+        for (size_t e = 0; e < system->equations; e++) {
+            column[e] = dual_factor(system, i, system->least + (int64_t)e);
+        }
+        memset(column + system->equations, 0, unknowns * sizeof *column);
+        column[system->equations + j] = system->weight;
+    }
+}
+
+/* y -= 2 v (v y) / (v v), of so many rows. */
+static void dual_reflect(const double *v, double norm, size_t rows, double *y)
+{
+    double dot = 0;
+    for (size_t e = 0; e < rows; e++) {
+        dot += v[e] * y[e];
+    }
+    dot *= 2 / norm;
+    for (size_t e = 0; e < rows; e++) {
+        y[e] -= dot * v[e];
+    }
+}
+
+/* x of least squares: column after column becomes one number (what the reflection leaves of it,
+ * kept in x), and all others are reflected with it. No column is zero: `weight` is in it. */
+static void dual_solve(struct dual_system *system, size_t unknowns)
+{
+    const size_t rows = system->equations + unknowns;
+    /* Of the equations x = 0 those of later unknowns are as they were: zero in this column. */
+    const size_t count = system->equations + 1;
+    for (size_t j = 0; j < unknowns; j++) {
+        double *v = system->matrix + j * rows + j;
+        double norm = 0;
+        for (size_t e = 0; e < count; e++) {
+            norm += v[e] * v[e];
+        }
+        const double left = v[0] > 0 ? -sqrt(norm) : sqrt(norm);
+        norm = 2 * (norm - v[0] * left); /* of v - left */
+        v[0] -= left;
+        system->x[j] = left;
+        for (size_t other = j + 1; other < unknowns; other++) {
+            dual_reflect(v, norm, count, system->matrix + other * rows + j);
+        }
+        dual_reflect(v, norm, count, system->right + j);
+    }
+    for (size_t j = unknowns; j-- > 0;) {
+        double sum = system->right[j];
+        for (size_t other = j + 1; other < unknowns; other++) {
+            sum -= system->matrix[other * rows + j] * system->x[other];
+        }
+        system->x[j] = sum / system->x[j];
+    }
+}
+
+/* What system->x leaves of a residue's equations, squared, and its own squares. */
+static void dual_add(struct dual_system *system, uint32_t residue, size_t unknowns)
+{
+    for (size_t e = 0; e < system->equations; e++) {
+        const int64_t k = system->least + (int64_t)e;
+        double left = k == 0 ? -1 : 0;
+        for (size_t j = 0; j < unknowns; j++) {
+            const int64_t i = residue + (int64_t)j * system->bank->hop;
+            left += dual_factor(system, i, k) * system->x[j];
+        }
+        system->error += left * left;
+    }
+    for (size_t j = 0; j < unknowns; j++) {
+        system->norm += system->x[j] * system->x[j];
+    }
+}
+
+/* Means over so many residues. */
+static double dual_error_db(const struct dual_system *system, uint32_t residues)
+{
+    return 10 * log10(system->error / residues + DBL_MIN);
+}
+
+static double dual_noise(const struct dual_system *system, uint32_t residues)
+{
+    return system->norm / residues * system->bank->points * system->energy_b;
+}
+
+/* The error that so many taps leave, of some residues. */
+static status_t dual_estimate(const struct dual_bank *bank, uint32_t taps, double *error_db)
+{
+    status_t st = STATUS_OK;
+    enum { RESIDUES = 32 };
+    const uint32_t count = bank->hop < RESIDUES ? bank->hop : RESIDUES;
+    struct dual_system system = {0};
+    TRY(dual_begin(bank, taps, dual_first(bank, taps), &system));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t residue = (uint32_t)((uint64_t)i * bank->hop / count);
+        const size_t unknowns = dual_unknowns(&system, residue);
+        dual_fill(&system, residue, unknowns);
+        dual_solve(&system, unknowns);
+        dual_add(&system, residue, unknowns);
+    }
+    *error_db = dual_error_db(&system, count);
+out:
+    dual_end(&system);
+    return st;
+}
+
+status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out)
+{
+    status_t st = STATUS_OK;
+    struct dual_system system = {0};
+    struct dual dual = {.taps = taps, .first = dual_first(bank, taps)};
+    TRY(dual_begin(bank, taps, dual.first, &system));
+    TRY(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
+                      &dual.coeff));
+    for (uint32_t residue = 0; residue < bank->hop; residue++) {
+        const size_t unknowns = dual_unknowns(&system, residue);
+        dual_fill(&system, residue, unknowns);
+        dual_solve(&system, unknowns);
+        dual_add(&system, residue, unknowns);
+        for (size_t j = 0; j < unknowns; j++) {
+            dual.coeff[residue + j * bank->hop] = system.x[j];
+        }
+    }
+    dual.error_db = dual_error_db(&system, bank->hop);
+    dual.noise = dual_noise(&system, bank->hop);
+    *out = dual;
+    dual.coeff = NULL;
+out:
+    free(dual.coeff);
+    dual_end(&system);
+    return st;
+}
+
+status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most, struct dual *out)
+{
+    status_t st = STATUS_OK;
+    struct dual found = {0};
+    uint32_t least = 1;
+    uint32_t taps = most;
+    while (least < taps) {
+        const uint32_t middle = least + (taps - least) / 2;
+        double reached;
+        TRY(dual_estimate(bank, middle, &reached));
+        if (reached <= error_db) {
+            taps = middle;
+        } else {
+            least = middle + 1;
+        }
+    }
+    TRY(dual_create(bank, taps, &found));
+    while (found.error_db > error_db && taps < most) {
+        free(found.coeff);
+        found.coeff = NULL;
+        TRY(dual_create(bank, ++taps, &found));
+    }
+    *out = found;
+    found.coeff = NULL;
+out:
+    free(found.coeff);
+    return st;
+}
+
+status_t dual_measure(const struct dual_bank *bank, struct dual *dual)
+{
+    status_t st = STATUS_OK;
+    struct dual_system system = {0};
+    TRY(dual_begin(bank, dual->taps, dual->first, &system));
+    for (uint32_t residue = 0; residue < bank->hop; residue++) {
+        const size_t unknowns = dual_unknowns(&system, residue);
+        for (size_t j = 0; j < unknowns; j++) {
+            system.x[j] = dual->coeff[residue + j * bank->hop];
+        }
+        dual_add(&system, residue, unknowns);
+    }
+    dual->error_db = dual_error_db(&system, bank->hop);
+    dual->noise = dual_noise(&system, bank->hop);
+out:
+    dual_end(&system);
+    return st;
+}
