@@ -124,14 +124,15 @@ static void job_settle_memory(struct job *job)
     job->cut_memory = job->memory;
 }
 
-static status_t job_settle(struct job *job, const struct tree *root)
+static status_t job_settle(struct job *job, struct tree *root)
 {
     status_t st = STATUS_OK;
+    const struct tree *banks = tree_list(root, "channelise");
     job_settle_memory(job);
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
     job_settle_backend(job);
     for (uint32_t i = 0; i < job->nbanks; i++) {
-        job_bank_settle(&job->banks[i]);
+        TRY(job_bank_settle(&job->banks[i], banks->child[i]));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         job_settle_bank(job, &job->products[i]);

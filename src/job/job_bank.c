@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "job/job_schema.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static int job_bank_parse_window(const char *text, void *out, char *message)
@@ -243,11 +245,34 @@ out:
     return st;
 }
 
-void job_bank_settle(struct job_bank *bank)
+static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_t value)
 {
+    status_t st = STATUS_OK;
+    char text[UNITS_TEXT];
+    struct tree *made = NULL;
+    struct tree *was = tree_member(ratio, key);
+    snprintf(text, sizeof text, "%" PRIu32, value);
+    TRY(tree_new(TREE_VALUE, text, &made));
+    made->is_plain = 1;
+    made->line = was->line;
+    made->set = was->set;
+    tree_replace(ratio, was->index, &made);
+out:
+    tree_destroy(made);
+    return st;
+}
+
+status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
+{
+    status_t st = STATUS_OK;
     struct oversampling *ratio = &bank->oversample;
-    if (bank->is_oversampled) {
-        uint32_t common = (uint32_t)gcd_u64(ratio->num, ratio->den);
+    uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
+    if (common > 1) {
+        struct tree *written = tree_member(entry, "oversample");
         *ratio = (struct oversampling){ratio->num / common, ratio->den / common};
+        TRY(job_bank_put_number(written, "num", ratio->num));
+        TRY(job_bank_put_number(written, "den", ratio->den));
     }
+out:
+    return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "dsp/fir/filter_report.h"
 #include "dsp/fir/flat_cutoff.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
@@ -420,6 +421,30 @@ static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
     return 1;
 }
 
+/* What folds into channels' kept parts is meant to be far below what is there. */
+static status_t plan_note_aliasing(const struct channelise_plan_bank *bank, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const double least_db = 30;
+    double alias_db = INFINITY;
+    if (bank->hop < bank->samples_per_spectrum) {
+        TRY(filter_report_aliasing(bank->coeff, bank->channelise.taps,
+                                   (uint32_t)bank->samples_per_spectrum,
+                                   (double)bank->samples_per_spectrum / (double)bank->hop,
+                                   &alias_db));
+    }
+    if (alias_db < least_db) {
+        TRY(text_add(out,
+                     "%s%s%u %s damp what folds into a channel's kept part by %.1f dB only: more "
+                     "taps, or channelise.attenuation, damp it further\n",
+                     bank->job->name ? bank->job->name : "", bank->job->name ? ": " : "",
+                     bank->channelise.taps, units_plural(bank->channelise.taps, "tap", "taps"),
+                     alias_db));
+    }
+out:
+    return st;
+}
+
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -442,6 +467,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                          units_plural(bank->dropped_samples, "does", "do"),
                          bank->samples_per_spectrum));
         }
+        TRY(plan_note_aliasing(bank, out));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct job_product *product = &work->job->products[i];

@@ -172,6 +172,8 @@ struct product {
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;
                                                        voltages: frequencies of coarse channels */
     uint32_t channels, taps;
+    struct oversampling oversample; /* of the filter bank; 0, 0: as often as channels are apart */
+    uint64_t hop;                   /* then samples from one spectrum to the next */
     uint32_t
         average; /* channels whose mean each of `frequencies` is; 0: all are as they were made */
     char *

@@ -176,4 +176,17 @@ for bad, made_bad, words in (({"channels": 64, "attenuation": 60}, made, "expect
         ok(False, f"{words}: refused")
     except Failed as failed:
         ok("exit 2" in str(failed) and words in str(failed), f"{words}: refused", failed)
+
+# A ratio is one, however it is written; info says it.
+for name, ratio in (("terms", {"num": 4, "den": 3}), ("multiples", {"num": 8, "den": 6})):
+    voltmill("run", job(name, obs, {"channels": 64, "taps": 12, "oversample": ratio}, made))
+same(digest("multiples-0.h5"), digest("terms-0.h5"), "8/6 is 4/3")
+info = voltmill("info", scratch("multiples-0.h5"))
+ok("oversampled   4/3: a spectrum every 48 samples" in info, "info says that channels are oversampled", info)
+ok("damp what folds" not in voltmill("plan", scratch("terms.yaml")), "enough taps need no note")
+plan = voltmill("plan", job("few", obs, {"channels": 64, "taps": 8, "oversample": {"num": 32, "den": 27}}, made))
+ok("8 taps damp what folds into a channel's kept part by 2" in plan, "few taps are noted", plan)
+np.savetxt(scratch("window.txt"), np.hanning(512))
+plan = voltmill("plan", job("window", obs, {"channels": 64, "taps": 8, "window": "file:" + scratch("window.txt")}, made))
+ok("window file:" in plan and "cutoff" not in plan, "a file of coefficients has no cutoff", plan)
 finish()

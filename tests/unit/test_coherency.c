@@ -2,18 +2,7 @@
  * on every backend. */
 #include "channelise_bench.h"
 #include "compute/shared/grains.h"
-
-static int has_opencl;
-
-static int find_device(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    has_opencl = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return 0;
-}
+#include "find_device.h"
 
 /* Streams [outer][2][inner]. */
 static void start(struct bench *bench, uint32_t outer, uint32_t inner, enum sample_format format,
@@ -159,7 +148,7 @@ static void cpu_agrees_with_reference(void **state)
 static void opencl_agrees_with_reference(void **state)
 {
     (void)state;
-    if (!has_opencl) {
+    if (!has_device) {
         skip();
     }
     backend_agrees(BACKEND_OPENCL, KERNEL_CACHE, "cache");
@@ -242,7 +231,7 @@ static void cpu_cuts_change_nothing(void **state)
 static void opencl_cuts_change_nothing(void **state)
 {
     (void)state;
-    if (!has_opencl) {
+    if (!has_device) {
         skip();
     }
     cuts_change_nothing(BACKEND_OPENCL, KERNEL_CACHE, 30);

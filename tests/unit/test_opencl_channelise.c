@@ -1,19 +1,8 @@
 /* The OpenCL backend against the reference: every kernel, on whatever device there is. */
 #include "channelise_bench.h"
+#include "find_device.h"
 
 #include <stdio.h>
-
-static int has_device;
-
-static int find_device(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return 0;
-}
 
 static const struct {
     enum sample_format format;

@@ -3,18 +3,7 @@
 
 #include "bench/bench_dedisperse.h"
 #include "compute/opencl/opencl.h"
-
-static int has_device;
-
-static int find_device(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return 0;
-}
+#include "find_device.h"
 
 /* The model's shape for every problem; bytes as the CPU's, also when time is cut. */
 static void agrees_with_the_reference(void **state)

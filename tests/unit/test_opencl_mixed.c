@@ -2,6 +2,7 @@
  * they compute, on whatever device there is. */
 #include "channelise_bench.h"
 #include "compute/opencl/ppf/mixed.h"
+#include "find_device.h"
 
 enum { MOST_JOBS = 1 << 13 };
 
@@ -74,18 +75,6 @@ static void shapes_are_whole(void **state)
         known += count > 0;
     }
     assert_true(known >= 70);
-}
-
-static int has_device;
-
-static int find_device(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return 0;
 }
 
 /* What leaves the kernel. */

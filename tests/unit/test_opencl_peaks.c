@@ -1,17 +1,6 @@
 /* Series searched on whatever OpenCL device there is: the bytes of the host's search. */
+#include "find_device.h"
 #include "peaks_bench.h"
-
-static int has_device;
-
-static int find_device(void **state)
-{
-    struct text text = {0};
-    (void)state;
-    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return 0;
-}
 
 static void agrees(const struct boxes *boxes, size_t stride, int is_missing, uint64_t from)
 {

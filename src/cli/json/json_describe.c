@@ -186,6 +186,11 @@ static void json_bank(struct json *json, const struct product *product,
     json_f64(json, "last_channel_hz", band.high_hz);
     json_u64(json, "channels_of_a_coarse_channel", product->channels);
     json_u64(json, "taps", product->taps);
+    if (product->oversample.den > 0) {
+        json_u64(json, "oversampling_num", product->oversample.num);
+        json_u64(json, "oversampling_den", product->oversample.den);
+        json_u64(json, "samples_between_spectra", product->hop);
+    }
     json_bool(json, "has_weights", product->weights > 0);
     json_u64(json, "bits", product->bits);
     if (product->place.scale_rows > 0) {

@@ -261,6 +261,11 @@ static void describe_print_product_axes(const struct product *product)
     display_print("%s\n", product->average > 0 ? " (not all that the filter bank makes)" : "");
     display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
                   product->taps, units_plural(product->taps, "tap", "taps"));
+    if (product->oversample.den > 0) {
+        display_print("  %-13s %u/%u: a spectrum every %s samples\n", "oversampled",
+                      product->oversample.num, product->oversample.den,
+                      units_count(product->hop, a));
+    }
 }
 
 /* Numbers in few bits. */

@@ -58,11 +58,12 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
                       units_count(bank->hop, a), plan_bank_width(work, number, b));
     }
     display_print("\n  taps          %u, window %s", spec->taps,
-                  bank_prototype_window(&bank->prototype, b));
-    int is_flat = bank->job->cutoff == CUTOFF_FLAT;
-    display_print(", cutoff %s%.10g%s, normalise %s, order %s\n", is_flat ? "flat (" : "",
-                  bank->prototype.cutoff, is_flat ? ")" : "", normalise_name(bank->job->normalise),
-                  order_name(bank->job->order));
+                  bank->prototype.window == WINDOW_FILE
+                      ? bank->job->window.text
+                      : bank_prototype_window(&bank->prototype, b));
+    display_print("%s, normalise %s, order %s\n",
+                  bank_prototype_cutoff(&bank->prototype, bank->job->cutoff == CUTOFF_FLAT, b),
+                  normalise_name(bank->job->normalise), order_name(bank->job->order));
     display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
                   units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
                   units_count(bank->spectra, (char[UNITS_TEXT]){0}),

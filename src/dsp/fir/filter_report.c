@@ -263,6 +263,19 @@ out:
     return st;
 }
 
+static status_t report_aliasing_db(const struct filter *filter, double centre, double rate,
+                                   double *out)
+{
+    status_t st = STATUS_OK;
+    double alias = 0;
+    if (filter->samples / 2.0 >= rate - KEPT_TO) { /* else all folds within the channel */
+        TRY(report_find_largest_beyond(filter, rate - KEPT_TO, &alias));
+    }
+    *out = report_rejection_db(filter, centre, alias);
+out:
+    return st;
+}
+
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out)
@@ -270,14 +283,23 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
     status_t st = STATUS_OK;
     struct filter filter = {.coeff = NULL};
     double centre = 0;
-    double alias = 0;
+    double alias_db = 0;
     TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
-    if (samples_per_spectrum / 2.0 >= rate - KEPT_TO) { /* else all folds within the channel */
-        TRY(report_find_largest_beyond(&filter, rate - KEPT_TO, &alias));
-    }
-    *out =
-        (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO, 8),
-                                           .alias_db = report_rejection_db(&filter, centre, alias)};
+    TRY(report_aliasing_db(&filter, centre, rate, &alias_db));
+    *out = (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO, 8),
+                                              .alias_db = alias_db};
+out:
+    return st;
+}
+
+status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
+                                double rate, double *alias_db)
+{
+    status_t st = STATUS_OK;
+    struct filter filter = {.coeff = NULL};
+    double centre = 0;
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
+    TRY(report_aliasing_db(&filter, centre, rate, alias_db));
 out:
     return st;
 }

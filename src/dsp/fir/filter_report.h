@@ -39,6 +39,10 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
+/* The aliasing alone, which takes less time. Fails likewise. */
+status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
+                                double rate, double *alias_db);
+
 /* |H(f)| at any one f, by the plain sum: for tests and for exact values. */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 

@@ -38,3 +38,14 @@ const char *bank_prototype_window(const struct prototype_spec *spec, char text[U
     }
     return window_name(spec->window);
 }
+
+const char *bank_prototype_cutoff(const struct prototype_spec *spec, int is_flat,
+                                  char text[UNITS_TEXT])
+{
+    text[0] = '\0';
+    if (spec->window != WINDOW_FILE) {
+        snprintf(text, UNITS_TEXT, ", cutoff %s%.10g%s", is_flat ? "flat (" : "", spec->cutoff,
+                 is_flat ? ")" : "");
+    }
+    return text;
+}

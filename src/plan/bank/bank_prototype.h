@@ -14,4 +14,8 @@ status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 /* The window as a job says it: "kaiser:7.8572". */
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT]);
 
+/* ", cutoff 1.1", ", cutoff flat (1.1)"; "" of a file, to which none is applied. */
+const char *bank_prototype_cutoff(const struct prototype_spec *spec, int is_flat,
+                                  char text[UNITS_TEXT]);
+
 #endif

@@ -207,15 +207,15 @@ static status_t filter_add_words(const struct filter_picture *p, const struct jo
     char count[UNITS_TEXT];
     char window[UNITS_TEXT];
     const struct job_bank *bank = p->bank;
-    int is_flat = bank->cutoff == CUTOFF_FLAT;
+    char cutoff[UNITS_TEXT];
     TRY(filter_report_make(p->coeff, p->taps, p->samples, &report));
-    TRY(text_add_shown(title, "%s%s%s:  %s channels, %u %s, window %s, cutoff %s%.10g%s\n",
+    TRY(text_add_shown(title, "%s%s%s:  %s channels, %u %s, window %s%s\n",
                        title->length ? "" : text_basename(job->path), bank->name ? " " : "",
                        bank->name ? bank->name : "", units_count(bank->channels, count), p->taps,
                        units_plural(p->taps, "tap", "taps"),
                        bank->has_window ? bank->window.text
                                         : bank_prototype_window(&p->prototype, window),
-                       is_flat ? "flat (" : "", p->prototype.cutoff, is_flat ? ")" : ""));
+                       bank_prototype_cutoff(&p->prototype, bank->cutoff == CUTOFF_FLAT, cutoff)));
     TRY(text_add(title,
                  "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
                  "noise width %.3f channels\n",

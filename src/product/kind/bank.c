@@ -350,6 +350,25 @@ out:
     return st;
 }
 
+static status_t bank_inspect_oversampling(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    int64_t num = 0;
+    uint64_t den = 0;
+    int is_oversampled = 0;
+    TRY(h5_get_i64(file, product->path, "oversampling_num", &num, &is_oversampled));
+    if (is_oversampled) {
+        TRY(parts_need_u64(file, product->path, "oversampling_den", &den));
+        TRY(parts_need_u64(file, product->path, "samples_between_spectra", &product->hop));
+        REQUIRE(den > 0 && num > 0 && (uint64_t)num > den && num <= INT32_MAX, STATUS_DATA,
+                "%s: its channels are oversampled by %lld/%llu, expected more than 1",
+                product->path, (long long)num, (unsigned long long)den);
+        product->oversample = (struct oversampling){(uint32_t)num, (uint32_t)den};
+    }
+out:
+    return st;
+}
+
 status_t bank_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
@@ -364,6 +383,7 @@ status_t bank_inspect(hid_t file, struct product *product)
     TRY(parts_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
     product->channels = (uint32_t)numbers[0];
     product->taps = (uint32_t)numbers[1];
+    TRY(bank_inspect_oversampling(file, product));
     TRY(h5_get_i64(file, path, "average", &average, &is_kept));
     product->average = is_kept && average > 0 && average <= INT32_MAX ? (uint32_t)average : 0;
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));

@@ -1,0 +1,21 @@
+/* Whether there is an OpenCL device, for tests that pass over what needs one: the group's setup. */
+#ifndef VOLTMILL_TESTS_FIND_DEVICE_H
+#define VOLTMILL_TESTS_FIND_DEVICE_H
+
+#include "base/report.h"
+#include "base/text.h"
+#include "compute/backend.h"
+
+static int has_device;
+
+static int find_device(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
+    text_free(&text);
+    report_clear();
+    return 0;
+}
+
+#endif
