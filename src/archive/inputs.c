@@ -1,7 +1,9 @@
 /* The list of a product's input files, and what identifies their contents. */
 #include "archive/inputs.h"
 
+#include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
+#include "dsp/telescope/telescope.h"
 #include "io/identity.h"
 
 #include <inttypes.h>
@@ -74,6 +76,20 @@ out:
     return st;
 }
 
+/* A file of coefficients, without the name of what is taken of it. */
+static status_t inputs_add_coefficients(struct inputs *inputs, const char *named, const char *small,
+                                        uint32_t products)
+{
+    status_t st = STATUS_OK;
+    char *path = NULL;
+    const char *member = NULL;
+    TRY(coefficients_split(named, &path, &member));
+    TRY(inputs_add(inputs, path, small, products));
+out:
+    free(path);
+    return st;
+}
+
 /* The products of a filter bank, as struct input's. */
 static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
 {
@@ -97,7 +113,8 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     }
     for (uint32_t i = 0; i < job->nbanks; i++) {
         const char *path = job->banks[i].window.path;
-        TRY(path ? inputs_add(&inputs, path, "the file of the window", inputs_products_of(job, i))
+        TRY(path ? inputs_add_coefficients(&inputs, path, "the file of the window",
+                                           inputs_products_of(job, i))
                  : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -113,8 +130,11 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
-        const char *path = job->filters[i].coefficients;
-        TRY(path ? inputs_add(&inputs, path, "the file of coefficients", UINT32_MAX) : STATUS_OK);
+        const char *path = job_filter_file(&job->filters[i]);
+        int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);
+        TRY(path && !is_name
+                ? inputs_add_coefficients(&inputs, path, "the file of coefficients", UINT32_MAX)
+                : STATUS_OK);
     }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;

@@ -334,6 +334,9 @@ void job_destroy(struct job *job)
     for (uint32_t i = 0; i < job->nfilters; i++) {
         free(job->filters[i].taps);
     }
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        free(job->banks[i].window.values);
+    }
     schema_free(job_schema, job);
     free(job->path);
     free(job);

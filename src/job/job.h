@@ -227,6 +227,9 @@ struct job_window {
     enum window_kind kind;
     double kaiser_beta;
     const char *path; /* of WINDOW_FILE, inside `text`; else NULL */
+    /* Its coefficients, once read (archive/coefficients/); NULL: it is text, to be read yet. */
+    double *values;
+    uint32_t nvalues;
 };
 
 /* `channelise`: one filter bank. */
@@ -235,7 +238,8 @@ struct job_bank {
     uint32_t channels; /* 2 .. 2^30, even */
     uint32_t taps;     /* 1 .. 2^24 */
     struct job_window window;
-    double cutoff; /* 0 .. 64, default 1; or CUTOFF_FLAT */
+    uint32_t window_points; /* coefficients of a tap in its file; 0: those of a raw spectrum */
+    double cutoff;          /* 0 .. 64, default 1; or CUTOFF_FLAT */
     /* `oversample`: what of the prototype the job leaves open is made for it: plan/bank/. */
     int is_oversampled;
     struct oversampling oversample; /* in lowest terms */
@@ -264,8 +268,9 @@ struct job_channels {
     uint32_t first, last;
 };
 
-/* `filter`: one FIR filter of a chain. Exactly one of coefficients, design, dispersion. */
-enum filter_source { FILTER_COEFFICIENTS, FILTER_DESIGN, FILTER_DISPERSION };
+/* `filter`: one FIR filter of a chain. Exactly one of coefficients, design, dispersion, deripple.
+ */
+enum filter_source { FILTER_COEFFICIENTS, FILTER_DESIGN, FILTER_DISPERSION, FILTER_DERIPPLE };
 enum filter_band { BAND_LOWPASS, BAND_HIGHPASS, BAND_BANDPASS, BAND_BANDSTOP };
 
 struct job_filter_design {
@@ -278,12 +283,19 @@ struct job_filter_design {
     double attenuation; /* dB, of the stop band; default 60 */
 };
 
+/* What undoes the telescope's filter bank within its channels (dsp/telescope/deripple.h). */
+struct job_filter_deripple {
+    char *prototype; /* path, or a telescope's name (dsp/telescope/telescope.h); NULL: nothing */
+    uint32_t points; /* coefficients a channel; 0: the telescope's */
+};
+
 struct job_filter_dispersion {
     double dm;
     double reference_hz; /* 0: each coarse channel's centre */
     char *constant;      /* as that of struct job_dedisperse */
     double span; /* with the reference `channel`: as many samples as the filter of this DM, if that
                     is more; default 0 */
+    struct job_filter_deripple deripple;
 };
 
 struct job_filter {
@@ -291,17 +303,21 @@ struct job_filter {
     char *coefficients; /* path, of FILTER_COEFFICIENTS */
     struct job_filter_design design;
     struct job_filter_dispersion dispersion;
+    struct job_filter_deripple deripple;
     uint32_t decimate; /* >= 1 */
     enum filter_method method;
     int keeps_delay;           /* delay: keep; else the time axis is corrected by the group delay */
     int is_padded;             /* edges: pad */
     int may_alias;             /* aliasing: allow */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
-    /* Of FILTER_COEFFICIENTS, once read (archive/coefficients.h): double [taps], or [taps][2]. */
+    /* Of job_filter_file(), once read (archive/coefficients/): double [taps], or [taps][2]. */
     double *taps;
     uint32_t ntaps;
     int is_complex;
 };
+
+/* The file that a filter names, which may be a telescope's name; NULL: none. */
+const char *job_filter_file(const struct job_filter *filter);
 
 /* `dedisperse.search`: bursts in the series of a dedispersion (compute/boxcar.h). */
 struct job_search {

@@ -65,6 +65,7 @@ const struct schema job_bank_schema[] = {
     {"window", SCHEMA_TEXT, BANK(window), SCHEMA_GIVEN(struct job_bank, has_window, 1),
      .parse = job_bank_parse_window, .otherwise = "hann",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
+    {"window_points", SCHEMA_WHOLE, BANK(window_points), .min = 1, .max = 1 << 30},
     {"cutoff", SCHEMA_PARSED, BANK(cutoff), SCHEMA_GIVEN(struct job_bank, has_cutoff, 1),
      .parse = job_bank_parse_cutoff, .otherwise = "1", .expected = "flat or a number from 0 to 64"},
     {"normalise", SCHEMA_CHOICE, BANK(normalise), .choices = normalise_names},
@@ -199,6 +200,23 @@ out:
     return st;
 }
 
+static status_t job_bank_check_window(const struct job_bank *bank, struct tree *entry,
+                                      struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (bank->window_points > 0 && bank->has_window && bank->window.kind != WINDOW_FILE) {
+        TRY(mistakes_at(mistakes, entry, "window_points",
+                        "is how many coefficients a tap has in a file, but window is none: "
+                        "expected file:PATH there"));
+    } else if (bank->window_points > 0 && !bank->has_window) {
+        TRY(mistakes_at(mistakes, entry, "window_points",
+                        "is how many coefficients a tap has in a file, expected window: file:PATH "
+                        "beside it"));
+    }
+out:
+    return st;
+}
+
 /* A cutoff that is to be found must be able to make a channel wider or narrower. */
 static status_t job_bank_check_cutoff(const struct job_bank *bank, struct tree *entry,
                                       struct mistakes *mistakes)
@@ -237,6 +255,7 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
                 (unsigned long long)most));
         }
         TRY(job_bank_check_name(banks, entry, mistakes));
+        TRY(job_bank_check_window(bank, entry, mistakes));
         TRY(job_bank_check_cutoff(bank, entry, mistakes));
         TRY(job_bank_check_oversample(bank, entry, mistakes));
         TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);

@@ -33,6 +33,15 @@ static const struct schema design_rows[] = {
     {.key = NULL},
 };
 
+#define DERIPPLE(member) SCHEMA_AT(struct job_filter_deripple, member)
+
+static const struct schema deripple_rows[] = {
+    {"prototype", SCHEMA_TEXT, DERIPPLE(prototype), .is_required = 1,
+     .expected = "the path of the coefficients of the telescope's filter bank, or its name"},
+    {"points", SCHEMA_WHOLE, DERIPPLE(points), .min = 2, .max = 1 << 24},
+    {.key = NULL},
+};
+
 #define DISPERSION(member) SCHEMA_AT(struct job_filter_dispersion, member)
 
 static const struct schema dispersion_rows[] = {
@@ -42,6 +51,7 @@ static const struct schema dispersion_rows[] = {
      .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
     {"constant", SCHEMA_TEXT, DISPERSION(constant)},
     {"span", SCHEMA_NUMBER, DISPERSION(span), .max = JOB_MOST_DM},
+    {"deripple", SCHEMA_MAPPING, DISPERSION(deripple), .members = deripple_rows},
     {.key = NULL},
 };
 
@@ -54,6 +64,8 @@ const struct schema job_filter_schema[] = {
      SCHEMA_GIVEN(struct job_filter, source, FILTER_DESIGN)},
     {"dispersion", SCHEMA_MAPPING, FILTER(dispersion), .members = dispersion_rows,
      SCHEMA_GIVEN(struct job_filter, source, FILTER_DISPERSION)},
+    {"deripple", SCHEMA_MAPPING, FILTER(deripple), .members = deripple_rows,
+     SCHEMA_GIVEN(struct job_filter, source, FILTER_DERIPPLE)},
     {"decimate", SCHEMA_WHOLE, FILTER(decimate), .min = 1, .max = 1 << 24, .otherwise = "1"},
     {"method", SCHEMA_CHOICE, FILTER(method), .choices = filter_method_names},
     {"delay", SCHEMA_CHOICE, FILTER(keeps_delay),
@@ -96,7 +108,22 @@ out:
     return st;
 }
 
-/* A chirp passes the whole band, and has no direct form. */
+/* What passes the whole band. */
+static status_t job_filter_check_decimate(struct tree *entry, const char *what,
+                                          struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (tree_number(entry, "decimate", 1) > 1 && !tree_says(entry, "aliasing", "allow")) {
+        TRY(mistakes_at(mistakes, entry, "decimate",
+                        "aliases the band, which %s passes whole, expected 1, or aliasing: "
+                        "allow where a filter before has narrowed it",
+                        what));
+    }
+out:
+    return st;
+}
+
+/* A chirp has no direct form. */
 static status_t job_filter_check_dispersion(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
@@ -105,11 +132,7 @@ static status_t job_filter_check_dispersion(struct tree *entry, struct mistakes 
                         "is direct, but dispersion goes through transforms, expected auto or "
                         "overlap-save"));
     }
-    if (tree_number(entry, "decimate", 1) > 1 && !tree_says(entry, "aliasing", "allow")) {
-        TRY(mistakes_at(mistakes, entry, "decimate",
-                        "aliases the band, which dispersion passes whole, expected 1, or aliasing: "
-                        "allow where a filter before has narrowed it"));
-    }
+    TRY(job_filter_check_decimate(entry, "dispersion", mistakes));
     const char *reference = tree_value(entry, "dispersion.reference");
     if (tree_value(entry, "dispersion.span") && reference && strcmp(reference, "channel") != 0) {
         TRY(mistakes_at(mistakes, entry, "dispersion.span",
@@ -122,20 +145,39 @@ out:
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    static const char *const sources[] = {"coefficients", "design", "dispersion"};
+    static const char *const sources[] = {"coefficients", "design", "dispersion", "deripple"};
     int found = 0;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         found += tree_member(entry, sources[i]) != NULL;
     }
     if (found != 1) {
-        TRY(mistakes_at(mistakes, entry, NULL,
-                        "has %s of coefficients, design, dispersion, expected exactly one",
-                        found ? "more than one" : "none"));
+        TRY(mistakes_at(
+            mistakes, entry, NULL,
+            "has %s of coefficients, design, dispersion, deripple, expected exactly one",
+            found ? "more than one" : "none"));
     }
     TRY(job_filter_check_edges(entry, mistakes));
     if (tree_member(entry, "dispersion")) {
         TRY(job_filter_check_dispersion(entry, mistakes));
     }
+    if (tree_member(entry, "deripple")) {
+        TRY(job_filter_check_decimate(entry, "deripple", mistakes));
+    }
 out:
     return st;
+}
+
+const char *job_filter_file(const struct job_filter *filter)
+{
+    switch (filter->source) {
+    case FILTER_COEFFICIENTS:
+        return filter->coefficients;
+    case FILTER_DERIPPLE:
+        return filter->deripple.prototype;
+    case FILTER_DISPERSION:
+        return filter->dispersion.deripple.prototype;
+    case FILTER_DESIGN:
+        break;
+    }
+    return NULL;
 }

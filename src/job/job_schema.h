@@ -22,8 +22,8 @@ status_t job_passes_check(struct tree *root, struct mistakes *mistakes);
 
 /* The same of `channelise`; and of a product and its bank. */
 status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
-/* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell of
- * the same job. Fails with DEVICE (memory). */
+/* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
+ * of the same job. Fails with DEVICE (memory). */
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
 status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
 /* The same of what its polarisations, stations and beams become. */

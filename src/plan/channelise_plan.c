@@ -428,10 +428,9 @@ static status_t plan_note_aliasing(const struct channelise_plan_bank *bank, stru
     const double least_db = 30;
     double alias_db = INFINITY;
     if (bank->hop < bank->samples_per_spectrum) {
-        TRY(filter_report_aliasing(bank->coeff, bank->channelise.taps,
-                                   (uint32_t)bank->samples_per_spectrum,
-                                   (double)bank->samples_per_spectrum / (double)bank->hop,
-                                   &alias_db));
+        TRY(filter_report_aliasing(
+            bank->coeff, bank->channelise.taps, (uint32_t)bank->samples_per_spectrum,
+            (double)bank->samples_per_spectrum / (double)bank->hop, &alias_db));
     }
     if (alias_db < least_db) {
         TRY(text_add(out,

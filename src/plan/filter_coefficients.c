@@ -2,8 +2,10 @@
 #include "plan/filter_coefficients.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/fir_design.h"
+#include "dsp/telescope/telescope.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,6 +182,61 @@ out:
     return st;
 }
 
+status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
+                                      const struct sky_band *band,
+                                      const struct job_filter_deripple *what, struct deripple *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_filter *filter = &job->filters[number];
+    const struct telescope *telescope = telescope_find(what->prototype);
+    struct text who = {0};
+    struct text names = {0};
+    uint32_t points = telescope ? telescope->points : what->points;
+    TRY(telescope_add_names(&names));
+    REQUIRE(points > 0, STATUS_USAGE,
+            "%s: filter.%u: deripple.points is missing, expected how many coefficients %s has for "
+            "each channel (or a prototype that is one of %s)",
+            job->path, number, what->prototype, names.data);
+    REQUIRE(!telescope || what->points == 0 || what->points == points, STATUS_USAGE,
+            "%s: filter.%u: deripple.points is %u, but %s has %u", job->path, number, what->points,
+            what->prototype, points);
+    REQUIRE(band->is_complex, STATUS_USAGE,
+            "%s: filter.%u: deripple is for coarse channels of complex samples, but these are real",
+            job->path, number);
+    REQUIRE(!filter->is_complex, STATUS_USAGE,
+            "%s: filter.%u: deripple.prototype: %s has complex coefficients, expected real ones",
+            job->path, number, what->prototype);
+    for (uint32_t i = 0; i < number; i++) {
+        REQUIRE(job->filters[i].decimate == 1, STATUS_USAGE,
+                "%s: filter.%u: deripple takes whole coarse channels, but filter.%u decimates "
+                "them: expected it before that one",
+                job->path, number, i);
+    }
+    TRY(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
+                 what->prototype));
+    TRY(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversampling, out));
+out:
+    text_free(&who);
+    text_free(&names);
+    return st;
+}
+
+static status_t coefficients_make_deripple(const struct making *m, struct filter_coefficients *out)
+{
+    status_t st = STATUS_OK;
+    struct deripple deripple = {0};
+    TRY(filter_coefficients_deripple(m->job, m->number, m->band, &m->filter->deripple, &deripple));
+    out->taps = 2 * deripple.reach + 1;
+    out->is_deripple = 1;
+    out->ripple_db = deripple.ripple_db;
+    out->left_db = deripple.left_db;
+    TRY(memory_zeroed(out->taps, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
+    deripple_coefficients(&deripple, out->coeff);
+out:
+    free(deripple.half);
+    return st;
+}
+
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out)
 {
@@ -188,6 +245,8 @@ status_t filter_coefficients_make(const struct job *job, uint32_t number,
     const struct making m = {job, number, &job->filters[number], band};
     if (m.filter->source == FILTER_DESIGN) {
         TRY(coefficients_make_design(&m, &made));
+    } else if (m.filter->source == FILTER_DERIPPLE) {
+        TRY(coefficients_make_deripple(&m, &made));
     } else {
         TRY(coefficients_copy(&m, &made));
     }

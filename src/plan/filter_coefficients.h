@@ -4,6 +4,7 @@
 #define VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
 
 #include "base/status.h"
+#include "dsp/telescope/deripple.h"
 #include "job/job.h"
 
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct sky_band {
                                 archive are conjugated before, and have +1 */
     const double *centre_hz; /* [ncentres] of the coarse channels that are filtered, on the sky */
     uint32_t ncentres;       /* >= 1 */
+    struct oversampling oversampling; /* of coarse channels: their width by their spacing */
 };
 
 struct filter_coefficients {
@@ -25,8 +27,18 @@ struct filter_coefficients {
     int is_complex;
     double delay; /* samples: the centre of the coefficients' energy, of a design (taps - 1) / 2 */
     int is_design;
-    double beta, ripple_db, attenuation_db; /* of a design: Kaiser's beta, what it reaches */
+    double beta, attenuation_db; /* of a design: Kaiser's beta, what it reaches, */
+    double ripple_db;            /* of a deripple: of the telescope's prototype */
+    int is_deripple;
+    double left_db; /* of one: as struct deripple says */
 };
+
+/* What the prototype in `what`, whose coefficients have been read for filter `number`, asks for
+ * within coarse channels of such a band. deripple.half is for free(). Fails with USAGE: real
+ * samples, complex coefficients, no points, what deripple_make() refuses; with DEVICE (memory). */
+status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
+                                      const struct sky_band *band,
+                                      const struct job_filter_deripple *what, struct deripple *out);
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
  * been read (archive/coefficients.h); not of dispersion. Fails with USAGE, naming file and key:

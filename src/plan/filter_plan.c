@@ -42,6 +42,14 @@ static void filter_plan_begin_stage(const struct archive *in, int is_made, uint3
     stage->spec.nstreams = in->nstreams;
 }
 
+static struct sky_band filter_plan_band(const struct archive *in)
+{
+    return (struct sky_band){.sample_rate_hz = in->sample_rate_hz,
+                             .is_complex = in->is_complex,
+                             .sideband = in->is_complex ? 1 : in->sideband,
+                             .oversampling = {in->oversampling_num, in->oversampling_den}};
+}
+
 /* The coefficients of filter `number`, or one that changes nothing, scaled to volts. */
 static status_t filter_plan_make_coefficients(const struct job *job, uint32_t number,
                                               const struct archive *in,
@@ -51,15 +59,13 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
     struct filter_coefficients *made = &stage->made;
     double *centres = NULL;
     uint32_t count = in->nselected[AXIS_CHAN];
+    struct sky_band band = filter_plan_band(in);
     TRY(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
     for (uint32_t i = 0; i < count && in->freq_hz; i++) {
         centres[i] = in->freq_hz[in->selected[AXIS_CHAN][i]];
     }
-    const struct sky_band band = {.sample_rate_hz = in->sample_rate_hz,
-                                  .is_complex = in->is_complex,
-                                  .sideband = in->is_complex ? 1 : in->sideband,
-                                  .centre_hz = centres,
-                                  .ncentres = count};
+    band.centre_hz = centres;
+    band.ncentres = count;
     if (job->nfilters > 0) {
         TRY(filter_coefficients_make(job, number, &band, made));
     } else {
@@ -81,14 +87,45 @@ out:
     return st;
 }
 
+/* Of what undoes the telescope's filter bank, at frequency k / length. */
+static double filter_plan_deripple_gain(const struct filter_plan_stage *stage, uint64_t k,
+                                        uint32_t length)
+{
+    if (!stage->deripple.half) {
+        return 1;
+    }
+    return length == stage->spec.choice.shape.length && stage->deripple_table
+               ? stage->deripple_table[k]
+               : deripple_response(&stage->deripple, (double)k / length);
+}
+
+/* Many responses take it at the same frequencies. */
+static status_t filter_plan_fill_table(struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    const uint32_t length = stage->spec.choice.shape.length;
+    if (!stage->deripple.half || length == 0) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(length / 2 + 1, sizeof *stage->deripple_table, "a response",
+                      &stage->deripple_table));
+    for (uint32_t k = 0; k <= length / 2; k++) {
+        stage->deripple_table[k] = deripple_response(&stage->deripple, (double)k / length);
+    }
+out:
+    return st;
+}
+
 static void filter_plan_respond(const void *context, uint32_t which, uint32_t length,
                                 double (*out)[2])
 {
     const struct filter_plan_stage *stage = context;
     chirp_response(&stage->chirps[which], length, out);
-    for (uint32_t k = 0; k < length && stage->scale != 1; k++) {
-        out[k][0] *= stage->scale;
-        out[k][1] *= stage->scale;
+    for (uint32_t k = 0; k < length && (stage->scale != 1 || stage->deripple.half); k++) {
+        const double gain =
+            stage->scale * filter_plan_deripple_gain(stage, min_u64(k, length - k), length);
+        out[k][0] *= gain;
+        out[k][1] *= gain;
     }
 }
 
@@ -167,6 +204,13 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
             "%s: filter.%u: its chirp spans %.0f samples, but there are only %" PRId64, job->path,
             number, ceil(most - least), rows.end - rows.first);
     TRY(chirp_reach(least, most, &stage->spec.first, &stage->spec.taps));
+    if (dispersion->deripple.prototype) {
+        const struct sky_band band = filter_plan_band(in);
+        TRY(filter_coefficients_deripple(job, number, &band, &dispersion->deripple,
+                                         &stage->deripple));
+        stage->spec.first -= (int64_t)stage->deripple.reach;
+        stage->spec.taps += 2 * stage->deripple.reach;
+    }
 out:
     return st;
 }
@@ -377,6 +421,7 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     } else {
         TRY(filter_choose(backend, &stage->spec, &stage->spec.choice));
     }
+    TRY(filter_plan_fill_table(stage));
     TRY(filter_plan_settle_reach(job, i, filter->is_padded, rows, stage));
     TRY(filter_plan_see(in, stage));
 out:
@@ -413,6 +458,8 @@ void filter_plan_destroy(struct filter_plan *plan)
     for (uint32_t i = 0; plan && i < plan->count; i++) {
         filter_coefficients_free(&plan->stages[i].made);
         free(plan->stages[i].chirps);
+        free(plan->stages[i].deripple.half);
+        free(plan->stages[i].deripple_table);
         free(plan->stages[i].response_of);
         free(plan->stages[i].shift);
         free(plan->stages[i].freq_hz);

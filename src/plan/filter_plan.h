@@ -22,6 +22,9 @@ struct filter_plan_stage {
     double scale;                    /* of what comes in, in the responses */
     struct filter_coefficients made; /* scaled to volts; of chirps empty */
     struct chirp *chirps;            /* [spec.nresponses] */
+    struct deripple deripple;        /* within the chirps; half NULL: none */
+    double *deripple_table; /* [spec.choice.shape.length / 2 + 1]: its response at a transform's
+                               frequencies, which are symmetric */
     uint32_t *response_of;
     int64_t *shift;
     struct archive seen; /* the voltages that it leaves, as if an archive held them */

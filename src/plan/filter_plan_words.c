@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *filter_plan_kind(const struct filter_plan_stage *stage)
+{
+    if (stage->spec.response) {
+        return stage->deripple.half ? "dispersion with deripple" : "dispersion";
+    }
+    return stage->made.is_deripple ? "deripple" : "coefficients";
+}
+
 status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -12,8 +20,8 @@ status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
         const struct filter_plan_stage *stage = &plan->stages[i];
         const struct filter_shape *shape = &stage->spec.choice.shape;
         TRY(text_add(out, "%s%s of %" PRId64 " samples, decimate %u, delay %.17g samples, ",
-                     i > 0 ? "\n" : "", stage->spec.response ? "dispersion" : "coefficients",
-                     stage->reach.length, stage->spec.decimate, stage->delay));
+                     i > 0 ? "\n" : "", filter_plan_kind(stage), stage->reach.length,
+                     stage->spec.decimate, stage->delay));
         TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
         if (shape->method == FILTER_OVERLAP_SAVE) {
             TRY(text_add(out, " %u", shape->length));

@@ -148,7 +148,7 @@ bad "a chirp that is longer than the observation" 2 'filter\.0: its chirp spans 
     'filter={dispersion: {dm: 1000}}'
 bad "a chirp that is longer than any filter, too" 2 'filter\.0: its chirp spans [0-9]{7} samples, but there are only 4096' \
     'filter={dispersion: {dm: 1e6}}'
-bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, expected exactly one' 'filter={decimate: 2}'
+bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, deripple, expected exactly one' 'filter={decimate: 2}'
 bad "a filter of two sources" 2 'filter\.0: has more than one of coefficients, design, dispersion' \
     'filter=[{coefficients: window.txt, dispersion: {dm: 1}}]'
 bad "edges that do not ascend" 2 'filter\.design\.edges\.2: is 1, expected more than the 2 before it' \

@@ -136,7 +136,7 @@ static void wrong_texts(void **state)
     TEXT("1\n1+2j\n");
     is_refused("c, line 2: a complex coefficient, but those from line 1 on are real");
     TEXT("1\n2\0 3\n");
-    is_refused("c, line 2: a NUL byte, expected text or HDF5");
+    is_refused("c, line 2: a NUL byte, expected text, HDF5 or a MATLAB file (version 5)");
     TEXT("0\n0\n");
     is_refused("c: all coefficients are 0");
     TEXT("1\n1e300\n");
@@ -195,6 +195,14 @@ static void files(void **state)
     H5Fclose(file);
     holds(whole, 3, 0);
     file = new_file();
+    put(file, "row", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 2, (hsize_t[]){1, 3}, whole);
+    H5Fclose(file);
+    holds(whole, 3, 0);
+    file = new_file();
+    put(file, "column", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 2, (hsize_t[]){3, 1}, whole);
+    H5Fclose(file);
+    holds(whole, 3, 0);
+    file = new_file();
     hid_t stored = pair_of("r", "i", H5T_IEEE_F32LE);
     hid_t memory = pair_of("r", "i", H5T_NATIVE_DOUBLE);
     put(file, "coefficients", stored, memory, 1, (hsize_t[]){3}, values);
@@ -226,10 +234,11 @@ static void wrong_files(void **state)
     H5Fclose(file);
     is_refused("c holds no dataset /coefficients, nor only one; it holds /a, /b");
     file = new_file();
-    put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 2, (hsize_t[]){1, 4}, values);
+    put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 3, (hsize_t[]){1, 2, 2},
+        values);
     H5Fclose(file);
-    is_refused("c: /coefficients: its rank is 2, expected 1, or 2 with the shape "
-               "[coefficients][2]");
+    is_refused("c: /coefficients: its rank is 3, expected 1, or 2 with the shape "
+               "[coefficients][2], or of a row or a column");
     file = new_file();
     put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){0}, NULL);
     H5Fclose(file);

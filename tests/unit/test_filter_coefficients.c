@@ -96,7 +96,7 @@ static void real_samples(void **state)
     static const double between[] = {40e6, 60e6, 0, 39e6, 60e6, 60e6, 62e6, 100e6};
     static const double beside[] = {0, 39e6, 40e6, 60e6, 62e6, 100e6};
     for (int sideband = -1; sideband <= 1; sideband += 2) {
-        struct sky_band band = {200e6, 0, sideband, low, 1};
+        struct sky_band band = {200e6, 0, sideband, low, 1, {1, 1}};
         passes("{design: {kind: lowpass, edges: [30e6, 32e6]}}", &band, below, 2);
         passes("{design: {kind: highpass, edges: [30e6, 32e6]}}", &band, above, 2);
         passes("{design: {kind: bandpass, edges: [39e6, 40e6, 60e6, 62e6]}}", &band, between, 4);
@@ -118,7 +118,7 @@ static void complex_samples(void **state)
     static const double around[] = {1.399e9, 1.401e9, 1.395e9, 1.398e9,
                                     1.4e9,   1.401e9, 1.402e9, 1.405e9};
     static const double beside[] = {1.395e9, 1.398e9, 1.399e9, 1.401e9, 1.402e9, 1.405e9};
-    struct sky_band band = {10e6, 1, 1, high, 1};
+    struct sky_band band = {10e6, 1, 1, high, 1, {1, 1}};
     passes("{design: {kind: bandpass, edges: [1.401e9, 1.402e9, 1.403e9, 1.4045e9]}}", &band, upper,
            4);
     passes("{design: {kind: lowpass, edges: [1.401e9, 1.402e9]}}", &band, around, 4);
@@ -126,7 +126,7 @@ static void complex_samples(void **state)
     band.sideband = -1;
     passes("{design: {kind: bandpass, edges: [1.401e9, 1.402e9, 1.403e9, 1.4045e9]}}", &band, upper,
            4);
-    struct sky_band three = {10e6, 1, 1, many, 3};
+    struct sky_band three = {10e6, 1, 1, many, 3, {1, 1}};
     struct filter_coefficients made =
         make("{design: {kind: lowpass, edges: [1e6, 2e6], offset: true}}", &three);
     assert_false(made.is_complex);
@@ -139,9 +139,9 @@ static void complex_samples(void **state)
 static void wrong_designs(void **state)
 {
     (void)state;
-    const struct sky_band real = {200e6, 0, 1, low, 1};
-    const struct sky_band complex = {10e6, 1, 1, high, 1};
-    const struct sky_band three = {10e6, 1, 1, many, 3};
+    const struct sky_band real = {200e6, 0, 1, low, 1, {1, 1}};
+    const struct sky_band complex = {10e6, 1, 1, high, 1, {1, 1}};
+    const struct sky_band three = {10e6, 1, 1, many, 3, {1, 1}};
     refused("{design: {kind: lowpass, edges: [90e6, 101e6]}}", &real,
             "job.yaml: filter.0.design.edges: 101000000 Hz lies outside of the band, 0 to "
             "100000000 Hz");
@@ -157,7 +157,7 @@ static void wrong_designs(void **state)
             "channels, which are filtered alike: expected offset: true, and edges that count from "
             "each channel's centre, or one channel (input.select.chans)");
     static const double exact[] = {0x1p26};
-    const struct sky_band binary = {0x1p28, 0, 1, exact, 1};
+    const struct sky_band binary = {0x1p28, 0, 1, exact, 1, {1, 1}};
     refused("{design: {kind: lowpass, edges: [33554432, 33554448]}}", &binary,
             "job.yaml: filter.0.design: 60 dB within a transition of 16 Hz at 2.68435e+08 samples "
             "a second need 60823943 coefficients, expected at most 16777216");
@@ -171,8 +171,8 @@ static void decimation(void **state)
         "%s of %s, and the stop band must hold what falls onto it; aliasing: allow takes it as it "
         "is";
     char message[2][512];
-    const struct sky_band real = {200e6, 0, 1, low, 1};
-    const struct sky_band complex = {10e6, 1, 1, high, 1};
+    const struct sky_band real = {200e6, 0, 1, low, 1, {1, 1}};
+    const struct sky_band complex = {10e6, 1, 1, high, 1, {1, 1}};
     snprintf(message[0], sizeof *message, aliases, "25 MHz", "the begin of the band");
     snprintf(message[1], sizeof *message, aliases, "1.25 MHz", "the centre");
     struct filter_coefficients made;
@@ -200,7 +200,7 @@ static void decimation(void **state)
 static void given_coefficients(void **state)
 {
     (void)state;
-    const struct sky_band band = {10e6, 1, 1, high, 1};
+    const struct sky_band band = {10e6, 1, 1, high, 1, {1, 1}};
     struct job *job = job_with("{coefficients: c.txt, decimate: 2}");
     struct job_filter *filter = job->filters;
     struct filter_coefficients made;

@@ -66,10 +66,12 @@ static void filters(void **state)
 static void wrong_filters(void **state)
 {
     (void)state;
-    set_refused("filter={decimate: 2}",
-                "filter: has none of coefficients, design, dispersion, expected exactly one");
+    set_refused(
+        "filter={decimate: 2}",
+        "filter: has none of coefficients, design, dispersion, deripple, expected exactly one");
     set_refused("filter=[{coefficients: c, dispersion: {dm: 1}}]",
-                "filter.0: has more than one of coefficients, design, dispersion, expected exactly "
+                "filter.0: has more than one of coefficients, design, dispersion, deripple, "
+                "expected exactly "
                 "one");
     set_refused("filter.design={kind: lowpass}",
                 "filter.design.edges: is missing, expected 2 frequencies in Hz (lowpass, highpass) "

@@ -1,8 +1,9 @@
-/* Reads, judges, packs and unpacks the coefficients of a job's filters. */
+/* Reads, judges, packs and unpacks the coefficients of a job's filters and windows. */
 #include "archive/coefficients/coefficients.h"
 
 #include "archive/coefficients/coefficients_parts.h"
 #include "base/memory.h"
+#include "dsp/telescope/telescope.h"
 #include "io/identity.h"
 
 #include <float.h>
@@ -10,6 +11,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct pack_field coefficients_fields[] = {
     PACK_LIST(struct coefficients, values, count, &pack_numbers),
@@ -40,15 +44,45 @@ out:
     return st;
 }
 
-static status_t coefficients_read_file(const char *path, struct coefficients *out)
+status_t coefficients_split(const char *named, char **path, const char **member)
+{
+    status_t st = STATUS_OK;
+    const char *colon = strrchr(named, ':');
+    int has_member = colon && colon > named && colon[1] != '\0' && access(named, F_OK) != 0;
+    TRY(memory_text(named, path));
+    *member = has_member ? colon + 1 : NULL;
+    (*path)[has_member ? (size_t)(colon - named) : strlen(named)] = '\0';
+out:
+    return st;
+}
+
+/* Of a window, text, and what cannot be read, is left to who knows how many numbers there must be
+ * (dsp/fir/prototype.h): there is none then. */
+static status_t coefficients_read_file(const char *path, const char *member, int is_window,
+                                       struct coefficients *out)
 {
     status_t st = STATUS_OK;
     struct identity identity; /* who is no ordinary file is not opened */
+    struct stat info;
     apart_at("%s", path);
+    if (is_window && (stat(path, &info) != 0 || !S_ISREG(info.st_mode))) {
+        return STATUS_OK;
+    }
     TRY(identity_of_path(path, &identity));
-    TRY(H5Fis_hdf5(path) > 0 ? coefficients_read_hdf5(path, out)
-                             : coefficients_read_text(path, out));
-    TRY(coefficients_check(path, out));
+    if (H5Fis_hdf5(path) > 0) {
+        TRY(coefficients_read_hdf5(path, member, out));
+    } else if (coefficients_is_mat(path)) {
+        TRY(coefficients_read_mat(path, member, out));
+    } else {
+        REQUIRE(!member, STATUS_DATA,
+                "%s is neither HDF5 nor a MATLAB file, so nothing in it has a "
+                "name, but %s is asked for",
+                path, member);
+        TRY(is_window ? STATUS_OK : coefficients_read_text(path, out));
+    }
+    TRY(is_window && out->count == 0 ? STATUS_OK : coefficients_check(path, out));
+    REQUIRE(!is_window || !out->is_complex, STATUS_DATA,
+            "%s: complex coefficients, but those of a window are real", path);
 out:
     return st;
 }
@@ -58,61 +92,135 @@ static status_t coefficients_answer(struct unpack *question, struct text *answer
     status_t st = STATUS_OK;
     struct coefficients c = {0};
     char *path = NULL;
+    char *member = NULL;
     TRY(apart_path(question, &path));
-    TRY(coefficients_read_file(path, &c));
+    member = unpack_text(question);
+    int is_window = unpack_u64(question) != 0;
+    TRY(unpack_check(question, "coefficients"));
+    TRY(coefficients_read_file(path, member, is_window, &c));
     TRY(pack_struct(answer, &c, &coefficients_type));
 out:
     free(c.values);
+    free(member);
     free(path);
     return st;
 }
 
 const struct apart_task coefficients_task = {"coefficients", coefficients_answer};
 
-/* The next ones of `in` become the filter's. */
-static status_t coefficients_take(struct unpack *in, struct job_filter *filter)
+/* Where a job names coefficients, and where they go: of its filters, then its windows. */
+struct place {
+    const char *named;                 /* NULL: nowhere here */
+    const struct telescope *telescope; /* that is its name */
+    int is_window;
+    double **values;
+    uint32_t *count; /* of coefficients */
+    int *is_complex; /* NULL: they are real */
+};
+
+static struct place coefficients_place(const struct job *job, uint32_t i)
+{
+    struct place place = {.named = NULL};
+    if (i < job->nfilters) {
+        struct job_filter *filter = &job->filters[i];
+        place = (struct place){.named = job_filter_file(filter),
+                               .values = &filter->taps,
+                               .count = &filter->ntaps,
+                               .is_complex = &filter->is_complex};
+        place.telescope = place.named && filter->source != FILTER_COEFFICIENTS
+                              ? telescope_find(place.named)
+                              : NULL;
+    } else {
+        struct job_window *window = &job->banks[i - job->nfilters].window;
+        place = (struct place){.named = window->path,
+                               .is_window = 1,
+                               .values = &window->values,
+                               .count = &window->nvalues};
+    }
+    return place;
+}
+
+static uint32_t coefficients_places(const struct job *job)
+{
+    return job->nfilters + job->nbanks;
+}
+
+/* The next ones of `in` go there. */
+static status_t coefficients_take(struct unpack *in, const struct place *place)
 {
     status_t st = STATUS_OK;
     struct coefficients c = {0};
     unpack_struct(in, &c, &coefficients_type);
     TRY(unpack_check(in, "coefficients"));
-    free(filter->taps);
-    filter->taps = c.values;
-    filter->is_complex = c.is_complex;
-    filter->ntaps = (uint32_t)(c.count / (c.is_complex ? 2 : 1));
-    c.values = NULL;
+    free(*place->values);
+    *place->values = c.count > 0 ? c.values : NULL;
+    c.values = c.count > 0 ? NULL : c.values;
+    *place->count = (uint32_t)(c.count / (c.is_complex ? 2 : 1));
+    if (place->is_complex) {
+        *place->is_complex = c.is_complex;
+    }
 out:
     free(c.values);
+    return st;
+}
+
+static status_t coefficients_ask(const struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    struct text answer = {0};
+    char *path = NULL;
+    const char *member = NULL;
+    TRY(coefficients_split(place->named, &path, &member));
+    TRY(pack_text(&question, path));
+    TRY(pack_text(&question, member));
+    TRY(pack_u64(&question, (uint64_t)place->is_window));
+    TRY(apart_do(&coefficients_task, &question, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    TRY(coefficients_take(&in, place));
+out:
+    free(path);
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}
+
+static status_t coefficients_take_telescope(const struct place *place)
+{
+    status_t st = STATUS_OK;
+    double *made = NULL;
+    TRY(telescope_prototype(place->telescope, &made));
+    free(*place->values);
+    *place->values = made;
+    *place->count = place->telescope->taps * place->telescope->points;
+out:
     return st;
 }
 
 status_t coefficients_read(struct job *job)
 {
     status_t st = STATUS_OK;
-    struct text answer = {0};
-    for (uint32_t i = 0; i < job->nfilters; i++) {
-        struct job_filter *filter = &job->filters[i];
-        if (filter->source == FILTER_COEFFICIENTS) {
-            text_free(&answer);
-            TRY(apart_do_path(&coefficients_task, filter->coefficients, &answer));
-            struct unpack in = {.data = answer.data, .length = answer.length};
-            TRY(coefficients_take(&in, filter));
+    for (uint32_t i = 0; i < coefficients_places(job); i++) {
+        const struct place place = coefficients_place(job, i);
+        if (place.telescope) {
+            TRY(coefficients_take_telescope(&place));
+        } else if (place.named) {
+            TRY(coefficients_ask(&place));
         }
     }
 out:
-    text_free(&answer);
     return st;
 }
 
 status_t coefficients_pack(const struct job *job, struct text *out)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < job->nfilters; i++) {
-        const struct job_filter *filter = &job->filters[i];
-        const struct coefficients c = {filter->taps,
-                                       (uint64_t)filter->ntaps * (filter->is_complex ? 2 : 1),
-                                       filter->is_complex};
-        if (filter->source == FILTER_COEFFICIENTS) {
+    for (uint32_t i = 0; i < coefficients_places(job); i++) {
+        const struct place place = coefficients_place(job, i);
+        if (place.named) {
+            const int is_complex = place.is_complex && *place.is_complex;
+            const struct coefficients c = {
+                *place.values, (uint64_t)*place.count * (is_complex ? 2 : 1), is_complex};
             TRY(pack_struct(out, &c, &coefficients_type));
         }
     }
@@ -123,9 +231,10 @@ out:
 status_t coefficients_unpack(struct unpack *in, struct job *job)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < job->nfilters; i++) {
-        if (job->filters[i].source == FILTER_COEFFICIENTS) {
-            TRY(coefficients_take(in, &job->filters[i]));
+    for (uint32_t i = 0; i < coefficients_places(job); i++) {
+        const struct place place = coefficients_place(job, i);
+        if (place.named) {
+            TRY(coefficients_take(in, &place));
         }
     }
 out:

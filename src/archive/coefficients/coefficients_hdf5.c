@@ -8,6 +8,7 @@
 #include "io/hdf5/h5_dataset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Datasets found so far, and the path of the first. */
 struct datasets {
@@ -26,17 +27,23 @@ static herr_t coefficients_note_dataset(hid_t root, const char *name, const H5O_
     return found->count++ == 0 && memory_text(name, &found->name) != STATUS_OK ? -1 : 0;
 }
 
-/* The name of the dataset: "coefficients", or that of the only one. */
-static status_t coefficients_find(hid_t file, const char *path, char **out)
+/* The name of the dataset: as asked, "coefficients", or that of the only one. */
+static status_t coefficients_find(hid_t file, const char *path, const char *member, char **out)
 {
     status_t st = STATUS_OK;
     struct datasets found = {0};
     struct text names = {0};
     int is_there = 0;
-    TRY(h5_has(file, path, "coefficients", &is_there));
+    const char *name = member ? member + strspn(member, "/") : "coefficients";
+    TRY(h5_has(file, path, name, &is_there));
     if (is_there) {
-        TRY(memory_text("coefficients", out));
+        TRY(memory_text(name, out));
         goto out;
+    }
+    if (member) {
+        TRY(holds_names(file, path, &names));
+        FAIL(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
+             names.length ? names.data : "none at all");
     }
     H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, coefficients_note_dataset, &found,
                      H5O_INFO_BASIC),
@@ -122,21 +129,25 @@ static status_t coefficients_read_shape(const struct h5_dataset *dataset, const 
     status_t st = STATUS_OK;
     int is_compound = H5Tget_class(dataset->type) == H5T_COMPOUND;
     int has_pairs = dataset->rank == 2 && dataset->dims[1] == 2 && !is_compound;
-    REQUIRE(dataset->rank == 1 || has_pairs, STATUS_DATA,
-            "%s: its rank is %d, expected 1, or 2 with the shape [coefficients][2]", where,
-            dataset->rank);
+    int is_vector = dataset->rank == 1 || (dataset->rank == 2 && !has_pairs &&
+                                           (dataset->dims[0] == 1 || dataset->dims[1] == 1));
+    uint64_t count = dataset->rank == 2 && !has_pairs && dataset->dims[0] == 1 ? dataset->dims[1]
+                                                                               : dataset->dims[0];
+    REQUIRE(is_vector || has_pairs, STATUS_DATA,
+            "%s: its rank is %d, expected 1, or 2 with the shape [coefficients][2], or of a row or "
+            "a column",
+            where, dataset->rank);
     REQUIRE(is_compound || coefficients_is_number(dataset->type), STATUS_DATA,
             "%s: expected integers, floating point, or compounds of two of them", where);
-    REQUIRE(dataset->dims[0] <= FIR_MOST_TAPS, STATUS_DATA,
-            "%s: %llu coefficients, expected at most %d", where,
-            (unsigned long long)dataset->dims[0], FIR_MOST_TAPS);
+    REQUIRE(count <= FIR_MOST_TAPS, STATUS_DATA, "%s: %llu coefficients, expected at most %d",
+            where, (unsigned long long)count, FIR_MOST_TAPS);
     out->is_complex = is_compound || has_pairs;
-    out->count = dataset->dims[0] * (out->is_complex ? 2 : 1);
+    out->count = count * (out->is_complex ? 2 : 1);
 out:
     return st;
 }
 
-status_t coefficients_read_hdf5(const char *path, struct coefficients *out)
+status_t coefficients_read_hdf5(const char *path, const char *member, struct coefficients *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -145,7 +156,7 @@ status_t coefficients_read_hdf5(const char *path, struct coefficients *out)
     struct text where = {0};
     struct h5_dataset dataset = {0};
     TRY(h5_open_file(path, &file));
-    TRY(coefficients_find(file, path, &name));
+    TRY(coefficients_find(file, path, member, &name));
     TRY(text_add(&where, "%s: /%s", path, name));
     TRY(h5_dataset_open(file, path, name, &dataset));
     TRY(coefficients_check_place(file, &dataset, path, name));

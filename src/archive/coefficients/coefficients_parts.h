@@ -1,4 +1,4 @@
-/* The two kinds of files of coefficients: for coefficients.c. */
+/* The kinds of files of coefficients: for coefficients.c. */
 #ifndef VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_PARTS_H
 #define VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_PARTS_H
 
@@ -15,6 +15,11 @@ struct coefficients {
 /* Start from {0}; what *out holds is the caller's to free, also when they fail. Nobody has looked
  * at the values yet. Fail with DATA, DEVICE. */
 status_t coefficients_read_text(const char *path, struct coefficients *out);
-status_t coefficients_read_hdf5(const char *path, struct coefficients *out);
+/* `member`: a name in the file, or NULL. */
+status_t coefficients_read_hdf5(const char *path, const char *member, struct coefficients *out);
+status_t coefficients_read_mat(const char *path, const char *member, struct coefficients *out);
+
+/* Whether it is a MATLAB file of version 5. */
+int coefficients_is_mat(const char *path);
 
 #endif

@@ -81,8 +81,7 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
               bank->job->has_window || !bank->job->is_oversampled
                   ? bank->job->window.text
                   : bank_prototype_window(&bank->prototype, window));
-    json_f64(json, "cutoff",
-             bank->prototype.window == WINDOW_FILE ? NAN : bank->prototype.cutoff);
+    json_f64(json, "cutoff", bank->prototype.window == WINDOW_FILE ? NAN : bank->prototype.cutoff);
     json_text(json, "normalise", normalise_name(bank->job->normalise));
     json_text(json, "order", order_name(bank->job->order));
     json_u64(json, "raw_spectra", bank->raw_spectra);

@@ -5,6 +5,12 @@
 
 #include <math.h>
 
+static void filters_print_deripple(uint32_t reach, double ripple_db, double left_db)
+{
+    display_print(", deripple of up to %.3g dB, %u samples to either side (%.0f dB of it left out)",
+                  ripple_db, reach, left_db);
+}
+
 static void filters_print_source(const struct job_filter *filter,
                                  const struct filter_plan_stage *stage)
 {
@@ -17,6 +23,13 @@ static void filters_print_source(const struct job_filter *filter,
                           ? units_hertz(chirp->reference_hz, reference)
                           : "each coarse channel's centre",
                       stage->spec.taps);
+        if (stage->deripple.half) {
+            filters_print_deripple(stage->deripple.reach, stage->deripple.ripple_db,
+                                   stage->deripple.left_db);
+        }
+    } else if (made->is_deripple) {
+        display_print("%u real coefficients", made->taps);
+        filters_print_deripple(made->taps / 2, made->ripple_db, made->left_db);
     } else if (made->is_design) {
         display_print("%u %s coefficients by design: ripple %.3g dB, attenuation %.3g dB (Kaiser, "
                       "beta %.3g)",

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/kaiser.h"
+#include "dsp/telescope/resample.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -129,6 +130,17 @@ static int prototype_next_word(struct words *in)
     return length > 0;
 }
 
+/* Of a tap in the file. */
+static uint32_t prototype_points(const struct prototype_spec *spec)
+{
+    return spec->points ? spec->points : spec->samples_per_spectrum;
+}
+
+static const char *prototype_points_word(const struct prototype_spec *spec)
+{
+    return spec->points ? "window_points" : "samples per spectrum";
+}
+
 /* Reads on past the last number that is needed, to tell how many there are. */
 static status_t prototype_fill_from_file(const struct prototype_spec *spec, size_t count,
                                          double *coeff)
@@ -159,12 +171,42 @@ static status_t prototype_fill_from_file(const struct prototype_spec *spec, size
     REQUIRE(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
     REQUIRE(found == count, STATUS_DATA,
             "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
-            "taps times %u samples per spectrum)",
-            spec->path, last_line, found, count, spec->taps, spec->samples_per_spectrum);
+            "taps times %u %s)",
+            spec->path, last_line, found, count, spec->taps, prototype_points(spec),
+            prototype_points_word(spec));
 out:
     if (in.file) {
         fclose(in.file);
     }
+    return st;
+}
+
+/* What was read, or is to be read, at this bank's points. */
+static status_t prototype_take_file(const struct prototype_spec *spec, size_t count, double *coeff)
+{
+    status_t st = STATUS_OK;
+    const uint32_t points = prototype_points(spec);
+    const size_t there = (size_t)spec->taps * points;
+    double *in = NULL;
+    double *made = NULL;
+    REQUIRE(!spec->values || spec->nvalues == there, STATUS_DATA,
+            "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
+            (unsigned long long)spec->nvalues, there, spec->taps, points,
+            prototype_points_word(spec));
+    if (points == spec->samples_per_spectrum && !spec->values) {
+        TRY(prototype_fill_from_file(spec, count, coeff));
+        goto out;
+    }
+    if (!spec->values) {
+        TRY(memory_zeroed(there, sizeof *in, "filter coefficients", &in));
+        TRY(prototype_fill_from_file(spec, there, in));
+    }
+    TRY(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
+                           spec->samples_per_spectrum, &made));
+    memcpy(coeff, made, count * sizeof *coeff);
+out:
+    free(in);
+    free(made);
     return st;
 }
 
@@ -216,7 +258,7 @@ status_t prototype_create(const struct prototype_spec *spec, double **out)
     TRY(prototype_count_coefficients(spec, &count));
     TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
     if (spec->window == WINDOW_FILE) {
-        TRY(prototype_fill_from_file(spec, count, coeff));
+        TRY(prototype_take_file(spec, count, coeff));
     } else {
         TRY(prototype_fill_windowed_sinc(spec, count, coeff));
     }

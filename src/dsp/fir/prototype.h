@@ -14,7 +14,9 @@
  *   blackman  0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)
  *   kaiser    I0(beta sqrt(1 - (2u - 1)^2)) / I0(beta)
  *   rect      1
- *   file      M numbers as text, b[0] first, '#' starts a comment; no sinc is applied
+ *   file      M numbers, b[0] first; no sinc is applied. Text, where '#' starts a comment, is read
+ *             here; or taps * points of another bank, which are resampled
+ * (dsp/telescope/resample.h)
  *
  * The gain g follows `normalise` (base/terms.h).
  * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, section 2. */
@@ -31,9 +33,12 @@ struct prototype_spec {
     uint32_t taps;                 /* T >= 1 */
     uint32_t samples_per_spectrum; /* P: C for complex input, 2C for real input */
     enum window_kind window;
-    double kaiser_beta; /* of WINDOW_KAISER */
-    const char *path;   /* of WINDOW_FILE */
-    double cutoff;      /* >= 0, in channels; 1 is critical */
+    double kaiser_beta;   /* of WINDOW_KAISER */
+    const char *path;     /* of WINDOW_FILE */
+    const double *values; /* [nvalues] that were read from it; NULL: it is text, */
+    uint64_t nvalues;
+    uint32_t points; /* coefficients of a tap there; 0: samples_per_spectrum */
+    double cutoff;   /* >= 0, in channels; 1 is critical */
     enum normalise normalise;
 };
 

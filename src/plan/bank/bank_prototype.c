@@ -13,6 +13,9 @@ status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out)
                                   .window = job->window.kind,
                                   .kaiser_beta = job->window.kaiser_beta,
                                   .path = job->window.path,
+                                  .values = job->window.values,
+                                  .nvalues = job->window.nvalues,
+                                  .points = job->window_points,
                                   .cutoff = job->cutoff,
                                   .normalise = job->normalise};
     if (job->is_oversampled && job->attenuation > 0) {

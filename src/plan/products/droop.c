@@ -45,8 +45,8 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
     double complex *response = NULL;
     double spacing = seen->sample_rate_hz / spec->samples_per_spectrum;
     size_t length = (size_t)llround(in->sample_rate_hz / spacing);
-    if (stage->chirps) {
-        return STATUS_OK; /* all pass */
+    if (stage->chirps || stage->made.is_deripple) {
+        return STATUS_OK; /* all pass, or flat behind it as they are */
     }
     TRY(memory_zeroed(length, sizeof *response, "a response", &response));
     TRY(droop_respond(stage, in->scale, length, response));

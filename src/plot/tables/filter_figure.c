@@ -1,6 +1,7 @@
 /* What a job's filter bank does to tones: its coefficients, the response of a channel, and what a
  * tone loses between channels; beside the bare Fourier transform, as Adamek, Novotny, Armour 2016
  * draw them (Figures 2 to 4). */
+#include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
@@ -262,6 +263,7 @@ status_t from_filter(const char *path, const char *const *sets, uint32_t nsets, 
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(job_load(path, sets, nsets, &job));
+    TRY(coefficients_read(job));
     TRY(from_filter_of(job, out));
 out:
     job_destroy(job);
