@@ -107,6 +107,7 @@ void archive_destroy(struct archive *archive)
     }
     free(archive->parts);
     lost_free(archive->lost, archive->nlost);
+    free(archive->prototype);
     free(archive->freq_hz);
     free(archive->delay_hz);
     free(archive->gaps);
@@ -117,4 +118,18 @@ void archive_destroy(struct archive *archive)
     free(archive->telescope);
     free(archive->source);
     free(archive);
+}
+
+uint64_t archive_bank_group(const struct archive *archive, uint64_t index)
+{
+    const struct archive_bank *bank = &archive->bank;
+    return bank->channels > 0 ? (bank->first_channel + index) / bank->channels : 0;
+}
+
+uint64_t archive_bank_channel(const struct archive *archive, uint64_t index)
+{
+    const struct archive_bank *bank = &archive->bank;
+    const uint64_t channel = (bank->first_channel + index) % bank->channels;
+    const int is_turned = bank->is_fft_order && !bank->is_real;
+    return is_turned ? (channel + bank->channels / 2) % bank->channels : channel;
 }

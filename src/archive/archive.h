@@ -104,6 +104,19 @@ struct archive_dim {
     uint32_t dimension; /* of the dataset: joined axes share one */
 };
 
+/* The filter bank of ours whose spectra are the samples (archive/format/product/): the archive's
+ * coarse channels, as it has them, are channels first_channel on of the bank, the channels of one
+ * coarse channel before it side by side with those of the next. Sample s is made of `taps` x P
+ * voltages from the (s H)-th on, P = channels, or of real voltages twice as many, H = P x
+ * oversampling_den / oversampling_num. */
+struct archive_bank {
+    uint32_t channels; /* 0: samples are no spectra of ours */
+    uint32_t taps;
+    uint64_t first_channel;
+    int is_real;      /* what it was made of */
+    int is_fft_order; /* of complex: channel 0 is the centre, the upper half lies below */
+};
+
 struct archive {
     char *layout;     /* how it is known what the files hold: "native layout" */
     char *doubts;     /* what they leave open, and how it is taken, a line each; NULL: nothing */
@@ -147,6 +160,9 @@ struct archive {
     int present[AXIS_KINDS];    /* the archive has this axis */
     char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
     double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
+    struct archive_bank bank;
+    double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
+    uint64_t nprototype; /* coefficients than a synthesis could be made for */
     /* Voltages that were dedispersed coherently: to which DM, by which constant (s MHz^2 pc^-1
      * cm^3), and [count[AXIS_CHAN]] the frequencies whose delays at that DM the coarse channels
      * still have, in Hz; else NULL. */
@@ -198,6 +214,11 @@ void archive_stream_index(const struct archive *archive, uint32_t stream,
 
 /* Its number among all streams of the archive, selected or not, as in struct archive_gap. */
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
+
+/* Of the channel of a filter bank that is coarse channel `index` of the archive: the number of what
+ * the bank divided (0 without a bank), and its own among that one's, by frequency. */
+uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
+uint64_t archive_bank_channel(const struct archive *archive, uint64_t index);
 
 /* How many indices of an axis one part has; at which place of the stack of parts the real, or the
  * imaginary, numbers of such a stream lie. */

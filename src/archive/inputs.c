@@ -129,6 +129,10 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         }
         TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
     }
+    if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {
+        TRY(inputs_add_coefficients(&inputs, job->synthesise.prototype, "the file of the prototype",
+                                    UINT32_MAX));
+    }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job_filter_file(&job->filters[i]);
         int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);

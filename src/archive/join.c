@@ -56,6 +56,11 @@ static const char *join_difference(const struct archive *a, const struct archive
     if (a->oversampling_num != b->oversampling_num || a->oversampling_den != b->oversampling_den) {
         return "oversampling ratios";
     }
+    if (memcmp(&a->bank, &b->bank, sizeof a->bank) != 0 || a->nprototype != b->nprototype ||
+        (a->nprototype > 0 &&
+         memcmp(a->prototype, b->prototype, (size_t)a->nprototype * sizeof *a->prototype) != 0)) {
+        return "filter banks";
+    }
     if (a->has_missing_value != b->has_missing_value ||
         memcmp(&a->missing_value, &b->missing_value, sizeof a->missing_value) != 0) {
         return "missing values";

@@ -50,6 +50,7 @@ out:
 }
 
 struct ranked {
+    uint64_t group; /* of the channels of a filter bank: the coarse channel that it divided */
     double freq;
     uint64_t index;
 };
@@ -58,8 +59,9 @@ static int open_select_by_frequency(const void *left, const void *right)
 {
     const struct ranked *a = left;
     const struct ranked *b = right;
-    return a->freq != b->freq ? (a->freq > b->freq) - (a->freq < b->freq)
-                              : (a->index > b->index) - (a->index < b->index);
+    return a->group != b->group ? (a->group > b->group) - (a->group < b->group)
+           : a->freq != b->freq ? (a->freq > b->freq) - (a->freq < b->freq)
+                                : (a->index > b->index) - (a->index < b->index);
 }
 
 static status_t open_select_sort_by_frequency(struct archive *archive)
@@ -70,7 +72,8 @@ static status_t open_select_sort_by_frequency(struct archive *archive)
     TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = archive->selected[AXIS_CHAN][i];
-        ranked[i] = (struct ranked){archive->freq_hz[index], index};
+        ranked[i] =
+            (struct ranked){archive_bank_group(archive, index), archive->freq_hz[index], index};
     }
     qsort(ranked, count, sizeof *ranked, open_select_by_frequency);
     for (uint32_t i = 0; i < count; i++) {
@@ -78,6 +81,33 @@ static status_t open_select_sort_by_frequency(struct archive *archive)
     }
 out:
     free(ranked);
+    return st;
+}
+
+/* Of the selected channels, which are sorted, those that stand at places first .. last of their
+ * group. */
+static status_t open_select_places(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t *selected = archive->selected[AXIS_CHAN];
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    uint32_t kept = 0;
+    uint64_t place = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < count && select->has_places; i++) {
+        int is_next = i > 0 && archive_bank_group(archive, selected[i]) !=
+                                   archive_bank_group(archive, selected[i - 1]);
+        place = i == 0 || is_next ? 0 : place + 1;
+        most = max_u64(most, place);
+        if (place >= select->first_place && place <= select->last_place) {
+            selected[kept++] = selected[i];
+        }
+    }
+    REQUIRE(!select->has_places || (select->last_place <= most && kept > 0), STATUS_USAGE,
+            "synthesise.channels: %" PRIu64 " .. %" PRIu64 ", but %s has channels 0 .. %" PRIu64,
+            select->first_place, select->last_place, archive->parts[0].path, most);
+    archive->nselected[AXIS_CHAN] = select->has_places ? kept : count;
+out:
     return st;
 }
 
@@ -229,8 +259,10 @@ status_t open_select(const struct job_select *select, struct archive *archive)
             STATUS_DATA, "%s: its number of streams is absurd: more than %d, by the %u of axis %s",
             archive->parts[0].path, MOST_STREAMS, archive->nselected[axis], axis_name(axis));
     }
-    archive->nstreams = (uint32_t)streams;
     TRY(open_select_sort_by_frequency(archive));
+    streams /= archive->nselected[AXIS_CHAN];
+    TRY(open_select_places(select, archive));
+    archive->nstreams = (uint32_t)streams * archive->nselected[AXIS_CHAN];
     TRY(open_select_time(select, archive));
 out:
     return st;

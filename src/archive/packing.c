@@ -90,6 +90,8 @@ static const struct pack_field archive_fields[] = {
     PACK_AXIS(AXIS_POL),
     PACK_AXIS(AXIS_CHAN),
     PACK_COUNTED(struct archive, freq_hz, count[AXIS_CHAN], &pack_numbers),
+    PACK_FIELD(struct archive, bank),
+    PACK_LIST(struct archive, prototype, nprototype, &pack_numbers),
     PACK_FIELD(struct archive, coherent_dm),
     PACK_FIELD(struct archive, coherent_constant),
     PACK_COUNTED(struct archive, delay_hz, count[AXIS_CHAN], &pack_numbers),

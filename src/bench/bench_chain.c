@@ -48,7 +48,7 @@ void bench_chain_destroy(bench_chain_t *chain)
 
 static buffer_t *chain_last_rows(const struct bench_chain *chain, const struct chain_slot *slot)
 {
-    return slot->filtered.rows[chain->work->filters->count - 1];
+    return filter_block_last(chain->filters, &slot->filtered);
 }
 
 static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend, uint64_t words,

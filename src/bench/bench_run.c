@@ -219,6 +219,9 @@ static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
+    REQUIRE(!work->job->is_synthesised, STATUS_USAGE,
+            "%s: a synthesis is not timed here: voltmill run says how long it takes",
+            work->job->path);
     REQUIRE(work->nbanks == 1 || !work->filters, STATUS_USAGE,
             "%s: filters before several filter banks are not timed: expected one of them",
             work->job->path);

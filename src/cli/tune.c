@@ -267,6 +267,8 @@ static status_t tune_a_job(struct tune_settings *s)
     struct job *job = NULL;
     TRY(share_load_job(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
+    REQUIRE(!job->is_synthesised, STATUS_USAGE,
+            "%s: synthesise: a synthesis has nothing that tune measures", job->path);
     TRY(coefficients_read(job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));

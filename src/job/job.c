@@ -105,6 +105,9 @@ static void job_settle_backend(struct job *job)
             i < job->nbanks ? job->banks[i].backend : job->filters[i - job->nbanks].backend;
         job->backend = named != BACKEND_AUTO ? named : job->backend;
     }
+    if (job->synthesise.backend != BACKEND_AUTO) {
+        job->backend = job->synthesise.backend;
+    }
 }
 
 /* The bank that makes a product: the first where it names none. */
@@ -131,6 +134,7 @@ static status_t job_settle(struct job *job, struct tree *root)
     job_settle_memory(job);
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
     job_settle_backend(job);
+    job_synthesise_settle(job);
     for (uint32_t i = 0; i < job->nbanks; i++) {
         TRY(job_bank_settle(&job->banks[i], banks->child[i]));
     }
@@ -337,6 +341,7 @@ void job_destroy(struct job *job)
     for (uint32_t i = 0; i < job->nbanks; i++) {
         free(job->banks[i].window.values);
     }
+    free(job->synthesise.coeff);
     schema_free(job_schema, job);
     free(job->path);
     free(job);

@@ -157,6 +157,10 @@ struct job_select {
     char **streams[AXIS_KINDS]; /* names, numbers, ranges "3..10", of AXIS_STATION, AXIS_BEAM,
                                    AXIS_POL, AXIS_CHAN */
     uint32_t nstreams[AXIS_KINDS];
+    /* Of the channels that are selected by then, by frequency, and of a filter bank's of each
+     * coarse channel before it: synthesise.channels. */
+    int has_places;
+    uint64_t first_place, last_place;
 };
 
 /* products.N.flag: cells of so many spectra that are left out of the sums. */
@@ -319,6 +323,25 @@ struct job_filter {
 /* The file that a filter names, which may be a telescope's name; NULL: none. */
 const char *job_filter_file(const struct job_filter *filter);
 
+/* `synthesise`: coarse channels become a stream again, before all filters. */
+struct job_synthesise {
+    char *prototype;         /* of the channels' filter bank: a path, or a telescope's name
+                                (dsp/telescope/telescope.h); NULL: the archive says it */
+    uint32_t prototype_taps; /* T of what is in that file; 0: not said */
+    int has_channels;
+    uint64_t first_channel, last_channel;
+    uint32_t taps;   /* of the synthesis filter; 0: as many as `accuracy` takes */
+    double accuracy; /* dB; default 100 */
+    uint64_t origin; /* samples of the stream: phases count from so many before its first */
+    enum backend_kind backend; /* alike for all that compute: job.backend counts */
+    /* The filter, once made (plan/synthesis/synthesis_filter.h): double [made_taps][points]. */
+    double *coeff;
+    uint64_t ncoeff;
+    uint32_t made_taps, bank_taps; /* its own, the prototype's */
+    int64_t first;
+    double error_db, noise; /* dsp/fir/dual.h */
+};
+
 /* `dedisperse.search`: bursts in the series of a dedispersion (compute/boxcar.h). */
 struct job_search {
     char *file;       /* NULL: there is no search */
@@ -383,6 +406,8 @@ struct job {
     uint32_t nbanks;           /* 0: there is no `channelise` */
     enum backend_kind backend; /* of all banks and filters, whichever of them names it */
 
+    int is_synthesised; /* there is a `synthesise` */
+    struct job_synthesise synthesise;
     struct job_filter *filters; /* applied in order, before `channelise` */
     uint32_t nfilters;
 

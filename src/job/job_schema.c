@@ -110,6 +110,9 @@ static const struct schema run_rows[] = {
 
 const struct schema job_schema[] = {
     {"input", SCHEMA_MAPPING, .members = input_rows, .is_required = 1},
+    {"synthesise", SCHEMA_MAPPING, JOB(synthesise), .members = job_synthesise_schema,
+     SCHEMA_GIVEN(struct job, is_synthesised, 1),
+     .expected = "a mapping, {} if nothing is to be said"},
     {"filter", SCHEMA_MAPPING, SCHEMA_LIST(struct job, filters, nfilters, 1, JOB_FILTERS),
      .members = job_filter_schema,
      .expected = "a mapping with coefficients, design or dispersion, or a list of them"},

@@ -9,6 +9,7 @@ extern const struct schema job_schema[];            /* fills struct job */
 extern const struct schema job_layout_schema[];     /* fills struct job_layout */
 extern const struct schema job_bank_schema[];       /* fills struct job_bank */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
+extern const struct schema job_synthesise_schema[]; /* fills struct job_synthesise */
 extern const struct schema job_streams_schema[];    /* fills struct job_stream */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 extern const struct schema job_flag_schema[];       /* fills struct job_flag */
@@ -47,6 +48,9 @@ status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
 /* The same of one entry of `filter`, of `dedisperse`, by itself. */
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
+/* The same of `synthesise`, and what it needs of the rest; then what it selects. */
+status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes);
+void job_synthesise_settle(struct job *job);
 
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */

@@ -64,6 +64,11 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
         item->spectra = bank->spectra;
         item->choice = bank->channelise.choice;
         item->crc = work->is_bank ? crc_of(bank->coeff, coefficients * sizeof *bank->coeff) : 0;
+        if (work->filters && work->filters->synthesis) {
+            const struct synthesise_spec *synthesis = &work->filters->synthesis->spec;
+            item->crc = crc_more(item->crc, synthesis->coeff,
+                                 (size_t)synthesis->taps * synthesis->points * sizeof(double));
+        }
         for (uint32_t j = 0; work->filters && j < work->filters->count; j++) {
             const struct filter_spec *filter = &work->filters->stages[j].spec;
             item->crc = crc_more(item->crc, filter->coeff, filter_coeff_bytes(filter));
@@ -74,6 +79,9 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     spec->backend = work->backend;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         spec->filters[i] = work->filters->stages[i].spec.choice;
+    }
+    if (work->filters && work->filters->synthesis) {
+        spec->synthesis = work->filters->synthesis->spec.choice;
     }
 }
 

@@ -39,7 +39,8 @@ struct output_spec {
     int is_planned;
     struct chunking chunking;
     enum backend_kind backend;
-    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
+    struct synthesise_choice synthesis;
 };
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. *out is for

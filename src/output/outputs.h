@@ -32,7 +32,8 @@ struct outputs_begun {
         int has_weights;
         struct channelise_choice choice;
     } banks[JOB_BANKS];
-    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
+    struct synthesise_choice synthesis;
 };
 
 /* Whether a product has its name, and at most the journal of all of it is left beside it. */

@@ -201,6 +201,7 @@ static int claim_are_together(const journal_t *a, const journal_t *b, int is_one
            left->chunking.spectra == right->chunking.spectra &&
            left->chunking.streams == right->chunking.streams && left->backend == right->backend &&
            memcmp(left->filters, right->filters, sizeof left->filters) == 0 &&
+           memcmp(&left->synthesis, &right->synthesis, sizeof left->synthesis) == 0 &&
            (!is_one || strcmp(left->arithmetic, right->arithmetic) == 0);
 }
 
@@ -300,6 +301,7 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
     begun->chunking = head->chunking;
     begun->backend = head->backend;
     memcpy(begun->filters, head->filters, sizeof begun->filters);
+    begun->synthesis = head->synthesis;
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct journal_head *mine = &outputs->outputs[i].journal->head;
         uint32_t bank = outputs->spec->items[i].bank;

@@ -75,12 +75,14 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     const struct channelise_plan *work = p->work;
     struct slot *slot = &p->slots[number];
     struct overlap_rows *needs = slot->filtered.needs;
-    struct overlap_rows reach[JOB_FILTERS + 1];
-    if (!slot->slab || slot->slab->first_stream != chunk->first_stream ||
-        slot->slab->nstreams != chunk->streams) {
+    struct overlap_rows reach[FILTER_PLAN_ROWS];
+    const uint32_t fan = filter_plan_fan(work->filters);
+    if (!slot->slab || slot->slab->first_stream != chunk->first_stream * fan ||
+        slot->slab->nstreams != chunk->streams * fan) {
         slab_destroy(slot->slab);
         slot->slab = NULL;
-        TRY(slab_create(work->archive, chunk->first_stream, chunk->streams, &slot->slab));
+        TRY(slab_create(work->archive, chunk->first_stream * fan, chunk->streams * fan,
+                        &slot->slab));
     }
     slot->chunk = *chunk;
     slot->from = from;
@@ -116,7 +118,7 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    int is_whole = slot->chunk.streams == work->archive->nstreams;
+    int is_whole = slot->chunk.streams == work->seen->nstreams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
         if (p->resident[i]) {
             TRY(resident_rows_keep(p->resident[i], slot->out[i], slot->first_rows[i],
@@ -207,8 +209,8 @@ static status_t channelising_compute(void *context, uint32_t number)
     buffer_t *in = slot->in;
     if (p->filters) {
         TRY(filter_chain_run(p->filters, &slot->filtered, in, &input, slot->chunk.first_stream,
-                             slot->slab->nstreams, slot->looked_at, &input));
-        in = slot->filtered.rows[p->work->filters->count - 1];
+                             slot->chunk.streams, slot->looked_at, &input));
+        in = filter_block_last(p->filters, &slot->filtered);
     }
     if (!p->work->is_bank) {
         slot->rows[0] = slot->count;

@@ -8,7 +8,8 @@
 struct filter_chain {
     const struct filter_plan *plan;
     uint32_t streams;
-    uint64_t rows[JOB_FILTERS + 1]; /* most of each: filter_plan_lengths() */
+    uint64_t rows[FILTER_PLAN_ROWS]; /* most of each: filter_plan_lengths() */
+    synthesise_t *synthesis;         /* NULL: none */
     filter_t *stages[JOB_FILTERS];
 };
 
@@ -16,6 +17,9 @@ void filter_chain_destroy(filter_chain_t *chain)
 {
     for (uint32_t i = 0; chain && i < JOB_FILTERS; i++) {
         filter_destroy(chain->stages[i]);
+    }
+    if (chain) {
+        synthesise_destroy(chain->synthesis);
     }
     free(chain);
 }
@@ -29,10 +33,17 @@ status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan,
     chain->plan = plan;
     chain->streams = streams;
     filter_plan_lengths(plan, rows, chain->rows);
+    const uint64_t *made = chain->rows + 1;
+    if (plan->synthesis) {
+        struct synthesise_spec spec = plan->synthesis->spec;
+        spec.nstreams = streams;
+        spec.max_rows = *made++;
+        TRY(synthesise_create(backend, &spec, &chain->synthesis));
+    }
     for (uint32_t i = 0; i < plan->count; i++) {
         struct filter_spec spec = plan->stages[i].spec;
         spec.nstreams = streams;
-        spec.max_rows = chain->rows[i + 1];
+        spec.max_rows = made[i];
         TRY(filter_create(backend, &spec, &chain->stages[i]));
     }
     *out = chain;
@@ -44,7 +55,7 @@ out:
 
 void filter_block_free(struct filter_block *block)
 {
-    for (uint32_t i = 0; i < JOB_FILTERS; i++) {
+    for (uint32_t i = 0; i < FILTER_PLAN_ROWS - 1; i++) {
         buffer_destroy(block->rows[i]);
     }
     free(block->re);
@@ -60,26 +71,47 @@ status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, en
     *out = (struct filter_block){.stride = 0};
     TRY(memory_zeroed(chain->streams, sizeof *out->re, "offsets", &out->re));
     TRY(memory_zeroed(chain->streams, sizeof *out->im, "offsets", &out->im));
-    for (uint32_t i = 0; i < plan->count; i++) {
-        uint64_t bytes = filter_plan_stride(chain->rows[i + 1]) *
-                         filter_plan_row_bytes(&plan->stages[i]) * chain->streams;
-        TRY(buffer_create(backend, i + 1 < plan->count ? BUFFER_BETWEEN : last, bytes,
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
+        uint64_t bytes = filter_plan_stride(chain->rows[i + 1]) * filter_plan_row_bytes(plan, i) *
+                         chain->streams;
+        TRY(buffer_create(backend, i + 1 < filter_plan_count(plan) ? BUFFER_BETWEEN : last, bytes,
                           &out->rows[i]));
     }
 out:
     return st;
 }
 
-/* Where a filter's rows lie. */
-static struct sample_input chain_place(const struct filter_plan_stage *stage, uint64_t stride,
+buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block)
+{
+    return block->rows[filter_plan_count(chain->plan) - 1];
+}
+
+/* Where the rows of stage i lie. */
+static struct sample_input chain_place(const struct filter_plan *plan, uint32_t i, uint64_t stride,
                                        uint32_t streams, struct filter_block *block)
 {
-    size_t bytes = filter_plan_row_bytes(stage);
+    size_t bytes = filter_plan_row_bytes(plan, i);
+    int is_complex = bytes > sample_bytes(SAMPLE_F32, 0);
     for (uint32_t s = 0; s < streams; s++) {
         block->re[s] = (size_t)stride * bytes * s;
-        block->im[s] = block->re[s] + sample_part_bytes(SAMPLE_F32, stage->spec.is_complex_out);
+        block->im[s] = block->re[s] + sample_part_bytes(SAMPLE_F32, is_complex);
     }
     return (struct sample_input){block->re, block->im, bytes};
+}
+
+static status_t chain_synthesise(filter_chain_t *chain, buffer_t *in,
+                                 const struct sample_input *place, const struct filter_run *run,
+                                 buffer_t *out)
+{
+    const struct synthesise_run of = {.nstreams = run->nstreams,
+                                      .first_sample = run->first_sample,
+                                      .samples = run->samples,
+                                      .first_row = run->first_row,
+                                      .rows = run->rows,
+                                      .counted_first = run->counted_first,
+                                      .counted = run->counted,
+                                      .out_stride = run->out_stride};
+    return synthesise_run(chain->synthesis, in, place, &of, out);
 }
 
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
@@ -88,9 +120,10 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
 {
     status_t st = STATUS_OK;
     const struct filter_plan *plan = chain->plan;
+    const uint32_t first_filter = plan->synthesis ? 1 : 0;
     struct sample_input place = *input;
     counted = overlap_common(counted, block->needs[0]);
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
         const struct overlap_rows *from = &block->needs[i];
         const struct overlap_rows *to = &block->needs[i + 1];
         struct filter_run run = {.first_stream = first_stream,
@@ -104,8 +137,10 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
             run.counted = (uint64_t)(counted.end - counted.first);
         }
         block->stride = run.out_stride = filter_plan_stride(run.rows);
-        TRY(filter_run(chain->stages[i], in, &place, &run, block->rows[i]));
-        place = chain_place(&plan->stages[i], run.out_stride, streams, block);
+        TRY(i < first_filter
+                ? chain_synthesise(chain, in, &place, &run, block->rows[i])
+                : filter_run(chain->stages[i - first_filter], in, &place, &run, block->rows[i]));
+        place = chain_place(plan, i, run.out_stride, streams, block);
         in = block->rows[i];
     }
     *out = place;

@@ -58,7 +58,7 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
     range->work = work;
-    range->coding = work->filters ? work->filters->stages[0].spec.coding
+    range->coding = work->filters ? *filter_plan_coding(work->filters)
                                   : channelise_coding(&work->banks[0].channelise);
     *out = range;
 out:
@@ -123,7 +123,7 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
                                        uint32_t stream, uint64_t row, int64_t *zero, int *out)
 {
     status_t st = STATUS_OK;
-    struct overlap_rows needs[JOB_FILTERS + 1];
+    struct overlap_rows needs[FILTER_PLAN_ROWS];
     uint64_t integrate = plan_ifs_output(&range->work->job->products[block->product]).integrate;
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from);

@@ -39,11 +39,13 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
                                      struct group *out)
 {
     status_t st = STATUS_OK;
-    uint32_t all = work->archive->nstreams;
+    uint32_t fan = filter_plan_fan(work->filters);
+    uint32_t all = work->seen->nstreams;
     *out = (struct group){streams, 0, 0};
     for (uint32_t first = 0; first < all; first += streams) {
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, first, (uint32_t)min_u64(streams, all - first), &slab));
+        TRY(slab_create(work->archive, first * fan, (uint32_t)min_u64(streams, all - first) * fan,
+                        &slab));
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
         if (slab->width < slab->inner_bytes) {
             out->bounce_bytes =
@@ -62,9 +64,9 @@ enum memory { HOST, DEVICE };
 static uint64_t budget_filtered_bytes(const struct channelise_plan *work, const struct group *group,
                                       uint64_t spectra, enum memory memory)
 {
-    uint64_t rows[JOB_FILTERS + 1];
+    uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
-    uint32_t count = work->filters ? work->filters->count : 0;
+    uint32_t count = work->filters ? filter_plan_count(work->filters) : 0;
     int is_between = memory == HOST && backend_abilities(work->backend)->has_device;
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
@@ -74,34 +76,48 @@ static uint64_t budget_filtered_bytes(const struct channelise_plan *work, const 
             continue;
         }
         bytes += filter_plan_stride(rows[i + 1]) * group->streams *
-                 filter_plan_row_bytes(&work->filters->stages[i]);
+                 filter_plan_row_bytes(work->filters, i);
     }
     return bytes;
 }
 
-/* What the stages take beside the buffers: `of` a kind says of the bank, and of each filter. */
-static uint64_t
-budget_stage_bytes(const struct channelise_plan *work, const struct group *group, uint64_t spectra,
-                   uint64_t (*bank)(enum backend_kind, const struct channelise_spec *),
-                   uint64_t (*filter)(enum backend_kind, const struct filter_spec *))
+/* What a kind of memory is taken by each stage beside the buffers. */
+struct budget_of_stages {
+    uint64_t (*bank)(enum backend_kind, const struct channelise_spec *);
+    uint64_t (*filter)(enum backend_kind, const struct filter_spec *);
+    uint64_t (*synthesis)(enum backend_kind, const struct synthesise_spec *);
+};
+static const struct budget_of_stages on_host = {channelise_bytes, filter_bytes, synthesise_bytes};
+static const struct budget_of_stages on_device = {channelise_device_bytes, filter_device_bytes,
+                                                  synthesise_device_bytes};
+
+static uint64_t budget_stage_bytes(const struct channelise_plan *work, const struct group *group,
+                                   uint64_t spectra, const struct budget_of_stages *of)
 {
-    uint64_t rows[JOB_FILTERS + 1];
+    uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
         struct channelise_spec spec = work->banks[i].channelise;
         spec.max_spectra = spectra * work->banks[i].ratio;
         spec.nstreams = group->streams;
         channelise_plan_share_samples(work, i, spectra, &spec);
-        bytes += bank(work->backend, &spec);
+        bytes += of->bank(work->backend, &spec);
     }
+    const uint64_t *made = rows + 1;
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
+    }
+    if (work->filters && work->filters->synthesis) {
+        struct synthesise_spec stage = work->filters->synthesis->spec;
+        stage.nstreams = group->streams;
+        stage.max_rows = *made++;
+        bytes += of->synthesis(work->backend, &stage);
     }
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         struct filter_spec stage = work->filters->stages[i].spec;
         stage.nstreams = group->streams;
-        stage.max_rows = rows[i + 1];
-        bytes += filter(work->backend, &stage);
+        stage.max_rows = made[i];
+        bytes += of->filter(work->backend, &stage);
     }
     return bytes;
 }
@@ -175,7 +191,7 @@ static uint64_t budget_block_bytes(const struct channelise_plan *work, const str
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
            group->bounce_bytes + budget_weights_bytes(work, group, spectra) + held +
            budget_flags_bytes(work, group, spectra) +
-           budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
+           budget_stage_bytes(work, group, spectra, &on_host);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
@@ -238,6 +254,9 @@ static uint64_t budget_spans_bytes(const struct channelise_plan *work)
 static uint64_t budget_taps_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
+    if (work->filters && work->filters->synthesis) { /* the job's, and that of the plan */
+        bytes += 2 * work->job->synthesise.ncoeff * sizeof(double);
+    }
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         const struct filter_spec *spec = &work->filters->stages[i].spec;
         bytes += spec->coeff ? (uint64_t)spec->taps * sizeof(double) * 2 : 0;
@@ -271,8 +290,7 @@ static uint64_t device_bytes(const struct channelise_plan *work, const struct gr
                              uint32_t slots)
 {
     uint64_t spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    uint64_t stages =
-        budget_stage_bytes(work, group, spectra, channelise_device_bytes, filter_device_bytes);
+    uint64_t stages = budget_stage_bytes(work, group, spectra, &on_device);
     return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, DEVICE) : 0;
 }
 
@@ -325,7 +343,7 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
     if (work->is_bank) {
         budget_say_banks(work, text + length, (size_t)(PROBLEM_TEXT - length));
     } else if (longest <= 1) {
-        snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->archive->nstreams);
+        snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->seen->nstreams);
     }
     return text;
 }
@@ -344,7 +362,7 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    TRY(budget_measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
+    TRY(budget_measure_group(work, begun ? begun->group_streams : work->seen->nstreams, group));
     while ((budget_block_bytes(work, group, least) > budget || !budget_fits_device(work, group)) &&
            budget_less_streams(work, group->streams) < group->streams && !begun) {
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
@@ -397,7 +415,9 @@ static uint64_t budget_shared(const struct channelise_plan *work)
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         step *= work->filters->stages[i].spec.decimate;
     }
-    return ceil_div_u64(channelise_plan_shared(work), step);
+    const int makes_more = work->filters && work->filters->synthesis;
+    const uint64_t rows = makes_more ? work->filters->synthesis->spec.hop : 1; /* of a spectrum */
+    return ceil_div_u64(channelise_plan_shared(work) * rows, step);
 }
 
 /* How many times its overlap a block is, at least. Behind long filters on a device that is much

@@ -43,8 +43,8 @@ status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t ba
                                  uint64_t count, struct overlap_rows *out)
 {
     status_t st = STATUS_OK;
-    struct overlap_rows mine[JOB_FILTERS + 1];
-    struct overlap_rows next[JOB_FILTERS + 1];
+    struct overlap_rows mine[FILTER_PLAN_ROWS];
+    struct overlap_rows next[FILTER_PLAN_ROWS];
     TRY(channelise_plan_samples_of(work, bank, first, count, 0, mine));
     *out = mine[0];
     if (first + count < work->banks[bank].spectra) {
@@ -57,7 +57,7 @@ out:
 
 uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units)
 {
-    uint64_t rows[JOB_FILTERS + 1];
+    uint64_t rows[FILTER_PLAN_ROWS];
     rows[0] = channelise_plan_inputs(work, units);
     if (work->filters) {
         filter_plan_lengths(work->filters, rows[0], rows);
@@ -93,8 +93,6 @@ uint64_t channelise_plan_shared(const struct channelise_plan *work)
     for (uint32_t i = 0; i < work->nbanks; i++) {
         rows = max_u64(rows, overlap_shared(&work->nodes[NODE_SPECTRA(i)].stage));
     }
-    for (uint32_t i = work->filters ? work->filters->count : 0; i > 0; i--) {
-        rows = overlap_shared_inputs(&work->filters->stages[i - 1].overlap, rows);
-    }
+    rows = work->filters ? filter_plan_shared(work->filters, rows) : rows;
     return min_u64(rows, work->archive->samples);
 }

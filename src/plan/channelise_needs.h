@@ -6,10 +6,10 @@
 #include "plan/channelise_plan.h"
 
 /* What spectra of all banks in units first .. first + count - 1 are made of: samples of each stream
- * (rows[0]), numbered from the observation's first, and behind the filters rows of each (rows[i +
- * 1] of filter i).
+ * (rows[0]), numbered from the observation's first, and behind the filters rows of each
+ * (filter_plan_needs()).
  *
- *   rows   [JOB_FILTERS + 1]
+ *   rows   [FILTER_PLAN_ROWS]
  *
  * `whole`: struct filter_plan's. Fails with USAGE: as overlap_needs(), never for spectra of the
  * plan. */

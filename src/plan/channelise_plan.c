@@ -256,7 +256,7 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     uint64_t samples = work->seen->samples;
     TRY(plan_settle_units(work));
     TRY(plan_count_rows(work));
-    work->chunking.streams = work->archive->nstreams;
+    work->chunking.streams = work->seen->nstreams;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
         const uint64_t period = bank->samples_per_spectrum;
@@ -304,7 +304,7 @@ static status_t plan_count_bytes(struct channelise_plan *work)
     uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
     struct slab *slab = NULL;
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
-    struct overlap_rows all[JOB_FILTERS + 1];
+    struct overlap_rows all[FILTER_PLAN_ROWS];
     TRY(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
     uint64_t samples = (uint64_t)(all[0].end - all[0].first);
     work->input_bytes = slab_bytes(slab, samples);

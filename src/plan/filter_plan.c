@@ -12,9 +12,37 @@
 
 enum { STRIDE = 16 /* rows: 64 bytes of the smallest */ };
 
-uint32_t filter_plan_row_bytes(const struct filter_plan_stage *stage)
+uint32_t filter_plan_count(const struct filter_plan *plan)
 {
-    return sample_bytes(SAMPLE_F32, stage->spec.is_complex_out);
+    return plan->count + (plan->synthesis ? 1 : 0);
+}
+
+/* The filter that is stage i; NULL: the synthesis. */
+static const struct filter_plan_stage *filter_plan_stage_at(const struct filter_plan *plan,
+                                                            uint32_t i)
+{
+    return !plan->synthesis ? &plan->stages[i] : i > 0 ? &plan->stages[i - 1] : NULL;
+}
+
+static const struct archive *filter_plan_seen_at(const struct filter_plan *plan, uint32_t i)
+{
+    const struct filter_plan_stage *stage = filter_plan_stage_at(plan, i);
+    return stage ? &stage->seen : &plan->synthesis->seen;
+}
+
+uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i)
+{
+    return sample_bytes(SAMPLE_F32, filter_plan_seen_at(plan, i)->is_complex);
+}
+
+const struct sample_coding *filter_plan_coding(const struct filter_plan *plan)
+{
+    return plan->synthesis ? &plan->synthesis->spec.coding : &plan->stages[0].spec.coding;
+}
+
+uint32_t filter_plan_fan(const struct filter_plan *plan)
+{
+    return plan && plan->synthesis ? plan->synthesis->bank.channels : 1;
 }
 
 uint64_t filter_plan_stride(uint64_t rows)
@@ -24,7 +52,7 @@ uint64_t filter_plan_stride(uint64_t rows)
 
 const struct archive *filter_plan_seen(const struct filter_plan *plan)
 {
-    return &plan->stages[plan->count - 1].seen;
+    return filter_plan_seen_at(plan, filter_plan_count(plan) - 1);
 }
 
 /* What is the same whatever the filter is made of. */
@@ -400,8 +428,11 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     uint32_t i = plan->count++;
     const struct job_filter *filter = job->nfilters > 0 ? &job->filters[i] : &nothing;
     struct filter_plan_stage *stage = &plan->stages[i];
-    struct overlap_rows rows = i > 0 ? plan->stages[i - 1].rows : plan->samples;
-    filter_plan_begin_stage(in, i > 0, filter->decimate, stage);
+    const int is_first = i == 0 && !plan->synthesis;
+    struct overlap_rows rows = is_first ? plan->samples
+                               : i > 0  ? plan->stages[i - 1].rows
+                                        : plan->synthesis->rows;
+    filter_plan_begin_stage(in, !is_first, filter->decimate, stage);
     stage->spec.threads = threads;
     stage->spec.method = filter->method;
     stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
@@ -434,16 +465,19 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
 {
     status_t st = STATUS_OK;
     struct filter_plan *plan = NULL;
-    uint32_t count = job->nfilters > 0 ? job->nfilters : job->nbanks == 0;
+    uint32_t count = job->nfilters > 0 ? job->nfilters : job->nbanks == 0 && !job->is_synthesised;
     *out = NULL;
-    if (count == 0) {
+    if (count == 0 && !job->is_synthesised) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
     plan->samples = (struct overlap_rows){(int64_t)archive->first_sample,
                                           (int64_t)(archive->first_sample + archive->samples)};
+    TRY(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
     for (uint32_t i = 0; i < count; i++) {
-        const struct archive *in = i > 0 ? &plan->stages[i - 1].seen : archive;
+        const struct archive *in = i > 0             ? &plan->stages[i - 1].seen
+                                   : plan->synthesis ? &plan->synthesis->seen
+                                                     : archive;
         TRY(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
     }
     *out = plan;
@@ -467,18 +501,33 @@ void filter_plan_destroy(struct filter_plan *plan)
         free(plan->stages[i].gaps);
         free(plan->stages[i].stream_gaps);
     }
+    synthesis_plan_destroy(plan ? plan->synthesis : NULL);
     free(plan);
+}
+
+/* What stage i reaches over; and the rows before it that there are. */
+static const struct overlap *filter_plan_reach(const struct filter_plan *plan, uint32_t i,
+                                               int whole)
+{
+    const struct filter_plan_stage *stage = filter_plan_stage_at(plan, i);
+    return !stage ? &plan->synthesis->reach : whole ? &stage->overlap : &stage->reach;
+}
+
+static struct overlap_rows filter_plan_before(const struct filter_plan *plan, uint32_t i)
+{
+    const struct filter_plan_stage *stage = i > 0 ? filter_plan_stage_at(plan, i - 1) : NULL;
+    return i == 0 ? plan->samples : stage ? stage->rows : plan->synthesis->rows;
 }
 
 status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
                            struct overlap_rows *rows)
 {
     status_t st = STATUS_OK;
-    rows[plan->count] = wanted;
-    for (uint32_t i = plan->count; i > 0; i--) {
-        const struct filter_plan_stage *stage = &plan->stages[i - 1];
-        TRY(overlap_needs(whole ? &stage->overlap : &stage->reach, 0, rows[i], &rows[i - 1]));
-        rows[i - 1] = overlap_common(rows[i - 1], i > 1 ? plan->stages[i - 2].rows : plan->samples);
+    uint32_t count = filter_plan_count(plan);
+    rows[count] = wanted;
+    for (uint32_t i = count; i > 0; i--) {
+        TRY(overlap_needs(filter_plan_reach(plan, i - 1, whole), 0, rows[i], &rows[i - 1]));
+        rows[i - 1] = overlap_common(rows[i - 1], filter_plan_before(plan, i - 1));
     }
 out:
     return st;
@@ -486,10 +535,19 @@ out:
 
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows)
 {
-    rows[plan->count] = wanted;
-    for (uint32_t i = plan->count; i > 0; i--) {
-        struct overlap_rows most = i > 1 ? plan->stages[i - 2].rows : plan->samples;
-        rows[i - 1] = min_u64(overlap_inputs(&plan->stages[i - 1].overlap, rows[i]),
+    uint32_t count = filter_plan_count(plan);
+    rows[count] = wanted;
+    for (uint32_t i = count; i > 0; i--) {
+        struct overlap_rows most = filter_plan_before(plan, i - 1);
+        rows[i - 1] = min_u64(overlap_inputs(filter_plan_reach(plan, i - 1, 1), rows[i]),
                               (uint64_t)(most.end - most.first));
     }
+}
+
+uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows)
+{
+    for (uint32_t i = filter_plan_count(plan); i > 0; i--) {
+        rows = overlap_shared_inputs(filter_plan_reach(plan, i - 1, 1), rows);
+    }
+    return rows;
 }

@@ -12,6 +12,7 @@
 #include "dsp/overlap.h"
 #include "job/job.h"
 #include "plan/filter_coefficients.h"
+#include "plan/synthesis/synthesis_plan.h"
 
 struct filter_plan_stage {
     struct filter_spec spec; /* choice made; nstreams and max_rows are whoever's that cuts blocks */
@@ -34,11 +35,16 @@ struct filter_plan_stage {
     struct archive_gap *stream_gaps;
 };
 
+/* Where there is a synthesis, it comes before all filters; without one, count is at least 1. */
 struct filter_plan {
+    struct synthesis_plan *synthesis; /* NULL: none */
     uint32_t count;
     struct filter_plan_stage stages[JOB_FILTERS];
     struct overlap_rows samples; /* that are selected */
 };
+
+/* Rows on the way: samples of the archive, those of a synthesis, of each filter. */
+enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 
 /* `archive` and `job` must outlive it; `choices` [filters of the plan]: as they were settled, NULL:
  * by rule. A job of voltages without filters gets one that changes nothing. Gives NULL for a job
@@ -52,10 +58,17 @@ void filter_plan_destroy(struct filter_plan *plan);
 /* The voltages behind the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
+/* What the samples are that come in; and how many streams of them become one. */
+const struct sample_coding *filter_plan_coding(const struct filter_plan *plan);
+uint32_t filter_plan_fan(const struct filter_plan *plan);
+
+/* How many stages there are: the last rows' place below. */
+uint32_t filter_plan_count(const struct filter_plan *plan);
+
 /* From rows that are wanted of the last filter to those of each and the samples that these are made
  * of.
  *
- *   rows   [count + 1]: 0 samples of the archive, i + 1 rows of filter i
+ *   rows   [filter_plan_count() + 1]: 0 samples of the archive, then rows of each stage
  *
  * `whole`: with all rows of overlap-save's blocks, as they must be read; else those that matter.
  * Fails with USAGE as overlap_needs(). */
@@ -65,8 +78,12 @@ status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows w
 /* The same for lengths: the most rows of each that any `wanted` rows of the last one need. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
-/* A line for each filter, for products: "coefficients of 257 samples, decimate 1, delay 128
- * samples, overlap-save 8192". Fails with DEVICE (memory). */
+/* Samples of the archive that two ranges of rows of the last filter both need that have `rows` rows
+ * in common: overlap_shared_inputs(). */
+uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows);
+
+/* A line for the synthesis and each filter, for products: "coefficients of 257 samples, decimate 1,
+ * delay 128 samples, overlap-save 8192". Fails with DEVICE (memory). */
 status_t filter_plan_words(const struct filter_plan *plan, struct text *out);
 /* From that text what filter_plan_create() takes, so that rows are made in the same blocks. Returns
  * 0 when it is no such text. */
@@ -74,9 +91,9 @@ int filter_plan_read_choices(const char *words, enum backend_kind backend,
                              struct filter_choice choices[JOB_FILTERS])
     __attribute__((warn_unused_result));
 
-/* Bytes of a row of one stream: float, or two. And rows from stream to stream, so that each begins
- * where kernels want it. */
-uint32_t filter_plan_row_bytes(const struct filter_plan_stage *stage);
+/* Bytes of a row of one stream of stage i of filter_plan_count(): float, or two. And rows from
+ * stream to stream, so that each begins where kernels want it. */
+uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i);
 uint64_t filter_plan_stride(uint64_t rows);
 
 #endif

@@ -16,11 +16,12 @@ static const char *filter_plan_kind(const struct filter_plan_stage *stage)
 status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
 {
     status_t st = STATUS_OK;
+    TRY(plan->synthesis ? synthesis_plan_words(plan->synthesis, out) : STATUS_OK);
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct filter_plan_stage *stage = &plan->stages[i];
         const struct filter_shape *shape = &stage->spec.choice.shape;
         TRY(text_add(out, "%s%s of %" PRId64 " samples, decimate %u, delay %.17g samples, ",
-                     i > 0 ? "\n" : "", filter_plan_kind(stage), stage->reach.length,
+                     out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->reach.length,
                      stage->spec.decimate, stage->delay));
         TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
         if (shape->method == FILTER_OVERLAP_SAVE) {
@@ -35,6 +36,9 @@ int filter_plan_read_choices(const char *words, enum backend_kind backend,
                              struct filter_choice choices[JOB_FILTERS])
 {
     uint32_t i = 0;
+    words = strncmp(words, synthesis_plan_word, strlen(synthesis_plan_word)) == 0
+                ? strchr(words, '\n')
+                : words;
     for (const char *line = words; line; line = strchr(line, '\n')) {
         char method[32] = "";
         uint32_t length = 0;

@@ -65,6 +65,11 @@ static status_t pass_describe_bank(const struct channelise_pass *p,
         TRY(text_add(out, ", "));
         TRY(channelise_words(choice, out));
     }
+    const struct synthesis_plan *synthesis = p->work->filters ? p->work->filters->synthesis : NULL;
+    if (synthesis) {
+        TRY(text_add(out, ", synthesis "));
+        TRY(synthesise_words(&synthesis->spec.choice, out));
+    }
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
         TRY(text_add(out, ", filter "));
         TRY(filter_words(&p->work->filters->stages[i].spec.choice, out));
@@ -101,6 +106,11 @@ static status_t pass_describe_problem(struct channelise_pass *p)
                      i > 0 ? ", " : "", spec->first_channel, spec->nchannels, spec->channels,
                      spec->taps, (int)spec->format, spec->is_complex, spec->is_interleaved));
         TRY(channelise_is_oversampled(spec) ? text_add(out, ", hop %u", spec->hop) : STATUS_OK);
+    }
+    if (p->work->filters && p->work->filters->synthesis) {
+        const struct synthesise_spec *spec = &p->work->filters->synthesis->spec;
+        TRY(text_add(out, ", synthesis %u of %u points, hop %u, %u taps", spec->channels,
+                     spec->points, spec->hop, spec->taps));
     }
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
         const struct filter_spec *filter = &p->work->filters->stages[i].spec;
@@ -148,6 +158,12 @@ static status_t pass_plan_all(struct channelise_pass *p)
         p->work->filters->stages[i].spec.simd = p->work->banks[0].channelise.simd;
         p->work->filters->stages[i].spec.threads = means.threads;
     }
+    if (p->work->filters && p->work->filters->synthesis) {
+        struct synthesise_spec *spec = &p->work->filters->synthesis->spec;
+        spec->simd = p->work->banks[0].channelise.simd;
+        spec->threads = means.threads;
+        spec->choice = begun->is_begun ? begun->synthesis : p->synthesis;
+    }
 out:
     channelise_plan_destroy(before);
     return st;
@@ -189,6 +205,28 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
         TRY(pass->begun.is_begun ? outputs_foresee_plan(pass->outputs) : STATUS_OK);
         TRY(pass_describe_arithmetic(p));
     }
+out:
+    return st;
+}
+
+/* How a synthesis is computed: rank 0 says, by rule. */
+static status_t pass_choose_synthesis_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    struct pass *pass = &p->pass;
+    struct synthesis_plan *plan = p->work->filters ? p->work->filters->synthesis : NULL;
+    if (!plan) {
+        return STATUS_OK;
+    }
+    plan->spec.simd = p->work->banks[0].channelise.simd;
+    if (pass->begun.is_begun) {
+        p->synthesis = pass->begun.synthesis;
+    } else if (pass->rank == 0) {
+        st = synthesise_choose(p->backend, &plan->spec, &p->synthesis);
+    }
+    TRY(agree_all(pass->comm, st));
+    share_bytes_all(pass->comm, &p->synthesis, sizeof p->synthesis);
+    plan->spec.choice = p->synthesis;
 out:
     return st;
 }
@@ -248,6 +286,7 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
         p->work->banks[i].channelise.simd = simd;
         TRY(pass_choose_bank_all(p, i));
     }
+    TRY(pass_choose_synthesis_all(p));
     TRY(pass_choose_filters_all(p));
 out:
     return st;
@@ -434,8 +473,8 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
             display_print(
                 "%s: voltages, %s %s x %u %s, %u bits, %s\n", p->pass.job->products[i].file,
                 units_count(product->spec.rows, a),
-                units_plural(product->spec.rows, "sample", "samples"), p->archive->nstreams,
-                units_plural(p->archive->nstreams, "stream", "streams"), product->spec.bits,
+                units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
+                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.bits,
                 units_bytes(product->spec.rows * product->row_bytes, b));
             continue;
         }

@@ -13,6 +13,7 @@ struct channelise_pass {
     struct text arithmetic[JOB_BANKS];
     int has_filters; /* their choices are settled: */
     struct filter_choice filters[JOB_FILTERS];
+    struct synthesise_choice synthesis;
     uint64_t block; /* units of all streams, as tuned; 0: as suits */
     backend_t *backend;
     struct device_carry *between;

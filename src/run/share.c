@@ -4,6 +4,7 @@
 #include "archive/coefficients/coefficients.h"
 #include "io/machine/machine_memory.h"
 #include "job/yaml/yaml_file.h"
+#include "plan/synthesis/synthesis_filter.h"
 #include "ranks/agree.h"
 #include "run/ranges/ranges.h"
 
@@ -36,8 +37,9 @@ out:
     return st;
 }
 
-/* The same of the files that filters' coefficients lie in. */
-static status_t share_coefficients_all(MPI_Comm comm, struct job *job)
+/* The same of the files that filters' coefficients lie in, and of the filter of a synthesis. */
+static status_t share_coefficients_all(MPI_Comm comm, const struct archive *archive,
+                                       struct job *job)
 {
     status_t st = STATUS_OK;
     struct text packed = {0};
@@ -45,12 +47,15 @@ static status_t share_coefficients_all(MPI_Comm comm, struct job *job)
     if (rank == 0) {
         st = coefficients_read(job);
         st = st == STATUS_OK ? coefficients_pack(job, &packed) : st;
+        st = st == STATUS_OK ? synthesis_filter_make(job, archive) : st;
+        st = st == STATUS_OK ? synthesis_filter_pack(job, &packed) : st;
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = coefficients_unpack(&in, job);
+        st = st == STATUS_OK ? synthesis_filter_unpack(&in, job) : st;
     }
     TRY(agree_all(comm, st));
 out:
@@ -74,7 +79,7 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
     share_bytes_all(comm, &division, sizeof division);
     st = job_parse_divided(path, text->data, text->length, sets, nsets, each, &division, &divided);
     TRY(agree_all(comm, st));
-    TRY(archive ? share_coefficients_all(comm, divided) : STATUS_OK);
+    TRY(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
     job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
     *job = divided;
@@ -112,7 +117,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     opened_begin(opened, job);
     if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
-        TRY(share_coefficients_all(comm, job));
+        TRY(share_coefficients_all(comm, *out_archive, job));
     }
     TRY(share_divided_all(comm, path, text, sets, nsets, each,
                           job_reads_voltages(job) ? *out_archive : NULL, &job));

@@ -23,6 +23,14 @@ struct probe {
 static double input_gain(const struct channelise_plan *plan)
 {
     double gain = 1;
+    if (plan->filters->synthesis) { /* of as strong noise in all channels */
+        const struct synthesise_spec *spec = &plan->filters->synthesis->spec;
+        double energy = 0;
+        for (uint64_t k = 0; k < (uint64_t)spec->taps * spec->points; k++) {
+            energy += spec->coeff[k] * spec->coeff[k];
+        }
+        gain = sqrt(energy / spec->hop * spec->channels * (spec->is_real_out ? 2 : 1));
+    }
     for (uint32_t i = 0; i < plan->filters->count; i++) {
         const struct filter_plan_stage *stage = &plan->filters->stages[i];
         const struct filter_coefficients *made = &stage->made;
@@ -46,7 +54,7 @@ static double input_gain(const struct channelise_plan *plan)
 static void input_look(const struct channelise_plan *plan, const struct probe *probe,
                        uint32_t stream, double *most)
 {
-    const struct sample_coding *coding = &plan->filters->stages[0].spec.coding;
+    const struct sample_coding *coding = filter_plan_coding(plan->filters);
     const struct sample_input input = {probe->re, probe->im, (size_t)probe->slab->width};
     double sum = 0;
     uint64_t count = 0;
@@ -103,8 +111,11 @@ status_t verify_measure_input(const struct channelise_plan *plan, double **out)
             input_look(plan, &probe, s, &went_in[s]);
         }
     }
+    /* Of what a synthesis makes one stream of, the strongest. */
+    const uint32_t fan = filter_plan_fan(plan->filters);
     for (uint32_t s = 0; s < archive->nstreams; s++) {
-        went_in[s] = sqrt(went_in[s]) * input_gain(plan);
+        double most = s % fan == 0 ? 0 : went_in[s / fan];
+        went_in[s / fan] = fmax(most, sqrt(went_in[s]) * input_gain(plan));
     }
     *out = went_in;
     went_in = NULL;

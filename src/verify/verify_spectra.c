@@ -249,7 +249,7 @@ static status_t spectra_compare_description(const struct verify *verify)
     const struct spectra *spectra = verify->kind;
     const struct product_spec *spec = &spectra->plan->products[0].spec;
     int is_bank = spectra->plan->is_bank;
-    uint64_t frequencies = is_bank ? spec->frequencies : spectra->archive->nselected[AXIS_CHAN];
+    uint64_t frequencies = is_bank ? spec->frequencies : spectra->plan->seen->nselected[AXIS_CHAN];
     uint64_t ifs = spec->nifs;
     REQUIRE(product->kind == spec->kind && product->rows == spec->rows && product->streams == ifs &&
                 product->frequencies == frequencies,
@@ -285,12 +285,22 @@ out:
     return st;
 }
 
+/* Whether its job names such an entry. */
+static int spectra_names(const struct product *product, const char *key)
+{
+    const char *at = strstr(product->job_text, key);
+    while (at && at > product->job_text && at[-1] != '\n') {
+        at = strstr(at + 1, key);
+    }
+    return at != NULL;
+}
+
 /* Filters that its job names: voltages without any went through one that changes nothing. */
 static uint32_t spectra_count_filters(const struct product *product)
 {
     uint32_t count = product->filters ? 1 : 0;
-    int is_named = strncmp(product->job_text, "filter:", 7) == 0 ||
-                   strstr(product->job_text, "\nfilter:") != NULL;
+    int is_named = spectra_names(product, "filter:");
+    count -= spectra_names(product, "synthesise:") ? 1 : 0;
     for (const char *line = product->filters; line && (line = strchr(line, '\n')); line++) {
         count++;
     }
@@ -314,11 +324,14 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
     snprintf(chunk, sizeof chunk, "run.chunk=%llu",
              (unsigned long long)(dumps * product->integrate));
     const char *const before[] = {NULL};
-    const char *after[JOB_FILTERS + 4] = {"products.0.file=verify.h5",
+    const char *after[JOB_FILTERS + 5] = {"products.0.file=verify.h5",
                                           /* nothing is written: any name will do */ chunk};
     uint32_t count = 2;
     if (is_bank) {
         after[count++] = "channelise.backend=reference";
+    }
+    if (spectra_names(product, "synthesise:")) {
+        after[count++] = "synthesise.backend=reference";
     }
     for (uint32_t i = 0; i < spectra_count_filters(product); i++) {
         snprintf(filters[i], sizeof filters[i], "filter.%u.backend=reference", i);
@@ -368,7 +381,8 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
     TRY(st);
-    verify->agreement.filters = spectra->plan->filters ? spectra->plan->filters->count : 0;
+    verify->agreement.filters =
+        spectra->plan->filters ? filter_plan_count(spectra->plan->filters) : 0;
     verify->chunking = &spectra->plan->chunking;
     TRY(spectra_compare_description(verify));
     if (spectra->plan->is_bank) {

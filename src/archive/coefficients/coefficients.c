@@ -212,6 +212,24 @@ out:
     return st;
 }
 
+status_t coefficients_read_real(const char *named, double **out, uint64_t *count)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    uint32_t found = 0;
+    int is_complex = 0;
+    const struct place place = {
+        .named = named, .values = &values, .count = &found, .is_complex = &is_complex};
+    TRY(coefficients_ask(&place));
+    REQUIRE(!is_complex, STATUS_DATA, "%s holds complex coefficients, expected real ones", named);
+    *count = found;
+    *out = values;
+    values = NULL;
+out:
+    free(values);
+    return st;
+}
+
 status_t coefficients_pack(const struct job *job, struct text *out)
 {
     status_t st = STATUS_OK;

@@ -25,6 +25,9 @@
  * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory). */
 status_t coefficients_read(struct job *job);
 
+/* Real ones of any FILE or FILE:NAME; free() returns them. Fails with DATA, DEVICE likewise. */
+status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
+
 /* The file in the FILE or FILE:NAME that a job names (*path, for free()), and the name (*member, in
  * `named`, or NULL). What is a file as it stands has none. Fails with DEVICE (memory). */
 status_t coefficients_split(const char *named, char **path, const char **member);

@@ -21,8 +21,30 @@ static void json_plan_pass(struct json *json, const struct pass *pass,
     json_u64(json, "expected_threads_of_a_rank", rate.threads);
 }
 
+static void json_plan_synthesis(struct json *json, const struct channelise_plan *work)
+{
+    const struct synthesis_plan *plan = work->filters ? work->filters->synthesis : NULL;
+    if (!plan) {
+        return;
+    }
+    json_begin(json, "synthesis");
+    json_u64(json, "channels", plan->bank.channels);
+    json_u64(json, "points", plan->bank.points);
+    json_u64(json, "samples_a_spectrum", plan->bank.hop);
+    json_u64(json, "taps", plan->spec.taps);
+    json_u64(json, "prototype_taps", plan->bank_taps);
+    json_f64(json, "error_db", plan->error_db);
+    json_f64(json, "noise", plan->noise);
+    json_u64(json, "reach_spectra", (uint64_t)plan->reach.length);
+    json_u64(json, "samples", plan->seen.samples);
+    json_bool(json, "is_complex", plan->seen.is_complex);
+    json_f64(json, "sample_rate_hz", plan->seen.sample_rate_hz);
+    json_end(json);
+}
+
 static void json_plan_filters(struct json *json, const struct channelise_plan *work)
 {
+    json_plan_synthesis(json, work);
     json_list(json, "filters");
     for (uint32_t i = 0; i < work->job->nfilters; i++) {
         const struct filter_plan_stage *stage = &work->filters->stages[i];

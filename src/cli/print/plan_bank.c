@@ -191,8 +191,8 @@ static void bank_print_products(const struct channelise_pass *bank)
             display_print(
                 "  %s: voltages, %s %s of %u %s, %u bits, scale %g, %s\n",
                 work->job->products[i].file, units_count(product->spec.rows, a),
-                units_plural(product->spec.rows, "sample", "samples"), work->archive->nstreams,
-                units_plural(work->archive->nstreams, "stream", "streams"), product->spec.bits,
+                units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
+                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.bits,
                 product->spec.scale, units_bytes(bank->pass.bytes[i], b));
             continue;
         }

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/print/plan_job.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static void filters_print_deripple(uint32_t reach, double ripple_db, double left_db)
@@ -53,10 +54,45 @@ static void filters_print_method(const struct filter_plan_stage *stage)
     display_print("\n");
 }
 
+/* What makes streams of channels, how well, and what streams. */
+static void filters_print_synthesis(const struct synthesis_plan *plan)
+{
+    const struct synthesis_bank *bank = &plan->bank;
+    const struct archive *seen = &plan->seen;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("synthesis\n  takes         %u channels of each stream, %s apart", bank->channels,
+                  units_hertz(bank->spacing_hz, a));
+    if (bank->points != bank->channels) {
+        display_print(", as %u points", bank->points);
+    }
+    display_print("\n  filter        %u taps: %" PRIu64
+                  " coefficients, dual of a prototype of %u\n",
+                  plan->spec.taps, (uint64_t)plan->spec.taps * bank->points, plan->bank_taps);
+    display_print("  error         %.1f dB of the signal's power, of white noise; noise of the "
+                  "channels is passed on by %.3g\n",
+                  plan->error_db, plan->noise);
+    display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->reach.length);
+    display_print("  leaves        %s %s of each stream at %s, %u samples for a spectrum\n",
+                  units_count(seen->samples, a),
+                  seen->is_complex ? "complex samples" : "real samples",
+                  units_hertz(seen->sample_rate_hz, b), bank->hop);
+    for (uint32_t i = 0; i < bank->groups; i++) {
+        double half = bank->channels * bank->spacing_hz / 2;
+        double low = synthesis_bank_low(bank, plan->in, i);
+        display_print("  %-13s %s to %s, centre %s\n", i == 0 ? "band" : "", units_hertz(low, a),
+                      units_hertz(low + 2 * half, b),
+                      units_hertz(seen->freq_hz[i], (char[UNITS_TEXT]){0}));
+    }
+}
+
 void plan_filters_print(const struct channelise_plan *work)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
+    if (work->filters && work->filters->synthesis) {
+        filters_print_synthesis(work->filters->synthesis);
+    }
     for (uint32_t i = 0; i < work->job->nfilters; i++) {
         const struct filter_plan_stage *stage = &work->filters->stages[i];
         display_print("filter %u\n  made of       ", i);

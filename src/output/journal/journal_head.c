@@ -48,6 +48,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
         out->backend = spec->backend;
         out->choice = spec->items[i].choice;
         memcpy(out->filters, spec->filters, sizeof out->filters);
+        out->synthesis = spec->synthesis;
     }
 out:
     inputs_free(&its);
@@ -94,10 +95,25 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-/* Choices of filters are rows of such numbers. */
-enum { HEAD_FILTERS = JOB_FILTERS * sizeof(struct filter_choice) / sizeof(uint32_t) };
+/* Choices are rows of such numbers. */
+enum {
+    HEAD_CHOICE = sizeof(struct channelise_shape) / sizeof(uint32_t),
+    HEAD_FILTERS = JOB_FILTERS * sizeof(struct filter_choice) / sizeof(uint32_t),
+    HEAD_SYNTHESIS = sizeof(struct synthesise_shape) / sizeof(uint32_t)
+};
 
-/* The packed head: these, the choice's shape and wisdom, and the filters'. */
+static status_t head_pack_numbers(struct text *out, const void *numbers, size_t count)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        TRY(pack_u64(out, ((const uint32_t *)numbers)[i]));
+    }
+out:
+    return st;
+}
+
+/* The packed head: these, the choice's shape and wisdom, the filters' and, where there is one, a
+ * synthesis'. */
 #define FIELD(name) PACK_FIELD(struct journal_head, name)
 static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(inputs),
@@ -121,26 +137,31 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
     status_t st = STATUS_OK;
     const struct channelise_choice *choice = &head->choice;
     TRY(pack_fields(out, head, head_fields, FIELDS));
-    for (size_t i = 0; i < sizeof choice->shape / sizeof(uint32_t); i++) {
-        TRY(pack_u64(out, ((const uint32_t *)&choice->shape)[i]));
-    }
+    TRY(head_pack_numbers(out, &choice->shape, HEAD_CHOICE));
     TRY(pack_text(out, choice->wisdom));
-    for (uint32_t i = 0; i < HEAD_FILTERS; i++) {
-        TRY(pack_u64(out, ((const uint32_t *)head->filters)[i]));
+    TRY(head_pack_numbers(out, head->filters, HEAD_FILTERS));
+    if (head->synthesis.backend != BACKEND_AUTO) {
+        TRY(head_pack_numbers(out, &head->synthesis.backend, 1));
+        TRY(head_pack_numbers(out, &head->synthesis.shape, HEAD_SYNTHESIS));
+        TRY(pack_text(out, head->synthesis.wisdom));
     }
 out:
     return st;
 }
 
-static void head_unpack_choice(struct unpack *in, struct channelise_choice *out)
+static void head_unpack_numbers(struct unpack *in, void *numbers, size_t count)
 {
     static const struct pack_field number = {.kind = PACK_U32};
-    for (size_t i = 0; i < sizeof out->shape / sizeof(uint32_t); i++) {
-        unpack_fields(in, (uint32_t *)&out->shape + i, &number, 1);
+    for (size_t i = 0; i < count; i++) {
+        unpack_fields(in, (uint32_t *)numbers + i, &number, 1);
     }
+}
+
+static void head_unpack_wisdom(struct unpack *in, char *out, size_t room)
+{
     char *wisdom = unpack_text(in);
-    if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
-        snprintf(out->wisdom, sizeof out->wisdom, "%s", wisdom);
+    if (wisdom && strlen(wisdom) < room) {
+        snprintf(out, room, "%s", wisdom);
     } else {
         in->failed |= 1;
     }
@@ -175,10 +196,13 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
 {
     *out = (struct journal_head){0};
     unpack_fields(in, out, head_fields, FIELDS);
-    head_unpack_choice(in, &out->choice);
-    for (uint32_t i = 0; i < HEAD_FILTERS; i++) {
-        static const struct pack_field number = {.kind = PACK_U32};
-        unpack_fields(in, (uint32_t *)out->filters + i, &number, 1);
+    head_unpack_numbers(in, &out->choice.shape, HEAD_CHOICE);
+    head_unpack_wisdom(in, out->choice.wisdom, sizeof out->choice.wisdom);
+    head_unpack_numbers(in, out->filters, HEAD_FILTERS);
+    if (!in->failed && in->at < in->length) {
+        head_unpack_numbers(in, &out->synthesis.backend, 1);
+        head_unpack_numbers(in, &out->synthesis.shape, HEAD_SYNTHESIS);
+        head_unpack_wisdom(in, out->synthesis.wisdom, sizeof out->synthesis.wisdom);
     }
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;

@@ -20,7 +20,8 @@ struct journal_head {
     struct chunking chunking; /* its blocks are each run's own */
     enum backend_kind backend;
     struct channelise_choice choice;
-    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
+    struct synthesise_choice synthesis;
 };
 
 /* What the spec says of item i (rank 0: looks at the files' times). `place`: where its rows lie, or

@@ -15,12 +15,13 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t groups = chunk_groups(&p->chunking);
+    uint32_t fan = filter_plan_fan(work->filters);
     uint64_t samples = channelise_plan_most_samples(work, p->chunking.block_spectra);
     *out = 0;
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, chunk.first_stream, chunk.streams, &slab));
+        TRY(slab_create(work->archive, chunk.first_stream * fan, chunk.streams * fan, &slab));
         *out = max_u64(*out, slab_bytes(slab, samples));
         slab_destroy(slab);
     }
@@ -86,8 +87,9 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t streams = work->chunking.group_streams;
-    TRY(memory_zeroed(streams, sizeof *slot->re, "offsets", &slot->re));
-    TRY(memory_zeroed(streams, sizeof *slot->im, "offsets", &slot->im));
+    uint32_t read = streams * filter_plan_fan(work->filters);
+    TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
+    TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,

@@ -66,9 +66,10 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t shown = 0;
+    const uint32_t fan = filter_plan_fan(p->work->filters);
     struct weights_block block = {.is_first = slot->from == slot->chunk.first,
-                                  .first_stream = slot->chunk.first_stream,
-                                  .streams = slot->chunk.streams,
+                                  .first_stream = slot->chunk.first_stream * fan,
+                                  .streams = slot->chunk.streams * fan,
                                   .losses = &slot->losses,
                                   .unread = &slot->unread,
                                   .first_sample = (int64_t)slot->first_sample,
@@ -126,7 +127,7 @@ static status_t channelising_write_voltages(struct channelising *p, struct slot 
                            .streams = slot->chunk.streams,
                            .parts = work->seen->is_complex ? 2 : 1};
     void *rows = NULL;
-    TRY(pipeline_get(p->pipeline, slot->filtered.rows[work->filters->count - 1], &rows));
+    TRY(pipeline_get(p->pipeline, filter_block_last(p->filters, &slot->filtered), &rows));
     p->counts[0].clipped +=
         quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
     TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));

@@ -29,7 +29,7 @@ struct weights {
     uint32_t pol_inner; /* streams from one polarisation to the other */
     struct combine_weights combined;
     struct weights_block block;
-    struct overlap_rows needs[JOB_FILTERS + 1];
+    struct overlap_rows needs[FILTER_PLAN_ROWS];
 };
 
 void weights_destroy(weights_t *weights)
@@ -130,7 +130,7 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
     weights->work = work;
     weights->bank = &work->banks[bank];
     weights->number = bank;
-    weights->scan.coding = work->filters ? work->filters->stages[0].spec.coding
+    weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
     TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
     *out = weights;

@@ -205,7 +205,7 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
     const struct channelise_output output = plan_ifs_output(&work->job->products[i]);
     return work->is_bank
                ? product_row_bytes(spec->kind, channelise_sums(&output, streams), spec->nchannels)
-               : work->products[i].row_bytes / work->archive->nstreams * streams;
+               : work->products[i].row_bytes / work->seen->nstreams * streams;
 }
 
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
@@ -218,7 +218,7 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    uint32_t streams = work->archive->nstreams;
+    uint32_t streams = work->seen->nstreams;
     if (plan_products_is_finished(work, i)) {
         return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "if", "ifs"),
                                             spec->frequencies};

@@ -227,6 +227,21 @@ def native(at, rng):
     return "part*.h5"
 
 
+@mock(OVERSAMPLED)
+def spectra(at, rng):
+    """Our own product: 8 channels, 4/3, some of them NaN."""
+    x = rng.normal(0, 9, (5000, 2, 8, 2)).astype("f4")
+    x[2000:2300, 1, 3] = np.nan
+    with h5py.File(at("obs.h5"), "w") as file:
+        file.attrs.update({"format": "spectra", "format_version": 3, "start_mjd_day": 60000, "start_second": 5.0,
+                           "first_time": 1e-5, "sample_rate_hz": 8e6, "domain": "complex", "sideband": 1, "channels": 8,
+                           "taps": 4, "integrate": 1, "oversampling_num": 4, "oversampling_den": 3, "order": "ascending"})
+        file["spectra"] = x.view([("r", "<f4"), ("i", "<f4")])[..., 0]
+        file["spectra"].attrs["axes"] = "time,pol,frequency"
+        file["frequency"], file["coefficients"] = 1e9 + 1e6 * np.arange(8), np.ones((4, 8))
+    return "obs.h5"
+
+
 PLAIN = {"dataset": "/v", "axes": "time,pol,reim", "sample_rate_hz": 1e6}
 
 

@@ -17,9 +17,9 @@ static const char title[] = "complex spectra of voltmill";
 
 /* What the root says of the bank. */
 struct spectra_said {
-    int64_t channels, taps, integrate, num, den, average;
+    int64_t channels, taps, integrate, num, den, first_channel, average;
     double sample_rate_hz, first_time;
-    int is_real;
+    int is_real, is_fft_order;
     int is_reversed; /* frequency falls with phase rotation in its channels */
 };
 
@@ -68,7 +68,11 @@ static status_t spectra_read_domain(const struct fields *fields, struct spectra_
     out->is_real = strcmp(domain, "real") == 0;
     REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
             "%s: domain is %s, expected complex or real", fields->path, domain);
-    out->is_reversed = out->is_real && sideband == -1 && strcmp(order, order_name(ORDER_FFT)) == 0;
+    out->is_fft_order = strcmp(order, order_name(ORDER_FFT)) == 0;
+    REQUIRE(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
+            "%s: order is %s, expected %s or %s", fields->path, order, order_name(ORDER_ASCENDING),
+            order_name(ORDER_FFT));
+    out->is_reversed = out->is_real && sideband == -1 && out->is_fft_order;
 out:
     free(domain);
     free(order);
@@ -88,6 +92,7 @@ static status_t spectra_read_root(const struct fields *fields, struct spectra_sa
     TRY(fields_need_f64(fields, "/", "first_time", &out->first_time));
     TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &found));
     TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &found));
+    TRY(fields_i64(fields, "/", "first_channel", &out->first_channel, &found));
     TRY(fields_i64(fields, "/", "average", &out->average, &found));
     TRY(spectra_read_domain(fields, out));
     REQUIRE(out->channels > 0 && out->channels <= MOST_CHANNELS && out->taps > 0 &&
@@ -105,8 +110,9 @@ static status_t spectra_read_root(const struct fields *fields, struct spectra_sa
             "%s: integrate is %" PRId64 ", average %" PRId64
             ": spectra that were added up are no voltages",
             fields->path, out->integrate, out->average);
-    REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12, STATUS_DATA,
-            "%s: first_time is %g", fields->path, out->first_time);
+    REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12 && out->first_channel >= 0,
+            STATUS_DATA, "%s: first_time is %g, first_channel %" PRId64, fields->path,
+            out->first_time, out->first_channel);
     TRY(fields_check_rate(fields, out->sample_rate_hz));
 out:
     return st;
@@ -210,6 +216,31 @@ out:
     return st;
 }
 
+/* Which channels they are, and the filter that made them. */
+static status_t spectra_note_bank(const struct fields *fields, const struct spectra_said *said,
+                                  struct archive *archive)
+{
+    enum { MOST_COEFFICIENTS = 1 << 22 };
+    status_t st = STATUS_OK;
+    const int64_t points = said->channels * (said->is_real ? 2 : 1);
+    size_t count = 0;
+    archive->bank = (struct archive_bank){.channels = (uint32_t)said->channels,
+                                          .taps = (uint32_t)said->taps,
+                                          .first_channel = (uint64_t)said->first_channel,
+                                          .is_real = said->is_real,
+                                          .is_fft_order = said->is_fft_order};
+    if (points * said->taps <= MOST_COEFFICIENTS) {
+        TRY(fields_f64s(fields, "coefficients", NULL, &archive->prototype, &count));
+        archive->nprototype = count;
+        REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
+                "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
+                " taps",
+                fields->path, count, points, said->taps);
+    }
+out:
+    return st;
+}
+
 static status_t spectra_open_file(const char *path, const struct job_layout *layout,
                                   struct archive **out)
 {
@@ -239,6 +270,7 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(spectra_read_names(&fields, AXIS_STATION, archive));
     TRY(spectra_read_names(&fields, AXIS_POL, archive));
     TRY(fields_describe(&fields, "spectra", layout, &own, archive));
+    TRY(spectra_note_bank(&fields, &said, archive));
     TRY(spectra_read_coherent(&fields, archive));
     *out = archive;
     archive = NULL;

@@ -1,0 +1,209 @@
+/* From a prototype of the bank's points to the synthesis filter of the stream's. */
+#include "plan/synthesis/synthesis_filter.h"
+
+#include "archive/coefficients/coefficients.h"
+#include "base/memory.h"
+#include "dsp/dft.h"
+#include "dsp/fir/dual.h"
+#include "dsp/telescope/telescope.h"
+#include "plan/synthesis/synthesis_bank.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond that many taps nothing is looked for: oversampled banks of `taps` need less, critically
+ * sampled ones gain little. */
+enum { MORE_TAPS = 16, TIMES_TAPS = 2 };
+
+/* A prototype, and how it was come by. */
+struct synthesis_prototype {
+    double *coeff; /* [taps][points] */
+    uint32_t taps, points;
+};
+
+static status_t synthesis_read_file(const struct job *job, struct synthesis_prototype *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_synthesise *synthesise = &job->synthesise;
+    const struct telescope *telescope = telescope_find(synthesise->prototype);
+    uint64_t count = 0;
+    if (telescope) {
+        out->taps = telescope->taps;
+        out->points = telescope->points;
+        TRY(telescope_prototype(telescope, &out->coeff));
+        goto out;
+    }
+    REQUIRE(synthesise->prototype_taps > 0, STATUS_USAGE,
+            "%s: synthesise.prototype_taps is missing, expected how many taps the prototype of %s "
+            "has",
+            job->path, synthesise->prototype);
+    TRY(coefficients_read_real(synthesise->prototype, &out->coeff, &count));
+    out->taps = synthesise->prototype_taps;
+    out->points = (uint32_t)(count / out->taps);
+    REQUIRE(count % out->taps == 0 && out->points >= 2, STATUS_USAGE,
+            "%s: synthesise.prototype: %s holds %" PRIu64 " numbers, which %u taps do not divide",
+            job->path, synthesise->prototype, count, out->taps);
+out:
+    return st;
+}
+
+static status_t synthesis_take_own(const struct job *job, const struct archive *archive,
+                                   const struct synthesis_bank *bank,
+                                   struct synthesis_prototype *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(bank->own_points > 0, STATUS_USAGE,
+            "%s: synthesise.prototype is missing: the archive does not say by which filter its "
+            "channels were made, expected the path of a file with the prototype",
+            job->path);
+    REQUIRE(archive->nprototype > 0, STATUS_USAGE,
+            "%s: synthesise: a prototype of %u points and %u taps is too long", job->path,
+            bank->own_points, bank->own_taps);
+    out->taps = bank->own_taps;
+    out->points = bank->own_points;
+    TRY(memory_zeroed((size_t)archive->nprototype, sizeof *out->coeff, "a prototype", &out->coeff));
+    for (uint64_t i = 0; i < archive->nprototype; i++) {
+        out->coeff[i] = archive->prototype[i];
+    }
+out:
+    return st;
+}
+
+/* The same filter of other points a spectrum, as a bank of as many channels' width would have it:
+ * band-limited, sample 0 where it was, and of the same gain. Fails with DEVICE (memory). */
+static status_t synthesis_resample(const struct synthesis_prototype *from, uint32_t points,
+                                   double **out)
+{
+    status_t st = STATUS_OK;
+    const size_t length = (size_t)from->taps * from->points;
+    const size_t wanted = (size_t)from->taps * points;
+    const size_t half = (length < wanted ? length : wanted) / 2;
+    const size_t most = length < wanted ? wanted : length;
+    double complex *a = NULL;
+    double complex *b = NULL;
+    double *made = NULL;
+    TRY(memory_zeroed(most, sizeof *a, "a prototype", &a));
+    TRY(memory_zeroed(most, sizeof *b, "a prototype", &b));
+    TRY(memory_zeroed(wanted, sizeof *made, "a prototype", &made));
+    for (size_t i = 0; i < length; i++) {
+        a[i] = from->coeff[i];
+    }
+    TRY(dft_forward(length, a, b));
+    memset(a, 0, most * sizeof *a);
+    a[0] = b[0];
+    for (size_t k = 1; k < half; k++) { /* the inverse is the forward one of conjugates */
+        a[k] = conj(b[k]);
+        a[wanted - k] = b[k];
+    }
+    TRY(dft_forward(wanted, a, b));
+    for (size_t i = 0; i < wanted; i++) {
+        made[i] = creal(b[i]) / (double)wanted;
+    }
+    *out = made;
+    made = NULL;
+out:
+    free(a);
+    free(b);
+    free(made);
+    return st;
+}
+
+/* The dual, of as many taps as the job says, or its accuracy takes. */
+static status_t synthesis_design(const struct job *job, const struct dual_bank *bank,
+                                 struct dual *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_synthesise *synthesise = &job->synthesise;
+    if (synthesise->taps > 0) {
+        TRY(dual_create(bank, synthesise->taps, out));
+        goto out;
+    }
+    const uint32_t most = TIMES_TAPS * bank->taps + MORE_TAPS;
+    TRY(dual_design(bank, -synthesise->accuracy, most, out));
+    REQUIRE(out->error_db <= -synthesise->accuracy, STATUS_USAGE,
+            "%s: synthesise.accuracy is %g dB, but %u taps leave an error of %.1f dB: expected "
+            "synthesise.taps, or an accuracy that is reached",
+            job->path, synthesise->accuracy, out->taps, out->error_db);
+out:
+    return st;
+}
+
+status_t synthesis_filter_make(struct job *job, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct job_synthesise *synthesise = &job->synthesise;
+    struct synthesis_prototype prototype = {.coeff = NULL};
+    struct synthesis_bank bank;
+    struct dual made = {.coeff = NULL};
+    double *resampled = NULL;
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    TRY(synthesis_bank_find(job, archive, &bank));
+    TRY(synthesise->prototype ? synthesis_read_file(job, &prototype)
+                              : synthesis_take_own(job, archive, &bank, &prototype));
+    if (prototype.points != bank.points) {
+        TRY(synthesis_resample(&prototype, bank.points, &resampled));
+        free(prototype.coeff);
+        prototype.coeff = resampled;
+        resampled = NULL;
+    }
+    const struct dual_bank of = {
+        .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
+    TRY(synthesis_design(job, &of, &made));
+    free(synthesise->coeff);
+    synthesise->coeff = made.coeff;
+    made.coeff = NULL;
+    synthesise->ncoeff = (uint64_t)made.taps * bank.points;
+    synthesise->made_taps = made.taps;
+    synthesise->bank_taps = prototype.taps;
+    synthesise->first = made.first;
+    synthesise->error_db = made.error_db;
+    synthesise->noise = made.noise;
+out:
+    free(prototype.coeff);
+    free(resampled);
+    free(made.coeff);
+    return st;
+}
+
+static const struct pack_field filter_fields[] = {
+    PACK_LIST(struct job_synthesise, coeff, ncoeff, &pack_numbers),
+    PACK_FIELD(struct job_synthesise, made_taps),
+    PACK_FIELD(struct job_synthesise, bank_taps),
+    PACK_FIELD(struct job_synthesise, first),
+    PACK_FIELD(struct job_synthesise, error_db),
+    PACK_FIELD(struct job_synthesise, noise),
+};
+static const struct pack_type filter_type = PACK_TYPE(struct job_synthesise, filter_fields);
+
+status_t synthesis_filter_pack(const struct job *job, struct text *out)
+{
+    return job->is_synthesised ? pack_struct(out, &job->synthesise, &filter_type) : STATUS_OK;
+}
+
+status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
+{
+    status_t st = STATUS_OK;
+    struct job_synthesise made = {.coeff = NULL};
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    unpack_struct(in, &made, &filter_type);
+    TRY(unpack_check(in, "a synthesis filter"));
+    struct job_synthesise *to = &job->synthesise;
+    free(to->coeff);
+    to->coeff = made.coeff;
+    to->ncoeff = made.ncoeff;
+    to->made_taps = made.made_taps;
+    to->bank_taps = made.bank_taps;
+    to->first = made.first;
+    to->error_db = made.error_db;
+    to->noise = made.noise;
+    made.coeff = NULL;
+out:
+    free(made.coeff);
+    return st;
+}
