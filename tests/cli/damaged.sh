@@ -134,6 +134,18 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
         sleep 0.05
     done
     same "SIGKILL: no child is left" "" "$(children $pid)"
+
+    # One answers all questions, and another one those that come after its end.
+    "${shim[@]}" SHIM_NAP=100 "$voltmill" run --set run.chunk=64 job.yaml >stdout 2>stderr &
+    pid=$!
+    while [ ! -e out.h5.part ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    child=$(children $pid)
+    same "one child waits" 1 "$(wc -w <<<"$child")"
+    kill -KILL $child
+    status=0
+    wait $pid || status=$?
+    same "a run does not miss it" "0 " "$status $(cat stderr)"
+    rm -f out.h5
 else
     skip "no io_shim"
 fi
