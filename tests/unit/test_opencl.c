@@ -1,6 +1,7 @@
 /* OpenCL devices, programs and their cache, and the FFT libraries, on whatever device is there
  * (VOLTMILL_TEST_DEVICE names another than the first). */
 #include "compute/opencl/fft/fft.h"
+#include "compute/opencl/ppf/ppf.h"
 #include "compute/opencl/program.h"
 #include "compute/resident_rows.h"
 #include "dsp/dft.h"
@@ -518,6 +519,42 @@ static void test_can(void **state)
     assert_int_equal(fft_can(FFT_VKFFT, 0) || fft_can(FFT_CLFFT, 0), 0);
 }
 
+/* `auto` looks at clFFT, too, but where the compiler warns of its kernels. */
+static void test_both_are_tried(void **state)
+{
+    enum { MOST = 40 };
+    (void)state;
+    for (int is_nvidia = 0; is_nvidia < 2; is_nvidia++) {
+        const struct device_info gpu = {.is_gpu = 1,
+                                        .is_nvidia = is_nvidia,
+                                        .units = 132,
+                                        .local_bytes = 48 << 10,
+                                        .group_size = 1024};
+        struct channelise_spec spec = {.channels = 1024,
+                                       .taps = 8,
+                                       .is_complex = 1,
+                                       .format = SAMPLE_I8,
+                                       .nchannels = 1024,
+                                       .nstreams = 1,
+                                       .max_spectra = 64,
+                                       .noutputs = 1,
+                                       .outputs = {{QUANTITY_SPECTRA, 1}},
+                                       .kernel = KERNEL_SLIDE};
+        for (int kind = FFT_AUTO; kind <= FFT_CLFFT; kind++) {
+            struct channelise_shape shapes[MOST];
+            uint32_t with_clfft = 0;
+            spec.fft = (enum fft_kind)kind;
+            const uint32_t count = ppf_choices(&gpu, &spec, shapes, MOST);
+            for (uint32_t i = 0; i < count; i++) {
+                with_clfft += shapes[i].fft == FFT_CLFFT;
+            }
+            assert_true(count > 1);
+            assert_int_equal(with_clfft,
+                             kind == FFT_CLFFT ? count : kind == FFT_AUTO && !is_nvidia);
+        }
+    }
+}
+
 static float next_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -786,6 +823,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_abilities, set_up),
         cmocka_unit_test_setup(test_error_names, set_up),
         cmocka_unit_test_setup(test_can, set_up),
+        cmocka_unit_test(test_both_are_tried),
         cmocka_unit_test_setup(test_vkfft, set_up),
         cmocka_unit_test_setup(test_clfft, set_up),
         cmocka_unit_test_setup(test_pieces, set_up),

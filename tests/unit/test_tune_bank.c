@@ -123,6 +123,27 @@ static void block_sizes_change_no_byte(void **state)
     backend_close(backend);
 }
 
+/* The reference makes few spectra of many channels, and whole dumps. */
+static void few_long_spectra_are_compared(void **state)
+{
+    static const struct {
+        uint32_t channels, compared;
+    } cases[] = {{CHANNELS, PPF_TRIAL_WINDOW},
+                 {1 << 16, PPF_TRIAL_WINDOW},
+                 {1 << 17, 8},
+                 {3 << 18, 2},
+                 {1 << 22, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct channelise_spec spec = {.channels = cases[i].channels,
+                                       .noutputs = 2,
+                                       .outputs = {{QUANTITY_SPECTRA, 1}, {QUANTITY_POWER, 1}}};
+        assert_int_equal(ppf_trial_window(&spec), cases[i].compared);
+        spec.outputs[1].integrate = 64;
+        assert_int_equal(ppf_trial_window(&spec), PPF_TRIAL_WINDOW);
+    }
+}
+
 /* Each candidate of an OpenCL device works or fails in good order; none is wrong. */
 static void candidates_are_right(void **state)
 {
@@ -553,6 +574,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(block_sizes_change_no_byte),
+        cmocka_unit_test(few_long_spectra_are_compared),
         cmocka_unit_test(candidates_are_right),
         cmocka_unit_test(wrong_ones_are_found_out),
         cmocka_unit_test(what_was_found_comes_back),

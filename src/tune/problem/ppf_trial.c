@@ -4,6 +4,18 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+uint32_t ppf_trial_window(const struct channelise_spec *spec)
+{
+    enum { COMPARED_POINTS = 1 << 20, LEAST = 2 };
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].integrate > 1) {
+            return PPF_TRIAL_WINDOW;
+        }
+    }
+    const uint32_t few = (uint32_t)max_u64(COMPARED_POINTS / spec->channels, LEAST);
+    return (uint32_t)min_u64(few, PPF_TRIAL_WINDOW);
+}
+
 void ppf_trial_end(struct ppf_trial *trial)
 {
     bank_end(&trial->bank);
@@ -36,8 +48,8 @@ static uint64_t trial_bytes(const struct bank *bank, uint64_t spectra)
     struct channelise_spec whole = bank->spec;
     struct channelise_spec window = bank->spec;
     whole.max_spectra = spectra;
-    window.max_spectra = PPF_TRIAL_WINDOW;
-    uint64_t one = bank_slot_bytes(&window, PPF_TRIAL_WINDOW);
+    window.max_spectra = ppf_trial_window(&window);
+    uint64_t one = bank_slot_bytes(&window, window.max_spectra);
     /* The stage and the reference are never there at once. */
     uint64_t stage = channelise_bytes(backend_which(bank->backend), &whole);
     uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window);
@@ -119,9 +131,10 @@ status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
     TRY(trial_take_room(bank));
     TRY(bank_fill(bank));
     TRY(bank_spoil_all(bank));
+    const uint32_t compared = ppf_trial_window(&bank->spec);
     for (uint32_t w = 0; w < PPF_TRIAL_WINDOWS; w++) {
-        out->windows[w].first = w == 0 ? 0 : bank->spectra - PPF_TRIAL_WINDOW;
-        out->windows[w].spectra = PPF_TRIAL_WINDOW;
+        out->windows[w].first = w == 0 ? 0 : bank->spectra - compared;
+        out->windows[w].spectra = compared;
     }
     TRY(bank_expect(bank, out->windows, PPF_TRIAL_WINDOWS));
 out:

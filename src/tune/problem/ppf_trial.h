@@ -6,9 +6,13 @@
 #include "tune/problem.h"
 #include "tune/problem/bank.h"
 
-/* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer.
- */
+/* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer,
+ * and a trial is of a multiple of them. */
 enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
+
+/* How many of them are compared: all where some are summed, or spectra are short; of longer ones as
+ * few as the reference makes in some seconds (one of 2^22 channels takes it 3 s). */
+uint32_t ppf_trial_window(const struct channelise_spec *spec);
 
 /* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
  * be built for a quick answer, a few. Devices take more than their caches hold. */

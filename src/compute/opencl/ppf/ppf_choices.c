@@ -78,8 +78,10 @@ static uint32_t choices_add_fir(const struct device_info *info, const struct cha
     for (uint32_t i = 0; i < added; i++) {
         out[i].fft = choices_settle_fft(spec);
     }
-    /* The other library is tried with the first shape. */
-    if (spec->fft == FFT_AUTO && added > 0 && added < most && fft_can(FFT_CLFFT, spec->channels)) {
+    /* The other library is tried with the first shape; not on NVIDIA's devices, whose compiler
+     * prints warnings of its kernels. */
+    if (spec->fft == FFT_AUTO && !info->is_nvidia && added > 0 && added < most &&
+        fft_can(FFT_CLFFT, spec->channels)) {
         out[added] = out[0];
         out[added++].fft = FFT_CLFFT;
     }
