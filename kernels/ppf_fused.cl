@@ -64,7 +64,8 @@
  * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
  * does). Clusters of groups and asynchronous copies are not in OpenCL.
  *
- * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir().
+ * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
+ * multiple of FUSED_WIDE then, so that neighbours stay neighbours.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
@@ -391,47 +392,55 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 /* With the order's shift folded into the coefficients an odd turn leaves a sign. */
 #define HOP_SIGNED(b, sum) ((HOP_TURN(b) & IS_SHIFTED) != 0 ? -(sum) : (sum))
 
-static inline float2 hop_coefficient(const __global float *restrict table, int i)
+/* Coefficients of FUSED_WIDE adjacent pairs: one for both parts, or one each. */
+static inline void hop_coefficients(const __global float *restrict from, float2 *out)
 {
-#if COMPLEX
-    return (float2)(table[i]);
-#else
-    return *(const __global float2 *)(table + 2 * i);
-#endif
+    float coeff[FUSED_WIDE * FUSED_FLOATS];
+    FUSED_FETCH(FUSED_COEFFS)(float, from, coeff)
+    BF_LOOP(p, FUSED_WIDE)
+    {
+        out[p] = (float2)(coeff[FUSED_FLOATS * p], coeff[FUSED_FLOATS * p + FUSED_FLOATS - 1]);
+    }
 }
 
-/* Point n of a batch that has all its samples, which begin at x. The table has zeros before and
- * behind it. */
+/* FUSED_WIDE points from n on of a batch that has all its samples, which begin at x. The table has
+ * zeros before and behind it. */
 static inline void hop_fir(const __global fused_raw *restrict x, const __global float *restrict table,
                            uint n, uint turn, float2 total[BATCH][FUSED_WIDE])
 {
     const int at = (n - turn) % CHANNELS;
     const __global fused_raw *mine = x + at * FUSED_PAIR;
     const __global float *h = table + (at + CHANNELS) * FUSED_FLOATS;
-    float2 sum[BATCH];
-    BF_LOOP(b, BATCH) sum[b] = (float2)(0);
+    float2 sum[BATCH][FUSED_WIDE];
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
     BF_LOOP(r, HOP_ALL)
     {
-        float2 sample[1];
+        float2 sample[FUSED_WIDE];
         /* Of the last row some points may have none. */
-        fused_samples(r + 1 < HOP_ALL ? mine + (uint)r * FUSED_ROW
-                                      : x + min(at + r * CHANNELS, HOP_SAMPLES - 1) * FUSED_PAIR,
+        fused_samples(r + 1 < HOP_ALL
+                          ? mine + (uint)r * FUSED_ROW
+                          : x + min(at + r * CHANNELS, HOP_SAMPLES - FUSED_WIDE) * FUSED_PAIR,
                       sample);
         BF_LOOP(b, BATCH)
         {
             const int row = r - HOP_FIRST(b);
             if (row >= 0 && row < HOP_ROWS(b)) {
                 const int i = r * CHANNELS - b * HOP;
-                float2 volts = sample[0];
+                float2 weight[FUSED_WIDE];
+                hop_coefficients(h + i * FUSED_FLOATS, weight);
+                BF_LOOP(p, FUSED_WIDE)
+                {
+                    float2 volts = sample[p];
 #if FORMAT == 3
-                /* Zero times what is no finite number would not be zero. */
-                volts = at + i >= 0 && at + i < TAPS * CHANNELS ? volts : (float2)(0);
+                    /* Zero times what is no finite number would not be zero. */
+                    volts = at + i >= 0 && at + i < TAPS * CHANNELS ? volts : (float2)(0);
 #endif
-                sum[b] = fused_tap(volts, hop_coefficient(h, i), sum[b]);
+                    sum[b][p] = fused_tap(volts, weight[p], sum[b][p]);
+                }
             }
         }
     }
-    BF_LOOP(b, BATCH) total[b][0] = HOP_SIGNED(b, sum[b]);
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = HOP_SIGNED(b, sum[b][p]);
 }
 
 /* The same of a block of fewer spectra than a batch: for those beyond it the last one's. */
@@ -443,14 +452,16 @@ static inline void hop_fir_careful(const __global fused_raw *restrict x,
     {
         const uint of = min((uint)b, spectra - 1);
         const uint at = (n - HOP_TURN(of)) % CHANNELS;
-        float2 sum = (float2)(0);
+        float2 sum[FUSED_WIDE];
+        BF_LOOP(p, FUSED_WIDE) sum[p] = (float2)(0);
         _Pragma("unroll 1") for (uint t = 0; t < TAPS; t++)
         {
-            float2 sample[1];
+            float2 sample[FUSED_WIDE], weight[FUSED_WIDE];
             fused_samples(x + (of * HOP + at + t * CHANNELS) * FUSED_PAIR, sample);
-            sum = fused_tap(sample[0], hop_coefficient(table, at + (t + 1) * CHANNELS), sum);
+            hop_coefficients(table + (at + (t + 1) * CHANNELS) * FUSED_FLOATS, weight);
+            BF_LOOP(p, FUSED_WIDE) sum[p] = fused_tap(sample[p], weight[p], sum[p]);
         }
-        total[b][0] = HOP_SIGNED(of, sum);
+        BF_LOOP(p, FUSED_WIDE) total[b][p] = HOP_SIGNED(of, sum[p]);
     }
 }
 #endif
@@ -700,7 +711,7 @@ static inline ulong fused_borders(ulong at, ulong integrate)
 
 #if HOP != CHANNELS
 #define FUSED_POINT                                                                                \
-    const uint n = item + k * (CHANNELS / RADIX0);                                                 \
+    const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                    \
     const __global fused_raw *x = samples + (ulong)base * (HOP * FUSED_PAIR);
 #define FUSED_FIR hop_fir(x, table, n, turn, sum)
 #define FUSED_FIR_CAREFUL hop_fir_careful(x, table, n, turn, (uint)spectra, sum)

@@ -160,7 +160,8 @@ static void fused_kernels_agree_with_the_reference(void **state)
         int is_complex, is_summed;
         uint32_t channels, taps;
         size_t ratio;
-    } cases[] = {{SAMPLE_I8, 1, 0, 32, 8, 0}, /* an odd number of samples: signs */
+    } cases[] = {{SAMPLE_I8, 1, 0, 32, 8, 0},   /* an odd number of samples: signs */
+                 {SAMPLE_F32, 1, 1, 128, 3, 1}, /* two neighbours by one load */
                  {SAMPLE_F32, 1, 1, 64, 3, 1},
                  {SAMPLE_I16, 0, 0, 64, 4, 3},
                  {SAMPLE_I4, 1, 1, 512, 17, 2}};

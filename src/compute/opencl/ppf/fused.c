@@ -166,6 +166,12 @@ static int fused_can_pair(const struct channelise_shape *shape)
            !shape->padded;
 }
 
+/* Samples, or pairs of real ones, from one spectrum to the next. */
+static size_t fused_hop(const struct channelise_spec *spec)
+{
+    return channelise_hop(spec) / (spec->is_complex ? 1 : 2);
+}
+
 /* Fills in what depends on the device: buffers that fit, teams that make a group large enough.
  * Returns 0 when the shape does not fit. */
 static int fused_fit(const struct channelise_spec *spec, int mode, const struct device_info *device,
@@ -173,7 +179,7 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
 {
     uint32_t items = fused_items_of(spec, shape);
     if (channelise_is_oversampled(spec) &&
-        (shape->radix[0] != shape->values || spec->taps > MOST_HOP_TAPS)) {
+        (fused_hop(spec) % (shape->values / shape->radix[0]) != 0 || spec->taps > MOST_HOP_TAPS)) {
         return 0;
     }
     if ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && GRAIN % shape->batch != 0) {
