@@ -172,7 +172,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(BUILD)/tests/tools/bench_bitshuffle \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels \
-      $(BUILD)/tests/unit/opencl_peaks_kernels)
+       $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels)
 
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs unit-programs

@@ -45,4 +45,10 @@ runs "a search runs" timeout -k 5 400 oclgrind --build-options -cl-opt-disable -
     "$(dirname "$program")/opencl_peaks_kernels"
 same "a search: nothing but its peaks is said" "whole: peaks found
 missing: peaks found" "$(cat "$work/output")"
+runs "syntheses run" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+    "$(dirname "$program")/opencl_synthesise_kernels"
+same "syntheses: nothing but their transforms is said" "vkfft of 12 points
+vkfft of 10 points
+fused (8 values, 4 spectra an item, radices 8 4) of 32 points
+fused (8 values, 4 spectra an item, radices 8 4) of 32 points" "$(cat "$work/output")"
 plan

@@ -124,6 +124,7 @@ const struct backend_ops opencl_ops = {
     .filter = &opencl_filter,
     .peaks = &opencl_peaks,
     .resident_rows = &opencl_resident_rows,
+    .synthesise = &opencl_synthesise,
     .open = backend_open_opencl,
     .close = backend_close_opencl,
     .device = backend_name_device,

@@ -170,22 +170,30 @@ status_t deinterleave_options(const struct sample_coding *coding, struct text *o
                     coding->nibbles.high_is_real != 0);
 }
 
+status_t missing_options(const struct sample_coding *coding, struct text *out)
+{
+    status_t st = STATUS_OK;
+    double missing = 0;
+    if (coding->has_missing_value && deinterleave_missing_literal(coding, &missing)) {
+        TRY(coding->format == SAMPLE_F32
+                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
+                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
+    }
+out:
+    return st;
+}
+
 static status_t deinterleave_kernel_options(const deinterleave_t *d, int aligned, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct sample_coding *coding = &d->coding;
-    double missing = 0;
     uint32_t streams = 1;
     while (streams < d->nstreams && streams < MOST_STREAMS) {
         streams *= 2;
     }
     TRY(deinterleave_options(coding, out));
     TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0, WIDTH));
-    if (coding->has_missing_value && deinterleave_missing_literal(coding, &missing)) {
-        TRY(coding->format == SAMPLE_F32
-                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
-                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
-    }
+    TRY(missing_options(coding, out));
 out:
     return st;
 }

@@ -12,6 +12,8 @@ typedef struct deinterleave deinterleave_t;
 
 /* Appends " -DFORMAT=... -DCOMPLEX=...": what kernels are told of samples. */
 status_t deinterleave_options(const struct sample_coding *coding, struct text *out);
+/* " -DHAS_MISSING=1 -DMISSING=-128", or nothing: what kernels/missing.cl is told. */
+status_t missing_options(const struct sample_coding *coding, struct text *out);
 
 /* Device memory that it takes for `nstreams` streams of `samples` samples. */
 uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams,

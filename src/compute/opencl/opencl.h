@@ -52,11 +52,12 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 
 /* The stages: ppf/channelise.c, filter/filter.c, dedisperse/dedisperse.c, peaks.c,
- * resident_rows.c. */
+ * resident_rows.c, synthesis/synthesise.c. */
 extern const struct channelise_ops opencl_channelise;
 extern const struct filter_ops opencl_filter;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;
 extern const struct resident_rows_ops opencl_resident_rows;
+extern const struct synthesise_ops opencl_synthesise;
 
 #endif

@@ -40,7 +40,9 @@
     X(FILTER_SAMPLES, filter_samples, "filter/")                                                   \
     X(FILTER_REGISTERS, filter_registers, "filter/")                                               \
     X(FILTER_LOCAL, filter_local, "filter/")                                                       \
-    X(FILTER_OVERLAP, filter_overlap, "filter/")
+    X(FILTER_OVERLAP, filter_overlap, "filter/")                                                   \
+    X(SYNTHESIS_ROWS, synthesis_rows, "synthesis/")                                                \
+    X(SYNTHESIS_FIR, synthesis_fir, "synthesis/")
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);

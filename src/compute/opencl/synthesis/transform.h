@@ -1,0 +1,53 @@
+/* Spectra of channels, wherever they lie in a buffer, transformed back: the first half of a
+ * synthesis on a device. Everything is enqueued in `device->compute`. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
+#define VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
+
+#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/stopwatch.h"
+#include "compute/synthesise.h"
+
+/* How, and what decides bits: by a library, behind a kernel that lines samples up; or by the fused
+ * kernel of the filter bank (kernels/ppf_fused.cl) with one tap, which reads samples itself where
+ * the channels of a spectrum lie side by side. */
+enum synthesis_kernel { SYNTHESIS_AUTO, SYNTHESIS_VKFFT, SYNTHESIS_CLFFT, SYNTHESIS_FUSED };
+
+typedef struct transform transform_t;
+
+/* The most promising shape for a problem on this device: fused on GPUs, where it does the points,
+ * since memory binds, and a pass through it less is faster. */
+struct synthesise_shape transform_choose(const struct synthesise_spec *spec,
+                                         const struct device_info *device);
+/* "vkfft"; "fused (8 values, 5 spectra an item, radices 4 8 8 4)". */
+status_t transform_words(const struct synthesise_shape *shape, struct text *out);
+
+/* Room for `most` spectra of each of spec->nstreams streams; spec->choice is made. Fails with
+ * DEVICE: memory, or a kernel that does not build, or that this device cannot run. */
+status_t transform_create(device_t *device, const struct synthesise_spec *spec, uint64_t most,
+                          transform_t **out);
+void transform_destroy(transform_t *transform);
+/* Device memory that it takes, about, of any shape. */
+uint64_t transform_bytes(const struct synthesise_spec *spec, uint64_t most);
+
+/* Whether point j of what it leaves still wants a factor (-1)^j: channels are transformed in
+ * ascending frequency, as they come. */
+int transform_is_signed(const transform_t *transform);
+
+/* Some spectra of a buffer. */
+struct transform_block {
+    cl_mem in;
+    const struct sample_input *input;
+    uint32_t nstreams;
+    uint64_t from, count;            /* count <= `most` */
+    uint64_t counted_first, counted; /* of them, whose missing samples are counted */
+};
+
+/* *out: float [count][nstreams][points][2], the complex conjugates of the u_s of
+ * compute/synthesise.h. Fails with DEVICE. */
+status_t transform_run(transform_t *transform, struct stopwatch *watch,
+                       const struct transform_block *block, cl_mem *out);
+
+/* Enqueues the fetching of what was counted since the last call, as deinterleave_fetch(). */
+status_t transform_fetch(transform_t *transform, cl_ulong *counts, cl_event *done);
+
+#endif
