@@ -131,9 +131,8 @@ static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisp
 {
     device_t *device = ((struct opencl *)backend)->device;
     struct dedisperse_spec brute = *spec;
-    int was_full = device->is_full;
     status_t st = stage_create(backend, spec, out);
-    if (st != STATUS_OK && device->is_full && !was_full && spec->mode == DEDISPERSE_AUTO &&
+    if (st != STATUS_OK && device->is_full && spec->mode == DEDISPERSE_AUTO &&
         spec->shape.pack == 0) {
         report_clear();
         device->is_full = 0;
