@@ -151,7 +151,7 @@ static void shapes_are_a_rule(void **state)
     assert_int_equal(fine_shape(least + 2, 1).height, 0);
     assert_int_equal(fine_shape(least + least / 16, 1).height, 0);
     assert_int_equal(fine_shape(1000000, 1).height, 0);
-    for (size_t points = FINE_LEAST; points <= (size_t)1 << 24; points *= 2) {
+    for (size_t points = FINE_LEAST; points <= (size_t)1 << 26; points *= 2) {
         struct fine_shape shape = fine_shape(points, 1);
         assert_true(shape.is_beside);
         assert_int_equal(shape.height * shape.width, points);

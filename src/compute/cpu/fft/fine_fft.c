@@ -14,7 +14,7 @@ enum {
     LINE_PAD = 8,       /* of what is transposed, likewise */
     MOST_SIDE = 8192,   /* what FINE_COLUMNS columns take is still near */
     LARGEST_PRIME = 13, /* FFTW has fast transforms of these */
-    RATHER_WIDE = 4     /* times as wide as high, at least */
+    RATHER_WIDE = 4     /* times as wide as high, where that is no more than MOST_SIDE */
 };
 
 struct fine_fft {
@@ -60,10 +60,11 @@ struct fine_shape fine_shape(size_t points, int is_complex)
         !fine_is_smooth(points)) {
         return shape;
     }
-    const size_t most = is_beside ? points / RATHER_WIDE : points;
-    for (size_t height = FINE_COLUMNS; height * height <= most; height += FINE_COLUMNS) {
+    for (size_t height = FINE_COLUMNS; height * height <= points; height += FINE_COLUMNS) {
         size_t width = points / height;
-        if (points % height == 0 && width % FINE_STRIP == 0 && width <= MOST_SIDE) {
+        int fits = points % height == 0 && width % FINE_STRIP == 0 && width <= MOST_SIDE;
+        int is_wide = !is_beside || height * height <= points / RATHER_WIDE;
+        if (fits && (is_wide || shape.height == 0)) {
             shape = (struct fine_shape){height, width, is_beside};
         }
     }
