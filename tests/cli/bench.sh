@@ -36,7 +36,8 @@ done
 same "its result is right" ok "$(column result bench.csv)"
 runs "ppf where a number of channels cannot be oversampled so" ppf "$best" --threads 1 --channels 62,64 --oversample 4/3
 same "has the row that can be" 64 "$(column channels bench.csv)"
-fails "ppf where none can" 2 'none of its rows can be oversampled by 4/3' ppf "$best" --threads 1 --channels 62 --oversample 4/3
+fails "ppf where none can" 2 'none of its rows can be oversampled by 4/3' \
+    "$voltmill" bench ppf --backend cpu --threads 1 --channels 62 --samples 65536 --oversample 4/3
 for bits in 8 16; do
     runs "spectra of $bits bits" ppf "$best" --threads 1 --out spectra:$bits
     same "are right" ok "$(column result bench.csv)"

@@ -19,6 +19,7 @@
 
 enum {
     HEADER_BYTES = 128,
+    MARK_AT = 124,
     MOST_FILE_BYTES = 1 << 30,
     HEAD_BYTES = 4096, /* of a variable, in which its flags, dimensions and name are */
     MOST_DIMENSIONS = 8,
@@ -343,16 +344,16 @@ out:
     return st;
 }
 
-/* Behind 124 bytes of text and such: 0x0100 and "MI" as 16-bit numbers. */
-static int mat_order(const unsigned char *head, int *swap)
+/* The header's last 4 bytes, behind text and such: 0x0100 and "MI" as 16-bit numbers. */
+static int mat_order(const unsigned char mark[4], int *swap)
 {
     static const unsigned char little[4] = {0, 1, 'I', 'M'};
     static const unsigned char big[4] = {1, 0, 'M', 'I'};
     const uint16_t one = 1;
     int is_little_here = *(const unsigned char *)&one == 1;
-    int is_little = memcmp(head + HEADER_BYTES - 4, little, sizeof little) == 0;
+    int is_little = memcmp(mark, little, sizeof little) == 0;
     *swap = is_little != is_little_here;
-    return is_little || memcmp(head + HEADER_BYTES - 4, big, sizeof big) == 0;
+    return is_little || memcmp(mark, big, sizeof big) == 0;
 }
 
 int coefficients_is_mat(const char *path)
@@ -360,7 +361,8 @@ int coefficients_is_mat(const char *path)
     unsigned char head[HEADER_BYTES];
     int swap = 0;
     FILE *file = fopen(path, "rb");
-    int is_mat = file && fread(head, 1, sizeof head, file) == sizeof head && mat_order(head, &swap);
+    int is_mat = file && fread(head, 1, sizeof head, file) == sizeof head &&
+                 mat_order(head + MARK_AT, &swap);
     if (file) {
         fclose(file);
     }
@@ -375,7 +377,7 @@ status_t coefficients_read_mat(const char *path, const char *member, struct coef
     int swap = 0;
     TRY(text_read_file(&text, path, MOST_FILE_BYTES, "a file of coefficients"));
     const unsigned char *data = (const unsigned char *)text.data;
-    REQUIRE(text.length >= HEADER_BYTES && mat_order(data, &swap), STATUS_DATA,
+    REQUIRE(text.length >= HEADER_BYTES && mat_order(data + MARK_AT, &swap), STATUS_DATA,
             "%s: it is no MATLAB file (version 5) any more", path);
     TRY(mat_find(path, member,
                  (struct mat_bytes){data + HEADER_BYTES, text.length - HEADER_BYTES, swap},
