@@ -140,7 +140,7 @@ static status_t info_open_product(const char *path, const struct format *format,
         goto out;
     }
     st = product_open(path, out);
-    if (st == STATUS_DATA && format && format->open) {
+    if (st == STATUS_DATA && format && format->open && !format->is_product) {
         report_clear();
         st = STATUS_OK;
     }

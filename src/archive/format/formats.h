@@ -25,6 +25,7 @@ struct format {
                              the native layout alone is that worth saying */
 
     int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
+    int is_product; /* products of voltmill alone: what is wrong with one is said of the product */
 
     /* Whether what is at `path` is of this format: by its contents, never by its name alone. Fails
      * with DATA when that cannot be told: formats of HDF5 files fail on all others, and so stand

@@ -286,5 +286,8 @@ static status_t spectra_open(const struct format_input *input, struct archive **
     return gather_files(input, spectra_open_file, out);
 }
 
-const struct format spectra_format = {
-    .name = "spectra", .title = title, .recognise = spectra_recognise, .open = spectra_open};
+const struct format spectra_format = {.name = "spectra",
+                                      .title = title,
+                                      .is_product = 1,
+                                      .recognise = spectra_recognise,
+                                      .open = spectra_open};
