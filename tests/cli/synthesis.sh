@@ -88,6 +88,16 @@ fails "a number that is off" 4 'back.h5 is not what the reference makes of its a
 runs "some spectra alone" "$voltmill" run --force back.yaml --set input.select.samples='[5, 399]'
 comes_back "their samples come back, too"
 
+if "$voltmill" info --devices | grep -q '^0: '; then
+    runs "on a device" "$voltmill" run --force back.yaml --set synthesise.backend=opencl
+    comes_back "a device's samples are as good"
+    expected=$(digest)
+    runs "on a device, in other chunks" "$voltmill" run --force back.yaml --set synthesise.backend=opencl --set run.chunk=1237
+    same "a device's same bytes" "$expected" "$(digest)"
+else
+    skip "there is no OpenCL device"
+fi
+
 # A range of channels makes a narrower stream: the tone is at its frequency, and nothing else is there.
 runs "a tone" "$voltmill" synth --force obs.yaml --set noise=1e-7 --set impulses='[]' --set streams='{chans: 1}' \
     --set tones='[{freq_hz: 100.1234567e6, amplitude: 1}]' --set samples=60000
