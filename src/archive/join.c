@@ -153,6 +153,31 @@ out:
     return st;
 }
 
+/* Channels of a filter bank of ours turn on from the first sample of their own file: files go on in
+ * phase where they begin whole turns of the transform later, every `num` spectra; `begin` in rows
+ * behind the first file's. */
+static status_t join_check_phases(const struct archive *base, const struct archive *next,
+                                  uint64_t begin)
+{
+    status_t st = STATUS_OK;
+    enum { OF_A_SAMPLE = 100 };
+    const uint64_t turn =
+        base->oversampling_num / gcd_u64(base->oversampling_num, base->oversampling_den);
+    struct sample_time start = {.over = 0};
+    if (base->bank.channels == 0) {
+        return STATUS_OK;
+    }
+    if (base->states_start && next->states_start) {
+        start = sample_time_between(base->start, next->start, base->sample_rate_hz);
+    }
+    REQUIRE(begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
+            "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
+            "their own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
+            next->parts[0].path, (double)begin + start.over, base->parts[0].path, turn);
+out:
+    return st;
+}
+
 static int join_by_start(const void *left, const void *right)
 {
     const struct archive *a = *(struct archive *const *)left;
@@ -224,6 +249,7 @@ static status_t join_all(struct archive **files, size_t count)
             uint64_t gap = 0;
             TRY(join_find_gap(base, samples, held, next, &gap));
             samples += gap;
+            TRY(join_check_phases(base, next, samples));
             TRY(join_append_gaps(base, next, gap, samples));
         } else {
             REQUIRE(

@@ -39,7 +39,8 @@ enum {
     MAT_COMPRESSED = 15,
     /* Classes of variables: those between are of numbers. */
     CLASS_DOUBLE = 6,
-    CLASS_UINT64 = 15
+    CLASS_UINT64 = 15,
+    CLASS_OPAQUE = 17
 };
 
 /* Bytes that are read one after the other. */
@@ -174,15 +175,22 @@ static double mat_number(const struct mat_element *element, size_t i)
     }
 }
 
-/* Flags, dimensions and name, of the data of a matrix element. 0: it is none, or broken. */
+/* Flags, dimensions and name, of the data of a matrix element; of what is no array of MATLAB's (a
+ * string, a table) the class alone. 0: it is none, or broken. */
 static int mat_read_head(struct mat_bytes in, struct mat_variable *out)
 {
     struct mat_element flags;
     struct mat_element dims;
     struct mat_element name;
     struct mat_variable v = {.count = 1};
-    if (!mat_next(&in, &flags) || flags.type != MAT_UINT32 || flags.data.count != 8 ||
-        !mat_next(&in, &dims) || dims.type != MAT_INT32 || dims.data.count % 4 != 0 ||
+    if (!mat_next(&in, &flags) || flags.type != MAT_UINT32 || flags.data.count != 8) {
+        return 0;
+    }
+    if ((load_u32(flags.data.at, in.swap) & 0xff) == CLASS_OPAQUE) {
+        *out = (struct mat_variable){.class = CLASS_OPAQUE};
+        return 1;
+    }
+    if (!mat_next(&in, &dims) || dims.type != MAT_INT32 || dims.data.count % 4 != 0 ||
         dims.data.count / 4 > MOST_DIMENSIONS || dims.data.count / 4 < 2 || !mat_next(&in, &name) ||
         mat_number_bytes(name.type) != 1 || name.data.count >= MOST_NAME) {
         return 0;
@@ -231,7 +239,7 @@ static status_t mat_next_variable(const char *path, struct mat_bytes *in, struct
             REQUIRE(*is_there, STATUS_DATA,
                     "%s: a MATLAB file (version 5) with a compressed variable that is damaged",
                     path);
-        } else if (element->type == MAT_MATRIX) {
+        } else if (element->type == MAT_MATRIX && element->data.count > 0) {
             *is_there = mat_read_head(element->data, &out->head);
             REQUIRE(*is_there, STATUS_DATA,
                     "%s: a MATLAB file (version 5) with a variable that is damaged", path);

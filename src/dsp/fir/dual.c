@@ -13,6 +13,9 @@
  * square of that. */
 static const double smallness = 1e-8;
 
+/* Of a residue's system; some 250 taps there and back. The time goes with the third power. */
+enum { MOST_NUMBERS = 1 << 18 };
+
 /* The system of one residue: unknowns are g at places `at`, at + hop, ... of its own. */
 struct dual_system {
     const struct dual_bank *bank;
@@ -56,6 +59,10 @@ static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t 
     out->equations = (size_t)(most - out->least + 1);
     out->unknowns = (size_t)((length + bank->hop - 1) / bank->hop);
     const size_t rows = out->equations + out->unknowns;
+    REQUIRE(out->unknowns <= MOST_NUMBERS / rows, STATUS_USAGE,
+            "a synthesis filter of %u taps for a bank of %u: %zu equations for each of its samples "
+            "are more than can be solved, expected fewer taps",
+            taps, bank->taps, out->equations);
     TRY(memory_zeroed(out->unknowns * rows, sizeof *out->matrix, "equations", &out->matrix));
     TRY(memory_zeroed(rows, sizeof *out->right, "equations", &out->right));
     TRY(memory_zeroed(out->unknowns, sizeof *out->x, "equations", &out->x));

@@ -49,6 +49,27 @@ out:
     return st;
 }
 
+/* What the job says of the bank must not be another one than the archive's own. */
+static status_t synthesis_check_own(const struct job *job, const struct synthesis_bank *bank,
+                                    const struct synthesis_prototype *prototype)
+{
+    status_t st = STATUS_OK;
+    if (bank->own_points == 0) {
+        return STATUS_OK;
+    }
+    REQUIRE(prototype->taps == bank->own_taps && prototype->points == bank->own_points,
+            STATUS_USAGE,
+            "%s: synthesise.prototype has %u taps of %u points, but the archive's channels were "
+            "made with %u taps of %u points",
+            job->path, prototype->taps, prototype->points, bank->own_taps, bank->own_points);
+    REQUIRE(job->synthesise.origin == 0, STATUS_USAGE,
+            "%s: synthesise.origin is %" PRIu64
+            ", expected 0: phases of spectra of voltmill count from their first sample",
+            job->path, (uint64_t)job->synthesise.origin);
+out:
+    return st;
+}
+
 static status_t synthesis_take_own(const struct job *job, const struct archive *archive,
                                    const struct synthesis_bank *bank,
                                    struct synthesis_prototype *out)
@@ -144,6 +165,7 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     TRY(synthesis_bank_find(job, archive, &bank));
     TRY(synthesise->prototype ? synthesis_read_file(job, &prototype)
                               : synthesis_take_own(job, archive, &bank, &prototype));
+    TRY(synthesis_check_own(job, &bank, &prototype));
     if (prototype.points != bank.points) {
         TRY(synthesis_resample(&prototype, bank.points, &resampled));
         free(prototype.coeff);

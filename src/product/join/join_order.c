@@ -99,6 +99,9 @@ static status_t join_place_rows(struct join *join)
     static const double most = 1e-3; /* of a row: beside its place */
     double step = join->parts[0].product->time_step;
     double begin = join->parts[0].first;
+    const struct oversampling ratio = join->parts[0].product->oversample;
+    const uint32_t turn =
+        (uint32_t)max_u64(1, ratio.num / max_u64(1, gcd_u64(ratio.num, ratio.den)));
     for (uint32_t i = 0; i < join->count; i++) {
         struct join_part *part = &join->parts[i];
         double rows = (part->first - begin) / step;
@@ -108,6 +111,12 @@ static status_t join_place_rows(struct join *join)
             "on one grid",
             part->path, rows, join->parts[0].path);
         part->first_row = (uint64_t)rint(rows);
+        REQUIRE(join->parts[0].product->kind != PRODUCT_SPECTRA || part->first_row % turn == 0,
+                STATUS_USAGE,
+                "join: %s begins %" PRIu64
+                " rows after %s: phases of its channels count from its own first sample, and go on "
+                "only from a multiple of %u rows",
+                part->path, part->first_row, join->parts[0].path, turn);
         REQUIRE(i == 0 || part->first_row >= join->rows, STATUS_USAGE,
                 "join: %s begins with row %" PRIu64 ", but %s ends behind row %" PRIu64
                 ": they overlap",

@@ -5,6 +5,7 @@
 #include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
+#include "archive/format/product/spectra_gaps.h"
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
 
@@ -271,6 +272,7 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(spectra_read_names(&fields, AXIS_POL, archive));
     TRY(fields_describe(&fields, "spectra", layout, &own, archive));
     TRY(spectra_note_bank(&fields, &said, archive));
+    TRY(spectra_read_gaps(&fields, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
     TRY(spectra_read_coherent(&fields, archive));
     *out = archive;
     archive = NULL;
