@@ -231,6 +231,8 @@ uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t
 /* The first run of the part that ends behind this sample of the part; nruns: none does. */
 uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 
+/* By stream, then by the first sample. */
+void archive_gaps_sort(struct archive_gap *gaps, size_t count);
 /* The first gap of all streams that ends behind this sample; ngaps when none does. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 /* The first one of this stream (by its number) or of a later one; nstream_gaps when none is. */

@@ -8,14 +8,6 @@
 
 enum { MOST_GAPS = 1 << 26 };
 
-static int join_gaps_compare(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
-                                  : (a->first > b->first) - (a->first < b->first);
-}
-
 static status_t join_append_stream_gaps(struct archive *base, const struct archive *next,
                                         uint64_t at)
 {
@@ -31,7 +23,7 @@ static status_t join_append_stream_gaps(struct archive *base, const struct archi
         gaps[base->nstream_gaps] = next->stream_gaps[i];
         gaps[base->nstream_gaps++].first += at;
     }
-    qsort(gaps, base->nstream_gaps, sizeof *gaps, join_gaps_compare);
+    archive_gaps_sort(gaps, base->nstream_gaps);
 out:
     return st;
 }
@@ -138,7 +130,7 @@ status_t join_spread_gaps(struct archive **files, size_t count)
         }
         from += file->count[base->stacked];
     }
-    qsort(gaps, found, sizeof *gaps, join_gaps_compare);
+    archive_gaps_sort(gaps, found);
     free(base->stream_gaps);
     base->stream_gaps = gaps;
     base->nstream_gaps = found;

@@ -8,14 +8,6 @@
 
 #include <stdlib.h>
 
-static int native_gaps_compare(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
-                                  : (a->first > b->first) - (a->first < b->first);
-}
-
 static status_t native_gaps_of_streams(const struct h5_dataset *gaps, const char *path,
                                        struct archive *archive)
 {
@@ -30,7 +22,7 @@ static status_t native_gaps_of_streams(const struct h5_dataset *gaps, const char
             (struct archive_gap){.first = rows[i][0], .count = rows[i][1], .stream = rows[i][2]};
     }
     archive->nstream_gaps = count;
-    qsort(archive->stream_gaps, count, sizeof *archive->stream_gaps, native_gaps_compare);
+    archive_gaps_sort(archive->stream_gaps, count);
 out:
     free(rows);
     return st;

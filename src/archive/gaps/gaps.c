@@ -3,6 +3,23 @@
 #include "archive/archive.h"
 #include "base/memory.h"
 
+#include <stdlib.h>
+
+static int archive_gaps_compare(const void *left, const void *right)
+{
+    const struct archive_gap *a = left;
+    const struct archive_gap *b = right;
+    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
+                                  : (a->first > b->first) - (a->first < b->first);
+}
+
+void archive_gaps_sort(struct archive_gap *gaps, size_t count)
+{
+    if (count > 1) {
+        qsort(gaps, count, sizeof *gaps, archive_gaps_compare);
+    }
+}
+
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
 {
     uint64_t index[AXIS_KINDS];

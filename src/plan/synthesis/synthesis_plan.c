@@ -99,14 +99,6 @@ out:
     return st;
 }
 
-static int synthesis_by_stream(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
-                                  : (a->first > b->first) - (a->first < b->first);
-}
-
 static status_t synthesis_see_stream_gaps(const struct archive *in, struct synthesis_plan *plan)
 {
     status_t st = STATUS_OK;
@@ -127,10 +119,7 @@ static status_t synthesis_see_stream_gaps(const struct archive *in, struct synth
             TRY(rows.end > rows.first ? synthesis_add_gap(plan, &gap, &room) : STATUS_OK);
         }
     }
-    if (seen->nstream_gaps > 1) {
-        qsort(plan->stream_gaps, seen->nstream_gaps, sizeof *plan->stream_gaps,
-              synthesis_by_stream);
-    }
+    archive_gaps_sort(plan->stream_gaps, seen->nstream_gaps);
     seen->stream_gaps = plan->stream_gaps;
 out:
     return st;

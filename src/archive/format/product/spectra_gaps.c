@@ -85,14 +85,6 @@ out:
     return st;
 }
 
-static int spectra_by_column(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
-                                  : (a->first > b->first) - (a->first < b->first);
-}
-
 /* Whether all columns lack the same rows; gaps are sorted. */
 static int column_gaps_are_common(const struct column_gaps *g)
 {
@@ -143,7 +135,7 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
         }
     }
     archive->nstream_gaps = count;
-    qsort(archive->stream_gaps, count, sizeof *archive->stream_gaps, spectra_by_column);
+    archive_gaps_sort(archive->stream_gaps, count);
 out:
     return st;
 }
@@ -179,7 +171,7 @@ status_t spectra_read_gaps(const struct fields *fields, uint64_t channels, uint6
     if (g.count == 0) {
         goto out;
     }
-    qsort(g.gaps, g.count, sizeof *g.gaps, spectra_by_column);
+    archive_gaps_sort(g.gaps, g.count);
     TRY(column_gaps_are_common(&g)
             ? spectra_keep_common(&g, archive)
             : spectra_keep_streams(&g, weights.dims[2], channels, first_channel, archive));
