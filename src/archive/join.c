@@ -161,12 +161,12 @@ static status_t join_check_phases(const struct archive *base, const struct archi
 {
     status_t st = STATUS_OK;
     enum { OF_A_SAMPLE = 100 };
-    const uint64_t turn =
-        base->oversampling_num / gcd_u64(base->oversampling_num, base->oversampling_den);
     struct sample_time start = {.over = 0};
     if (base->bank.channels == 0) {
         return STATUS_OK;
     }
+    const uint64_t turn =
+        base->oversampling_num / gcd_u64(base->oversampling_num, base->oversampling_den);
     if (base->states_start && next->states_start) {
         start = sample_time_between(base->start, next->start, base->sample_rate_hz);
     }
