@@ -66,7 +66,8 @@ static void resampled_prototypes_are_one_function(void **state)
         double *b = prototype(ratio, TAPS, from);
         double *made = NULL;
         double *expected = prototype(ratio, TAPS, to);
-        assert_int_equal(prototype_resample(b, TAPS, from, to, &made), STATUS_OK);
+        assert_int_equal(prototype_resample(b, TAPS, from, to, RESAMPLE_KEEPS_CENTRE, &made),
+                         STATUS_OK);
         const double peak = expected[TAPS * to / 2];
         for (size_t j = 0; j < (size_t)TAPS * to; j++) {
             /* Both sums are 1. What is beyond the band of the fewer points, about 1e-5, is cut. */
@@ -79,7 +80,8 @@ static void resampled_prototypes_are_one_function(void **state)
                         2e-6);
         }
         free(made);
-        assert_int_equal(prototype_resample(b, TAPS, from, from, &made), STATUS_OK);
+        assert_int_equal(prototype_resample(b, TAPS, from, from, RESAMPLE_KEEPS_CENTRE, &made),
+                         STATUS_OK);
         assert_memory_equal(made, b, (size_t)TAPS * from * sizeof *b);
         free(made);
         free(b);
@@ -98,11 +100,36 @@ static void resampling_keeps_the_middle(void **state)
     for (int j = 0; j < TAPS * FROM; j++) {
         b[j] = exp(-8 * pow((j + 0.5) / FROM - middle, 2));
     }
-    assert_int_equal(prototype_resample(b, TAPS, FROM, TO, &made), STATUS_OK);
+    assert_int_equal(prototype_resample(b, TAPS, FROM, TO, RESAMPLE_KEEPS_CENTRE, &made),
+                     STATUS_OK);
     for (int j = 0; j < TAPS * TO; j++) {
         assert_near(made[j], exp(-8 * pow((j + 0.5) / TO - middle, 2)), 1e-12);
     }
     free(made);
+}
+
+/* One by which phases count keeps its first coefficient's place, and its sum. */
+static void resampling_keeps_the_first(void **state)
+{
+    (void)state;
+    enum { TAPS = 8 };
+    static const uint32_t points[][2] = {{40, 100}, {100, 40}, {36, 45}, {45, 36}, {45, 27}};
+    const double middle = 3.7;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        const uint32_t from = points[i][0];
+        const uint32_t to = points[i][1];
+        double b[TAPS * 100];
+        double *made = NULL;
+        for (uint32_t j = 0; j < TAPS * from; j++) {
+            b[j] = exp(-8 * pow((double)j / from - middle, 2));
+        }
+        assert_int_equal(prototype_resample(b, TAPS, from, to, RESAMPLE_KEEPS_FIRST, &made),
+                         STATUS_OK);
+        for (uint32_t j = 0; j < TAPS * to; j++) {
+            assert_near(made[j] * to / from, exp(-8 * pow((double)j / to - middle, 2)), 1e-12);
+        }
+        free(made);
+    }
 }
 
 /* Flat to 1e-3 dB within the kept part, of banks as telescopes have; critically sampled ones next
@@ -219,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resampled_prototypes_are_one_function),
         cmocka_unit_test(resampling_keeps_the_middle),
+        cmocka_unit_test(resampling_keeps_the_first),
         cmocka_unit_test(deripple_is_flat),
         cmocka_unit_test(wrong_points_are_refused),
         cmocka_unit_test(telescopes_are_as_published),

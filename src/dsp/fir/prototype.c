@@ -202,7 +202,7 @@ static status_t prototype_take_file(const struct prototype_spec *spec, size_t co
         TRY(prototype_fill_from_file(spec, there, in));
     }
     TRY(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
-                           spec->samples_per_spectrum, &made));
+                           spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
     memcpy(coeff, made, count * sizeof *coeff);
 out:
     free(in);

@@ -3,15 +3,14 @@
 
 #include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
-#include "dsp/dft.h"
 #include "dsp/fir/dual.h"
+#include "dsp/telescope/resample.h"
 #include "dsp/telescope/telescope.h"
 #include "plan/synthesis/synthesis_bank.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Beyond that many taps nothing is looked for: oversampled banks of `taps` need less, critically
  * sampled ones gain little. */
@@ -92,45 +91,6 @@ out:
     return st;
 }
 
-/* The same filter of other points a spectrum, as a bank of as many channels' width would have it:
- * band-limited, sample 0 where it was, and of the same gain. Fails with DEVICE (memory). */
-static status_t synthesis_resample(const struct synthesis_prototype *from, uint32_t points,
-                                   double **out)
-{
-    status_t st = STATUS_OK;
-    const size_t length = (size_t)from->taps * from->points;
-    const size_t wanted = (size_t)from->taps * points;
-    const size_t half = (length < wanted ? length : wanted) / 2;
-    const size_t most = length < wanted ? wanted : length;
-    double complex *a = NULL;
-    double complex *b = NULL;
-    double *made = NULL;
-    TRY(memory_zeroed(most, sizeof *a, "a prototype", &a));
-    TRY(memory_zeroed(most, sizeof *b, "a prototype", &b));
-    TRY(memory_zeroed(wanted, sizeof *made, "a prototype", &made));
-    for (size_t i = 0; i < length; i++) {
-        a[i] = from->coeff[i];
-    }
-    TRY(dft_forward(length, a, b));
-    memset(a, 0, most * sizeof *a);
-    a[0] = b[0];
-    for (size_t k = 1; k < half; k++) { /* the inverse is the forward one of conjugates */
-        a[k] = conj(b[k]);
-        a[wanted - k] = b[k];
-    }
-    TRY(dft_forward(wanted, a, b));
-    for (size_t i = 0; i < wanted; i++) {
-        made[i] = creal(b[i]) / (double)wanted;
-    }
-    *out = made;
-    made = NULL;
-out:
-    free(a);
-    free(b);
-    free(made);
-    return st;
-}
-
 /* The dual, of as many taps as the job says, or its accuracy takes. */
 static status_t synthesis_design(const struct job *job, const struct dual_bank *bank,
                                  struct dual *out)
@@ -167,7 +127,8 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
                               : synthesis_take_own(job, archive, &bank, &prototype));
     TRY(synthesis_check_own(job, &bank, &prototype));
     if (prototype.points != bank.points) {
-        TRY(synthesis_resample(&prototype, bank.points, &resampled));
+        TRY(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
+                               RESAMPLE_KEEPS_FIRST, &resampled));
         free(prototype.coeff);
         prototype.coeff = resampled;
         resampled = NULL;
