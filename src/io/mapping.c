@@ -251,7 +251,8 @@ static int mapping_is_there(const mapping_t *mapping)
  *
  * With a page Linux brings those around it that are in memory already, so a byte of each so many is
  * enough where all are: 0.03 ns a byte less than to ask for every page, on ext4 and in memory
- * (Linux 6.18, measured). Only a file's owner is told which are there. */
+ * (Linux 6.18, measured). Only a file's owner is told which are there; a page that could not be
+ * read is not, so that plain reads find out what is lost. */
 static int mapping_bring(const mapping_t *mapping, const struct stat *file)
 {
     if (file->st_uid == geteuid()) {

@@ -18,7 +18,7 @@ static atomic_int asked;
 static atomic_int limited;
 static atomic_int limit_status = STATUS_STOPPED;
 static atomic_int is_speaker;
-static atomic_llong looked; /* at the handlers: ms of the clock */
+static atomic_llong looked; /* at the handlers and the child: ms of the clock */
 
 static void stop_begin_limit(void)
 {
@@ -73,15 +73,7 @@ static void stop_handle(int number, void (*handler)(int))
  * itself when it first compiles. */
 static void stop_keep_handlers(void)
 {
-    enum { EVERY_MS = 10 };
     static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-    if (ms < atomic_load(&looked) + EVERY_MS) {
-        return;
-    }
-    atomic_store(&looked, ms);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action;
         /* A second SIGINT ends the process: that handler has taken itself away. */
@@ -109,9 +101,26 @@ void stop_begin(int speaks)
     apart_stops(stop_wanted);
 }
 
+/* Whether what need not be looked at with every question is due. */
+static int stop_is_due(void)
+{
+    enum { EVERY_MS = 10 };
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    if (ms < atomic_load(&looked) + EVERY_MS) {
+        return 0;
+    }
+    atomic_store(&looked, ms);
+    return 1;
+}
+
 int stop_wanted(void)
 {
-    stop_keep_handlers();
+    if (stop_is_due()) {
+        stop_keep_handlers();
+        apart_look();
+    }
     return atomic_load(&asked);
 }
 

@@ -12,8 +12,8 @@
  * asked: what lasts on the disk is good at any moment. `speaks`: it says so then. */
 void stop_begin(int speaks);
 
-/* Whether this process was asked. To be called all the while: it also sees to it that the signals
- * still do. */
+/* Whether this process was asked. To be called all the while, by the main thread: it also sees to
+ * it that the signals still do, and to children that died (io/apart). */
 int stop_wanted(void);
 
 /* Another rank was asked (STOPPED), or one has failed: the same limit holds here. The process ends

@@ -142,6 +142,11 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
     child=$(children $pid)
     same "one child waits" 1 "$(wc -w <<<"$child")"
     kill -KILL $child
+    for _ in $(seq 100); do
+        [ -e "/proc/$child" ] || break
+        sleep 0.02
+    done
+    same "no zombie is left while the run goes on" "0 0" "$(ls -d "/proc/$child" 2>/dev/null | wc -l) $(ls -d out.h5 2>/dev/null | wc -l)"
     status=0
     wait $pid || status=$?
     same "a run does not miss it" "0 " "$status $(cat stderr)"

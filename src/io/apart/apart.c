@@ -330,6 +330,16 @@ static void apart_end_last(void)
     }
 }
 
+void apart_look(void)
+{
+    int status = 0;
+    if (talk.child > 0 && talk.is_answered && waitpid(talk.child, &status, WNOHANG) == talk.child) {
+        close(talk.fd);
+        talk.child = 0;
+        talk.fd = -1;
+    }
+}
+
 /* A child that waits for questions; one that has failed at one is not asked again. */
 static status_t apart_have_child(void)
 {

@@ -52,6 +52,10 @@ status_t apart_do_path(const struct apart_task *task, const char *path, struct t
 /* Tasks that answer yes (1) or no (0) of a path; what cannot be looked at is no. */
 int apart_is_true(const struct apart_task *task, const char *path);
 
+/* Sees to a child that died while nothing was asked of it (want of memory). To be called all the
+ * while. */
+void apart_look(void);
+
 /* In a worker: the path that the question begins with, for free(). Fails with DEVICE. */
 status_t apart_path(struct unpack *question, char **out);
 
