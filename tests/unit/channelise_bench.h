@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "compute/agreement.h"
 #include "compute/channelise.h"
+#include "draw.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 
@@ -38,17 +39,6 @@ struct bench {
     uint64_t missing;
 };
 
-static uint64_t random_state = 88172645463325252u;
-
-/* Marsaglia's xorshift64. */
-static uint64_t draw(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static void fill_random(struct bench *bench)
 {
     size_t bytes = bench->samples * bench->streams * bench->sample_bytes;
@@ -58,7 +48,7 @@ static void fill_random(struct bench *bench)
     if (bench->spec.format == SAMPLE_F32) {
         float *numbers = (float *)(void *)bench->in;
         for (size_t i = 0; i < bytes / 4; i++) {
-            numbers[i] = (float)((double)(int32_t)(draw() >> 32) / 2147483648.0);
+            numbers[i] = (float)draw_number();
         }
     }
 }

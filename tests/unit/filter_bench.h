@@ -7,6 +7,9 @@
 #include "compute/backend_ops.h"
 #include "dsp/dft.h"
 
+#include "draw.h"
+#include "tested_backends.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,23 +22,6 @@
 #include <cmocka.h>
 
 enum { STREAMS = 2, EDGE = 12 /* rows that are looked at on either side of a block's edge */ };
-
-/* The backends that are looked at, each opened once; a new one needs a row here. */
-static struct tested {
-    enum backend_kind kind;
-    const struct backend_ops *ops;
-    int is_slow; /* kernels take seconds to build: only some cases, unless VOLTMILL_TEST_ALL */
-    backend_t *backend;
-} tested[] = {
-    {BACKEND_REFERENCE, &reference_ops, 0, NULL},
-    {BACKEND_CPU, &cpu_ops, 0, NULL},
-#ifdef VOLTMILL_OPENCL
-    {BACKEND_OPENCL, &opencl_ops, 1, NULL},
-#endif
-};
-enum { TESTED = sizeof tested / sizeof *tested };
-
-static struct tested *const reference = &tested[0];
 
 /* How the samples of STREAMS streams lie. */
 enum layout {
@@ -61,48 +47,15 @@ struct bench {
     uint64_t missing;
 };
 
-static uint64_t random_state = 88172645463325252u;
-
-/* Marsaglia's xorshift64. */
-static uint64_t draw(void)
+static int has_stage(const struct backend_ops *ops)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-/* -1 .. 1 */
-static double draw_number(void)
-{
-    return (double)(int32_t)(draw() >> 32) / 2147483648.0;
+    return ops->filter != NULL;
 }
 
 static int open_backends(void **state)
 {
     (void)state;
-    for (int i = 0; i < TESTED; i++) {
-        struct backend_options options = {.local_size = 1};
-        const char *name = backend_name(tested[i].kind);
-        if (!tested[i].ops->filter) {
-            print_message("skipped: %s has no filters\n", name);
-        } else if (backend_open(tested[i].kind, &options, &tested[i].backend) != STATUS_OK) {
-            print_message("skipped: %s: no device\n", name);
-            report_clear();
-        }
-    }
-    return 0;
-}
-
-static int close_backends(void **state)
-{
-    (void)state;
-    for (int i = 0; i < TESTED; i++) {
-        if (tested[i].backend) {
-            backend_close(tested[i].backend);
-        }
-    }
-    return 0;
+    return open_tested(has_stage, "filters");
 }
 
 static void bench_fill(struct bench *b)

@@ -2,7 +2,7 @@
  * wrong. */
 #include "archive/coefficients/coefficients.h"
 
-#include "io/hdf5/h5.h"
+#include "coefficients_file.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,30 +16,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static char folder[] = "/tmp/test_coefficients.XXXXXX";
-
-static int begin(void **state)
-{
-    (void)state;
-    h5_begin();
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    unlink("c");
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
-}
-
-static void write_text(const char *text, size_t length)
-{
-    FILE *file = fopen("c", "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
-}
 
 /* A job of two filters, of which the second has the file "c". */
 static struct job *job_of_file(void)
@@ -93,7 +69,7 @@ static void is_refused(const char *message)
     job_destroy(job);
 }
 
-#define TEXT(text) write_text(text, sizeof(text) - 1)
+#define TEXT(text) write_file("c", text, sizeof(text) - 1)
 
 static void texts(void **state)
 {

@@ -3,7 +3,7 @@
 #include "archive/coefficients/coefficients.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5.h"
+#include "coefficients_file.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,22 +19,6 @@
 #include <cmocka.h>
 
 enum { MOST = 1 << 16, COUNT = 5 };
-
-static char folder[] = "/tmp/test_coefficients_mat.XXXXXX";
-
-static int begin(void **state)
-{
-    (void)state;
-    h5_begin();
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    unlink("c.mat");
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
-}
 
 /* ---- Writing them ---- */
 
@@ -149,10 +133,7 @@ static void put_variable(struct mat *m, const struct variable *v, int is_compres
 
 static void save(const struct mat *m, size_t count)
 {
-    FILE *file = fopen("c.mat", "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(m->at, 1, count, file), count);
-    assert_int_equal(fclose(file), 0);
+    write_file("c.mat", m->at, count);
 }
 
 /* ---- Reading them ---- */
