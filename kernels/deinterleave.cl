@@ -13,24 +13,10 @@
 #ifndef TILE_STREAMS
 #define TILE_STREAMS 1
 #endif
-#ifndef ALIGNED
-#define ALIGNED 0
-#endif
 #define TILE 1024
 #define TILE_SAMPLES (TILE / TILE_STREAMS)
 /* One more sample a row: then a column touches other banks. */
 #define PITCH (TILE_SAMPLES + 1)
-
-static inline number read_number(const __global uchar *at)
-{
-#if ALIGNED || FORMAT == FORMAT_I4 || FORMAT == FORMAT_I8
-    return *(const __global number *)at;
-#elif FORMAT == FORMAT_I16
-    return as_short((ushort)(at[0] | at[1] << 8));
-#else
-    return as_float(at[0] | (uint)at[1] << 8 | (uint)at[2] << 16 | (uint)at[3] << 24);
-#endif
-}
 
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
 deinterleave(const __global uchar *restrict in, const __global ulong *restrict re,
@@ -81,14 +67,5 @@ deinterleave(const __global uchar *restrict in, const __global ulong *restrict r
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    counts[item] = missing;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
-        ulong sum = 0;
-        for (uint i = 0; i < WIDTH; i++) {
-            sum += counts[i];
-        }
-        /* The queue is in order, and nobody else has this slot. */
-        found[get_group_id(0)] += sum;
-    }
+    add_missing(missing, counts, found);
 }

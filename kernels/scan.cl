@@ -28,13 +28,5 @@ scan(__global uchar *restrict data, ulong stride, ulong samples, uint streams, u
             }
         }
     }
-    counts[get_local_id(0)] = missing;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0) {
-        ulong sum = 0;
-        for (uint i = 0; i < WIDTH; i++) {
-            sum += counts[i];
-        }
-        found[get_group_id(0)] += sum;
-    }
+    add_missing(missing, counts, found);
 }

@@ -19,7 +19,6 @@
 #define FIRST_POINT 512 /* 0 .. POINTS - 1 */
 #define IS_REAL_OUT 0
 #define ALONG_TIME 0
-#define ALIGNED 1
 #define LOOKS 1 /* 0: none can be missing, a stage has made them */
 #endif
 #define TILE_POINTS 32
@@ -27,17 +26,6 @@
 #define TILE (TILE_POINTS * TILE_SPECTRA)
 /* One more a row: then a column touches other banks. */
 #define PITCH (TILE_POINTS + 1)
-
-static inline number read_number(const __global uchar *at)
-{
-#if ALIGNED || FORMAT == FORMAT_I4 || FORMAT == FORMAT_I8
-    return *(const __global number *)at;
-#elif FORMAT == FORMAT_I16
-    return as_short((ushort)(at[0] | at[1] << 8));
-#else
-    return as_float(at[0] | (uint)at[1] << 8 | (uint)at[2] << 16 | (uint)at[3] << 24);
-#endif
-}
 
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
 synthesis_rows(const __global uchar *restrict in, const __global ulong *restrict re,
@@ -98,14 +86,5 @@ synthesis_rows(const __global uchar *restrict in, const __global ulong *restrict
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    counts[item] = missing;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
-        ulong sum = 0;
-        for (uint i = 0; i < WIDTH; i++) {
-            sum += counts[i];
-        }
-        /* The queue is in order, and nobody else has this slot. */
-        found[get_group_id(0)] += sum;
-    }
+    add_missing(missing, counts, found);
 }
