@@ -2,6 +2,8 @@
  * missing; antennas that are left out of sums. */
 #include "pipeline/finish/combine.h"
 
+#include "draw.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,15 +14,10 @@
 
 #include <cmocka.h>
 
-static uint64_t random_state = 88172645463325252u;
-
-/* Marsaglia's xorshift64: 0 .. 1. */
-static double draw(void)
+/* 0 .. 1. */
+static double draw_fraction(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) / 9007199254740992.0;
+    return (double)(draw() >> 11) / 9007199254740992.0;
 }
 
 enum { ROWS = 2, CHANNELS = 300, MOST_ANTENNAS = 12 };
@@ -66,11 +63,11 @@ static void case_start(struct case_of *c, enum polarisation polarisation, uint32
     }
     for (size_t i = 0; i < ROWS * lines * CHANNELS; i++) {
         int is_cross = combine_sums(&c->combine) == 4 && i / CHANNELS / coarse % 4 > 1;
-        c->in[i] = (float)(is_cross ? 2 * draw() - 1 : 1 + draw());
+        c->in[i] = (float)(is_cross ? 2 * draw_fraction() - 1 : 1 + draw_fraction());
     }
     if (sums) {
         for (size_t i = 0; i < c->antennas; i++) {
-            c->factors[i] = 0.25 + draw();
+            c->factors[i] = 0.25 + draw_fraction();
         }
         c->combine.factors = c->factors;
     }
@@ -207,7 +204,8 @@ static void what_is_missing_is_made_good(void **state)
             case_start(&c, (enum polarisation)polarisation, 2, 3, 3, sums);
             for (size_t i = 0; i < ROWS * c.antennas * 3; i++) {
                 size_t antenna = i / 3, coarse = i % 3;
-                float a = (float)(0.6 + 0.4 * draw()), b = (float)(0.6 + 0.4 * draw());
+                float a = (float)(0.6 + 0.4 * draw_fraction()),
+                      b = (float)(0.6 + 0.4 * draw_fraction());
                 c.streams[(antenna * 2) * 3 + coarse] = a;
                 c.streams[(antenna * 2 + 1) * 3 + coarse] = b;
                 c.joint[i] = a + b - 1;
