@@ -62,6 +62,7 @@ struct archive_number {
     int has_missing;     /* what is stored as `missing` is no sample: handed out as NaN */
     int is_missing_byte; /* that is a byte with all its numbers */
     double missing;
+    int has_steps; /* times the part's `steps` they are volts */
 };
 
 /* Samples first .. first + count - 1 that one stream lacks. Streams are numbered as the archive has
@@ -95,6 +96,10 @@ struct archive_part {
     uint32_t nruns;
     struct packets *packets; /* [npackets]: one, or none */
     uint32_t npackets;
+    /* [blocks or 1][samples of a time step]: what 1 of a stored number is, in each block of
+     * step_rows time steps, or in all; NULL: number.has_steps is 0. */
+    double *steps;
+    uint64_t nsteps, step_rows;
 };
 
 /* One dimension of the dataset (joined axes are several), outermost first. */

@@ -40,6 +40,8 @@ static const struct pack_field part_fields[] = {
     PACK_LIST(struct archive_part, extents, nextents, &extent_type),
     PACK_LIST(struct archive_part, runs, nruns, &run_type),
     PACK_LIST(struct archive_part, packets, npackets, &packets_type),
+    PACK_LIST(struct archive_part, steps, nsteps, &pack_numbers),
+    PACK_FIELD(struct archive_part, step_rows),
     PACK_STORAGE(struct archive_part, storage),
 };
 static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fields);

@@ -116,6 +116,25 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
     }
 }
 
+void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
+                   uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data)
+{
+    if (!numbers->stored.has_steps) {
+        return;
+    }
+    const uint64_t lines = each / 2;
+    const uint64_t blocks = part->nsteps / lines;
+    float *at = data;
+    for (uint64_t i = 0; i < steps; i++) {
+        const uint64_t block = min_u64((first + i) / part->step_rows, blocks - 1);
+        const double *scale = part->steps + block * lines;
+        for (uint64_t k = 0; k < kept; k++) {
+            at[k] = (float)(scale[(skipped + k) / 2] * (double)at[k]);
+        }
+        at += kept;
+    }
+}
+
 /* Number k of a byte, as a double. */
 static double numbers_in_byte(const struct archive_number *stored, uint32_t byte, uint32_t k)
 {

@@ -22,6 +22,11 @@
  * two. Fails with DATA: such numbers cannot be; a real sample has no 0 Hz at the edge. */
 status_t numbers_settle(struct archive *archive);
 
+/* For who opens an archive whose stored numbers q, signed pairs, are volts times the parts'
+ * `steps`, behind numbers_settle(): sets what that sets to 32-bit floats, `blank` being no number.
+ * Fails with DATA: they are stored otherwise. */
+status_t numbers_settle_steps(struct archive *archive, int32_t blank);
+
 typedef struct numbers numbers_t;
 
 /* As a settled archive has them. Fails with DEVICE (memory). */
@@ -51,6 +56,15 @@ void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint
  *   first   n of the first time step */
 void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint64_t each,
                   void *data);
+
+/* Multiplies numbers that were made by what 1 of them is, where each part says it: in double, to
+ * the nearest float.
+ *
+ *   data            [steps][kept] of numbers_bytes(): of a time step's `each` numbers those from
+ *                   `skipped` on
+ *   first           the first time step's number in the part */
+void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
+                   uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data);
 
 /* Whether two archives hand out the same of what they store in the same way. */
 int numbers_are_alike(const struct archive *a, const struct archive *b);

@@ -157,6 +157,30 @@ out:
     return st;
 }
 
+status_t numbers_settle_steps(struct archive *archive, int32_t blank)
+{
+    status_t st = STATUS_OK;
+    struct archive_number *number = &archive->number;
+    if (number->kind == NUMBER_PLAIN) {
+        numbers_unplain(archive);
+    }
+    REQUIRE(number->kind == NUMBER_SIGNED && (number->bits == 8 || number->bits == 16) &&
+                number->offset == 0 && !archive->has_missing_value && archive->is_compound &&
+                archive->time_dim == 0,
+            STATUS_DATA,
+            "%s: its numbers have scales of their own, expected pairs of signed ones of 8 or 16 "
+            "bits, row by row",
+            archive->parts[0].path);
+    number->has_missing = 1;
+    number->missing = blank;
+    number->has_steps = 1;
+    archive->swap_bytes = 0;
+    archive->format = SAMPLE_F32;
+    archive->element_bytes = 2 * sample_types[SAMPLE_F32].bytes;
+out:
+    return st;
+}
+
 int numbers_are_alike(const struct archive *a, const struct archive *b)
 {
     const struct archive_number *one = &a->number;
@@ -168,5 +192,5 @@ int numbers_are_alike(const struct archive *a, const struct archive *b)
            one->is_doubled == other->is_doubled &&
            memcmp(one->levels, other->levels, sizeof one->levels) == 0 &&
            one->has_missing == other->has_missing && one->missing == other->missing &&
-           one->is_missing_byte == other->is_missing_byte;
+           one->is_missing_byte == other->is_missing_byte && one->has_steps == other->has_steps;
 }

@@ -319,6 +319,8 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
         reader_keep_steps(reader, slab, reader->bounce, steps.first * step_bits % 8, steps.count,
                           out + (at - low) * slab->width);
     }
+    numbers_scale(reader->numbers, wanted->part, low - wanted->part->first_sample, high - low,
+                  slab->inner_bytes / bytes, slab->low_byte / bytes, slab->width / bytes, out);
     numbers_turn(reader->numbers, low, high - low, slab->width / bytes, out);
 out:
     return st;

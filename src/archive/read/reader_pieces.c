@@ -172,6 +172,8 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
                         bit % 8 + (other - block) * run->stored * reading->step_bits, to - from,
                         out);
         }
+        numbers_scale(reading->reader->numbers, wanted->part, from, to - from, reading->each,
+                      reading->skipped, reading->kept, out);
         numbers_turn(reading->reader->numbers, sample, to - from, reading->kept, out);
     }
 out:

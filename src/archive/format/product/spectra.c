@@ -6,7 +6,9 @@
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
 #include "archive/format/product/spectra_gaps.h"
+#include "archive/read/numbers.h"
 #include "base/memory.h"
+#include "base/terms.h"
 #include "io/hdf5/h5.h"
 
 #include <inttypes.h>
@@ -202,18 +204,49 @@ out:
     return st;
 }
 
-/* A scale for each block, channel and polarisation is not what an archive's numbers have. */
-static status_t spectra_check_numbers(const struct fields *fields)
+/* Few bits: what 1 of a number is, in each block of rows, for each channel. */
+static status_t spectra_read_steps(const struct fields *fields, struct archive *archive)
 {
+    enum { MOST_STEPS = 1 << 24 };
     static const char *const names[] = {"scale", "offset", NULL};
     status_t st = STATUS_OK;
-    int has_scales = 0;
-    TRY(fields_have(fields->path, names, &has_scales));
-    REQUIRE(!has_scales, STATUS_DATA,
-            "%s holds spectra of few bits, whose blocks have scales of their own: as an archive "
-            "only spectra of 32 bits are read (bits: 32 where they are made)",
+    struct archive_part *part = &archive->parts[0];
+    const uint64_t lines = max_u64(1, archive->count[AXIS_STATION]) *
+                           max_u64(1, archive->count[AXIS_BEAM]) *
+                           max_u64(1, archive->count[AXIS_POL]) * archive->count[AXIS_CHAN];
+    hsize_t dims[3];
+    double *offset = NULL;
+    int64_t rows = 0;
+    int64_t blank = 0;
+    size_t count = 0;
+    int is_there = 0;
+    TRY(fields_have(fields->path, names, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
+    TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
+    TRY(fields_shape(fields, "scale", 3, dims));
+    REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
+                lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
+                (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
+            STATUS_DATA, "%s: /scale does not fit the rows, polarisations and channels of /spectra",
             fields->path);
+    REQUIRE(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
+            "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
+            "first any number of rows has one block",
+            fields->path, (uint64_t)dims[0] * lines, MOST_STEPS);
+    TRY(fields_f64s(fields, "scale", NULL, &part->steps, &count));
+    part->nsteps = count;
+    part->step_rows = (uint64_t)rows;
+    TRY(fields_f64s(fields, "offset", NULL, &offset, &count));
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
+                fields->path, offset[i]);
+    }
+    TRY(numbers_settle_steps(archive, (int32_t)blank));
 out:
+    free(offset);
     return st;
 }
 
@@ -253,7 +286,6 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     size_t count = 0;
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(spectra_check_numbers(&fields));
     TRY(spectra_read_root(&fields, &said));
     own.sideband = said.is_reversed ? -1 : 1;
     own.has_sample_rate = 1;
@@ -271,6 +303,7 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(spectra_read_names(&fields, AXIS_STATION, archive));
     TRY(spectra_read_names(&fields, AXIS_POL, archive));
     TRY(fields_describe(&fields, "spectra", layout, &own, archive));
+    TRY(spectra_read_steps(&fields, archive));
     TRY(spectra_note_bank(&fields, &said, archive));
     TRY(spectra_read_gaps(&fields, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
     TRY(spectra_read_coherent(&fields, archive));
