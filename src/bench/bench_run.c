@@ -307,6 +307,7 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
         times.read = bench_mean_all(comm, times.read);
         times.compute = bench_mean_all(comm, times.compute);
         times.write = bench_mean_all(comm, times.write);
+        times.waited = bench_mean_all(comm, times.waited);
         best.times = i == 0 || times.total < best.times.total ? times : best.times;
         best.backend = bench_smaller(best.backend, bounds.backend);
         best.reading = bench_smaller(best.reading, bounds.reading);

@@ -177,7 +177,8 @@ static status_t file_fail_no_space(const char *path, uint64_t bytes)
                        path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
 }
 
-/* File systems in memory zero the pages that they reserve. */
+/* Where room is memory, reserving it gives out every page, one rank after the other, and not one
+ * sooner than writing would. */
 static int file_is_in_memory(int fd)
 {
     enum { TMPFS = 0x01021994 };
@@ -185,20 +186,24 @@ static int file_is_in_memory(int fd)
     return fstatfs(fd, &info) == 0 && info.f_type == TMPFS;
 }
 
-static status_t file_reserve_range(int fd, const char *path, uint64_t from, uint64_t to,
-                                   uint64_t bytes)
+status_t file_reserve(int fd, const char *path, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     uint64_t left = 0;
     struct stat info;
     int status;
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
+            strerror(errno));
     /* A reservation that fails takes all that is free for a moment, from others too. */
     TRY(file_free_bytes(path, &left));
-    if (fstat(fd, &info) == 0 && left + (uint64_t)info.st_blocks * 512 < to - from) {
+    if (left + (uint64_t)info.st_blocks * 512 < bytes) {
         TRY(file_fail_no_space(path, bytes));
     }
+    if (file_is_in_memory(fd)) {
+        goto out;
+    }
     do {
-        status = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+        status = fallocate(fd, 0, 0, (off_t)bytes);
     } while (status != 0 && errno == EINTR);
     if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         TRY(file_free_bytes(path, &left));
@@ -211,39 +216,6 @@ static status_t file_reserve_range(int fd, const char *path, uint64_t from, uint
     }
 out:
     return st;
-}
-
-status_t file_reserve(int fd, const char *path, uint64_t bytes)
-{
-    return file_reserve_range(fd, path, 0, bytes, bytes);
-}
-
-status_t file_reserve_begin(int fd, const char *path, uint64_t bytes)
-{
-    status_t st = STATUS_OK;
-    struct stat info;
-    uint64_t left = 0;
-    if (!file_is_in_memory(fd)) {
-        return file_reserve(fd, path, bytes);
-    }
-    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
-            strerror(errno));
-    TRY(file_free_bytes(path, &left));
-    if (left + (uint64_t)info.st_blocks * 512 < bytes) {
-        TRY(file_fail_no_space(path, bytes));
-    }
-out:
-    return st;
-}
-
-status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size)
-{
-    enum { PAGE = 4096 };
-    uint64_t each = (bytes / (uint64_t)size / PAGE + 1) * PAGE;
-    uint64_t from = min_u64(each * (uint64_t)rank, bytes);
-    uint64_t to = min_u64(from + each, bytes);
-    return to > from && file_is_in_memory(fd) ? file_reserve_range(fd, path, from, to, bytes)
-                                              : STATUS_OK;
 }
 
 int file_is_out_of(int reason)

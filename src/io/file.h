@@ -41,14 +41,9 @@ status_t file_is_same(const char *a, const char *b, int *out);
 status_t file_open_own(const char *path, int *fd);
 
 /* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
- * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
+ * cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes needed
+ * and free. */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
-
-/* The same by several ranks: one begins, then all do their share. Where room is a matter of
- * entries in tables, the one who begins does all of it; memory is zeroed, by each rank for itself,
- * and the one who begins only compares. Fail alike. */
-status_t file_reserve_begin(int fd, const char *path, uint64_t bytes);
-status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size);
 
 /* Bytes free to us on the file system of the folder of `path`, which may still have to be made, and
  * the number of that. Fail with USAGE. */

@@ -97,7 +97,7 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
     TRY(outputs_check_plan(outputs, i));
     if (!output->is_published) {
         TRY(journal_resume(output->journal));
-        TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
+        TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
         output->is_ours = 1;
     }
 out:
@@ -113,7 +113,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
     TRY(output_spec_create(outputs->spec, i, output->part, made_of, &output->place));
-    TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
+    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
     return st;
@@ -181,15 +181,11 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
 {
     status_t st = STATUS_OK;
     const struct output_spec *spec = outputs->spec;
-    int size;
     if (output->is_published) {
         goto out;
     }
     TRY(file_open_write(output->part, &output->fd));
     TRY(claim_share(output->fd, output->part));
-    MPI_Comm_size(outputs->comm, &size);
-    TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
-                           size));
     uint64_t rows = spec->chunking.chunk_spectra * spec->items[i].ratio / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));

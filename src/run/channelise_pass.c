@@ -579,6 +579,7 @@ static status_t pass_conclude(const struct channelise_pass *p, double before, do
                                     .read = spent.read,
                                     .compute = spent.compute,
                                     .write = spent.write,
+                                    .waited = p->pass.waited,
                                     .samples = p->pass.work,
                                     .in_bytes = (double)p->work->input_bytes,
                                     .out_bytes = (double)outputs_bytes(p->pass.outputs)};

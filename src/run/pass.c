@@ -161,8 +161,10 @@ static status_t pass_process(void *context, driver_t *driver, uint64_t number)
 
 static status_t pass_finish(void *context, driver_t *driver)
 {
-    const struct pass *pass = context;
-    return pipeline_finish(pass->pipeline, driver);
+    struct pass *pass = context;
+    status_t st = pipeline_finish(pass->pipeline, driver);
+    pass->idle_since = clock_now();
+    return st;
 }
 
 static int pass_is_done(void *context, uint64_t chunk)
@@ -291,7 +293,9 @@ status_t pass_work_off_all(struct pass *pass)
                                 .in_bytes = pass->in_bytes,
                                 .out_bytes = outputs_bytes(pass->outputs)};
     double began = clock_now();
+    pass->idle_since = began;
     st = driver_run_all(pass->comm, &work, &progress);
+    pass->waited = clock_now() - pass->idle_since;
     if (st == STATUS_STOPPED && pass->rank == 0) {
         report_fail(st, "%s are done; the same command goes on", pass_count_done(pass, count));
     }

@@ -103,6 +103,10 @@ for lines in 2 3; do
     runs "run: a table" "$voltmill" bench run --force --repeat 1 --csv run.csv job.yaml
     same "of $lines lines, one of them its heading" "$lines 1" "$(wc -l <run.csv) $(grep -c ^ranks, run.csv)"
 done
+same "run: one rank waits for nobody" 0 "$(grep -c 'wait for' output)"
+runs "run: of two ranks" mpirun -n 2 "$voltmill" bench run --force --repeat 1 --set run.threads=1 job.yaml
+same "the one that is done first waits for less than all of it" 1 \
+    "$(awk '/wait for the last rank/ {waited = $6} / whole / {print (waited != "" && waited >= 0 && waited < $2)}' output)"
 
 # Filters and filter bank are timed together; without a filter bank, filters alone.
 filter='filter: {design: {kind: lowpass, edges: [2e5, 2.5e5], offset: true}}'

@@ -44,6 +44,9 @@ static void bench_print_result(const struct bench_run_result *r, int ranks)
     bench_print_side("read", t->read, t->in_bytes / ranks, 0);
     bench_print_side("compute", t->compute, 0, t->samples / ranks);
     bench_print_side("write", t->write, t->out_bytes / ranks, 0);
+    if (ranks > 1) {
+        bench_print_side("wait for the last rank", t->waited, 0, 0);
+    }
     bench_print_side("after the last chunk", t->after, 0, 0);
     bench_print_side("whole", t->total, t->in_bytes, t->samples);
     printf("the run takes %.3f times the bound\n", t->total / r->bound);
