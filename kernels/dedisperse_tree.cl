@@ -82,30 +82,30 @@ typedef ushort4 quad;
 typedef uint4 quad;
 #endif
 
-/* Makes words of rows; a work-item makes four of them. Samples behind a row's end are 0. `pieces` groups share a row;
- * strides, `quarter` and `count` in fours. */
+/* Makes words of rows, of each as many as its own delays reach, `quarter` more than reaches[row]; a work-item makes
+ * four of them at a time. Samples behind a row's end are 0. `pieces` groups share a row; all in fours. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fold(const __global quad *restrict rows, ulong row_stride, __global uint4 *restrict words, ulong word_stride,
-     ulong quarter, ulong count, uint pieces)
+     ulong quarter, const __global uint *restrict reaches, uint pieces)
 {
-    const uint group = (uint)get_group_id(0);
-    const ulong i = (ulong)(group % pieces) * GROUP + get_local_id(0);
-    const __global quad *row = rows + group / pieces * row_stride;
-    if (i >= count) {
-        return;
-    }
+    const uint number = (uint)get_group_id(0) / pieces;
+    const ulong count = quarter + reaches[number];
+    const __global quad *row = rows + number * row_stride;
+    words += number * word_stride;
+    for (ulong i = (ulong)(get_group_id(0) % pieces) * GROUP + get_local_id(0); i < count; i += pieces * GROUP) {
 #if PACK == 2
-    quad v[4];
+        quad v[4];
 #pragma unroll
-    for (uint k = 0; k < 4; k++) {
-        v[k] = i + k * quarter < row_stride ? row[i + k * quarter] : (quad)(0);
-    }
-    words[group / pieces * word_stride + i] =
-        (uint4)(as_uint((quad)(v[0].x, v[1].x, v[2].x, v[3].x)), as_uint((quad)(v[0].y, v[1].y, v[2].y, v[3].y)),
-                as_uint((quad)(v[0].z, v[1].z, v[2].z, v[3].z)), as_uint((quad)(v[0].w, v[1].w, v[2].w, v[3].w)));
+        for (uint k = 0; k < 4; k++) {
+            v[k] = i + k * quarter < row_stride ? row[i + k * quarter] : (quad)(0);
+        }
+        words[i] =
+            (uint4)(as_uint((quad)(v[0].x, v[1].x, v[2].x, v[3].x)), as_uint((quad)(v[0].y, v[1].y, v[2].y, v[3].y)),
+                    as_uint((quad)(v[0].z, v[1].z, v[2].z, v[3].z)), as_uint((quad)(v[0].w, v[1].w, v[2].w, v[3].w)));
 #else
-    words[group / pieces * word_stride + i] = i < row_stride ? convert_uint4(row[i]) : (uint4)(0);
+        words[i] = i < row_stride ? convert_uint4(row[i]) : (uint4)(0);
 #endif
+    }
 }
 #endif
 

@@ -6,11 +6,14 @@
  *   refine.cl        the cells in which these two have found something
  *
  *   rows    float [series][stride]                column `column` of a row is time 0 of block 0
+ *   starts  of all blocks, in which boxes begin: the last block has what is left of them
+ *   times   behind which no box ends
  *   peaks   uint2 [blocks][series][cells]         as struct peak: S/N; width, offset, above; until
  *                                                 refine.cl is there: the width of the best box; 0
  *   noise   float2 [blocks][series]               mean and rms; rms 0: none
- *   list    uint [cells with a box that is worth it]: which of `peaks`; count [0]: how many
- *   others, nothers   the same of blocks that are left to peaks_any.cl: series * blocks + block */
+ *   counts  [COUNT]: how many numbers `list` has, [OTHERS]: `others`
+ *   list    uint [cells with a box that is worth it]: which of `peaks`
+ *   others  uint [blocks that are left to peaks_any.cl]: series * blocks + block */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -26,12 +29,30 @@
 #define NOISE 32      /* cells of noise in a block */
 #define LANES 16      /* by which a cell of noise is added up */
 #define LEAST_KEPT 4  /* cells of noise that agree */
+#define COUNT 0
+#define OTHERS 1
 #define NEAR 0x1.7b8bacp+2f /* median deviations of four rms */
 
 /* Boxes of 1, 2, 4, ... WIDTHS times. */
 #define LEVELS                                                                                     \
     (1 + (WIDTHS >= 2) + (WIDTHS >= 4) + (WIDTHS >= 8) + (WIDTHS >= 16) + (WIDTHS >= 32) +         \
      (WIDTHS >= 64) + (WIDTHS >= 128) + (WIDTHS >= 256))
+
+/* How many of the times in which boxes begin are a block's, and where these may end. */
+inline uint starts_of(uint block, uint starts)
+{
+    return min(starts - block * BLOCK, (uint)BLOCK);
+}
+
+inline uint times_of(uint block, uint starts, uint times)
+{
+    return min(starts_of(block, starts) + WIDTHS - 1, times - block * BLOCK);
+}
+
+inline uint cells_of(uint starts)
+{
+    return (starts + CELL - 1) / CELL;
+}
 
 inline int is_there(float x)
 {

@@ -86,20 +86,19 @@ inline float sum_of_sixteen(const __local float *held, float mean, uint from)
     return y[0];
 }
 
-/* Boxes begin in `starts` times of the block and end within `times`; its noise is that of
- * `noise_times`, from `noise_back` before it on. */
+/* `noise_times` tell a block's noise, those of a short one also times before it. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint blocks, uint series,
-          uint starts, uint times, uint noise_back, uint noise_times, float least, uint is_listed,
-          __global uint2 *restrict out, ulong out_first, __global float2 *restrict noise_out,
-          __global uint *restrict list, __global uint *restrict count,
-          const __global uint *restrict others, const __global uint *restrict nothers)
+          uint all_starts, uint all_times, uint noise_times, float least, uint is_listed,
+          __global uint2 *restrict out, __global float2 *restrict noise_out,
+          __global uint *restrict list, const __global uint *restrict others,
+          __global uint *restrict counts)
 {
     __local float held[(ROWS + 1) / 2 * 2 * LANES] __attribute__((aligned(16)));
     __local float sums[NOISE * ROOM] __attribute__((aligned(16)));
     __local float squares[NOISE * ROOM] __attribute__((aligned(16)));
     __local float about[NOISE];
-    __local uint counts[NOISE];
+    __local uint present[NOISE];
     /* Of cells of noise: means and variances, what they are off the median, both in order. */
     __local float values[2][NOISE] __attribute__((aligned(16)));
     __local float off[2][NOISE] __attribute__((aligned(16)));
@@ -117,11 +116,14 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
     const uint item = get_local_id(0);
     const uint lane = item % (LANES / 2) * 2;
     const uint length = noise_times / NOISE;
-    const uint all = is_listed ? nothers[0] : series;
+    const uint all = is_listed ? counts[OTHERS] : series * blocks;
     for (uint n = get_group_id(0); n < all; n += get_num_groups(0)) {
-        const uint own = is_listed ? others[n] : n * blocks;
+        const uint own = is_listed ? others[n] : n;
         const uint row = own / blocks;
         const uint block = own % blocks;
+        const uint starts = starts_of(block, all_starts);
+        const uint times = times_of(block, all_starts, all_times);
+        const uint noise_back = noise_times - starts;
         const __global float *x = rows + row * stride + column + (ulong)block * BLOCK;
 
         if (item == 0) {
@@ -135,7 +137,7 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
             hot[item] = 0;
         }
         if (item < NOISE) {
-            counts[item] = 0;
+            present[item] = 0;
         }
         for (uint i = item; i < times; i += ITEMS) {
             held[place(i)] = x[i];
@@ -150,7 +152,7 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
             if (lane == 0) {
                 about[cell] = mine.about;
             }
-            atomic_add(&counts[cell], mine.count[0] + mine.count[1]);
+            atomic_add(&present[cell], mine.count[0] + mine.count[1]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -159,7 +161,7 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
         if (item < NOISE) {
             const float sum_of = tree((const __local float4 *)(sums + item * ROOM));
             const float square_of = tree((const __local float4 *)(squares + item * ROOM));
-            there = counts[item];
+            there = present[item];
             if (2 * there >= length && square_of < INFINITY) {
                 const float part = divide(1.0f, (float)there);
                 excess = fmax(square_of - (sum_of * sum_of) * part, 0.0f);
@@ -360,10 +362,10 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
 #endif
 
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint cells = (starts + CELL - 1) / CELL;
+        const uint cells = cells_of(starts);
         if (item < cells) {
             const uint each = CELL / EACH;
-            const ulong at = ((ulong)block * series + row) * cells + item;
+            const ulong at = (ulong)block * series * cells_of(BLOCK) + row * cells + item;
             const uint bits = hot[item * each / 32] >> item * each % 32 & ((1U << each) - 1);
             uint width = 0;
             if (bits != 0) {
@@ -376,9 +378,9 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
                         width = (uint)widths[other];
                     }
                 }
-                list[atomic_inc(count)] = (uint)at;
+                list[atomic_inc(counts + COUNT)] = (uint)at;
             }
-            out[out_first + at] = (uint2)(width, 0);
+            out[at] = (uint2)(width, 0);
         }
         barrier(CLK_LOCAL_MEM_FENCE); /* the next one takes the memory */
     }

@@ -82,15 +82,13 @@ inline void fetch(const __global float *from, int is_aligned, float4 *next)
     }
 }
 
-/* Boxes begin in `starts` times of a block and end within `times`; its noise is that of BLOCK
- * times, from `back` before it on. */
+/* A short block's noise reaches back before it. */
 __kernel __attribute__((reqd_work_group_size(OWNERS, 1, 1))) void
 peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uint blocks,
-            uint series, uint starts, uint times, uint back, float least,
-            __global uint2 *restrict out, ulong out_first,
-            __global float2 *restrict noise_out, __global uint *restrict list,
-            __global uint *restrict count, __global uint *restrict others,
-            __global uint *restrict nothers)
+            uint series, uint all_starts, uint all_times, float least,
+            __global uint2 *restrict out, __global float2 *restrict noise_out,
+            __global uint *restrict list, __global uint *restrict others,
+            __global uint *restrict counts)
 {
     __local float4 quads[OWNERS * QUADS > HELD / 4 ? OWNERS * QUADS : HELD / 4];
     /* Of cells of noise: means and variances, what they are off the median, both in order. */
@@ -112,7 +110,9 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     const uint quad = item / QUADS * LENGTH + item % QUADS * 4;
     const uint row = get_group_id(0) / blocks;
     const uint block = get_group_id(0) % blocks;
-    const ulong number = (ulong)block * series + row;
+    const uint starts = starts_of(block, all_starts);
+    const uint times = times_of(block, all_starts, all_times);
+    const uint back = BLOCK - starts;
     const __global float *x = rows + row * stride + column + (ulong)block * BLOCK;
     const __global float *start = x - back; /* of the noise */
     const int is_aligned = back % 4 == 0;
@@ -243,7 +243,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     barrier(CLK_LOCAL_MEM_FENCE);
     if (is_missing) {
         if (item == 0) {
-            others[atomic_inc(nothers)] = get_group_id(0);
+            others[atomic_inc(counts + OTHERS)] = get_group_id(0);
         }
         return;
     }
@@ -426,16 +426,16 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {
-        noise_out[number] = (float2)(mean, rms);
+        noise_out[(ulong)block * series + row] = (float2)(mean, rms);
     }
-    const uint cells = (starts + CELL - 1) / CELL;
+    const uint cells = cells_of(starts);
     for (uint cell = item; cell < cells; cell += OWNERS) {
-        const ulong at = number * cells + cell;
+        const ulong at = (ulong)block * series * cells_of(BLOCK) + row * cells + cell;
         const uint width = found[cell];
         if (width > 0) {
-            list[atomic_inc(count)] = (uint)at;
+            list[atomic_inc(counts + COUNT)] = (uint)at;
         }
-        out[out_first + at] = (uint2)(width, 0);
+        out[at] = (uint2)(width, 0);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Of cells with a box that is worth it the best one, with its edges moved; blocks.cl stands before
  * it.
  *
- *   rows, peaks, noise, list, count   as in blocks.cl
+ *   rows, peaks, noise, list, counts  as in blocks.cl
  *   scale   double [WIDTHS + 1]       1 / sqrt(width)
  *
  * A group takes one cell of the list after the other. */
@@ -54,10 +54,10 @@ inline double move_edges(const __local long *before, const __global double *rest
 }
 
 __kernel __attribute__((reqd_work_group_size(REFINERS, 1, 1))) void
-refine(const __global float *restrict rows, ulong stride, ulong column, uint series, uint starts,
-       uint times, float threshold, const __global double *restrict scale,
-       __global uint2 *restrict out, ulong out_first, const __global float2 *restrict noise,
-       const __global uint *restrict list, const __global uint *restrict count)
+refine(const __global float *restrict rows, ulong stride, ulong column, uint series, uint all_starts,
+       uint all_times, float threshold, const __global double *restrict scale,
+       __global uint2 *restrict out, const __global float2 *restrict noise,
+       const __global uint *restrict list, const __global uint *restrict counts)
 {
     __local float sums[SEEN];
     __local long before[PART * REFINERS + 1], parts[REFINERS];
@@ -65,13 +65,16 @@ refine(const __global float *restrict rows, ulong stride, ulong column, uint ser
     __local uint at[REFINERS];
     __local uint above, best_width;
     const uint item = get_local_id(0);
-    const uint cells = (starts + CELL - 1) / CELL;
-    const uint found = count[0];
+    const uint found = counts[COUNT];
     for (uint i = get_group_id(0); i < found; i += get_num_groups(0)) {
-        const uint cell = list[i] % cells;
-        const uint of = list[i] / cells; /* block and series */
-        const __global float *x = rows + of % series * stride + column +
-                                  (ulong)(of / series) * BLOCK + cell * CELL;
+        const uint block = list[i] / (series * cells_of(BLOCK));
+        const uint starts = starts_of(block, all_starts);
+        const uint times = times_of(block, all_starts, all_times);
+        const uint within = list[i] - block * series * cells_of(BLOCK);
+        const uint row = within / cells_of(starts);
+        const uint cell = within % cells_of(starts);
+        const uint of = block * series + row;
+        const __global float *x = rows + row * stride + column + (ulong)block * BLOCK + cell * CELL;
         const uint mine_starts = min(starts - cell * CELL, (uint)CELL);
         const uint mine_times = min(times - cell * CELL, (uint)SEEN - 1);
         const float mean = noise[of].x;
@@ -79,7 +82,7 @@ refine(const __global float *restrict rows, ulong stride, ulong column, uint ser
         if (item == 0) {
             above = 0;
             before[0] = 0;
-            best_width = out[out_first + list[i]].x;
+            best_width = out[list[i]].x;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint width = best_width;
@@ -142,7 +145,7 @@ refine(const __global float *restrict rows, ulong stride, ulong column, uint ser
             const double best = move_edges(before, scale, mine_starts, mine_times, &from, &end);
             const float snr = (float)(best * 0x1p-20);
             const int is_peak = snr >= threshold;
-            out[out_first + list[i]] =
+            out[list[i]] =
                 (uint2)(is_peak ? as_uint(snr) : 0,
                         above << 24 | (is_peak ? (uint)from << 16 | (uint)(end - from) : 0));
         }

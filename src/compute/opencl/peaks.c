@@ -1,6 +1,6 @@
-/* Series searched on the device: whole blocks in one launch, those of them that lack something in
- * another one, what is left at the end one by one; behind each, the cells that it has found worth
- * a closer look. */
+/* Series searched on the device, in three launches: blocks whose noise is all there, those of them
+ * that lack something (or all, where the first kernel cannot), and the cells that these have found
+ * worth a closer look. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
@@ -9,7 +9,14 @@
 #include <stdlib.h>
 
 /* As in kernels/peaks/. */
-enum { WHOLE_ITEMS = 32, ANY_ITEMS = 128, REFINE_ITEMS = 64, PEAKS_BLOCK = 4096, ROW_FLOATS = 4 };
+enum {
+    WHOLE_ITEMS = 32,
+    ANY_ITEMS = 128,
+    REFINE_ITEMS = 64,
+    PEAKS_BLOCK = 4096,
+    ROW_FLOATS = 4,
+    COUNTS = 2
+};
 enum {
     PEAKS_LOCAL_BYTES = 28 << 10,
     REFINE_GROUPS = 16, /* of a compute unit */
@@ -24,7 +31,7 @@ struct stage {
     cl_kernel whole, any, refine;
     cl_mem scale; /* [widths + 1] 1 / sqrt(width) */
     /* Of a launch, see kernels/peaks/blocks.cl; room for so many cells and blocks. */
-    cl_mem count, nothers, noise, list, others;
+    cl_mem counts, noise, list, others;
     uint64_t cells, blocks;
     struct stopwatch watch;
 };
@@ -33,8 +40,7 @@ static void opencl_peaks_destroy(peaks_t *base)
 {
     struct stage *stage = (struct stage *)base;
     clFinish(stage->device->compute);
-    const cl_mem memory[] = {stage->scale, stage->count, stage->nothers,
-                             stage->noise, stage->list,  stage->others};
+    const cl_mem memory[] = {stage->scale, stage->counts, stage->noise, stage->list, stage->others};
     launch_release(stage->whole);
     launch_release(stage->any);
     launch_release(stage->refine);
@@ -106,8 +112,7 @@ static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxe
         scale[w] = 1 / sqrt(w);
     }
     TRY(device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
-    TRY(device_allocate(device, sizeof(cl_uint), "a search", &stage->count));
-    TRY(device_allocate(device, sizeof(cl_uint), "a search", &stage->nothers));
+    TRY(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
     *out = &stage->base;
     stage = NULL;
 out:
@@ -115,13 +120,6 @@ out:
         opencl_peaks_destroy(&stage->base);
     }
     return st;
-}
-
-/* Whether a block is one that the faster kernel takes: its noise is that of a whole one. */
-static int peaks_is_whole(const struct boxes_block *block, const struct peaks_rows *of)
-{
-    return block->noise_end - block->noise_first == PEAKS_BLOCK && of->stride % ROW_FLOATS == 0 &&
-           (block->first - of->from) % ROW_FLOATS == 0;
 }
 
 static status_t opencl_peaks_reserve(peaks_t *base, uint64_t nseries, uint64_t times)
@@ -149,75 +147,65 @@ out:
     return st;
 }
 
-/* Those of the blocks that lack something go to the list of others. */
-static status_t peaks_launch_whole(struct stage *stage, const struct opencl_buffer *rows,
-                                   const struct peaks_rows *of, const struct boxes_block *block,
-                                   uint64_t count, const struct opencl_buffer *out, uint64_t at)
+/* The blocks of a run: see kernels/peaks/blocks.cl. */
+struct peaks_launch {
+    const struct opencl_buffer *rows, *out;
+    cl_ulong stride, column;
+    cl_uint blocks, series, starts, times, noise_times;
+    int is_whole; /* the faster kernel takes them: noise is that of a whole block, rows lie well */
+};
+
+static struct peaks_launch peaks_launch_of(const struct stage *stage, const struct peaks_rows *of,
+                                           uint64_t first, uint64_t end)
 {
-    status_t st = STATUS_OK;
-    cl_ulong column = block->first - of->from;
-    struct launch_size size = {(size_t)(count * of->nseries), WHOLE_ITEMS};
-    TRY(device_clear(stage->device, stage->nothers, 0, sizeof(cl_uint)));
-    TRY(LAUNCH(
-        stage->device, stage->whole, size, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
-        ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT_UINT((cl_uint)count),
-        ARGUMENT_UINT((cl_uint)of->nseries), ARGUMENT_UINT((cl_uint)(block->end - block->first)),
-        ARGUMENT_UINT((cl_uint)(block->box_end - block->first)),
-        ARGUMENT_UINT((cl_uint)(block->first - block->noise_first)), ARGUMENT(stage->least),
-        ARGUMENT(out->memory), ARGUMENT_ULONG(at), ARGUMENT(stage->noise), ARGUMENT(stage->list),
-        ARGUMENT(stage->count), ARGUMENT(stage->others), ARGUMENT(stage->nothers)));
-out:
-    return st;
+    const uint64_t column = first - of->from;
+    const uint64_t noise_times = min_u64(stage->boxes.outputs, PEAKS_BLOCK);
+    return (struct peaks_launch){.stride = of->stride,
+                                 .column = column,
+                                 .blocks = (cl_uint)ceil_div_u64(end - first, PEAKS_BLOCK),
+                                 .series = (cl_uint)of->nseries,
+                                 .starts = (cl_uint)(end - first),
+                                 .times = (cl_uint)(boxes_need_end(&stage->boxes, end) - first),
+                                 .noise_times = (cl_uint)noise_times,
+                                 .is_whole = noise_times == PEAKS_BLOCK &&
+                                             of->stride % ROW_FLOATS == 0 &&
+                                             column % ROW_FLOATS == 0};
 }
 
-/* `count` blocks like this one, which follow each other. */
-static status_t peaks_launch(struct stage *stage, const struct opencl_buffer *rows,
-                             const struct peaks_rows *of, const struct boxes_block *block,
-                             uint64_t count, const struct opencl_buffer *out, uint64_t at)
+static status_t peaks_launch_whole(struct stage *stage, const struct peaks_launch *l)
+{
+    const struct launch_size size = {(size_t)l->blocks * l->series, WHOLE_ITEMS};
+    return LAUNCH(stage->device, stage->whole, size, &stage->watch, STEP_DETECT,
+                  ARGUMENT(l->rows->memory), ARGUMENT(l->stride), ARGUMENT(l->column),
+                  ARGUMENT(l->blocks), ARGUMENT(l->series), ARGUMENT(l->starts), ARGUMENT(l->times),
+                  ARGUMENT(stage->least), ARGUMENT(l->out->memory), ARGUMENT(stage->noise),
+                  ARGUMENT(stage->list), ARGUMENT(stage->others), ARGUMENT(stage->counts));
+}
+
+static status_t peaks_launch(struct stage *stage, const struct peaks_launch *l)
 {
     status_t st = STATUS_OK;
     const device_t *device = stage->device;
-    int is_whole = peaks_is_whole(block, of);
-    cl_ulong column = block->first - of->from;
-    cl_uint series = (cl_uint)of->nseries;
-    cl_uint starts = (cl_uint)(block->end - block->first);
-    cl_uint times = (cl_uint)(block->box_end - block->first);
-    float threshold = (float)stage->boxes.threshold;
-    size_t units = device->info.units;
-    struct launch_size any = {is_whole ? OTHERS_GROUPS * units : series, ANY_ITEMS};
-    struct launch_size refined = {REFINE_GROUPS * units, REFINE_ITEMS};
-    TRY(device_clear(device, stage->count, 0, sizeof(cl_uint)));
-    TRY(is_whole ? peaks_launch_whole(stage, rows, of, block, count, out, at) : STATUS_OK);
-    TRY(LAUNCH(device, stage->any, any, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
-               ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT_UINT((cl_uint)count),
-               ARGUMENT(series), ARGUMENT(starts), ARGUMENT(times),
-               ARGUMENT_UINT((cl_uint)(block->first - block->noise_first)),
-               ARGUMENT_UINT((cl_uint)(block->noise_end - block->noise_first)),
-               ARGUMENT(stage->least), ARGUMENT_UINT((cl_uint)is_whole), ARGUMENT(out->memory),
-               ARGUMENT_ULONG(at), ARGUMENT(stage->noise), ARGUMENT(stage->list),
-               ARGUMENT(stage->count), ARGUMENT(stage->others), ARGUMENT(stage->nothers)));
-    TRY(LAUNCH(device, stage->refine, refined, &stage->watch, STEP_DETECT, ARGUMENT(rows->memory),
-               ARGUMENT_ULONG(of->stride), ARGUMENT(column), ARGUMENT(series), ARGUMENT(starts),
-               ARGUMENT(times), ARGUMENT(threshold), ARGUMENT(stage->scale), ARGUMENT(out->memory),
-               ARGUMENT_ULONG(at), ARGUMENT(stage->noise), ARGUMENT(stage->list),
-               ARGUMENT(stage->count)));
+    const size_t units = device->info.units;
+    const float threshold = (float)stage->boxes.threshold;
+    const struct launch_size any = {
+        l->is_whole ? OTHERS_GROUPS * units : (size_t)l->blocks * l->series, ANY_ITEMS};
+    const struct launch_size refined = {REFINE_GROUPS * units, REFINE_ITEMS};
+    TRY(device_clear(device, stage->counts, 0, COUNTS * sizeof(cl_uint)));
+    TRY(l->is_whole ? peaks_launch_whole(stage, l) : STATUS_OK);
+    TRY(LAUNCH(device, stage->any, any, &stage->watch, STEP_DETECT, ARGUMENT(l->rows->memory),
+               ARGUMENT(l->stride), ARGUMENT(l->column), ARGUMENT(l->blocks), ARGUMENT(l->series),
+               ARGUMENT(l->starts), ARGUMENT(l->times), ARGUMENT(l->noise_times),
+               ARGUMENT(stage->least), ARGUMENT_UINT((cl_uint)l->is_whole),
+               ARGUMENT(l->out->memory), ARGUMENT(stage->noise), ARGUMENT(stage->list),
+               ARGUMENT(stage->others), ARGUMENT(stage->counts)));
+    TRY(LAUNCH(device, stage->refine, refined, &stage->watch, STEP_DETECT,
+               ARGUMENT(l->rows->memory), ARGUMENT(l->stride), ARGUMENT(l->column),
+               ARGUMENT(l->series), ARGUMENT(l->starts), ARGUMENT(l->times), ARGUMENT(threshold),
+               ARGUMENT(stage->scale), ARGUMENT(l->out->memory), ARGUMENT(stage->noise),
+               ARGUMENT(stage->list), ARGUMENT(stage->counts)));
 out:
     return st;
-}
-
-/* How many blocks of full length, whose boxes are all there, follow each other from this one on; at
- * least 1. */
-static uint64_t peaks_count_alike(const struct stage *stage, const struct boxes_block *block,
-                                  const struct peaks_rows *of, uint64_t end)
-{
-    const struct boxes *boxes = &stage->boxes;
-    uint64_t reach = PEAKS_BLOCK + boxes->widths - 1;
-    uint64_t count = 1;
-    while (peaks_is_whole(block, of) && block->first + count * PEAKS_BLOCK < end &&
-           block->first + count * PEAKS_BLOCK + reach <= boxes->outputs) {
-        count++;
-    }
-    return count;
 }
 
 static status_t opencl_peaks_run(peaks_t *base, buffer_t *rows, const struct peaks_rows *of,
@@ -226,18 +214,13 @@ static status_t opencl_peaks_run(peaks_t *base, buffer_t *rows, const struct pea
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)base;
     struct opencl_buffer *in = (struct opencl_buffer *)rows;
-    uint64_t at = 0;
+    const uint64_t bytes = of->nseries * ceil_div_u64(end - first, PEAK_CELL) * sizeof(struct peak);
+    struct peaks_launch launch = peaks_launch_of(stage, of, first, end);
+    launch.rows = in;
+    launch.out = (const struct opencl_buffer *)out;
     TRY(opencl_peaks_reserve(base, of->nseries, end - first));
     TRY(opencl_block_begin(in, 0, &out, 1, &stage->watch));
-    while (first < end) {
-        struct boxes_block block = boxes_block_at(&stage->boxes, first);
-        uint64_t count = peaks_count_alike(stage, &block, of, end);
-        uint64_t cells = ceil_div_u64(block.end - block.first, PEAK_CELL);
-        TRY(peaks_launch(stage, in, of, &block, count, (const struct opencl_buffer *)out, at));
-        at += count * of->nseries * cells;
-        first = count > 1 ? first + count * PEAKS_BLOCK : block.end;
-    }
-    uint64_t bytes = at * sizeof(struct peak);
+    TRY(peaks_launch(stage, &launch));
     TRY(opencl_block_end(in, &out, &bytes, 1, &stage->watch));
 out:
     return st;

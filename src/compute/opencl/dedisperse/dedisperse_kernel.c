@@ -18,9 +18,9 @@ struct dedisperse_kernel {
     cl_mem rel, bases, firsts;
     /* Of a tree; what it folds rows into, if it does: see kernels/dedisperse_tree.cl. */
     struct tree_tables tree;
-    cl_mem steps, tables, words;
+    cl_mem steps, tables, words, reaches;
     cl_kernel fold;
-    uint64_t reach, word_stride; /* words of a row behind its tiles, and all */
+    uint64_t reach, word_stride; /* words of a row behind its tiles, at most, and all */
 };
 
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
@@ -36,6 +36,7 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     device_release(kernel->device, kernel->steps);
     device_release(kernel->device, kernel->tables);
     device_release(kernel->device, kernel->words);
+    device_release(kernel->device, kernel->reaches);
     tree_tables_free(&kernel->tree);
     free(kernel->tiles);
     free(kernel);
@@ -128,20 +129,47 @@ static uint64_t kernel_words(const dedisperse_kernel_t *kernel, uint64_t samples
            (dedisperse_shape_tile_samples(s) / (s->pack * s->pack));
 }
 
+/* Words of each row behind its tiles, in fours; the row of zeros has the most. */
+static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
+                                   const struct dedisperse_shape_problem *p)
+{
+    enum { FOUR = 4 };
+    status_t st = STATUS_OK;
+    uint32_t *reaches = NULL;
+    uint32_t most = 0;
+    TRY(memory_zeroed((size_t)p->nrows + 1, sizeof *reaches, "delays", &reaches));
+    for (uint32_t dm = 0; dm < p->ndms; dm++) {
+        for (uint32_t row = 0; row < p->nrows; row++) {
+            uint32_t delay = p->delays[(size_t)dm * p->nrows + row];
+            reaches[row] = delay > reaches[row] ? delay : reaches[row];
+        }
+    }
+    for (uint32_t row = 0; row < p->nrows; row++) {
+        /* Rows are copied in fours, from a four on. */
+        reaches[row] = (uint32_t)(((uint64_t)reaches[row] + kernel->spans.front + 2 * FOUR) / FOUR);
+        most = reaches[row] > most ? reaches[row] : most;
+    }
+    reaches[p->nrows] = most;
+    kernel->reach = (uint64_t)most * FOUR;
+    TRY(device_put(kernel->device, reaches, ((size_t)p->nrows + 1) * sizeof *reaches, "delays",
+                   &kernel->reaches));
+out:
+    free(reaches);
+    return st;
+}
+
 /* Room for words of as many samples as ever come. */
 static status_t kernel_allocate_words(dedisperse_kernel_t *kernel,
                                       const struct dedisperse_shape_problem *p)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < (size_t)p->ndms * p->nrows; i++) {
-        most = p->delays[i] > most ? p->delays[i] : most;
-    }
-    /* Rows are copied in fours, from a four on. */
-    kernel->reach = ((uint64_t)most + kernel->spans.front + 8) / 4 * 4;
+    status_t st = STATUS_OK;
+    TRY(kernel_put_reaches(kernel, p));
     kernel->word_stride = kernel_words(kernel, p->samples) + kernel->reach;
-    return device_allocate(kernel->device,
-                           ((uint64_t)p->nrows + 1) * kernel->word_stride * sizeof(uint32_t),
-                           "words of samples", &kernel->words);
+    TRY(device_allocate(kernel->device,
+                        ((uint64_t)p->nrows + 1) * kernel->word_stride * sizeof(uint32_t),
+                        "words of samples", &kernel->words));
+out:
+    return st;
 }
 
 static status_t kernel_put_tree(dedisperse_kernel_t *kernel,
@@ -297,15 +325,15 @@ uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)
 static status_t kernel_fold(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
                             uint64_t row_stride, uint64_t quarter)
 {
+    enum { ROUNDS = 4 }; /* of a work-item in the longest row */
     const struct dedisperse_shape *s = &kernel->shape;
-    const uint64_t count = (quarter + kernel->reach) / 4;
     const uint64_t items = (uint64_t)s->time_items * s->dm_items;
-    const uint64_t pieces = ceil_div_u64(count, items);
+    const uint64_t pieces = ceil_div_u64((quarter + kernel->reach) / 4, ROUNDS * items);
     const struct launch_size size = {(size_t)(pieces * (kernel->problem.nrows + 1)), (size_t)items};
     return LAUNCH(kernel->device, kernel->fold, size, watch, STEP_FILTER, ARGUMENT(rows),
                   ARGUMENT_ULONG(row_stride / 4), ARGUMENT(kernel->words),
                   ARGUMENT_ULONG(kernel->word_stride / 4), ARGUMENT_ULONG(quarter / 4),
-                  ARGUMENT_ULONG(count), ARGUMENT_UINT((cl_uint)pieces));
+                  ARGUMENT(kernel->reaches), ARGUMENT_UINT((cl_uint)pieces));
 }
 
 static status_t kernel_run_tree(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
