@@ -20,7 +20,8 @@ enum {
 enum {
     PEAKS_LOCAL_BYTES = 28 << 10,
     REFINE_GROUPS = 16, /* of a compute unit */
-    OTHERS_GROUPS = 4
+    OTHERS_GROUPS = 4,
+    PTX_CAPABILITY = 9 /* of NVIDIA's devices: every driver of theirs knows the kernels' PTX */
 };
 
 struct stage {
@@ -77,7 +78,8 @@ static status_t peaks_build(struct stage *stage)
     struct text options = {0};
     cl_program program = NULL;
     int is_exact = peaks_divides_exactly(device);
-    TRY(text_add(&options, "-DWIDTHS=%u -DEXACT=%d%s", stage->boxes.widths, is_exact,
+    TRY(text_add(&options, "-DWIDTHS=%u -DEXACT=%d -DPTX=%d%s", stage->boxes.widths, is_exact,
+                 device->info.capability >= PTX_CAPABILITY,
                  is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : ""));
     TRY(program_build(device, sources, sizeof sources / sizeof *sources, options.data, &program));
     TRY(program_kernel(device, program, "peaks_whole", &stage->whole));

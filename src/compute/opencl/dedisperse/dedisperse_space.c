@@ -397,7 +397,7 @@ static int space_is_usual_tree(const struct device_info *device, const struct de
     }
     int is_usual = s->group == 4 && s->time_items == 32 && s->time_out >= 4;
     return is_usual &&
-           (s->pack == 2 ? s->chunk == 8 && s->dm_items == 8 && s->dm_out == 4 && sums <= 64
+           (s->pack == 2 ? s->chunk <= 16 && s->dm_items == 8 && s->dm_out == 4 && sums <= 64
                          : s->dm_items <= 16 && s->dm_items >= 8 && sums <= 64);
 }
 
