@@ -16,11 +16,12 @@ struct bench_run_options {
 
 /* The fastest of each over the repeats: seconds that all ranks together need. */
 struct bench_run_result {
-    struct run_times times; /* of the fastest run; read, compute, write, waited: mean of the ranks */
-    double backend;         /* for all samples, from memory to memory */
-    double reading;         /* plain reads of the same bytes */
-    double writing;         /* plain writes of the same bytes, synced */
-    double bound;           /* the slowest of the three */
+    struct run_times
+        times;      /* of the fastest run; read, compute, write, waited: mean of the ranks */
+    double backend; /* for all samples, from memory to memory */
+    double reading; /* plain reads of the same bytes */
+    double writing; /* plain writes of the same bytes, synced */
+    double bound;   /* the slowest of the three */
 };
 
 /* Runs the job `repeats` times, each time right after the bounds were measured. Its products stay;

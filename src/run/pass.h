@@ -28,8 +28,8 @@ struct pass {
     double patience; /* seconds without a sign of work after which something hangs; 0: no end */
     uint64_t before; /* chunks that earlier runs have done */
     uint64_t in_bytes;
-    double idle_since; /* when this rank had worked off all that it was given; how long until */
-    double waited;     /* all others had */
+    double idle_since;    /* when this rank had worked off all that it was given; how long until */
+    double waited;        /* all others had */
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
     struct text problem;  /* what its speed depends on (run/rate.h), */
     double work;          /* and how much there is of it */

@@ -32,7 +32,7 @@ struct run_times {
     double after;  /* from the end of the last chunk: products synced, and named */
     double steps[RUN_STEPS]; /* that `before` is made of */
     double read, compute, write;
-    double waited; /* for the others, from when there were no more chunks for this one */
+    double waited;  /* for the others, from when there were no more chunks for this one */
     double samples; /* of all streams together */
     double in_bytes, out_bytes;
 };
