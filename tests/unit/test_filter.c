@@ -9,10 +9,11 @@
 
 static const enum filter_method methods[] = {FILTER_DIRECT, FILTER_OVERLAP_SAVE};
 
-/* Where kernels are slow to build, one case in five. */
-static int is_skipped(const struct tested *t, unsigned number)
+/* Where kernels are slow to build, one case in so many: a number with which what is looked at in
+ * turns all has its turn. */
+static int is_skipped(const struct tested *t, unsigned number, unsigned every)
 {
-    return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % 5 != 0;
+    return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % every != 0;
 }
 
 /* The definition as compute/filter.h writes it, for 8-bit complex samples. */
@@ -73,7 +74,7 @@ static void all_lengths_agree_with_the_reference(void **state)
     EACH_BACKEND(t)
     {
         for (unsigned i = 0; i < 12 * 8; i++) {
-            if (t != reference && !is_skipped(t, i)) {
+            if (t != reference && !is_skipped(t, i, 11)) {
                 one_agrees(t, methods[i / 4 % 2], i % 2, i / 2 % 2, taps[i / 8]);
             }
         }
@@ -120,7 +121,7 @@ static void all_candidates_agree_with_the_reference(void **state)
             assert_memory_equal(&b.spec.choice.shape, &list[0], sizeof *list);
             uint32_t sets = t->kind == BACKEND_CPU ? backend_simd(t->backend) : 1;
             for (uint32_t j = 0; j < count * sets; j++) {
-                if (!is_skipped(t, j)) {
+                if (!is_skipped(t, j, 7)) {
                     b.spec.choice.shape = list[j % count];
                     b.spec.choice.shape.simd = t->kind == BACKEND_CPU ? j / count + 1 : 0;
                     bench_rows(&b, 0, rows_of(&b, 29000));
@@ -147,7 +148,7 @@ static void all_formats_agree_with_the_reference(void **state)
     {
         for (unsigned i = 0; i < 7 * LAYOUTS * 2; i++) {
             struct bench b;
-            if (is_skipped(t, i)) {
+            if (is_skipped(t, i, 9)) {
                 continue;
             }
             bench_start(&b, inputs[i % 7].format, inputs[i % 7].is_complex, 0, 37, 3000);
@@ -177,7 +178,7 @@ static void decimated_and_shifted_rows_agree(void **state)
         for (unsigned i = 0; i < 6 * 3 * 4; i++) {
             struct bench b;
             uint32_t d = decimate[i % 6];
-            if (is_skipped(t, i)) {
+            if (is_skipped(t, i, 11)) {
                 continue;
             }
             bench_start(&b, SAMPLE_I16, i / 18 % 2, i / 6 % 2, taps[i / 6 % 3], 6000);
@@ -227,7 +228,7 @@ static void responses_filter_like_coefficients(void **state)
         for (unsigned i = 0; i < 8; i++) {
             struct bench b;
             struct filter_spec taps;
-            if (is_skipped(t, i)) {
+            if (is_skipped(t, i, 5)) {
                 continue;
             }
             bench_start(&b, SAMPLE_I8, i % 2, i % 2, 90, 4000);
@@ -260,7 +261,7 @@ static void cuts_change_nothing(void **state)
     {
         for (unsigned i = 0; i < 8; i++) {
             struct bench whole;
-            if (is_skipped(t, i)) {
+            if (is_skipped(t, i, 7)) {
                 continue;
             }
             bench_start(&whole, i % 2 ? SAMPLE_F32 : SAMPLE_I8, i % 2, 0, 70, 2500);
@@ -318,7 +319,7 @@ static void missing_samples_are_zero_and_counted(void **state)
     {
         for (unsigned i = 0; i < 8; i++) {
             struct bench b;
-            if (is_skipped(t, i)) {
+            if (is_skipped(t, i, 7)) {
                 continue;
             }
             bench_start(&b, inputs[i / 2].format, inputs[i / 2].is_complex, 0, 40, 2000);
