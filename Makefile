@@ -37,8 +37,11 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' \
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_LDFLAGS = -fopenmp -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
+# VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised.
+VKFFT := src/compute/opencl/fft/fft_vkfft.c
+$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = -O1
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
-SOURCES := $(if $(HAS_OPENCL),$(SOURCES),$(filter-out src/compute/opencl/%,$(SOURCES)))
+SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
 TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_opencl% tests/unit/test_fused%,$(TEST_SOURCES)))
@@ -109,18 +112,20 @@ demo: deps
 	$(Q)tests/tools/demo $(BUILD)/voltmill
 
 ## test: all tests; one folder or script: make test TESTS=tests/cli/use.sh
-# The slowest folders first: so that no long script is left alone at the end.
 TESTS ?= $(foreach tests,slurm/*.sh faults/*.sh clients/*.py guides/*.sh cli/*.sh,$(filter-out %/common.py,$(sort $(wildcard tests/$(tests)))))
-# As many at once as there are processors, and two scripts more: their ranks often wait.
+# What takes longest first, so that none is left alone at the end; the small unit tests last.
+LONGEST = $(addprefix tests/,slurm/scripts.sh cli/opencl.sh) $(addprefix $(BUILD)/tests/unit/test_,opencl_channelise \
+    opencl_dedisperse filter tune_bank opencl coherency dedisperse channelise synthesise) \
+    $(addprefix tests/,faults/lost.sh cli/resume.sh faults/changed.sh faults/allocate.sh faults/dedisperse.sh faults/late.sh)
+longest_first = $(foreach one,$(LONGEST),$(filter $(one),$(1))) $(filter-out $(LONGEST),$(1))
+# As many at once as there are processors, and with scripts two more: their ranks often wait.
 PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
-SCRIPT_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
+TEST_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
 .PHONY: test
 test: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)$(UNIT_PROVE) $(TEST_PROGRAMS); status=$$?; \
-	  VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
-	  $(SCRIPT_PROVE) $(TESTS) && exit $${status:-0}
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(TEST_PROVE) $(call longest_first,$(TESTS) $(TEST_PROGRAMS))
 
 ## check: one test by its name, what it needs built before: make check T=test_chunk (or T=bytes, T=faults/each)
 ONE = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
@@ -134,7 +139,7 @@ check: deps
 .PHONY: test-unit
 test-unit: deps
 	$(Q)$(MAKE) --no-print-directory unit-programs
-	$(Q)$(UNIT_PROVE) $(UNIT_PROGRAMS)
+	$(Q)$(UNIT_PROVE) $(call longest_first,$(UNIT_PROGRAMS))
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
