@@ -104,6 +104,7 @@
 #define AHEAD 0     /* batches ahead of which rows are asked for; 0: not at all (NVIDIA only) */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
 #define FOUND 1024  /* CHECKED: places to count in */
+#define APART 0     /* > 0: a batch's second half begins as many spectra behind its first; MODE 0, 1 */
 #endif
 
 /* Sums of more taps than FUSED_WHOLE are looped over in rounds, and cut into pieces: a float sum of
@@ -117,6 +118,18 @@
 #ifndef HOP
 #define HOP CHANNELS
 #define IS_SHIFTED 0 /* 1: the order's shift is folded into the coefficients */
+#endif
+
+/* The b-th spectrum of a batch, from its first one on; the first of batch i; batches of a stream. */
+#if APART
+#define FUSED_SPECTRUM(b) ((b) / (BATCH / 2) * APART + (b) % (BATCH / 2))
+#define FUSED_ROUND_BATCHES (2 * APART / BATCH) /* that fill each other's gaps */
+#define FUSED_FIRST(i)                                                                             \
+    ((long)((i) / FUSED_ROUND_BATCHES) * (2 * APART) + (i) % FUSED_ROUND_BATCHES * (BATCH / 2))
+#define FUSED_BATCHES(spectra)                                                                     \
+    ((uint)(((spectra) + 2 * APART - 1) / (2 * APART)) * FUSED_ROUND_BATCHES)
+#else
+#define FUSED_SPECTRUM(b) (b)
 #endif
 
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
@@ -196,16 +209,18 @@ typedef FUSED_TYPE fused_raw;
 #endif
 
 #if AHEAD
-/* Asks for BATCH rows from `row` on, to be near when they are wanted; all items of a team together.
- */
-static inline void fused_ask(const __global fused_raw *restrict samples, long row, uint item)
+/* Asks for the samples that the last BATCH spectra before spectrum `end` need and those before them
+ * do not, to be near when they are wanted; all items of a team together. */
+static inline void fused_ask(const __global fused_raw *restrict samples, long end, uint item)
 {
-    enum { SECTOR = 32, ROWS = BATCH * FUSED_ROW * sizeof(fused_raw) };
-    const __global uchar *from = (const __global uchar *)(samples + row * FUSED_ROW);
-    BF_LOOP(i, (ROWS + SECTOR * FUSED_ITEMS - 1) / (SECTOR * FUSED_ITEMS))
+    enum { SECTOR = 32, BYTES = BATCH * HOP * FUSED_PAIR * sizeof(fused_raw) };
+    const __global uchar *from =
+        (const __global uchar *)(samples +
+                                 ((end - BATCH - 1) * HOP + TAPS * CHANNELS) * FUSED_PAIR);
+    BF_LOOP(i, (BYTES + SECTOR * FUSED_ITEMS - 1) / (SECTOR * FUSED_ITEMS))
     {
         const uint at = (i * FUSED_ITEMS + item) * SECTOR;
-        if (ROWS % (SECTOR * FUSED_ITEMS) == 0 || at < ROWS) {
+        if (BYTES % (SECTOR * FUSED_ITEMS) == 0 || at < BYTES) {
             __asm__ volatile("prefetch.global.L2 [%0];" : : "l"(from + at)); /* PTX */
         }
     }
@@ -378,19 +393,38 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 }
 
 #if HOP != CHANNELS
-/* Oversampled: spectrum b of a batch begins b HOP samples (or pairs) behind the batch's first, which
- * lies at place `turn` of a raw spectrum, and its transform wants what it has filtered turned round
- * by turn + b HOP. So point n is made of samples i = (n - turn) mod CHANNELS + r CHANNELS of the
- * batch, the same ones for all its spectra, times coefficient i - b HOP, which is 0 outside of the
- * filter. Samples are shared, loaded and converted once, as where spectra are a raw spectrum apart;
- * coefficients are not, and come from L1. */
-#define HOP_TURN(b) ((turn + (b) * HOP) % CHANNELS)
-#define HOP_FIRST(b) ((b) * HOP / CHANNELS)                       /* row in which it begins, */
-#define HOP_ROWS(b) (TAPS + ((b) * HOP % CHANNELS != 0))          /* and rows in which it has some */
-#define HOP_ALL (HOP_FIRST(BATCH - 1) + HOP_ROWS(BATCH - 1))      /* rows of a batch */
-#define HOP_SAMPLES ((BATCH - 1) * HOP + TAPS * CHANNELS)         /* samples of a batch */
+/* Oversampled: spectrum b of a batch begins FUSED_SPECTRUM(b) HOP samples (or pairs) behind the
+ * batch's first, which lies at place `turn` of a raw spectrum, and its transform wants what it has
+ * filtered turned round by as much. So point n is made of samples i = (n - turn) mod CHANNELS +
+ * r CHANNELS of the batch, the same ones for all its spectra, times coefficient i less what lies
+ * before the spectrum, which is 0 outside of the filter. Samples are shared, loaded and converted
+ * once, as where spectra are a raw spectrum apart; coefficients, which come from L1, are shared by
+ * those spectra that are a multiple of HOP_STEP apart, at different points of an item.
+ *
+ * An item filters samples at + place HOP_STEP, at < HOP_STEP: which of them and which coefficients
+ * meet is known when the kernel is compiled, and what is filtered at `place` is point
+ * (place - rotation) mod RADIX0 of its butterfly. */
+#define HOP_STEP (CHANNELS / RADIX0)
+#define HOP_BEGIN(b) (FUSED_SPECTRUM(b) * HOP)
+#define HOP_SAMPLES (HOP_BEGIN(BATCH - 1) + TAPS * CHANNELS) /* of a batch */
+#define HOP_ROWS ((HOP_SAMPLES + CHANNELS - 1) / CHANNELS)
 /* With the order's shift folded into the coefficients an odd turn leaves a sign. */
-#define HOP_SIGNED(b, sum) ((HOP_TURN(b) & IS_SHIFTED) != 0 ? -(sum) : (sum))
+#define HOP_SIGNED(turned, sum) (((turned) & IS_SHIFTED) != 0 ? -(sum) : (sum))
+/* The order of places: by as many as spectra that share coefficients are apart, so that those of
+ * one place are wanted again at the next, and are still in registers. */
+#if HOP % HOP_STEP == 0
+#define HOP_STRIDE (HOP / HOP_STEP % RADIX0)
+#elif APART
+#define HOP_STRIDE (APART * HOP / HOP_STEP % RADIX0)
+#else
+#define HOP_STRIDE 0
+#endif
+#if HOP_STRIDE
+#define HOP_PLACE(i)                                                                               \
+    (((i) * HOP_STRIDE + (i) / (RADIX0 / (HOP_STRIDE & -HOP_STRIDE))) % RADIX0)
+#else
+#define HOP_PLACE(i) (i)
+#endif
 
 /* Coefficients of FUSED_WIDE adjacent pairs: one for both parts, or one each. */
 static inline void hop_coefficients(const __global float *restrict from, float2 *out)
@@ -403,65 +437,87 @@ static inline void hop_coefficients(const __global float *restrict from, float2 
     }
 }
 
-/* FUSED_WIDE points from n on of a batch that has all its samples, which begin at x. The table has
- * zeros before and behind it. */
+/* All points of an item of a batch that has all its samples, which begin at x; f: the first of its
+ * first point. The table has zeros before and behind it. */
 static inline void hop_fir(const __global fused_raw *restrict x, const __global float *restrict table,
-                           uint n, uint turn, float2 total[BATCH][FUSED_WIDE])
+                           uint f, uint turn, float2 v[BATCH][VALUES])
 {
-    const int at = (n - turn) % CHANNELS;
+    const uint n = (f - turn) % CHANNELS;
+    const int at = n % HOP_STEP;
+    const uint rotation = n / HOP_STEP;
     const __global fused_raw *mine = x + at * FUSED_PAIR;
     const __global float *h = table + (at + CHANNELS) * FUSED_FLOATS;
-    float2 sum[BATCH][FUSED_WIDE];
-    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
-    BF_LOOP(r, HOP_ALL)
+    BF_LOOP(step, RADIX0)
     {
-        float2 sample[FUSED_WIDE];
-        /* Of the last row some points may have none. */
-        fused_samples(r + 1 < HOP_ALL
-                          ? mine + (uint)r * FUSED_ROW
-                          : x + min(at + r * CHANNELS, HOP_SAMPLES - FUSED_WIDE) * FUSED_PAIR,
-                      sample);
-        BF_LOOP(b, BATCH)
+        const int place = HOP_PLACE(step);
+        float2 sum[BATCH][FUSED_WIDE];
+        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
+        BF_LOOP(r, HOP_ROWS)
         {
-            const int row = r - HOP_FIRST(b);
-            if (row >= 0 && row < HOP_ROWS(b)) {
-                const int i = r * CHANNELS - b * HOP;
-                float2 weight[FUSED_WIDE];
-                hop_coefficients(h + i * FUSED_FLOATS, weight);
-                BF_LOOP(p, FUSED_WIDE)
-                {
-                    float2 volts = sample[p];
+            const int first = place * HOP_STEP + r * CHANNELS;
+            float2 sample[FUSED_WIDE];
+            /* Of the last ones some items may have none. */
+            fused_samples(first + HOP_STEP <= HOP_SAMPLES
+                              ? mine + first * FUSED_PAIR
+                              : x + min(at + first, HOP_SAMPLES - FUSED_WIDE) * FUSED_PAIR,
+                          sample);
+            BF_LOOP(b, BATCH)
+            {
+                const int i = first - HOP_BEGIN(b);
+                if (i > -HOP_STEP && i < TAPS * CHANNELS) {
+                    float2 weight[FUSED_WIDE];
+                    hop_coefficients(h + i * FUSED_FLOATS, weight);
+                    BF_LOOP(p, FUSED_WIDE)
+                    {
+                        float2 volts = sample[p];
 #if FORMAT == 3
-                    /* Zero times what is no finite number would not be zero. */
-                    volts = at + i >= 0 && at + i < TAPS * CHANNELS ? volts : (float2)(0);
+                        /* Zero times what is no finite number would not be zero. */
+                        volts = at + i >= 0 && at + i < TAPS * CHANNELS ? volts : (float2)(0);
 #endif
-                    sum[b][p] = fused_tap(volts, weight[p], sum[b][p]);
+                        sum[b][p] = fused_tap(volts, weight[p], sum[b][p]);
+                    }
                 }
             }
         }
+        BF_LOOP(b, BATCH)
+        BF_LOOP(p, FUSED_WIDE) v[b][p * RADIX0 + place] = HOP_SIGNED(turn + HOP_BEGIN(b), sum[b][p]);
     }
-    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = HOP_SIGNED(b, sum[b][p]);
+    BF_LOOP(bit, 4)
+    {
+        const int is_set = (rotation >> bit & 1) != 0;
+        BF_LOOP(b, 1 << bit < RADIX0 ? BATCH : 0)
+        BF_LOOP(p, FUSED_WIDE)
+        {
+            float2 u[RADIX0];
+            BF_LOOP(k, RADIX0) u[k] = v[b][p * RADIX0 + k];
+            BF_LOOP(k, RADIX0)
+            v[b][p * RADIX0 + k] = is_set ? u[(k + (1 << bit)) % RADIX0] : u[k];
+        }
+    }
+    BF_LOOP(b, BATCH)
+    BF_LOOP(i, VALUES) v[b][i].y = CONJUGATE ? -v[b][i].y : v[b][i].y;
 }
 
-/* The same of a block of fewer spectra than a batch: for those beyond it the last one's. */
+/* Points n .. n + FUSED_WIDE - 1 where not all spectra of a batch are there, the first of `spectra`
+ * at x: for those beyond the last one's. */
 static inline void hop_fir_careful(const __global fused_raw *restrict x,
                                    const __global float *restrict table, uint n, uint turn,
                                    uint spectra, float2 total[BATCH][FUSED_WIDE])
 {
     BF_LOOP(b, BATCH)
     {
-        const uint of = min((uint)b, spectra - 1);
-        const uint at = (n - HOP_TURN(of)) % CHANNELS;
+        const uint before = min((uint)FUSED_SPECTRUM(b), spectra - 1) * HOP;
+        const uint at = (n - turn - before) % CHANNELS;
         float2 sum[FUSED_WIDE];
         BF_LOOP(p, FUSED_WIDE) sum[p] = (float2)(0);
         _Pragma("unroll 1") for (uint t = 0; t < TAPS; t++)
         {
             float2 sample[FUSED_WIDE], weight[FUSED_WIDE];
-            fused_samples(x + (of * HOP + at + t * CHANNELS) * FUSED_PAIR, sample);
+            fused_samples(x + (before + at + t * CHANNELS) * FUSED_PAIR, sample);
             hop_coefficients(table + (at + (t + 1) * CHANNELS) * FUSED_FLOATS, weight);
             BF_LOOP(p, FUSED_WIDE) sum[p] = fused_tap(sample[p], weight[p], sum[p]);
         }
-        BF_LOOP(p, FUSED_WIDE) total[b][p] = HOP_SIGNED(of, sum[p]);
+        BF_LOOP(p, FUSED_WIDE) total[b][p] = HOP_SIGNED(turn + before, sum[p]);
     }
 }
 #endif
@@ -713,8 +769,7 @@ static inline ulong fused_borders(ulong at, ulong integrate)
 #define FUSED_POINT                                                                                \
     const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                    \
     const __global fused_raw *x = samples + (ulong)base * (HOP * FUSED_PAIR);
-#define FUSED_FIR hop_fir(x, table, n, turn, sum)
-#define FUSED_FIR_CAREFUL hop_fir_careful(x, table, n, turn, (uint)spectra, sum)
+#define FUSED_FIR_CAREFUL hop_fir_careful(x, table, n, turn, (uint)(spectra - base), sum)
 #else
 #define FUSED_FIR fused_fir(x, h, sum)
 #define FUSED_FIR_CAREFUL fused_fir_careful(x, h, (uint)spectra, sum)
@@ -777,12 +832,20 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
     /* A team's run: a batch, or the 16 spectra of a grain (fewer where dumps or the block end). */
     const uint run = MODE == 2 ? FUSED_GRAIN : BATCH;
     const uint before = MODE == 2 ? (uint)(first % FUSED_GRAIN) : 0; /* of the first run */
-    const uint runs = (uint)((spectra + before + run - 1) / run);    /* of a stream */
+#if APART
+    const uint runs = FUSED_BATCHES(spectra); /* of a stream */
+#else
+    const uint runs = (uint)((spectra + before + run - 1) / run);
+#endif
     const uint mine = get_group_id(0) * TEAMS + team;
     const int is_mine = TEAMS == 1 || mine < runs * streams; /* else there to meet at barriers */
     const uint at = is_mine ? mine : 0;
     const uint stream = streams == 1 ? 0 : at / runs;
+#if APART
+    const long start = FUSED_FIRST(at - stream * runs);
+#else
     const long start = (long)(at - stream * runs) * run - before;
+#endif
     const __global fused_raw *samples =
         (const __global fused_raw *)((const __global uchar *)in + stream * in_stride);
 
@@ -802,7 +865,13 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         const long wanted = start;
 #endif
         /* Rows that the batch may own: moved into the block, where it fits. */
+#if APART
+        const long base = min(wanted, (long)spectra - 1);
+        const int is_complete = base + FUSED_SPECTRUM(BATCH - 1) < (long)spectra;
+#else
         const long base = max(min(wanted, (long)spectra - BATCH), 0L);
+        const int is_complete = spectra >= BATCH;
+#endif
 #if MODE == 2
         /* Zero, which a compiler cannot see: else it would load all coefficients and twiddles
          * before the loop, into registers that are not there. */
@@ -822,11 +891,15 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         const uint turn = (uint)((first + base) % CHANNELS * HOP % CHANNELS);
 #endif
         float2 v[BATCH][VALUES];
-        if (spectra >= BATCH) {
+        if (is_complete) {
 #if AHEAD
-            fused_ask(samples, min(base + AHEAD * BATCH, (long)spectra) + TAPS - 1 - BATCH, item);
+            fused_ask(samples, min(base + AHEAD * BATCH, (long)spectra), item);
 #endif
+#if HOP != CHANNELS
+            hop_fir(samples + (ulong)base * (HOP * FUSED_PAIR), table, FUSED_WIDE * item, turn, v);
+#else
             BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR)
+#endif
         } else {
             BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR_CAREFUL)
         }
@@ -997,7 +1070,7 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
          * costs a tenth. */
         BF_LOOP(b, BATCH)
         {
-            const long row = base + b;
+            const long row = base + FUSED_SPECTRUM(b);
             if (is_mine && row >= wanted && row < (long)spectra) {
                 const ulong to = ((ulong)row * streams + stream) * KEPT;
                 FUSED_KEPT(FUSED_WRITE(to + kept, v[b][value]))

@@ -20,7 +20,8 @@ fused: 21 rows
 slide: 21 rows
 fine: 4 rows
 blocks: 21 rows
-fused: 4 rows" "$(cat "$work/output")"
+fused: 4 rows
+fused: 21 rows" "$(cat "$work/output")"
 runs "dedispersion runs" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
     "$(dirname "$program")/opencl_dedisperse_kernels"
 same "dedispersion: nothing but its shapes is said" "copies:4:4x2:4x2:4:0:0: 0 wrong

@@ -21,19 +21,21 @@ static const struct {
     enum quantity quantity;
     uint64_t integrate;
     uint32_t bits;
-} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, QUANTITY_SPECTRA, 1, 0},
-             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5, 0},
-             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1, 0},
-             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5, 0},
-             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1, 0},
-             {KERNEL_CACHE, SAMPLE_I8, 1, 6, 2, QUANTITY_COHERENCY, 5, 0},
-             {KERNEL_CACHE, SAMPLE_I8, 0, 6, 2, QUANTITY_COHERENCY, 1, 0},
-             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SQUARES, 5, 0},
-             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SPECTRA, 1, 8},
-             {KERNEL_SLIDE, SAMPLE_I8, 0, 10, 2, QUANTITY_SPECTRA, 1, 16},
-             {KERNEL_FINE, SAMPLE_I8, 1, 256, 2, QUANTITY_POWER, 5, 0},
-             {KERNEL_BLOCKS, SAMPLE_I8, 0, 10, 19, QUANTITY_SPECTRA, 1, 0},
-             {KERNEL_FUSED, SAMPLE_I8, 1, 72, 2, QUANTITY_POWER, 5, 0}};
+    uint32_t hop; /* 0: a raw spectrum */
+} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, QUANTITY_SPECTRA, 1, 0, 0},
+             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5, 0, 0},
+             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1, 0, 0},
+             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5, 0, 0},
+             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1, 0, 0},
+             {KERNEL_CACHE, SAMPLE_I8, 1, 6, 2, QUANTITY_COHERENCY, 5, 0, 0},
+             {KERNEL_CACHE, SAMPLE_I8, 0, 6, 2, QUANTITY_COHERENCY, 1, 0, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SQUARES, 5, 0, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SPECTRA, 1, 8, 0},
+             {KERNEL_SLIDE, SAMPLE_I8, 0, 10, 2, QUANTITY_SPECTRA, 1, 16, 0},
+             {KERNEL_FINE, SAMPLE_I8, 1, 256, 2, QUANTITY_POWER, 5, 0, 0},
+             {KERNEL_BLOCKS, SAMPLE_I8, 0, 10, 19, QUANTITY_SPECTRA, 1, 0, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 72, 2, QUANTITY_POWER, 5, 0, 0},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SPECTRA, 1, 0, 27}};
 
 /* One case: deinterleaves the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
@@ -46,6 +48,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     struct channelise_spec spec = {.channels = cases[i].channels,
                                    .taps = cases[i].taps,
                                    .is_complex = cases[i].is_complex,
+                                   .hop = cases[i].hop,
                                    .format = cases[i].format,
                                    .nibbles = {1, 1},
                                    .nchannels = cases[i].channels,
@@ -65,7 +68,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     size_t re[STREAMS] = {0, bytes};
     size_t im[STREAMS] = {part, bytes + part};
     struct sample_input input = {re, im, STREAMS * bytes};
-    uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
+    uint64_t samples = channelise_inputs(&spec, SPECTRA);
     const struct sample_coding coding = channelise_coding(&spec);
     struct deinterleave_block block = {in, &input, STREAMS, samples, 0, samples, 0, 0};
     double *table = NULL;

@@ -217,6 +217,33 @@ static void cuts_change_nothing(void **state)
     bench_end(&whole);
 }
 
+/* Nor do batches whose halves lie apart (32/27 of 32 channels), nor those that are cut short. */
+static void cuts_of_fused_kernels_change_nothing(void **state)
+{
+    (void)state;
+    enum { SPECTRA = 45 };
+    struct bench whole;
+    if (!has_opencl()) {
+        skip();
+    }
+    start(&whole, SAMPLE_I8, 1, 32, 8, SPECTRA, ratios[0]);
+    whole.spec.kernel = KERNEL_FUSED;
+    add_output(&whole, QUANTITY_SPECTRA, 1);
+    bench_run(&whole, BACKEND_OPENCL, 3, 1024);
+    for (uint64_t block = 5; block < SPECTRA; block += 9) {
+        struct bench cut = whole;
+        const size_t row = (size_t)channelise_row_floats(&whole.spec, 0, STREAMS);
+        cut.spec.noutputs = 0;
+        add_output(&cut, QUANTITY_SPECTRA, 1);
+        bench_run(&cut, BACKEND_OPENCL, 3, block);
+        assert_int_equal(cut.rows[0], whole.rows[0]);
+        assert_memory_equal(cut.out[0], whole.out[0],
+                            (size_t)whole.rows[0] * row * sizeof(float));
+        free(cut.out[0]);
+    }
+    bench_end(&whole);
+}
+
 /* Spectra of a tone at `channel` (of C, from the middle), and the amplitude that it has in the
  * middle channel: the spread of |Y| over spectra is ripple, the phase is what the tone turned. */
 static double tone_in_the_middle(struct bench *bench, double channel, double *step)
@@ -328,6 +355,7 @@ int main(void)
         cmocka_unit_test(opencl_agrees_with_the_reference),
         cmocka_unit_test(fused_kernels_agree_with_the_reference),
         cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(cuts_of_fused_kernels_change_nothing),
         cmocka_unit_test(tones_leak_as_designed),
         cmocka_unit_test(taps_reach_what_is_asked_for),
         cmocka_unit_test(channels_that_will_do_are_found),

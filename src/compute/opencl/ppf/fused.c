@@ -80,6 +80,7 @@ static const struct candidate {
     {256, 0, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 1}, .streaming = 1}},
     {512, 0, 0, {.values = 8, .batch = 5, .radix = {4, 8, 4, 4}, .streaming = 1}},
     {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .streaming = 1}},
+    {1024, 1, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 4}, .streaming = 1}},
     {1024, 2, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}, .streaming = 1}},
     {1024, 4, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}, .streaming = 1}},
     {2048, 0, 0, {.values = 8, .batch = 3, .radix = {4, 8, 8, 8}, .streaming = 1}},
@@ -207,12 +208,21 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
     return !fused_is_halved(shape) || (shape->paired && spec->is_complex);
 }
 
+/* Whether two spectra should share cells: between floats that are written it costs more than it
+ * saves, unless batches are filtered in halves that share coefficients. */
+static int fused_pairs(const struct channelise_spec *spec, int mode,
+                       const struct channelise_shape *shape)
+{
+    return mode == FUSED_GRAINS || mode == FUSED_STEPS ||
+           (fused_is_halved(shape) && channelise_is_oversampled(spec));
+}
+
 static int fused_suits(const struct candidate *candidate, const struct channelise_spec *spec,
                        int mode, const struct device_info *device)
 {
     return candidate->channels == spec->channels &&
            (!fused_is_halved(&candidate->shape) ||
-            ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && device->is_gpu)) &&
+            (fused_pairs(spec, mode, &candidate->shape) && device->is_gpu)) &&
            (!candidate->bytes || candidate->bytes == (int)sample_types[spec->format].bytes) &&
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
@@ -238,8 +248,7 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
         struct channelise_shape shape = candidates[i].shape;
         shape.kernel = KERNEL_FUSED;
-        /* Between floats that are written it costs more than it saves. */
-        shape.paired = mode == FUSED_GRAINS || mode == FUSED_STEPS;
+        shape.paired = (uint32_t)fused_pairs(spec, mode, &shape);
         if (fused_suits(&candidates[i], spec, mode, device) &&
             fused_fit(spec, mode, device, &shape) && !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
@@ -381,10 +390,28 @@ static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
         return 0;
     }
     if (mode == FUSED_GRAINS) {
-        return fused_is_light(spec, mode) ? NEXT : 0;
+        return fused_is_light(spec, mode) && !channelise_is_oversampled(spec) ? NEXT : 0;
     }
-    return mode == FUSED_SPECTRA && shape->streaming && spec->taps <= LONG_TAPS
-               ? device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape)
+    if (mode != FUSED_SPECTRA || spec->taps > LONG_TAPS) {
+        return 0;
+    }
+    return shape->streaming ? device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape)
+           : channelise_is_oversampled(spec) ? NEXT
+                                             : 0;
+}
+
+/* Spectra from the first half of a batch to the second, where those of both halves share
+ * coefficients (see the kernel's hop_fir()); 0: batches of neighbours. */
+static uint32_t fused_apart(const struct channelise_spec *spec, int mode,
+                            const struct channelise_shape *shape)
+{
+    enum { HALVES = 2 };
+    const size_t hop = fused_hop(spec), step = spec->channels / shape->radix[0];
+    /* Further apart they would hardly share samples. Sums of spectra want them in order. */
+    return channelise_is_oversampled(spec) && mode != FUSED_GRAINS && mode != FUSED_STEPS &&
+                   shape->batch % (2 * HALVES) == 0 && hop % step != 0 &&
+                   shape->batch * hop % step == 0
+               ? shape->batch
                : 0;
 }
 
@@ -405,9 +432,9 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
     TRY(text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
                  fused_takes_fours(spec, mode, shape)));
-    TRY(text_add(out, " -DAHEAD=%u",
-                 channelise_is_oversampled(spec) ? 0 : fused_ahead(spec, mode, shape, device)));
+    TRY(text_add(out, " -DAHEAD=%u", fused_ahead(spec, mode, shape, device)));
     TRY(hop_options(spec, out));
+    TRY(text_add(out, " -DAPART=%u", fused_apart(spec, mode, shape)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     if (mixed_is(spec->channels)) {
@@ -494,7 +521,10 @@ struct launch_size fused_size(const struct channelise_spec *spec, int mode,
 {
     uint64_t run = mode == FUSED_GRAINS ? GRAIN : shape->batch;
     uint64_t before = mode == FUSED_GRAINS ? first % GRAIN : 0;
-    uint64_t runs = ceil_div_u64(before + spectra, run) * streams;
+    const uint64_t round = 2 * (uint64_t)fused_apart(spec, mode, shape);
+    uint64_t runs = round ? ceil_div_u64(spectra, round) * (round / shape->batch)
+                          : ceil_div_u64(before + spectra, run);
+    runs *= streams;
     return (struct launch_size){(size_t)ceil_div_u64(runs, shape->teams),
                                 (size_t)fused_items_of(spec, shape) * shape->teams};
 }
