@@ -237,8 +237,7 @@ static void cuts_of_fused_kernels_change_nothing(void **state)
         add_output(&cut, QUANTITY_SPECTRA, 1);
         bench_run(&cut, BACKEND_OPENCL, 3, block);
         assert_int_equal(cut.rows[0], whole.rows[0]);
-        assert_memory_equal(cut.out[0], whole.out[0],
-                            (size_t)whole.rows[0] * row * sizeof(float));
+        assert_memory_equal(cut.out[0], whole.out[0], (size_t)whole.rows[0] * row * sizeof(float));
         free(cut.out[0]);
     }
     bench_end(&whole);
