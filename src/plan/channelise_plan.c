@@ -7,7 +7,7 @@
 #include "dsp/fir/flat_cutoff.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
-#include "plan/budget.h"
+#include "plan/budget/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/products/flag_mask.h"
 #include "plan/products/plan_ifs.h"

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/peaks.h"
-#include "plan/budget.h"
+#include "plan/budget/budget.h"
 #include "plan/dedisperse_plan.h"
 #include "product/spans.h"
 

@@ -9,7 +9,7 @@
 #include "archive/archive.h"
 #include "base/memory.h"
 #include "base/report.h"
-#include "plan/budget.h"
+#include "plan/budget/budget.h"
 #include "plan/channelise_needs.h"
 #include "small_archive.h"
 

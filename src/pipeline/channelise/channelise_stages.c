@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "plan/budget.h"
+#include "plan/budget/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/products/plan_products.h"
 
