@@ -211,9 +211,7 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
     static const char *const names[] = {"scale", "offset", NULL};
     status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
-    const uint64_t lines = max_u64(1, archive->count[AXIS_STATION]) *
-                           max_u64(1, archive->count[AXIS_BEAM]) *
-                           max_u64(1, archive->count[AXIS_POL]) * archive->count[AXIS_CHAN];
+    uint64_t lines = 1; /* of a time step */
     hsize_t dims[3];
     double *offset = NULL;
     int64_t rows = 0;
@@ -227,6 +225,9 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
     TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
     TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
     TRY(fields_shape(fields, "scale", 3, dims));
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        lines *= archive->dims[i].axis == AXIS_TIME ? 1 : archive->dims[i].size;
+    }
     REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
                 lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
                 (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
