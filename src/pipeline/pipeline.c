@@ -12,6 +12,9 @@
 
 enum { AHEAD = 1 /* blocks that are read while another one is worked on */ };
 
+/* Without a driver only that nothing moves is to be found out. */
+static const double idle_seconds = 0.01;
+
 /* How many blocks have passed each stage. */
 struct counts {
     uint64_t submitted; /* given to the reader */
@@ -200,13 +203,12 @@ static void pipeline_pass(pipeline_t *pipeline, uint64_t *stage)
 }
 
 /* Waits until something has changed since `seen`, but not long: there are messages to look after,
- * too. */
-static void pipeline_wait(pipeline_t *pipeline, const struct counts *seen)
+ * too, and whether anything moves. */
+static void pipeline_wait(pipeline_t *pipeline, const struct counts *seen, double seconds)
 {
-    static const double wait_seconds = 0.0005;
     pthread_mutex_lock(&pipeline->lock);
     if (memcmp(&pipeline->counts, seen, sizeof *seen) == 0 && pipeline->status == STATUS_OK) {
-        thread_wait(&pipeline->lock, &pipeline->changed, wait_seconds);
+        thread_wait(&pipeline->lock, &pipeline->changed, seconds);
     }
     pthread_mutex_unlock(&pipeline->lock);
 }
@@ -265,7 +267,7 @@ static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64
         if (at.read > at.computed) {
             TRY(pipeline_compute(pipeline, at.computed));
         } else {
-            pipeline_wait(pipeline, &at);
+            pipeline_wait(pipeline, &at, driver ? driver_pause(driver) : idle_seconds);
         }
     }
 out:

@@ -68,4 +68,8 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
  * no longer wanted: a rank has failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);
 
+/* Seconds after which it should be called again: others may wait for chunks of rank 0. To look is
+ * to take a core from a thread that computes there. */
+double driver_pause(const driver_t *driver);
+
 #endif

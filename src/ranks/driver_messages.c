@@ -140,6 +140,11 @@ static void driver_look_for_wish(driver_t *driver)
     }
 }
 
+double driver_pause(const driver_t *driver)
+{
+    return driver->rank == 0 && driver->size > 1 ? 0.0005 : 0.005;
+}
+
 int driver_serve(driver_t *driver)
 {
     if (driver->rank != 0) {
