@@ -10,10 +10,10 @@
 
 enum {
     /* Of transformed spectra: long launches, and little memory; what a processor's caches hold. */
-    TILE_BYTES = 256 << 20,
+    TILE_BYTES = 512 << 20,
     TILE_BYTES_HOST = 2 << 20,
-    FIR_WIDTH = 128, /* work-items of a group */
-    FIR_ROWS = 8,    /* most rows of an item */
+    FIR_WIDTH = 64, /* work-items of a group */
+    FIR_ROWS = 8,   /* most rows of an item */
     /* Most meetings of an item's rows with spectra in a kernel that is unrolled: of a GPU, and of a
      * processor, which builds large kernels slowly. */
     FIR_MEETINGS = 512,
