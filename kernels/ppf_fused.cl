@@ -67,9 +67,9 @@
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
  * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
  * bind (1.32 ms at 32/27); shared by the two halves of a batch (APART), in batches of four whose
- * middle stage is made in halves, with rows asked for ahead: 1.17 ms. Tried without gain there:
+ * middle stage is made in halves, with rows asked for ahead: 1.18 ms. Tried without gain there:
  * no loads of coefficients that are 0, samples past L1, conversion by byte permutation or by
- * numbers of 32 bits (a tenth to a quarter slower), 16 values an item.
+ * numbers of 32 bits, 16 values an item.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
