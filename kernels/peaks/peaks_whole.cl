@@ -23,6 +23,13 @@
 #define PTX 0 /* 1: NVIDIA's instructions, of Hopper and later */
 #endif
 
+/* A group is 32 work-items, which NVIDIA's devices run together: they wait for no others. */
+#if PTX
+#define BARRIER __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#else
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+
 #define OWNERS NOISE
 #define LENGTH (BLOCK / NOISE) /* of a cell of noise */
 #define STEP 2                 /* rows that are brought to local memory at a time */
@@ -175,12 +182,12 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     }
 #pragma unroll 1
     for (uint step = 0; step < STEPS; step++) {
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         for (uint k = 0; k < QUADS; k++) {
             const uint cell = item / QUADS + k * (OWNERS / QUADS);
             quads[cell * QUADS + (item % QUADS ^ cell % QUADS)] = next[k];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         if (step + 1 < STEPS) {
             fetch(start + quad + (step + 1) * STEP * LANES, is_aligned, next);
         }
@@ -221,13 +228,13 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     }
 
     /* The same of the times behind the block, from its last cell's first sample. */
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     for (uint k = 0; k * OWNERS < AHEAD; k++) {
         if (item + k * OWNERS < AHEAD) {
             held[item + k * OWNERS] = ahead[k] - last_centre;
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     float most_ahead[SUMS];
     float square_ahead = 0;
     for (uint k = 0; k < SUMS; k++) {
@@ -261,7 +268,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     for (uint k = 0; k < 2; k++) {
         values[k][item] = value[k];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     if (is_missing) {
         if (item == 0) {
             others[atomic_inc(counts + OTHERS)] = get_group_id(0);
@@ -271,17 +278,17 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     for (uint k = 0; k < 2; k++) {
         atomic_xchg(&sorted[k][count_less(values[k], value[k])], value[k]);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     float mine_off[2];
     for (uint k = 0; k < 2; k++) {
         mine_off[k] = fabs(value[k] - ranked(sorted[k], NOISE / 2));
         off[k][item] = mine_off[k];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     for (uint k = 0; k < 2; k++) {
         atomic_xchg(&sorted_off[k][count_less(off[k], mine_off[k])], mine_off[k]);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     const int is_near = mine_off[0] <= NEAR * ranked(sorted_off[0], NOISE / 2) &&
                         mine_off[1] <= NEAR * ranked(sorted_off[1], NOISE / 2);
     const float middle = ranked(sorted[0], NOISE / 2);
@@ -289,13 +296,13 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     float4 all = is_near ? (float4)(LENGTH, away, excess + away * (value[0] - middle), 0) : 0;
     for (uint apart = NOISE / 2; apart > 0; apart /= 2) {
         settled[item] = all;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         all += settled[(item + apart) % NOISE];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
     }
     /* Those of the first are in the order that counts. */
     settled[item] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     all = settled[0];
     const float variance = divide(all.z - divide(all.y * all.y, all.x), all.x - 1);
     const float deviation = variance > 0 ? root(variance) : 0;
@@ -323,7 +330,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
         atomic_max((__local int *)&sizes[NOISE],
                    as_int(LANES / 4 * (sqrt(square_ahead) + LANES * fabs(shift_ahead))));
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     float greatest = most[0];
     size += sizes[item + 1];
     for (uint k = 0; k < SUMS; k++) {
@@ -348,17 +355,17 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
             atomic_or(&is_hot[part], 1);
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     if (is_hot[item]) {
         hot[atomic_inc(&nhot)] = item;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
 
     /* A work-item the boxes that begin at four times. */
     const uint parts = nhot;
     for (uint h = 0; h < parts; h++) {
         const uint part = hot[h];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         for (uint i = item; i < HELD; i += OWNERS) {
             const uint t = part * LENGTH + i;
             held[i] = t < times ? x[t] - mean : -INFINITY;
@@ -367,7 +374,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
             best[item] = 0;
             narrowest[item] = WIDTHS;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         float y[LANES]; /* sums over 1, 2, 4, ... times take each other's place */
         float top[9];
         for (uint q = 0; q < LANES / 4; q++) {
@@ -401,7 +408,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
             }
             sixteens[LENGTH / 8 + item] = y[0];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         const __local float *on = sixteens + item / 2;
         if (item % 2 == 0) {
             top[5] = on[0] + on[2];
@@ -436,16 +443,16 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
         if (width > 0) {
             atomic_max(&best[side], as_uint(score));
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         if (width > 0 && as_uint(score) == best[side]) {
             atomic_min(&narrowest[side], width);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        BARRIER;
         if (item < 2 && best[item] > 0) {
             found[2 * part + item] = narrowest[item];
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    BARRIER;
     if (item == 0) {
         noise_out[(ulong)block * series + row] = (float2)(mean, rms);
     }

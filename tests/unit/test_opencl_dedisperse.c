@@ -312,7 +312,8 @@ static void stages_follow_each_other(void **state)
     free(opencl);
 }
 
-/* What `auto` takes on a GPU with so much memory, which here is none. */
+/* What `auto` takes on a GPU with so much memory, which here is none: a small one, which this many
+ * tiles keep busy. */
 static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
 {
     const struct backend_options options = {.local_size = 1, .device_memory = memory};
@@ -322,6 +323,7 @@ static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
     dedisperse_t *stage = NULL;
     assert_int_equal(backend_open(BACKEND_OPENCL, &options, &backend), STATUS_OK);
     ((struct opencl *)backend)->device->info.is_gpu = 1;
+    ((struct opencl *)backend)->device->info.units = 1;
     if (dedisperse_create(backend, &b->spec, &stage) != STATUS_OK) {
         fail_msg("%s", report_cause());
     }

@@ -313,14 +313,15 @@ static uint32_t space_middle_slope(const struct dedisperse_shape_problem *p)
     return slope < 1 << 20 ? slope / 4 * 4 : 0;
 }
 
-/* The same of the middle row, in samples: trees need no whole words. */
-static uint32_t space_slope_of_middle(const struct dedisperse_shape_problem *p)
+/* Three quarters of the middle row's, in samples: trees need no whole words. (Of all whole numbers
+ * the best on an H200 for CHIME and Apertif, for MeerKAT within half a percent.) */
+static uint32_t space_slope_of_tree(const struct dedisperse_shape_problem *p)
 {
     uint32_t row = p->nrows / 2;
     uint32_t end = p->ndms > 1 ? p->delays[(size_t)(p->ndms - 1) * p->nrows + row] : 0;
     uint32_t grown = p->ndms > 1 && end > p->delays[row] ? end - p->delays[row] : 0;
-    uint32_t slope = p->ndms > 1 ? (grown + (p->ndms - 1) / 2) / (p->ndms - 1) : 0;
-    return slope < 1 << 20 ? slope : 0;
+    double slope = p->ndms > 1 ? floor(0.75 * grown / (p->ndms - 1) + 0.5) : 0;
+    return slope < 1 << 20 ? (uint32_t)slope : 0;
 }
 
 /* Digit of *i in a mixed base; takes it off. */
@@ -409,7 +410,7 @@ static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_pro
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans = {0};
     const char *why = NULL;
-    uint32_t skew = space_slope_of_middle(p);
+    uint32_t skew = space_slope_of_tree(p);
     for (uint64_t i = 0; space_tree_number(p, device, skew, i, &shape); i++) {
         double cost = INFINITY;
         if (space_is_usual_tree(device, &shape) &&
@@ -468,7 +469,7 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
         all++;
     }
     uint64_t trees = 0;
-    uint32_t tree_skew = space_slope_of_middle(p);
+    uint32_t tree_skew = space_slope_of_tree(p);
     while (p->nranges == 1 && p->mode != DEDISPERSE_BRUTE &&
            space_tree_number(p, device, tree_skew, trees, &shape)) {
         trees++;
