@@ -1,4 +1,5 @@
-/* Small discrete Fourier transforms in registers: bf_fft2, bf_fft4, bf_fft8, bf_fft16.
+/* Small discrete Fourier transforms in registers: bf_fft2, bf_fft4, bf_fft8, bf_fft16; with factors
+ * before also 32 points.
  *
  *   x   float2 [radix], replaced by X[q] = sum over k of x[k] exp(-2 pi i q k / radix)
  *
@@ -101,6 +102,8 @@ static inline void bf_fft16(float2 *x)
  *   radix  8: w^4, w^2, w, w e
  *   radix 16: w^8, w^4, w^2, w^2 e, w, w e, w h, w h e, with e = exp(-2 pi i / 8),
  *             h = exp(-2 pi i / 16)
+ *   radix 32: w^16, w^8, w^4, w^4 e, w^2, w^2 e, w^2 h, w^2 h e, and those of w of radix 16, then
+ *             the same times exp(-2 pi i / 32)
  *
  * Halves of a transform follow each other (decimation in time), so results come bit-reversed and
  * are put in order at the end, which costs nothing: all indices are constants. */
@@ -108,6 +111,7 @@ static inline void bf_fft16(float2 *x)
 #define BF_FACTORS_4 2
 #define BF_FACTORS_8 4
 #define BF_FACTORS_16 8
+#define BF_FACTORS_32 16
 #define BF_TURNED(w) ((float2)((w).y, -(w).x))
 
 /* a + w b and a - w b */
@@ -161,15 +165,41 @@ static inline void bf_twiddled8(float2 *x, const float2 *table)
     bf_swap(&x[3], &x[6]);
 }
 
+/* The last four layers of sixteen points. */
+static inline void bf_sixteen(float2 *x, float2 eighth, float2 fourth, const float2 *squares,
+                              const float2 *ws)
+{
+    BF_LOOP(k, 8) bf_pair(&x[k], &x[k + 8], eighth);
+    bf_eight(x, fourth, squares[0], ws[0], ws[1]);
+    bf_eight(x + 8, BF_TURNED(fourth), squares[1], ws[2], ws[3]);
+}
+
 static inline void bf_twiddled16(float2 *x, const float2 *table)
 {
-    BF_LOOP(k, 8) bf_pair(&x[k], &x[k + 8], table[0]);
-    bf_eight(x, table[1], table[2], table[4], table[5]);
-    bf_eight(x + 8, BF_TURNED(table[1]), table[3], table[6], table[7]);
+    bf_sixteen(x, table[0], table[1], table + 2, table + 4);
     bf_swap(&x[1], &x[8]);
     bf_swap(&x[2], &x[4]);
     bf_swap(&x[3], &x[12]);
     bf_swap(&x[5], &x[10]);
     bf_swap(&x[7], &x[14]);
     bf_swap(&x[11], &x[13]);
+}
+
+static inline void bf_twiddled32(float2 *x, const float2 *table)
+{
+    BF_LOOP(k, 16) bf_pair(&x[k], &x[k + 16], table[0]);
+    bf_sixteen(x, table[1], table[2], table + 4, table + 8);
+    bf_sixteen(x + 16, BF_TURNED(table[1]), table[3], table + 6, table + 12);
+    bf_swap(&x[1], &x[16]);
+    bf_swap(&x[2], &x[8]);
+    bf_swap(&x[3], &x[24]);
+    bf_swap(&x[5], &x[20]);
+    bf_swap(&x[6], &x[12]);
+    bf_swap(&x[7], &x[28]);
+    bf_swap(&x[9], &x[18]);
+    bf_swap(&x[11], &x[26]);
+    bf_swap(&x[13], &x[22]);
+    bf_swap(&x[15], &x[30]);
+    bf_swap(&x[19], &x[25]);
+    bf_swap(&x[23], &x[29]);
 }

@@ -62,7 +62,16 @@
  * L1 (they wait for each other at barriers), groups that stay and walk (registers; and no order of
  * groups puts neighbours on one unit), 32 x 32 points with one exchange, conversion by byte
  * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
- * does). Clusters of groups and asynchronous copies are not in OpenCL.
+ * does). Clusters of groups are not in OpenCL.
+ *
+ * Long spectra go by mixed/mixed_stages.cl: three of C = 4096 at a time take 96 KiB of local
+ * memory, so that two groups share a unit, and pass it in place: two barriers a batch instead of
+ * eight, and a third fewer rows and coefficients from L2: 1.13 ms instead of 1.39. Three of 8192
+ * take 192 KiB, and nobody has work while the only group waits: 1.49 ms, half of all cycles issue
+ * nothing. No gain: samples and coefficients of the last points copied to local memory ahead (PTX's
+ * cp.async: 1.16 and 1.8 ms), coefficients that stay in L1 or, with groups that walk, in local
+ * memory (1.78), half a butterfly of 32 points an item where a whole one leaves half of the items
+ * idle.
  *
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
  * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
@@ -104,6 +113,7 @@
 #define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
 #define NEAR 0      /* 1: points have one address of their item, their k is in the instruction */
 #define FOURS 0     /* 1: four coefficients of a point by one load */
+#define PAST_L1 0   /* 1: samples of 8 bits go past L1 (NVIDIA only) */
 #define IN_PLACE 0  /* 1: the stages of mixed/mixed_stages.cl, channels no power of two */
 #define AHEAD 0     /* batches ahead of which rows are asked for; 0: not at all (NVIDIA only) */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
@@ -236,7 +246,13 @@ static inline void fused_samples(const __global fused_raw *restrict from, float2
 {
 #if FORMAT == 1 && FUSED_WIDE == 1
     /* Numbers of 32 bits become floats in a quarter of the time that those of 8 take (H200). */
+#if PAST_L1 /* PTX */
+    short both_of;
+    __asm__("ld.global.nc.L1::no_allocate.s16 %0, [%1];" : "=h"(both_of) : "l"(from));
+    const int both = both_of;
+#else
     const int both = *(const __global short *)from;
+#endif
     out[0] = (float2)((float)((int)((uint)both << 24) >> 24), (float)(both >> 8));
 #else
     fused_raw raw[FUSED_WIDE * FUSED_PAIR];
@@ -971,14 +987,11 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
 #elif IN_PLACE
         MIXED_STORE
+        MIXED_ASK
         FUSED_BARRIER
         MIXED_MIDDLE
         MIXED_LOAD
-#if STAGES == 3
-        FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
-#else
-        FUSED_STAGE(RADIX1, FUSED_DONE1, 0)
-#endif
+        MIXED_BEHIND
 #else
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
                        FUSED_FROM(RADIX1), SWIZZLE0)

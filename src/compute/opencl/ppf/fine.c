@@ -18,9 +18,10 @@ enum {
     MIDDLE_WIDTH = 16,     /* columns of a group inside of rows (relayed: at least half of them), */
     MIDDLE_BATCH = 4,      /* rows of its batch: divides those of a spectrum */
     FASTER_FROM = 1 << 12, /* channels, than a library; below it one kernel does it all */
-    LEADS_FROM = 1 << 13,  /* channels, if relayed, than that one kernel */
-    LONG_TAPS = 64,        /* beyond which neither was measured */
-    RELAY_BYTES = 16 << 20 /* between two steps: with what flows past less than an H200's cache */
+    LEADS_FROM = 1 << 13,  /* channels, if relayed, than that one kernel; */
+    SPECTRA_FROM = 1 << 14, /* for spectra as they are */
+    LONG_TAPS = 64,         /* beyond which neither was measured */
+    RELAY_BYTES = 16 << 20  /* between two steps: with what flows past less than an H200's cache */
 };
 
 /* How a group transforms so many points: values of an item, radices of the stages. */
@@ -86,7 +87,7 @@ static const struct candidate {
     {12, {16, 256, 1}, 64, 5, 5, 1, 8, 100},   {13, {32, 256, 1}, 32, 5, 5, 1, 8, 50},
     {14, {64, 256, 1}, 16, 5, 1, 1, 8, 25},    {15, {128, 256, 1}, 16, 4, 2, 1, 16, 16},
     {16, {64, 1024, 1}, 32, 5, 1, 1, 4, 6},    {17, {128, 1024, 1}, 16, 4, 2, 1, 4, 3},
-    {18, {16, 128, 128}, 64, 5, 5, 64, 16, 6}, {19, {16, 128, 256}, 64, 5, 5, 64, 8, 6},
+    {18, {16, 64, 256}, 64, 5, 5, 64, 16, 6},  {19, {16, 128, 256}, 64, 5, 5, 64, 8, 6},
     {20, {32, 128, 256}, 32, 5, 5, 64, 8, 6},  {21, {64, 128, 256}, 16, 5, 1, 64, 8, 6},
     {22, {128, 128, 256}, 16, 4, 2, 64, 8, 6}, {12, {16, 256, 1}, 64, 5, 5, 4, 16, 0},
     {13, {32, 256, 1}, 32, 5, 5, 8, 16, 0},    {14, {32, 512, 1}, 32, 5, 5, 16, 8, 0},
@@ -270,7 +271,8 @@ uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct 
 
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device)
 {
-    return fine_can_relay(mode, device) && spec->channels >= LEADS_FROM;
+    const uint32_t from = mode == FUSED_SPECTRA ? SPECTRA_FROM : LEADS_FROM;
+    return fine_can_relay(mode, device) && spec->channels >= from;
 }
 
 static int fine_is_faster(const struct channelise_spec *spec)

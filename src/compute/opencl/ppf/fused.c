@@ -75,6 +75,7 @@ static const struct candidate {
     {2048, 0, -1, {.values = 8, .batch = 3, .radix = {4, 8, 8, 8}}},
     {2048, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 4}, .buffers = 2}},
     {2048, 0, -1, {.values = 16, .batch = 2, .radix = {8, 16, 16, 1}}},
+    {4096, 0, 0, {.values = 16, .batch = 3, .radix = {16, 16, 16, 1}, .streaming = 1}},
     {4096, 0, -1, {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1}},
     {4096, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 8}, .buffers = 1}},
     {256, 0, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 1}, .streaming = 1}},
@@ -89,6 +90,7 @@ static const struct candidate {
      0,
      0,
      {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1, .streaming = 1}},
+    {8192, 0, 0, {.values = 16, .batch = 3, .radix = {16, 32, 16, 1}, .streaming = 1}},
     {8192, 0, -1, {.values = 16, .batch = 2, .radix = {8, 8, 8, 16}, .buffers = 1}},
     {8192, 0, -1, {.values = 16, .batch = 1, .radix = {8, 8, 8, 16}, .buffers = 1}},
 };
@@ -122,9 +124,9 @@ static int fused_is_power(uint32_t number)
 /* Whether the middle stage is made in halves of a batch, see the kernel. */
 static int fused_is_halved(const struct channelise_shape *shape)
 {
-    return fused_is_power(shape->values) && shape->radix[0] == shape->values &&
-           shape->radix[1] == 2 * shape->values && shape->radix[2] == shape->values &&
-           shape->radix[3] == 1;
+    return !mixed_makes(shape) && fused_is_power(shape->values) &&
+           shape->radix[0] == shape->values && shape->radix[1] == 2 * shape->values &&
+           shape->radix[2] == shape->values && shape->radix[3] == 1;
 }
 
 /* Whether it gains by near points and rows asked for ahead: power of floats takes a tenth to a
@@ -183,6 +185,9 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
         (fused_hop(spec) % (shape->values / shape->radix[0]) != 0 || spec->taps > MOST_HOP_TAPS)) {
         return 0;
     }
+    if (mixed_makes(shape)) {
+        return mixed_fit_wide(spec, mode, device, shape);
+    }
     if ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && GRAIN % shape->batch != 0) {
         shape->batch = GRAIN_BATCH;
     }
@@ -223,6 +228,8 @@ static int fused_suits(const struct candidate *candidate, const struct channelis
     return candidate->channels == spec->channels &&
            (!fused_is_halved(&candidate->shape) ||
             (fused_pairs(spec, mode, &candidate->shape) && device->is_gpu)) &&
+           (!mixed_makes(&candidate->shape) || ((mode == FUSED_SPECTRA || mode == FUSED_POWER) &&
+                                                device->is_nvidia && spec->is_complex)) &&
            (!candidate->bytes || candidate->bytes == (int)sample_types[spec->format].bytes) &&
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
@@ -385,7 +392,9 @@ static size_t fused_factor_count(const struct channelise_spec *spec,
 static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
                             const struct channelise_shape *shape, const struct device_info *device)
 {
-    enum { NEXT = 2, ITEMS_UNDER_WAY = 800 /* of a unit, and some more */ };
+    /* of a unit, and some more; of batches that take most of its local memory */
+    enum { NEXT = 2, ITEMS_UNDER_WAY = 800, ITEMS_OF_LONG = 300 };
+    const int is_long = fused_is_power(spec->channels) && mixed_makes(shape);
     if (!device->is_nvidia) {
         return 0;
     }
@@ -395,7 +404,8 @@ static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
     if (mode != FUSED_SPECTRA || spec->taps > LONG_TAPS) {
         return 0;
     }
-    return shape->streaming ? device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape)
+    const uint32_t under_way = is_long ? ITEMS_OF_LONG : ITEMS_UNDER_WAY;
+    return shape->streaming ? device->units * under_way / fused_items_of(spec, shape)
            : channelise_is_oversampled(spec) ? NEXT
                                              : 0;
 }
@@ -437,16 +447,15 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DAPART=%u", fused_apart(spec, mode, shape)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
-    if (mixed_is(spec->channels)) {
-        TRY(mixed_options(spec, shape, fused_factor_count(spec, shape), out));
+    if (mixed_makes(shape)) {
+        TRY(mixed_options(spec, shape, device, fused_factor_count(spec, shape), out));
     }
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));
         if (i + 1 < CHANNELISE_STAGES) {
             TRY(text_add(out, " -DSWIZZLE%u=%u", i,
-                         i + 1 < stages && !mixed_is(spec->channels)
-                             ? fused_best_swizzle(spec, shape, i)
-                             : 0));
+                         i + 1 < stages && !mixed_makes(shape) ? fused_best_swizzle(spec, shape, i)
+                                                               : 0));
         }
     }
 out:
@@ -466,13 +475,13 @@ static float *fused_put_twiddle(double part, float *out)
 static float *fused_layers(uint32_t radix, uint32_t done, float *out)
 {
     /* e, h and so on: by the parts of a turn that quarter turns leave, bits reversed */
-    static const uint32_t sixteenths[] = {0, 2, 1, 3};
+    static const uint32_t parts[] = {0, 4, 2, 6, 1, 5, 3, 7}; /* of 32 */
     for (uint32_t power = radix / 2; power >= 1; power /= 2) {
         uint32_t turns = radix / power > 4 ? radix / power / 4 : 1;
         for (uint32_t turn = 0; turn < turns; turn++) {
             for (uint32_t f = 0; f < done; f++) {
                 out = fused_put_twiddle(
-                    (double)power * f / ((double)done * radix) + sixteenths[turn] / 16.0, out);
+                    (double)power * f / ((double)done * radix) + parts[turn] / 32.0, out);
             }
         }
     }
@@ -494,7 +503,7 @@ float *stage_factors(uint32_t radix, uint32_t done, float *out)
 
 size_t fused_twiddle_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
-    const size_t numbers = mixed_is(spec->channels) ? mixed_order_count(spec, shape) : 0;
+    const size_t numbers = mixed_makes(shape) ? mixed_order_count(spec, shape) : 0;
     return fused_factor_count(spec, shape) + (numbers + 1) / 2;
 }
 
@@ -510,7 +519,7 @@ void fused_twiddles(const struct channelise_spec *spec, const struct channelise_
     for (uint32_t k = 0; k < spec->channels && !spec->is_complex; k++) {
         out = fused_put_twiddle((double)k / (2.0 * spec->channels) + 0.25, out);
     }
-    if (mixed_is(spec->channels)) {
+    if (mixed_makes(shape)) {
         mixed_order(spec, shape, (uint32_t *)(void *)out);
     }
 }

@@ -16,7 +16,10 @@ enum {
     MOST_ROUNDS = 16, /* of the middle stage: the kernel unrolls them */
     LEAST_CHANNELS = 64,
     LOCAL = 48 << 10,       /* bytes of local memory of a group that most devices have, */
-    MOST_LOCAL = 100 << 10, /* and that are asked for */
+    MOST_LOCAL = 100 << 10, /* and that are asked for, */
+    WIDE_LOCAL = 192 << 10, /* by powers of two */
+    WIDE_VALUES = 16,       /* of an item, of these, */
+    WIDE_GRAIN_BATCH = 2,   /* spectra of its batch where sums are made of them */
     FEW_SHAPES = 6,         /* to try, */
     MORE_SHAPES = 9         /* with those of more local memory than a device says it has */
 };
@@ -96,9 +99,23 @@ static uint32_t mixed_cell(const struct mixed_layout *layout, uint32_t layer, ui
     return layer * layout->span + q * layout->step + (layout->is_xored ? f ^ q : f);
 }
 
-uint32_t mixed_order_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
+/* Butterflies of the middle stage. */
+static uint32_t mixed_jobs(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
     return shape->radix[2] > 1 ? mixed_layers(shape) * (spec->channels / shape->radix[1]) : 0;
+}
+
+/* Whether these need an order: not where as many neighbours as there are banks have one q, and an
+ * item the same one in all rounds. */
+static int mixed_is_ordered(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape)
+{
+    return !mixed_is_power_of_two(spec->channels) && shape->radix[2] > 1;
+}
+
+uint32_t mixed_order_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
+{
+    return mixed_is_ordered(spec, shape) ? mixed_jobs(spec, shape) : 0;
 }
 
 /* How often local memory is asked in the last two stages, if in the middle one banks are shared as
@@ -109,7 +126,7 @@ static uint32_t mixed_accesses(const struct channelise_spec *spec,
 {
     const uint32_t banks = mixed_bank_count(shape), last = mixed_last(shape);
     const uint32_t items = spec->channels / shape->radix[0];
-    const uint32_t jobs = mixed_order_count(spec, shape);
+    const uint32_t jobs = mixed_jobs(spec, shape);
     uint32_t used[CELL_BANKS] = {0}, worst = 0;
     for (uint32_t job = 0; job < jobs; job++) {
         const uint32_t q = job / last % shape->radix[0];
@@ -138,7 +155,8 @@ static struct mixed_layout mixed_layout(const struct channelise_spec *spec,
 {
     const uint32_t first = shape->radix[0], rows = spec->channels / first;
     const uint32_t span_bytes = shape->batch * shape->teams * PAIR_BYTES;
-    const uint32_t most = spec->channels * span_bytes <= LOCAL ? LOCAL : MOST_LOCAL;
+    const uint32_t beyond = mixed_is_power_of_two(spec->channels) ? WIDE_LOCAL : MOST_LOCAL;
+    const uint32_t most = spec->channels * span_bytes <= LOCAL ? LOCAL : beyond;
     const int can_xor =
         mixed_is_power_of_two(first) && mixed_last(shape) == first && rows % first == 0;
     struct mixed_layout best = {0};
@@ -207,12 +225,30 @@ void mixed_order(const struct channelise_spec *spec, const struct channelise_sha
     }
 }
 
-status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                       size_t factors, struct text *out)
+/* Of long spectra on NVIDIA's devices: two groups of 256 items share a unit's registers. Where one
+ * has them all, samples go past L1 (H200, C = 8192: 1.50 ms instead of 1.67; C = 4096: 1.23 instead
+ * of 1.13). */
+static status_t mixed_wide_options(const struct channelise_spec *spec,
+                                   const struct channelise_shape *shape, struct text *out)
 {
+    enum { REGISTERS = 128, SHARED_UP_TO = 1 << 12 /* channels */ };
+    return text_add(out, " -DPAST_L1=%d -cl-nv-maxrregcount=%d",
+                    shape->streaming && spec->channels > SHARED_UP_TO, (int)REGISTERS);
+}
+
+status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                       const struct device_info *device, size_t factors, struct text *out)
+{
+    status_t st = STATUS_OK;
     const struct mixed_layout layout = mixed_layout(spec, shape);
-    return text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DMIXED_ORDER=%zu",
-                    layout.step, layout.span, layout.is_xored, factors);
+    TRY(text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DORDERED=%d -DMIXED_ORDER=%zu",
+                 layout.step, layout.span, layout.is_xored, mixed_is_ordered(spec, shape),
+                 factors));
+    if (device->is_nvidia && mixed_is_power_of_two(spec->channels)) {
+        TRY(mixed_wide_options(spec, shape, out));
+    }
+out:
+    return st;
 }
 
 /* Teams of a group: one, unless it is small. More wait for each other. */
@@ -252,6 +288,36 @@ static int mixed_fit(const struct channelise_spec *spec, int mode, const struct 
         return 0;
     }
     return mixed_bytes(spec, shape) > 0 && mixed_bytes(spec, shape) <= mixed_most_bytes(device);
+}
+
+int mixed_makes(const struct channelise_shape *shape)
+{
+    uint32_t channels = 1;
+    for (int i = 0; i < CHANNELISE_STAGES; i++) {
+        channels *= shape->radix[i];
+    }
+    const int is_whole = shape->buffers == 0 || shape->buffers >= shape->batch;
+    return !mixed_is_power_of_two(channels) ||
+           (shape->values == WIDE_VALUES && shape->radix[0] == WIDE_VALUES &&
+            shape->radix[1] >= WIDE_VALUES && shape->radix[2] == WIDE_VALUES &&
+            shape->radix[3] == 1 && is_whole && !shape->split && !shape->padded);
+}
+
+int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                   struct channelise_shape *shape)
+{
+    const uint64_t most =
+        device->is_nvidia ? max_u64(device->local_bytes, WIDE_LOCAL) : device->local_bytes;
+    if ((mode == FUSED_GRAINS || mode == FUSED_STEPS) && GRAIN % shape->batch != 0) {
+        shape->batch = WIDE_GRAIN_BATCH;
+    }
+    shape->buffers = shape->batch;
+    shape->teams = 1;
+    shape->streaming = shape->streaming && device->is_nvidia && mode == FUSED_SPECTRA;
+    shape->paired = shape->paired && shape->batch % 2 == 0;
+    return !channelise_is_oversampled(spec) &&
+           spec->channels / shape->values <= device->group_size && mixed_bytes(spec, shape) > 0 &&
+           mixed_bytes(spec, shape) <= most;
 }
 
 /* How far radices are from those that were fastest where several were timed (H200). */

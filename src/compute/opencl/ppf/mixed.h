@@ -11,6 +11,14 @@
 /* Whether so many channels are for these stages. */
 int mixed_is(uint32_t channels);
 
+/* Whether a shape of the fused kernel goes by these stages: where channels are a power of two,
+ * those whose first and last radix are 16, the middle one 16 or 32, and that have local memory for
+ * all spectra of a batch. */
+int mixed_makes(const struct channelise_shape *shape);
+/* Fills in what depends on the device, of such a shape. Returns 0 when it does not fit. */
+int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                   struct channelise_shape *shape);
+
 /* As fused_shapes() and fused_number(). */
 uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
@@ -20,11 +28,11 @@ int mixed_number(const struct channelise_spec *spec, int mode, const struct devi
 
 /* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. */
 status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                       size_t factors, struct text *out);
+                       const struct device_info *device, size_t factors, struct text *out);
 
 /* In which order the items of a team make the butterflies of the middle stage, so that neighbours
  * ask different banks: the first cell of each, and from bit 16 on the value of the first stage that
- * it takes. Their number is 0 where there is no such stage. */
+ * it takes. Their number is 0 where there is no such stage, or it needs no order. */
 uint32_t mixed_order_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,

@@ -111,8 +111,8 @@ static status_t ppf_create_fused(ppf_t *bank)
     static const enum program_source mixed[] = {SOURCE_SAMPLES,      SOURCE_STEPS,
                                                 SOURCE_BUTTERFLIES,  SOURCE_BUTTERFLIES_MIXED,
                                                 SOURCE_MIXED_STAGES, SOURCE_PPF_FUSED};
-    const int is_mixed = mixed_is(bank->spec.channels);
     const struct channelise_shape *shape = &bank->choice.shape;
+    const int is_mixed = mixed_makes(shape);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
     size_t count = fused_twiddle_count(&view, shape);
     struct text options = {0};

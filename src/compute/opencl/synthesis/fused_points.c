@@ -155,7 +155,7 @@ static status_t fused_points_build(fused_points_t *fused, int is_stored, cl_kern
     static const enum program_source mixed[] = {SOURCE_SAMPLES,      SOURCE_STEPS,
                                                 SOURCE_BUTTERFLIES,  SOURCE_BUTTERFLIES_MIXED,
                                                 SOURCE_MIXED_STAGES, SOURCE_PPF_FUSED};
-    const int is_mixed = mixed_is(fused->spec.points);
+    const int is_mixed = mixed_makes(&fused->shape);
     const struct channelise_spec view = fused_points_view(&fused->spec, is_stored);
     struct text options = {0};
     if (!*kernel) {
