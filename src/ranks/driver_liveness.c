@@ -96,7 +96,9 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
             driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
         }
     }
-    MPI_Abort(driver->comm, STATUS_DEVICE);
+    /* A slow launcher may hear of this end before rank 0's: the status is the error's. */
+    status_t st = driver->is_stopped ? driver->failed_with : driver->trouble;
+    MPI_Abort(driver->comm, (int)(st == STATUS_OK ? STATUS_DEVICE : st));
 }
 
 /* On the others: rank 0 most of all. */

@@ -79,6 +79,7 @@ struct driver {
     int stops_seen;
     int heartbeats, heartbeats_seen; /* sent to rank 0, and come back */
     int is_stopped;                  /* rank 0 said that somebody has failed */
+    status_t failed_with;            /* and with what */
     int has_ended;                   /* it has said so: rank 0 does not listen to it any more */
     int has_wished;                  /* rank 0 was told of a wish to stop */
     status_t trouble;                /* what went wrong while serving */

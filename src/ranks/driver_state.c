@@ -169,6 +169,7 @@ void driver_look_for_stop(driver_t *driver)
             driver_begin_stop(driver);
         } else {
             driver->is_stopped = 1;
+            driver->failed_with = (status_t)words[1];
             driver_tell_of_failure(driver, (status_t)words[1]);
         }
     }
