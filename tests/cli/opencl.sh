@@ -72,7 +72,7 @@ for way in "fused auto" "slide vkfft" "cache clfft" "local vkfft"; do
 done
 runs "a device by number" "$voltmill" run --force --set run.device=0 lone.yaml
 runs "a device by a part of its name" "$voltmill" run --force --set run.device="${name:1:5}" lone.yaml
-# From here on kernels are named: to compare them takes processors longer than all else.
+# From here on kernels are named.
 sed -i 's/backend: opencl}/backend: opencl, kernel: fused}/' lone.yaml
 
 # Many observations, one after the other: the device is opened once, and its buffers are used again.
@@ -93,13 +93,14 @@ runs "many that are complete, with a device that is late on one rank" timeout 10
     --set channelise.fft=vkfft lone.yaml
 same "all were complete before" 3 "$(grep -c '^complete before' output)"
 
-runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 16 \
-    --streams 4 --kernel fused,slide,cache,local --csv bench.csv
-same "bench: every row is right" 4 "$(grep -c ',ok$' bench.csv)"
-runs "bench of fine channels" "$voltmill" bench ppf --backend opencl --samples 2^17 --channels 512 --taps 4 \
+# Kernels and FFT are named: processors are slow to build what else would be compared.
+runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^16 --channels 64 --taps 4 --bits 16 \
+    --streams 4 --kernel fused,local --fft vkfft --csv bench.csv
+same "bench: every row is right" 2 "$(grep -c ',ok$' bench.csv)"
+runs "bench of fine channels" "$voltmill" bench ppf --backend opencl --samples 2^15 --channels 256 --taps 4 \
     --streams 2 --kernel fine --out power:12
 runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^17 --real \
-    --channels 30 --taps 17 --kernel slide --out power:12 --transfers
+    --channels 30 --taps 17 --kernel slide --fft vkfft --out power:12 --transfers
 
 rm -f out.h5 spectra.h5 lone*.h5
 wrong() { # wrong NAME STATUS PATTERN COMMAND...
@@ -122,7 +123,7 @@ rm -f lone.h5
 runs "little device memory: blocks are halved" "$voltmill" run --set run.device_memory=8MiB --set run.chunk=1500 lone.yaml
 runs "little device memory: verifies" "$voltmill" verify --all lone.h5
 rm -f lone.h5
-for room in 5000 5400 5800 6200; do
+for room in 5000 5800; do
     runs "one of two polarisations in ${room}KiB of device memory" "$voltmill" run --force --set run.device_memory=${room}KiB \
         --set run.chunk=1500 --set input.select.pols=1 --set input.select.chans=0 lone.yaml
 done
@@ -134,7 +135,7 @@ wide=(run --force --restart lone.yaml --set input.files="$work/wide.h5" --set ch
     --set products.0.integrate=4)
 "$voltmill" "${wide[@]}" >/dev/null
 expected=$(sha256sum <lone.h5)
-for room in 25 16 3; do
+for room in 16 3; do
     rm lone.h5
     runs "16 streams in ${room}MiB of device memory" "$voltmill" "${wide[@]}" --set run.device_memory=${room}MiB
     same "with the same bytes" "$expected" "$(sha256sum <lone.h5)"
@@ -144,7 +145,7 @@ wrong "what is needed at least is said" 5 'smallest blocks, [0-9]* spectra of 16
     "$voltmill" "${wide[@]}" --set run.device_memory=1MiB --set channelise.kernel=cache --set channelise.channels=16384 --set channelise.taps=8 \
     --set products.0.integrate=1
 fails "bench on a device that is lost" 5 'rows? failed' env LD_PRELOAD="$shim" SHIM_KERNEL=2 "$voltmill" bench ppf \
-    --backend opencl --kernel cache --samples 2^16 --channels 64
+    --backend opencl --kernel cache --fft vkfft --samples 2^14 --channels 64
 wrong "far too little device memory" 5 'out of memory' \
     "$voltmill" run --set run.device_memory=1MiB --set channelise.kernel=cache --set channelise.taps=1000 lone.yaml
 

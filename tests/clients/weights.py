@@ -217,7 +217,7 @@ for name, path in (("gaps", gaps), ("floats", float_file), ("missing 0", scratch
             same(run(name, path, settings, ranks), first, f"{name}: the same bytes, {how}")
 # On a device, if there is one: the same weights.
 try:
-    run("device", float_file, channelise={"backend": "opencl"})
+    run("device", float_file, channelise={"backend": "opencl", "kernel": "cache", "fft": "vkfft"})
     with h5py.File(scratch("device-power.h5")) as file, h5py.File(scratch("floats-power.h5")) as other:
         same(file["weights"][...], other["weights"][...], "OpenCL: the same weights")
         same(np.isnan(file["data"][...]), np.isnan(other["data"][...]), "OpenCL: NaN at the same places")
