@@ -150,7 +150,7 @@ test-long: deps
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
 	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
-	    %/test_tune_bank,$(TEST_PROGRAMS)) $(LONG_TESTS)
+	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) $(LONG_TESTS)
 
 ## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
 FUZZ_CC ?= clang

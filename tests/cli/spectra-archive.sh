@@ -110,6 +110,18 @@ import h5py
 with h5py.File("out.h5", "r+") as f:
     f["offset"][0, 1, 3] = 1' || exit 1
 fails "an offset, which spectra have not" 4 'out.h5: /offset holds 1, expected 0' "$voltmill" run --force through.yaml
+damaged() { # DESCRIPTION MESSAGE PYTHON: what is done to f
+    "$voltmill" run --force bank.yaml --set products.0.bits=8 >"$work/output" 2>&1
+    warm -c "
+import h5py
+with h5py.File('out.h5', 'r+') as f:
+    $3" || exit 1
+    fails "$1" 4 "$2" "$voltmill" run --force through.yaml
+}
+damaged "few bits without scales" 'out.h5: /spectra holds few bits, expected /scale and /offset' "del f['scale']"
+damaged "few bits without offsets" 'out.h5: /spectra holds few bits, expected /scale and /offset' "del f['offset']"
+damaged "a scale of 0" 'out.h5: /scale holds 0, expected numbers above 0' "f['scale'][0, 1, 3] = 0"
+damaged "a scale that is no number" 'out.h5: /scale holds nan, expected numbers above 0' "f['scale'][0, 0, 2] = float('nan')"
 runs "gaps in the observation" "$voltmill" synth --force obs.yaml --set gaps='[{first: 2000, count: 600}]'
 runs "gaps in the observation: a product" "$voltmill" run --force bank.yaml
 runs "spectra that are NaN" "$voltmill" run --force through.yaml

@@ -218,10 +218,14 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
     int64_t blank = 0;
     size_t count = 0;
     int is_there = 0;
-    TRY(fields_have(fields->path, names, &is_there));
-    if (!is_there) {
+    if (archive->format == SAMPLE_F32) {
         goto out;
     }
+    TRY(fields_have(fields->path, names, &is_there));
+    REQUIRE(
+        is_there, STATUS_DATA,
+        "%s: /spectra holds few bits, expected /scale and /offset, which say what they stand for",
+        fields->path);
     TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
     TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
     TRY(fields_shape(fields, "scale", 3, dims));
@@ -238,9 +242,15 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
             "first any number of rows has one block",
             fields->path, (uint64_t)dims[0] * lines, MOST_STEPS);
     TRY(fields_f64s(fields, "scale", NULL, &part->steps, &count));
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
+                "%s: /scale holds %g, expected numbers above 0", fields->path, part->steps[i]);
+    }
     part->nsteps = count;
     part->step_rows = (uint64_t)rows;
     TRY(fields_f64s(fields, "offset", NULL, &offset, &count));
+    REQUIRE(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
+            fields->path, count, part->nsteps);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
                 fields->path, offset[i]);
