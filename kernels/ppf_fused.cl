@@ -66,7 +66,7 @@
  *
  * Long spectra go by mixed/mixed_stages.cl: three of C = 4096 at a time take 96 KiB of local
  * memory, so that two groups share a unit, and pass it in place: two barriers a batch instead of
- * eight, and a third fewer rows and coefficients from L2: 1.13 ms instead of 1.39. Three of 8192
+ * eight, and a third fewer rows and coefficients from L2: 1.10 ms instead of 1.39. Three of 8192
  * take 192 KiB, and nobody has work while the only group waits: 1.49 ms, half of all cycles issue
  * nothing. No gain: samples and coefficients of the last points copied to local memory ahead (PTX's
  * cp.async: 1.16 and 1.8 ms), coefficients that stay in L1 or, with groups that walk, in local
