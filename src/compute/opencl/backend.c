@@ -91,8 +91,10 @@ static status_t backend_measure_copies(backend_t *backend, struct backend_rates 
     status_t st = STATUS_OK;
     struct opencl *opencl = (struct opencl *)backend;
     device_t *device = opencl->device;
-    /* Far more than caches hold; less where the device is small. */
-    uint64_t bytes = min_u64((uint64_t)1 << 30, device->room / 8);
+    /* Far more than caches hold; less where the device is small, or is a processor, which takes
+     * seconds for a GiB of new pages. */
+    const int log2_bytes = device->info.is_gpu ? 30 : 27;
+    uint64_t bytes = min_u64((uint64_t)1 << log2_bytes, device->room / 8);
     buffer_t *a = NULL;
     buffer_t *b = NULL;
     double seconds = 0;
