@@ -54,6 +54,6 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
         apart_serve(argc, argv, tasks, sizeof tasks / sizeof *tasks);
     }
-    apart_begin();
+    apart_begin(argv, tasks, sizeof tasks / sizeof *tasks);
     return command_main(commands, argc, argv);
 }

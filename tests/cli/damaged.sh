@@ -111,11 +111,14 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
             [[ " ${words[*]} " != *" --apart $1 "* ]] || echo "${entry#/proc/}"
         done 2>/dev/null
     }
-    begin_hung() { # sets pid when the child is there
+    begin_hung() { # sets pid and child when that has begun to look
         "${shim[@]}" SHIM_LOOK=1:hang "$@" >stdout 2>stderr &
         pid=$!
         for _ in $(seq 200); do
-            [ -z "$(children $pid)" ] || break
+            child=$(children $pid)
+            case $(readlink /proc/${child:-none}/fd/*) in
+            *good.h5*) break ;;
+            esac
             sleep 0.05
         done
     }
@@ -134,6 +137,31 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
         sleep 0.05
     done
     same "SIGKILL: no child is left" "" "$(children $pid)"
+
+    # The first child is forked, without the cost of loading the program again; but not on ranks that do not ask. Both
+    # are alike, whatever their parent has open and ignores.
+    about_child() { # about_child COMMAND...
+        begin_hung env --ignore-signal=HUP,USR2,XFSZ "$@" 7<job.yaml
+        mapfile -d '' -t words <"/proc/$child/cmdline"
+        echo ${words[*]/$pid/PARENT}
+        # Up to signal 28: posix_spawn() ignores two that glibc keeps to itself.
+        sed -nE 's/^(Sig(Blk|Ign|Cgt):).*(.{7})$/\1 \3/p' "/proc/$child/status"
+        grep core "/proc/$child/limits"
+        readlink "/proc/$child/fd/"* | sed 's/:\[.*//'
+        cmp -s "/proc/$pid/auxv" "/proc/$child/auxv"
+        echo $? >loaded
+        kill -KILL $pid
+        wait $pid 2>/dev/null
+    }
+    forked=$(about_child "$voltmill" info good.h5)
+    same "the first child is forked" 0 "$(<loaded)"
+    same "it is called" "voltmill --apart PARENT" "${forked%%$'\n'*}"
+    spawned=$(about_child PMI_RANK=1 "$voltmill" info good.h5)
+    same "another rank's is spawned" 1 "$(<loaded)"
+    same "both are alike" "$spawned" "$forked"
+    short=$(shim=(env -i "SHIM_LOOK=1:hang" "${shim[@]}" "PATH=${voltmill%/*}:$PATH" OMPI_ALLOW_RUN_AS_ROOT=1)
+            about_child "${voltmill##*/}" info good.h5)
+    same "under a short name, too" "$forked" "$short"
 
     # One answers all questions, and another one those that come after its end.
     "${shim[@]}" SHIM_NAP=100 "$voltmill" run --set run.chunk=64 job.yaml >stdout 2>stderr &

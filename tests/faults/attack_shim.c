@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -43,7 +44,7 @@ static const char *log_path;
 static long rank;
 static atomic_long calls;
 
-__attribute__((constructor)) static void attack_begin(void)
+static void attack_begin(void)
 {
     const char *number = getenv("OMPI_COMM_WORLD_RANK");
     const char *only = getenv("ATTACK_RANK");
@@ -51,6 +52,8 @@ __attribute__((constructor)) static void attack_begin(void)
     rank = number ? strtol(number, NULL, 10) : 0;
     int is_apart = getenv("ATTACK_BEGUN") != NULL;
     setenv("ATTACK_BEGUN", "yes", 1);
+    atomic_store(&calls, 0);
+    folder = NULL;
     if (is_apart != (getenv("ATTACK_APART") != NULL) || (only && strtol(only, NULL, 10) != rank)) {
         return;
     }
@@ -59,6 +62,14 @@ __attribute__((constructor)) static void attack_begin(void)
     log_path = getenv("ATTACK_LOG");
     folder_length = getenv("ATTACK_FOLDER") ? strlen(getenv("ATTACK_FOLDER")) : 0;
     folder = getenv("ATTACK_FOLDER");
+}
+
+__attribute__((constructor)) static void attack_load(void)
+{
+    attack_begin();
+    if (pthread_atfork(NULL, NULL, attack_begin) != 0) {
+        abort();
+    }
 }
 
 static int attack_is_ours(const char *path)

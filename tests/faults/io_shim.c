@@ -32,6 +32,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -117,6 +118,21 @@ static int failing(enum counter counter)
         raise(SIGSEGV);
     }
     return strcmp(what, "short") == 0 ? SHORT : (int)strtol(what, NULL, 10);
+}
+
+/* A forked process counts for itself, as one begun in another way does. */
+static void count_anew(void)
+{
+    for (int i = 0; i < COUNTERS; i++) {
+        atomic_store(&calls[i], 0);
+    }
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    if (pthread_atfork(NULL, NULL, count_anew) != 0) {
+        abort();
+    }
 }
 
 __attribute__((destructor)) static void tell_counts(void)

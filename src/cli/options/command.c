@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/apart/apart.h"
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
 
@@ -171,6 +172,9 @@ static status_t command_run(const struct command *command, int argc, char **argv
     st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
     int has_work = st == STATUS_OK && !is_help;
+    if (has_work && settings->operand && launch_rank() == 0) {
+        apart_fork(); /* it will look into a file */
+    }
     if (command->is_parallel && (has_work || launch_is_used())) {
         st = command_start_all(st, &settings->rank, &settings->ranks);
     }

@@ -6,22 +6,15 @@
 #include "io/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
-
-const char apart_word[] = "--apart";
 
 enum { PLACE_BYTES = 2048, PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
 
@@ -29,8 +22,20 @@ static int is_used;
 static double limit_seconds = 300;
 static int (*is_stopped)(void);
 
-void apart_begin(void)
+/* Of main(). */
+static char *arguments; /* one behind the other */
+static size_t argument_bytes;
+static const struct apart_task *const *tasks;
+static size_t ntasks;
+
+void apart_begin(char **argv, const struct apart_task *const *all, size_t count)
 {
+    arguments = argv[0];
+    for (argument_bytes = 0; *argv && *argv == arguments + argument_bytes; argv++) {
+        argument_bytes += strlen(*argv) + 1;
+    }
+    tasks = all;
+    ntasks = count;
     is_used = 1;
 }
 
@@ -62,74 +67,40 @@ struct talk {
 /* The one that answered last: starting a process takes longer than most questions. */
 static struct talk talk = {.fd = -1};
 
-/* This program's own file: as it was when it began, even if it was replaced since. */
-static const char *apart_own_program(void)
+/* Gives 0 on success, and both ends of it. */
+static int apart_connect(int *ends)
 {
-    static const char by_kernel[] = "/proc/self/exe";
-    const char *begun_as = (const char *)getauxval(AT_EXECFN);
-    return access(by_kernel, X_OK) == 0 || !begun_as ? by_kernel : begun_as;
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
-/* Signals that come to all processes of a terminal or of a job are the parent's to answer; what the
- * parent ignores or handles is the child's default. */
-static int apart_set_signals(posix_spawnattr_t *attributes)
+void apart_fork(void)
 {
-    static const int kept[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
-    sigset_t blocked;
-    sigset_t plain;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        sigaddset(&blocked, kept[i]);
+    int ends[2] = {-1, -1};
+    pid_t parent = getpid();
+    if (!is_used || talk.child > 0 || apart_connect(ends) != 0) {
+        return;
     }
-    sigfillset(&plain);
-    sigdelset(&plain, SIGKILL);
-    sigdelset(&plain, SIGSTOP);
-    int error = posix_spawnattr_setsigmask(attributes, &blocked);
-    error = error ? error : posix_spawnattr_setsigdefault(attributes, &plain);
-    return error ? error
-                 : posix_spawnattr_setflags(attributes,
-                                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
-/* Gives a number of errno.h. What libraries print while they die is nobody's business. */
-static int apart_spawn(int fd, pid_t *out)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    char parent[24];
-    snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    char program[] = "voltmill";
-    char word[sizeof apart_word];
-    memcpy(word, apart_word, sizeof word);
-    char *const arguments[] = {program, word, parent, NULL};
-    int error = posix_spawn_file_actions_init(&files);
-    if (error) {
-        return error;
+    pid_t child = apart_fork_safely();
+    if (child == 0) {
+        is_used = 0;
+        apart_be_child(ends[1], parent, arguments, argument_bytes);
+        apart_serve_parent(parent, tasks, ntasks);
     }
-    error = posix_spawnattr_init(&attributes);
-    if (!error) {
-        error = posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
-        error = error ? error
-                      : posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null",
-                                                         O_WRONLY, 0);
-        error = error ? error
-                      : posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null",
-                                                         O_WRONLY, 0);
-        error = error ? error : apart_set_signals(&attributes);
-        error =
-            error ? error
-                  : posix_spawn(out, apart_own_program(), &files, &attributes, arguments, environ);
-        posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return;
     }
-    posix_spawn_file_actions_destroy(&files);
-    return error;
+    talk.child = child;
+    talk.fd = ends[0];
+    talk.is_answered = 1;
 }
 
 static status_t apart_spawn_child(void)
 {
     status_t st = STATUS_OK;
     int ends[2] = {-1, -1};
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, STATUS_DEVICE,
+    REQUIRE(apart_connect(ends) == 0, STATUS_DEVICE,
             "files cannot be looked at by a process of its own: %s", strerror(errno));
     int error = apart_spawn(ends[1], &talk.child);
     talk.child = error ? 0 : talk.child;

@@ -1,11 +1,15 @@
 /* Work on files of unknown origin, done apart: in a child process, so that what makes a library
  * crash or loop there becomes an error here.
  *
- * The child is this very program, spawned anew (never forked: MPI may be running), which does
- * tasks by name: it gets a packed question, and gives a packed answer, or the cause of its failure;
- * its output, warnings and notes come through as this process's own. It knows nothing of MPI, holds
- * no file of its parent's, gets none of its signals, and dies with it. It waits for the next task
- * as long as it has failed at none: after a failure, whatever that was, another one is spawned.
+ * The child is this very program, which does tasks by name: it gets a packed question, and gives a
+ * packed answer, or the cause of its failure; its output, warnings and notes come through as this
+ * process's own. It knows nothing of MPI, holds no file of its parent's, gets none of its signals,
+ * is called `voltmill --apart PARENT`, and dies with it. It waits for the next task as long as it
+ * has failed at none: after a failure, whatever that was, another one is begun.
+ *
+ * The first may be forked, before MPI and threads begin (apart_fork()): loading the program a
+ * second time takes half of what a small command does. All others are spawned anew, since MPI may
+ * be running.
  *
  * A process that never called apart_begin() (the child, tests, fuzz targets) does everything
  * itself, by the same questions and answers. So a module has a function that asks (public) and a
@@ -26,12 +30,18 @@ struct apart_task {
 /* The first argument of a child's command line. */
 extern const char apart_word[];
 
-/* In a child: does what its parent asks for, of the `count` tasks. Never returns. */
+/* In a spawned child: does what its parent asks for, of the `count` tasks. Never returns. */
 _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
                            size_t count);
 
-/* From now on this process asks. */
-void apart_begin(void);
+/* From now on this process asks children that do `count` tasks, which live as long as it does. The
+ * words of `argv`, as main() got it, are shown as a forked child's own. */
+void apart_begin(char **argv, const struct apart_task *const *tasks, size_t count);
+
+/* Forks the first child, for a process that will soon ask. Call before MPI and threads begin. What
+ * fails is no harm: that child is spawned when it is asked. */
+void apart_fork(void);
+
 int apart_is_used(void);
 
 /* How long a child may take from one object to the next, in seconds: 300 unless told; 0: for ever.

@@ -1,8 +1,12 @@
-/* What parent and child say to each other: heads, each followed by so many bytes. */
+/* How children begin and serve; what parent and child say to each other: heads, each followed by so
+ * many bytes. */
 #ifndef VOLTMILL_IO_APART_APART_PARTS_H
 #define VOLTMILL_IO_APART_APART_PARTS_H
 
+#include "io/apart/apart.h"
+
 #include <stdint.h>
+#include <sys/types.h>
 
 /* To the child: what it shall do. */
 struct apart_question {
@@ -24,5 +28,24 @@ struct apart_head {
     uint64_t bytes;
     char kind;
 };
+
+/* This program's own file: as it was when it began, even if it was replaced since. */
+const char *apart_own_program(void);
+
+/* Starts this program anew, with the socket `fd` as its standard input. Gives a number of errno.h.
+ */
+int apart_spawn(int fd, pid_t *out);
+
+/* Forks this process, unless it has threads. Gives what fork() gives; in the child every signal is
+ * blocked. */
+pid_t apart_fork_safely(void);
+
+/* Makes a forked child what a spawned one is, but for what both do (apart_serve_parent()). The
+ * arguments of the command line, one behind the other, become a child's. */
+void apart_be_child(int fd, pid_t parent, char *arguments, size_t bytes);
+
+/* Serves the parent at the other end of standard input, or ends at once if that is gone. */
+_Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks,
+                                  size_t count);
 
 #endif

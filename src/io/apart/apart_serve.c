@@ -140,14 +140,38 @@ static const struct apart_task *apart_find(const char *name, const struct apart_
     _exit(STATUS_USAGE);
 }
 
+/* Signals that come to all processes of a terminal or of a job are the parent's to answer; what the
+ * parent ignores or handles is the child's default, but for what launch_begin() has set. */
+static void apart_set_signals(void)
+{
+    static const int kept[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        sigaddset(&blocked, kept[i]);
+    }
+    for (int number = 1; number < NSIG; number++) {
+        if (number != SIGXFSZ) {
+            signal(number, SIG_DFL); /* fails for those that nobody may change */
+        }
+    }
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
 _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
                            size_t count)
 {
+    apart_serve_parent(argc == 3 ? (pid_t)strtol(argv[2], NULL, 10) : 0, tasks, count);
+}
+
+_Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks, size_t count)
+{
     const struct rlimit none = {0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (argc != 3 || strtol(argv[2], NULL, 10) != (long)getppid()) {
+    if (parent != getppid() || parent == 0) {
         _exit(STATUS_USAGE); /* nobody's child, or an orphan already */
     }
+    apart_set_signals();
     setrlimit(RLIMIT_CORE, &none);
     apart_close_others();
     apart_keep_output();

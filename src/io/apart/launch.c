@@ -20,6 +20,20 @@ int launch_is_used(void)
     return 0;
 }
 
+long launch_rank(void)
+{
+    /* One started by another has the variables of both: the inner one's come first. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank) {
+            return strtol(rank, NULL, 10);
+        }
+    }
+    return 0;
+}
+
 void launch_begin(void)
 {
     h5_begin();
