@@ -134,15 +134,19 @@ static void command_help_table(const struct command *const *commands)
 /* What MPI need not do, unless the user's environment says otherwise: hwloc, which it asks about
  * processors, would also wake up displays and devices. For a process that no launcher has started
  * Open MPI starts a daemon, which takes longer than small jobs do and is wanted only by who starts
- * further processes; opens all networks, where there is nobody to talk to; and has hwloc look at
- * each device of the machine, which takes 0.1 s on a GPU's host. */
+ * further processes; opens all networks, where there is nobody to talk to; loads collective
+ * operations for many ranks, where the basic ones do, and one-sided ones, which nobody uses; and
+ * has hwloc look at each device of the machine, which takes 0.1 s on a GPU's host. */
 static void command_begin_light(void)
 {
 #define NO_DEVICES "-gl,-opencl,-cuda,-nvml,-levelzero,-rsmi"
-    static const char *const alone[][2] = {{"OMPI_MCA_ess_singleton_isolated", "1"},
-                                           {"OMPI_MCA_pml", "ob1"},
-                                           {"OMPI_MCA_btl", "self"},
-                                           {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"}};
+    static const char *const alone[][2] = {
+        {"OMPI_MCA_ess_singleton_isolated", "1"},
+        {"OMPI_MCA_pml", "ob1"},
+        {"OMPI_MCA_btl", "self"},
+        {"OMPI_MCA_coll", "^adapt,han,hcoll,inter,monitoring,sm,sync,tuned,ucc"},
+        {"OMPI_MCA_osc", "^monitoring,pt2pt,rdma,ucx"},
+        {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"}};
     for (size_t i = 0; i < sizeof alone / sizeof *alone && !launch_is_used(); i++) {
         (void)setenv(alone[i][0], alone[i][1], 0);
     }
