@@ -65,13 +65,13 @@
  * does). Clusters of groups are not in OpenCL.
  *
  * Long spectra go by mixed/mixed_stages.cl: three of C = 4096 at a time take 96 KiB of local
- * memory, so that two groups share a unit, and pass it in place: two barriers a batch instead of
- * eight, and a third fewer rows and coefficients from L2: 1.10 ms instead of 1.39. Three of 8192
- * take 192 KiB, and nobody has work while the only group waits: 1.49 ms, half of all cycles issue
- * nothing. No gain: samples and coefficients of the last points copied to local memory ahead (PTX's
- * cp.async: 1.16 and 1.8 ms), coefficients that stay in L1 or, with groups that walk, in local
- * memory (1.78), half a butterfly of 32 points an item where a whole one leaves half of the items
- * idle.
+ * memory, so that two groups share a unit, and pass it in place: three barriers a batch instead of
+ * eight, and a third fewer rows and coefficients from L2. Three of 8192 take 192 KiB, and nobody has
+ * work while the only group waits. So their samples are not filtered by who transforms them, see
+ * mixed/mixed_filter.cl: 1.04 and 1.23 ms instead of 1.39 and 1.82. Coefficients come from L1 then,
+ * in part; samples or coefficients past it: 1.30 and 1.52. No gain: groups that stay and walk
+ * (registers: 1.5 and 2.2 ms), half a butterfly of 32 points an item where a whole one leaves half
+ * of the items idle.
  *
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
  * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
@@ -113,8 +113,9 @@
 #define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
 #define NEAR 0      /* 1: points have one address of their item, their k is in the instruction */
 #define FOURS 0     /* 1: four coefficients of a point by one load */
-#define PAST_L1 0   /* 1: samples of 8 bits go past L1 (NVIDIA only) */
-#define IN_PLACE 0  /* 1: the stages of mixed/mixed_stages.cl, channels no power of two */
+#define IN_PLACE 0  /* 1: the stages of mixed/mixed_stages.cl */
+#define NEIGHBOURS 0 /* 1: the filter of mixed/mixed_filter.cl */
+#define MIRRORED 0  /* NEIGHBOURS: 1: the filter is the same from both ends, -1: but for its sign */
 #define AHEAD 0     /* batches ahead of which rows are asked for; 0: not at all (NVIDIA only) */
 #define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
 #define FOUND 1024  /* CHECKED: places to count in */
@@ -246,13 +247,7 @@ static inline void fused_samples(const __global fused_raw *restrict from, float2
 {
 #if FORMAT == 1 && FUSED_WIDE == 1
     /* Numbers of 32 bits become floats in a quarter of the time that those of 8 take (H200). */
-#if PAST_L1 /* PTX */
-    short both_of;
-    __asm__("ld.global.nc.L1::no_allocate.s16 %0, [%1];" : "=h"(both_of) : "l"(from));
-    const int both = both_of;
-#else
     const int both = *(const __global short *)from;
-#endif
     out[0] = (float2)((float)((int)((uint)both << 24) >> 24), (float)(both >> 8));
 #else
     fused_raw raw[FUSED_WIDE * FUSED_PAIR];
@@ -917,11 +912,17 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #endif
 #if HOP != CHANNELS
             hop_fir(samples + (ulong)base * (HOP * FUSED_PAIR), table, FUSED_WIDE * item, turn, v);
+#elif NEIGHBOURS
+            pair_filter((const __global raw_column *)samples + (ulong)base * CHANNELS, table, item,
+                        (__local float4 *)cells);
 #else
             BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR)
 #endif
         } else {
             BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR_CAREFUL)
+#if NEIGHBOURS
+            MIXED_STORE
+#endif
         }
 #if CHECKED
         /* Zeros, unless a sum is no finite number. */
@@ -952,7 +953,12 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         }
 #endif
 
+#if NEIGHBOURS
+        FUSED_BARRIER
+        PAIRS_FIRST
+#else
         FUSED_BUTTERFLIES(RADIX0)
+#endif
 #if FUSED_HALVES
         BF_LOOP(q, VALUES)
         {
@@ -986,7 +992,9 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         FUSED_BARRIER
         FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
 #elif IN_PLACE
+#if !NEIGHBOURS
         MIXED_STORE
+#endif
         MIXED_ASK
         FUSED_BARRIER
         MIXED_MIDDLE

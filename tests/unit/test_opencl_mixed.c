@@ -80,6 +80,10 @@ static void shapes_are_whole(void **state)
 /* What leaves the kernel. */
 enum leaving { SPECTRA, POWER, SUMS };
 
+/* Coefficients: the same from both ends; but for their sign, with the order's shift folded in;
+ * neither. Cases take them in turn. */
+enum coefficients { SYMMETRIC, FOLDED, ANY, COEFFICIENTS };
+
 /* Every radix in every place, each with what its butterflies could get wrong; two and three stages,
  * padded and swizzled, one and two spectra in a cell, several teams, all formats, all that can
  * leave it; blocks of fewer spectra than a batch. */
@@ -97,6 +101,7 @@ static const struct {
      SUMS,
      1},
     {{.values = 16, .batch = 2, .teams = 1, .radix = {16, 32, 16, 1}}, SAMPLE_I8, 1, SPECTRA, 1},
+    {{.values = 16, .batch = 1, .teams = 1, .radix = {16, 16, 16, 1}}, SAMPLE_I4, 1, SPECTRA, 1},
     {{.values = 16, .batch = 3, .teams = 1, .radix = {16, 32, 16, 1}, .streaming = 1},
      SAMPLE_I8,
      1,
@@ -107,6 +112,7 @@ static const struct {
      1,
      SPECTRA,
      0},
+    {{.values = 16, .batch = 3, .teams = 1, .radix = {16, 16, 16, 1}}, SAMPLE_I16, 1, POWER, 0},
     {{.values = 16, .batch = 2, .teams = 1, .radix = {16, 32, 16, 1}, .paired = 1},
      SAMPLE_I16,
      1,
@@ -143,6 +149,18 @@ static const struct {
     {{.values = 8, .batch = 5, .teams = 1, .radix = {8, 15, 8, 1}}, SAMPLE_I8, 1, SPECTRA, 0},
     {{.values = 6, .batch = 8, .teams = 1, .radix = {6, 4, 3, 1}}, SAMPLE_I8, 1, SPECTRA, 0}};
 
+static void set_coefficients(struct bench *bench, enum coefficients coefficients)
+{
+    const struct channelise_spec *spec = &bench->spec;
+    const size_t samples = channelise_samples(spec);
+    if (coefficients == FOLDED) {
+        prototype_fold_shift(bench->coeff, spec->taps, (uint32_t)samples);
+    }
+    for (size_t i = 0; coefficients == ANY && i < spec->taps * samples; i++) {
+        bench->coeff[i] *= 1 + 0.5 * draw_number();
+    }
+}
+
 /* Runs it on OpenCL and on the reference, in blocks of 16 spectra. */
 static void agree(struct bench *bench, enum leaving leaving)
 {
@@ -175,6 +193,7 @@ static void mixed_radices_agree_with_the_reference(void **state)
         choice.shape.kernel = KERNEL_FUSED;
         choice.shape.buffers = choice.shape.batch;
         bench_start(&bench, cases[i].format, cases[i].is_complex, channels, 4, 25);
+        set_coefficients(&bench, (enum coefficients)(i % COEFFICIENTS));
         bench.spec.choice = choice;
         bench.spec.first_channel = cases[i].leaving == SUMS ? 5 : 0;
         bench.spec.nchannels = channels - 2 * bench.spec.first_channel;

@@ -16,6 +16,7 @@
     X(STEPS, steps, "")                                                                            \
     X(BUTTERFLIES_MIXED, butterflies_mixed, "mixed/")                                              \
     X(MIXED_STAGES, mixed_stages, "mixed/")                                                        \
+    X(MIXED_FILTER, mixed_filter, "mixed/")                                                        \
     X(PPF_FUSED, ppf_fused, "")                                                                    \
     X(FINE_COLUMNS, fine_columns, "fine/")                                                         \
     X(FINE_ROWS, fine_rows, "fine/")                                                               \

@@ -148,7 +148,8 @@ int fused_takes_fours(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape)
 {
     return shape->kernel == KERNEL_FUSED && fused_is_near(spec, mode, shape) && spec->is_complex &&
-           spec->taps % 4 == 0 && spec->taps <= LONG_TAPS;
+           spec->taps % 4 == 0 && spec->taps <= LONG_TAPS &&
+           !mixed_filters_neighbours(spec, mode, shape);
 }
 
 /* Bytes of local memory of a team. */
@@ -460,7 +461,7 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     if (mixed_makes(shape)) {
-        TRY(mixed_options(spec, shape, device, fused_factor_count(spec, shape), out));
+        TRY(mixed_options(spec, mode, shape, device, fused_factor_count(spec, shape), out));
     }
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));

@@ -225,27 +225,58 @@ void mixed_order(const struct channelise_spec *spec, const struct channelise_sha
     }
 }
 
-/* Of long spectra on NVIDIA's devices: two groups of 256 items share a unit's registers. Where one
- * has them all, samples go past L1 (H200, C = 8192: 1.50 ms instead of 1.67; C = 4096: 1.23 instead
- * of 1.13). */
-static status_t mixed_wide_options(const struct channelise_spec *spec,
-                                   const struct channelise_shape *shape, struct text *out)
+int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
+                             const struct channelise_shape *shape)
 {
-    enum { REGISTERS = 128, SHARED_UP_TO = 1 << 12 /* channels */ };
-    return text_add(out, " -DPAST_L1=%d -cl-nv-maxrregcount=%d",
-                    shape->streaming && spec->channels > SHARED_UP_TO, (int)REGISTERS);
+    enum { MOST_TAPS = 16 /* that an item holds the coefficients of, and rows */ };
+    return shape->kernel == KERNEL_FUSED && mixed_makes(shape) &&
+           mixed_is_power_of_two(spec->channels) &&
+           (mode == FUSED_SPECTRA || mode == FUSED_POWER) && spec->is_complex &&
+           spec->format != SAMPLE_F32 && !channelise_is_oversampled(spec) && !shape->paired &&
+           spec->taps <= MOST_TAPS;
 }
 
-status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                       const struct device_info *device, size_t factors, struct text *out)
+/* 1: coefficients are the same from both ends, -1: but for their sign, 0: neither. */
+static int mixed_mirrored(const struct channelise_spec *spec)
+{
+    const size_t count = channelise_samples(spec) * spec->taps;
+    int is_same = spec->coeff != NULL, is_opposite = is_same;
+    for (size_t j = 0; (is_same || is_opposite) && j < count / 2; j++) {
+        const float one = (float)spec->coeff[j], other = (float)spec->coeff[count - 1 - j];
+        is_same = is_same && one == other;
+        is_opposite = is_opposite && one == -other;
+    }
+    return is_same ? 1 : is_opposite ? -1 : 0;
+}
+
+/* Of long spectra: on NVIDIA's devices two groups of 256 items share a unit's registers. */
+static status_t mixed_wide_options(const struct channelise_spec *spec, int mode,
+                                   const struct channelise_shape *shape,
+                                   const struct device_info *device, struct text *out)
+{
+    enum { REGISTERS = 128 };
+    status_t st = STATUS_OK;
+    if (mixed_filters_neighbours(spec, mode, shape)) {
+        TRY(text_add(out, " -DNEIGHBOURS=1 -DMIRRORED=%d", mixed_mirrored(spec)));
+    }
+    if (device->is_nvidia) {
+        TRY(text_add(out, " -cl-nv-maxrregcount=%d", (int)REGISTERS));
+    }
+out:
+    return st;
+}
+
+status_t mixed_options(const struct channelise_spec *spec, int mode,
+                       const struct channelise_shape *shape, const struct device_info *device,
+                       size_t factors, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct mixed_layout layout = mixed_layout(spec, shape);
     TRY(text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DORDERED=%d -DMIXED_ORDER=%zu",
                  layout.step, layout.span, layout.is_xored, mixed_is_ordered(spec, shape),
                  factors));
-    if (device->is_nvidia && mixed_is_power_of_two(spec->channels)) {
-        TRY(mixed_wide_options(spec, shape, out));
+    if (mixed_is_power_of_two(spec->channels)) {
+        TRY(mixed_wide_options(spec, mode, shape, device, out));
     }
 out:
     return st;

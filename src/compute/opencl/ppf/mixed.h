@@ -26,9 +26,15 @@ uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
 int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                  uint64_t i, struct channelise_shape *out, int *fits);
 
-/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. */
-status_t mixed_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                       const struct device_info *device, size_t factors, struct text *out);
+/* Whether samples are filtered by kernels/mixed/mixed_filter.cl, whose table is [T][P]. */
+int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
+                             const struct channelise_shape *shape);
+
+/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. Looks
+ * at the spec's coefficients, if there are any, for what they have in common. */
+status_t mixed_options(const struct channelise_spec *spec, int mode,
+                       const struct channelise_shape *shape, const struct device_info *device,
+                       size_t factors, struct text *out);
 
 /* In which order the items of a team make the butterflies of the middle stage, so that neighbours
  * ask different banks: the first cell of each, and from bit 16 on the value of the first stage that
