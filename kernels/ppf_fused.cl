@@ -998,8 +998,10 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         MIXED_ASK
         FUSED_BARRIER
         MIXED_MIDDLE
+#if !NEIGHBOURS
         MIXED_LOAD
         MIXED_BEHIND
+#endif
 #else
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
                        FUSED_FROM(RADIX1), SWIZZLE0)
@@ -1095,6 +1097,9 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
          * costs a tenth. */
         BF_LOOP(b, BATCH)
         {
+#if NEIGHBOURS
+            PAIRS_LAST(b)
+#endif
             const long row = base + FUSED_SPECTRUM(b);
             if (is_mine && row >= wanted && row < (long)spectra) {
                 const ulong to = ((ulong)row * streams + stream) * KEPT;
