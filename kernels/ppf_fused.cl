@@ -76,9 +76,12 @@
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
  * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
  * bind (1.32 ms at 32/27); shared by the two halves of a batch (APART), in batches of four whose
- * middle stage is made in halves, with rows asked for ahead: 1.18 ms. Tried without gain there:
- * no loads of coefficients that are 0, samples past L1, conversion by byte permutation or by
- * numbers of 32 bits, 16 values an item.
+ * middle stage is made in halves, with rows asked for ahead: 1.13 ms. Tried without gain there:
+ * no loads of coefficients that are 0, samples past L1 (a quarter more), conversion by byte
+ * permutation or by numbers of 32 bits, 16 values an item, no turn of points at all but a ninth row
+ * of samples and coefficients for 8 taps, which are 0 where they are not wanted (750 instructions
+ * of 3100 less, 0 to a tenth more time: loads bind, not instructions). Such rows only where a turn
+ * by one place wants them would gain 1 %.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
@@ -145,6 +148,15 @@
     ((uint)(((spectra) + 2 * APART - 1) / (2 * APART)) * FUSED_ROUND_BATCHES)
 #else
 #define FUSED_SPECTRUM(b) (b)
+#endif
+
+/* Up to which spectrum batch i of a stream, whose first is `base`, asks for samples. Where batches
+ * fill each other's gaps their numbers say who asks for what: else a quarter would be asked for
+ * twice, and a quarter not at all. */
+#if APART
+#define FUSED_ASKS(base, i) ((long)((i) + AHEAD) * BATCH)
+#else
+#define FUSED_ASKS(base, i) ((base) + AHEAD * BATCH)
 #endif
 
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
@@ -425,6 +437,24 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 #define HOP_ROWS ((HOP_SAMPLES + CHANNELS - 1) / CHANNELS)
 /* With the order's shift folded into the coefficients an odd turn leaves a sign. */
 #define HOP_SIGNED(turned, sum) (((turned) & IS_SHIFTED) != 0 ? -(sum) : (sum))
+/* Points are turned by moves, two for each that may go or stay; the last half turn, where spectra
+ * are apart, by the sign of every other value behind the first butterflies (1.13 ms instead of 1.15
+ * at 32/27; other batches take longer with it: 4/3 by a hundredth, or by a seventh). Zeros lose
+ * their sign, since it would tell how spectra were cut. */
+#if APART
+#define HOP_MOVED (RADIX0 / 2)
+#define HOP_TURN_HALF(is_turned)                                                                   \
+    {                                                                                              \
+        const uint n_ = (FUSED_WIDE * item - turn) % CHANNELS;                                     \
+        const float2 sign =                                                                        \
+            (is_turned) && (n_ / HOP_STEP & HOP_MOVED) != 0 ? (float2)(-1) : (float2)(1);          \
+        BF_LOOP(b, BATCH)                                                                          \
+        BF_LOOP(i, VALUES / 2) v[b][2 * i + 1] = fma(sign, v[b][2 * i + 1], (float2)(0));          \
+    }
+#else
+#define HOP_MOVED RADIX0
+#define HOP_TURN_HALF(is_turned)
+#endif
 /* The order of places: by as many as spectra that share coefficients are apart, so that those of
  * one place are wanted again at the next, and are still in registers. */
 #if HOP % HOP_STEP == 0
@@ -500,7 +530,7 @@ static inline void hop_fir(const __global fused_raw *restrict x, const __global 
     BF_LOOP(bit, 4)
     {
         const int is_set = (rotation >> bit & 1) != 0;
-        BF_LOOP(b, 1 << bit < RADIX0 ? BATCH : 0)
+        BF_LOOP(b, 1 << bit < HOP_MOVED ? BATCH : 0)
         BF_LOOP(p, FUSED_WIDE)
         {
             float2 u[RADIX0];
@@ -908,7 +938,7 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         float2 v[BATCH][VALUES];
         if (is_complete) {
 #if AHEAD
-            fused_ask(samples, min(base + AHEAD * BATCH, (long)spectra), item);
+            fused_ask(samples, min(FUSED_ASKS(base, at - stream * runs), (long)spectra), item);
 #endif
 #if HOP != CHANNELS
             hop_fir(samples + (ulong)base * (HOP * FUSED_PAIR), table, FUSED_WIDE * item, turn, v);
@@ -958,6 +988,9 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         PAIRS_FIRST
 #else
         FUSED_BUTTERFLIES(RADIX0)
+#if HOP != CHANNELS
+        HOP_TURN_HALF(is_complete)
+#endif
 #endif
 #if FUSED_HALVES
         BF_LOOP(q, VALUES)

@@ -396,31 +396,10 @@ static uint32_t fused_most_ahead(const struct channelise_spec *spec,
 {
     enum { MOST_BYTES = 4 << 20 };
     const size_t number = sample_types[spec->format].bytes;
-    const int is_known = fused_is_power(spec->channels) && !channelise_is_oversampled(spec) &&
-                         (spec->format == SAMPLE_I8 || mixed_makes(shape));
+    const int is_known =
+        fused_is_power(spec->channels) && (spec->format == SAMPLE_I8 || mixed_makes(shape));
     return is_known ? (uint32_t)(MOST_BYTES / (2 * number * spec->channels * shape->batch))
                     : UINT32_MAX;
-}
-
-/* Batches ahead of which rows are asked for: while sums are made the next but one; before spectra
- * that go past the caches as many as are under way. Not for more taps: never measured. */
-static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
-                            const struct channelise_shape *shape, const struct device_info *device)
-{
-    enum { NEXT = 2, ITEMS_UNDER_WAY = 800 /* of a unit, and some more */ };
-    if (!device->is_nvidia) {
-        return 0;
-    }
-    if (mode == FUSED_GRAINS) {
-        return fused_is_light(spec, mode) && !channelise_is_oversampled(spec) ? NEXT : 0;
-    }
-    if (mode != FUSED_SPECTRA || spec->taps > LONG_TAPS) {
-        return 0;
-    }
-    const uint32_t under_way = device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape);
-    return shape->streaming ? (uint32_t)min_u64(under_way, fused_most_ahead(spec, shape))
-           : channelise_is_oversampled(spec) ? NEXT
-                                             : 0;
 }
 
 /* Spectra from the first half of a batch to the second, where those of both halves share
@@ -436,6 +415,29 @@ static uint32_t fused_apart(const struct channelise_spec *spec, int mode,
                    shape->batch * hop % step == 0
                ? shape->batch
                : 0;
+}
+
+/* Batches ahead of which rows are asked for: while sums are made the next but one; before spectra
+ * that go past the caches as many as are under way; some where halves of a batch are apart (4 to
+ * 300 are within 1 %). Not for more taps: never measured. */
+static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
+                            const struct channelise_shape *shape, const struct device_info *device)
+{
+    enum { NEXT = 2, SOME = 64, ITEMS_UNDER_WAY = 800 /* of a unit, and some more */ };
+    if (!device->is_nvidia) {
+        return 0;
+    }
+    if (mode == FUSED_GRAINS) {
+        return fused_is_light(spec, mode) && !channelise_is_oversampled(spec) ? NEXT : 0;
+    }
+    if (mode != FUSED_SPECTRA || spec->taps > LONG_TAPS) {
+        return 0;
+    }
+    const uint32_t under_way = device->units * ITEMS_UNDER_WAY / fused_items_of(spec, shape);
+    if (shape->streaming) {
+        return (uint32_t)min_u64(under_way, fused_most_ahead(spec, shape));
+    }
+    return !channelise_is_oversampled(spec) ? 0 : fused_apart(spec, mode, shape) ? SOME : NEXT;
 }
 
 status_t fused_options(const struct channelise_spec *spec, int mode,
