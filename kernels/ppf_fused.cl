@@ -76,7 +76,7 @@
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
  * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
  * bind (1.32 ms at 32/27); shared by the two halves of a batch (APART), in batches of four whose
- * middle stage is made in halves, with rows asked for ahead: 1.13 ms. Tried without gain there:
+ * middle stage is made in halves, with rows asked for ahead: 1.11 ms. Tried without gain there:
  * no loads of coefficients that are 0, samples past L1 (a quarter more), conversion by byte
  * permutation or by numbers of 32 bits, 16 values an item, no turn of points at all but a ninth row
  * of samples and coefficients for 8 taps, which are 0 where they are not wanted (750 instructions
