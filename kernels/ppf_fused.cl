@@ -68,8 +68,8 @@
  * memory, so that two groups share a unit, and pass it in place: three barriers a batch instead of
  * eight, and a third fewer rows and coefficients from L2. Three of 8192 take 192 KiB, and nobody has
  * work while the only group waits. So their samples are not filtered by who transforms them, see
- * mixed/mixed_filter.cl: 1.04 and 1.23 ms instead of 1.39 and 1.82. Coefficients come from L1 then,
- * in part; samples or coefficients past it: 1.30 and 1.52. No gain: groups that stay and walk
+ * mixed/mixed_filter.cl: 1.05 and 1.30 ms instead of 1.39 and 1.82. Coefficients come from L1 then,
+ * in part; samples past it 5 % slower, coefficients 20 %. No gain: groups that stay and walk
  * (registers: 1.5 and 2.2 ms), half a butterfly of 32 points an item where a whole one leaves half
  * of the items idle.
  *
@@ -943,8 +943,9 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #if HOP != CHANNELS
             hop_fir(samples + (ulong)base * (HOP * FUSED_PAIR), table, FUSED_WIDE * item, turn, v);
 #elif NEIGHBOURS
-            pair_filter((const __global raw_column *)samples + (ulong)base * CHANNELS, table, item,
-                        (__local float4 *)cells);
+            MIXED_FREE
+            pair_filter((const __global raw_column *)samples + (ulong)base * CHANNELS, table,
+                        PAIRS_ITEM, (__local float4 *)cells);
 #else
             BF_LOOP(k, RADIX0) FUSED_FILTER(FUSED_FIR)
 #endif
@@ -1034,6 +1035,8 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
 #if !NEIGHBOURS
         MIXED_LOAD
         MIXED_BEHIND
+#elif MODE == 2
+        BF_LOOP(b, BATCH) PAIRS_LAST(b)
 #endif
 #else
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,

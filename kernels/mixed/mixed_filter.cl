@@ -10,12 +10,11 @@
  * Why through local memory: an item that holds its points until it transforms them has hardly a
  * register left when it filters the last ones, so few loads are under way; where one group has the
  * whole unit, nobody else has any. Here nothing is held, each load brings two points, and sums of
- * both go out as one access (H200, C = 8192: 1.29 ms instead of 1.49; C = 4096: 1.08 instead
- * of 1.12).
+ * both go out as one access (H200, C = 8192: a seventh of 1.49 ms; C = 4096: 4 % of 1.12).
  *
  * MIRRORED: the filter is the same from both ends (1), or but for its sign (-1: the order's shift
  * is folded in): coefficient t of point n is that of tap TAPS - 1 - t of point CHANNELS - 1 - n. An
- * item filters both, so each coefficient is loaded once: 1.23 and 1.04 ms. Either way all sums are
+ * item filters both, so each coefficient is loaded once: another 4 %. Either way all sums are
  * made in the same order, and are the same bits. */
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -108,22 +107,30 @@ static inline void pair_filter(const __global raw_column *restrict samples,
     }
 }
 
+/* No address is made before the loop over batches, into a register that is not there. */
+#if MODE == 2
+#define PAIRS_ITEM (item + zero)
+#else
+#define PAIRS_ITEM item
+#endif
+
 /* First butterflies, in place. */
 #define PAIRS_FIRST                                                                                \
     BF_LOOP(b, BATCH)                                                                              \
     {                                                                                              \
         float2 u[RADIX0];                                                                          \
-        BF_LOOP(k, RADIX0) u[k] = cells[b * SPAN + (item ^ k) + k * STEP];                         \
+        const uint f = PAIRS_ITEM;                                                                 \
+        BF_LOOP(k, RADIX0) u[k] = cells[b * SPAN + (f ^ k) + k * STEP];                            \
         FUSED_FFT(RADIX0)(u);                                                                      \
-        BF_LOOP(k, RADIX0) cells[b * SPAN + (item ^ k) + k * STEP] = u[k];                         \
+        BF_LOOP(k, RADIX0) cells[b * SPAN + (f ^ k) + k * STEP] = u[k];                            \
     }
 
 /* Last butterflies of a spectrum, right before it is written: values of all spectra of a batch at
  * once would fill the registers (C = 8192: 1.32 ms; 4096: 1.08). */
 #define PAIRS_LAST(b)                                                                              \
     {                                                                                              \
-        const uint place = item / RADIX0 * RADIX2 + item % RADIX0 * STEP;                          \
-        BF_LOOP(k, RADIX2) v[b][k] = cells[b * SPAN + place + (k ^ item % RADIX0)];                \
+        const uint q = PAIRS_ITEM % RADIX0, place = PAIRS_ITEM / RADIX0 * RADIX2 + q * STEP;       \
+        BF_LOOP(k, RADIX2) v[b][k] = cells[b * SPAN + place + (k ^ q)];                            \
         FUSED_TWIDDLED(RADIX2)(v[b], last);                                                        \
     }
 #endif

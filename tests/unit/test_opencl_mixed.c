@@ -118,6 +118,7 @@ static const struct {
      1,
      SUMS,
      0},
+    {{.values = 16, .batch = 2, .teams = 1, .radix = {16, 16, 16, 1}}, SAMPLE_I8, 1, SUMS, 0},
     {{.values = 16, .batch = 1, .teams = 1, .radix = {16, 16, 16, 1}}, SAMPLE_F32, 0, POWER, 0},
     {{.values = 8, .batch = 4, .teams = 1, .radix = {8, 12, 8, 1}}, SAMPLE_I8, 1, SPECTRA, 0},
     {{.values = 8, .batch = 4, .teams = 1, .radix = {8, 24, 8, 1}, .paired = 1},

@@ -230,8 +230,7 @@ int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
 {
     enum { MOST_TAPS = 16 /* that an item holds the coefficients of, and rows */ };
     return shape->kernel == KERNEL_FUSED && mixed_makes(shape) &&
-           mixed_is_power_of_two(spec->channels) &&
-           (mode == FUSED_SPECTRA || mode == FUSED_POWER) && spec->is_complex &&
+           mixed_is_power_of_two(spec->channels) && mode != FUSED_STEPS && spec->is_complex &&
            spec->format != SAMPLE_F32 && !channelise_is_oversampled(spec) && !shape->paired &&
            spec->taps <= MOST_TAPS;
 }
