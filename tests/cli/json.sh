@@ -108,12 +108,13 @@ with open("log", "w") as log:
     run = subprocess.Popen([sys.argv[1], "run", "job.yaml", "--set", "products.0.file=u.h5", "--set", "products.1.file=v.h5",
                             "--set", "dedisperse.0.file=w.h5", "--set", "run.chunk=16"], stdout=log, stderr=log,
                            env={**os.environ, "VOLTMILL_NOTHING": "1"})
-    while not os.path.exists("u.h5.journal") and run.poll() is None:
+    # Not before its head is written.
+    while not (os.path.exists("u.h5.journal") and os.path.getsize("u.h5.journal")) and run.poll() is None:
         time.sleep(0.001)
     run.send_signal(signal.SIGKILL)
     run.wait()
 PYTHON
-if [ -e u.h5.journal ]; then
+if [ -s u.h5.journal ]; then
     json "status of what is begun" 'j["state"] == "unfinished" and j["is_at_work"] is False and j["has_journal"] and
         0 <= j["chunks_done"] <= j["chunks"] and j["chunks"] > 9 and "0." in j["begun_by"]' "$voltmill" status --json u.h5
 else
