@@ -96,6 +96,9 @@ TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
 $(BUILD)/tested.a: $(filter-out $(BUILD)/src/cli/% $(BUILD)/src/plot/% $(BUILD)/src/verify/%,$(OBJECTS))
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 
+# What only checks need not be optimised for long.
+$(BUILD)/tests/%.o: LOOP_CFLAGS = -O1
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_context.o) $(TESTED)
 	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 

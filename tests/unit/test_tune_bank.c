@@ -162,7 +162,8 @@ static void candidates_are_right(void **state)
     }
     assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
     assert_true(count > 100);
-    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_FEW_POINTS, 0, &trial),
+                     STATUS_OK);
     for (uint32_t i = 0; i < TRIED; i++) {
         struct trial_times times;
         /* Kernels of all kinds; wide items take processors long to build. */
