@@ -63,17 +63,17 @@ runs "the same bytes from them" sha256sum --quiet -c stayed
 cat >many.yaml <<YAML
 input: {files: obs.h5}
 channelise: {channels: 16, taps: 4, backend: opencl, kernel: local, fft: clfft}
-products: [$(for i in 1 2 3 4 5; do echo "{kind: power, file: p$i.h5, integrate: 4},"; done)]
-dedisperse: [$(for i in 1 2 3 4 5; do echo "{input: $((i - 1)), dm: {start: 0, step: 0.05, count: 300}, backend: opencl, file: m$i.h5},"; done)]
+products: [$(for i in 1 2 3; do echo "{kind: power, file: p$i.h5, integrate: 4},"; done)]
+dedisperse: [$(for i in 1 2 3; do echo "{input: $((i - 1)), dm: {start: 0, step: 0.15, count: 100}, backend: opencl, file: m$i.h5},"; done)]
 run: {chunk: 2000, threads: 1}
 YAML
-runs "five products, room for all" "$voltmill" run many.yaml
-same "all stayed" 5 "$(grep -c '^100 % of what' output)"
+runs "three products, room for all" "$voltmill" run many.yaml
+same "all stayed" 3 "$(grep -c '^100 % of what' output)"
 sha256sum m?.h5 >stayed-many
-for room in 3000 7000; do
+for room in 3000 5000; do
     rm -f m?.h5 p?.h5
-    runs "five products in ${room}KiB of the device's memory" "$voltmill" run many.yaml --set run.device_memory=${room}KiB
-    runs "five products in ${room}KiB: the same bytes" sha256sum --quiet -c stayed-many
+    runs "three products in ${room}KiB of the device's memory" "$voltmill" run many.yaml --set run.device_memory=${room}KiB
+    runs "three products in ${room}KiB: the same bytes" sha256sum --quiet -c stayed-many
 done
 
 rm -f ?.h5 all-power.h5
