@@ -23,7 +23,7 @@ runs "a bench of something far" $bench --dms 2048 --dm-step 0.01 --database base
 same "nothing near" 1 "$(says 'nothing is tuned')"
 
 # Killed: what was timed is in the log.
-$tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database kill.txt --log kill.csv >killed 2>&1 &
+$tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database kill.txt --log kill.csv >killed 2>&1 &
 tuner=$!
 for _ in $(seq 400); do
     [ -e kill.csv ] && [ "$(wc -l <kill.csv)" -gt 12 ] && break
@@ -35,13 +35,13 @@ kept=$(($(wc -l <kill.csv) - 1))
 ok "$((kept >= 12 && kept < 100 ? 0 : 1))" "killed on its way ($kept configurations)"
 [ -e kill.txt ] && ok 1 "nothing is in the database yet"
 truncate -s -3 kill.csv
-runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database kill.txt --log kill.csv
+runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database kill.txt --log kill.csv
 same "all but the cut line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\) from the log.*/\1/p' output)"
 same "the cut line is told" 1 "$(says 'warning: kill.csv: 1 line is cut short')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
 # Stopped: what was found is kept, as a search that was cut.
-$tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
+$tune --dms 64 --seconds 0.1 --repeat 6 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
 tuner=$!
 for _ in $(seq 400); do
     [ -e stop.csv ] && [ "$(wc -l <stop.csv)" -gt 12 ] && break
@@ -56,7 +56,7 @@ same "a whole search has none" 7 "$(grep dedisperse kill.txt | awk -F'\t' '{ pri
 
 # No time: nothing is begun, and what is known stays.
 cp kill.txt short.txt
-runs "a budget of nothing" $tune --dms 64,128 --seconds 0.1 --repeat 20 --budget 0.000001 --database short.txt
+runs "a budget of nothing" $tune --dms 64,128 --seconds 0.1 --repeat 6 --budget 0.000001 --database short.txt
 same "nothing was timed" 2 "$(says '0 timed .* cut by the budget: none was timed')"
 cmp -s kill.txt short.txt
 ok $? "the database is as it was"
@@ -64,7 +64,7 @@ ok $? "the database is as it was"
 # A search of few configurations does not take the place of a better one, which its log knows.
 best=strips:1:1x1:32x32:32:0:0
 sed "s/,0,$best,[^,]*,/,0,$best,0.001,/" kill.csv >praise.csv
-few="$tune --dms 64 --seconds 0.1 --repeat 20 --rounds 0 --log praise.csv --database short.txt"
+few="$tune --dms 64 --seconds 0.1 --repeat 6 --rounds 0 --log praise.csv --database short.txt"
 runs "the best of all" $few --search exhaustive
 runs "the best of some" $few --only time_out=1,dm_out=2
 same "is no better" 1 "$(grep -c "$best" short.txt)"
