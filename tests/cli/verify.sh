@@ -54,9 +54,9 @@ def long_chunks(path, name, shape, kind, chunk):
 
 
 h5py.File("wide.h5", "w").close()
-long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (70 << 20, 1, 16))
+long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (18 << 20, 1, 16))
 native("volts.h5", noise((16, 2)), "time,reim")
-long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (200 << 20, 2))
+long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (50 << 20, 2))
 native("torn.h5", noise((4096, 2)), "time,reim", chunks=(256, 2), fletcher32=True)
 with h5py.File("torn.h5") as file:
     at = file["voltages"].id.get_chunk_info(3).byte_offset
@@ -144,11 +144,11 @@ for mode in brute two-step; do
 done
 
 # --- memory
-fails "a dedispersion that needs more than it is given" 2 'run\.memory is 1\.00 GiB' \
-    "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=1GiB
-runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=1500MiB
+fails "a dedispersion that needs more than it is given" 2 'run\.memory is 256\.00 MiB' \
+    "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=256MiB
+runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=500MiB
 runs "it verifies" "$voltmill" verify --all out.h5
-errs 4 'run\.memory is 1\.00 GiB' "$voltmill" verify --set run.memory=1GiB out.h5
+errs 4 'run\.memory is 256\.00 MiB' "$voltmill" verify --set run.memory=256MiB out.h5
 ok $bad "not in less, when that is given"
 wrong "another number" 2 finite 5
 cat >volts.yaml <<'END'
@@ -156,8 +156,8 @@ input: {files: volts.h5}
 channelise: {channels: 16, taps: 4}
 products: [{kind: power, file: power.h5}]
 END
-fails "a filter bank that needs more than it is given" 2 'run\.memory is 1\.00 GiB' "$voltmill" run volts.yaml --set run.memory=1GiB
-runs "given that" "$voltmill" run volts.yaml --set run.memory=8GiB
+fails "a filter bank that needs more than it is given" 2 'run\.memory is 256\.00 MiB' "$voltmill" run volts.yaml --set run.memory=256MiB
+runs "given that" "$voltmill" run volts.yaml --set run.memory=2GiB
 runs "it verifies" "$voltmill" verify --all power.h5
 warm -c 'import h5py; h5py.File("power.h5", "r+")["data"][7, 0, 3] = 5'
 errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
