@@ -438,7 +438,7 @@ static inline void fused_fir_careful(const __global fused_raw *restrict x,
 /* With the order's shift folded into the coefficients an odd turn leaves a sign. */
 #define HOP_SIGNED(turned, sum) (((turned) & IS_SHIFTED) != 0 ? -(sum) : (sum))
 /* Points are turned by moves, two for each that may go or stay; the last half turn, where spectra
- * are apart, by the sign of every other value behind the first butterflies (1.13 ms instead of 1.15
+ * are apart, by the sign of every other value behind the first butterflies (1.11 ms instead of 1.14
  * at 32/27; other batches take longer with it: 4/3 by a hundredth, or by a seventh). Zeros lose
  * their sign, since it would tell how spectra were cut. */
 #if APART

@@ -65,21 +65,22 @@ static inline float nibble_value(uint nibble)
 }
 #endif
 
-/* In volts of the archive. */
-static inline float2 column_volts(raw_column stored)
+/* In volts of the archive, as they are stored. */
+static inline float2 column_stored(raw_column stored)
 {
 #if FORMAT == FORMAT_I4
-    float2 volts = (float2)(nibble_value(stored >> 4), nibble_value(stored & 15u));
-#if !NIBBLE_HIGH_RE
-    volts = volts.yx;
-#endif
+    const float2 volts = (float2)(nibble_value(stored >> 4), nibble_value(stored & 15u));
+    return NIBBLE_HIGH_RE ? volts : volts.yx;
 #else
-    float2 volts = convert_float2(stored);
+    return convert_float2(stored);
 #endif
-#if CONJUGATE
-    volts.y = -volts.y;
-#endif
-    return volts;
+}
+
+/* Conjugated where the archive's frequencies fall. */
+static inline float2 column_volts(raw_column stored)
+{
+    const float2 volts = column_stored(stored);
+    return CONJUGATE ? (float2)(volts.x, -volts.y) : volts;
 }
 
 /* The coefficients of tap t for column n: one number for both parts of a complex sample. */

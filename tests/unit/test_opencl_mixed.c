@@ -178,6 +178,43 @@ static void agree(struct bench *bench, enum leaving leaving)
     free(reference.out[0]);
 }
 
+/* Long spectra, of falling frequencies, with silence in them: zeros have the same sign in whole
+ * batches and in a block that is shorter than one. */
+static void cuts_of_long_spectra_change_nothing(void **state)
+{
+    enum { CHANNELS = 4096, TAPS = 4, ROWS = 6, SILENT = 6 /* spectra of samples */, CUT = 5 };
+    const struct channelise_choice choice = {.backend = BACKEND_OPENCL,
+                                             .shape = {.kernel = KERNEL_FUSED,
+                                                       .values = 16,
+                                                       .batch = 2,
+                                                       .teams = 1,
+                                                       .radix = {16, 16, 16, 1},
+                                                       .buffers = 2}};
+    struct bench whole, cut;
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    bench_start(&whole, SAMPLE_I8, 1, CHANNELS, TAPS, ROWS);
+    const size_t spectrum = CHANNELS * whole.streams * whole.sample_bytes;
+    memset((char *)whole.in + 3 * spectrum, 0, SILENT * spectrum);
+    whole.spec.conjugate = 1;
+    whole.spec.choice = choice;
+    cut = whole;
+    agree(&cut, SPECTRA);
+    free(cut.out[0]);
+    cut = whole;
+    add_output(&whole, QUANTITY_SPECTRA, 1);
+    add_output(&cut, QUANTITY_SPECTRA, 1);
+    bench_run(&whole, BACKEND_OPENCL, 0, 1024);
+    bench_run(&cut, BACKEND_OPENCL, 0, CUT);
+    assert_int_equal(cut.rows[0], whole.rows[0]);
+    assert_memory_equal(cut.out[0], whole.out[0],
+                        (size_t)whole.rows[0] * spectrum / whole.sample_bytes * 2 * sizeof(float));
+    free(cut.out[0]);
+    bench_end(&whole);
+}
+
 static void mixed_radices_agree_with_the_reference(void **state)
 {
     (void)state;
@@ -211,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_whole),
         cmocka_unit_test(mixed_radices_agree_with_the_reference),
+        cmocka_unit_test(cuts_of_long_spectra_change_nothing),
     };
     return cmocka_run_group_tests_name("opencl_mixed", tests, find_device, NULL);
 }

@@ -6,6 +6,7 @@
 #include "io/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +68,17 @@ struct talk {
 /* The one that answered last: starting a process takes longer than most questions. */
 static struct talk talk = {.fd = -1};
 
+static void apart_end_last(void);
+
+/* No child outlives this process, nor stays a zombie. */
+static void apart_end_with_process(void)
+{
+    static int is_to_end;
+    if (!is_to_end) {
+        is_to_end = atexit(apart_end_last) == 0;
+    }
+}
+
 /* Gives 0 on success, and both ends of it. */
 static int apart_connect(int *ends)
 {
@@ -80,17 +92,21 @@ void apart_fork(void)
     if (!is_used || talk.child > 0 || apart_connect(ends) != 0) {
         return;
     }
-    pid_t child = apart_fork_safely();
+    /* Opened behind both ends: never as standard input. */
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    pid_t child = nowhere < 0 ? -1 : apart_fork_safely();
     if (child == 0) {
         is_used = 0;
-        apart_be_child(ends[1], parent, arguments, argument_bytes);
+        apart_be_child(ends, nowhere, parent, arguments, argument_bytes);
         apart_serve_parent(parent, tasks, ntasks);
     }
+    file_close(nowhere);
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
         return;
     }
+    apart_end_with_process();
     talk.child = child;
     talk.fd = ends[0];
     talk.is_answered = 1;
@@ -314,7 +330,6 @@ void apart_look(void)
 /* A child that waits for questions; one that has failed at one is not asked again. */
 static status_t apart_have_child(void)
 {
-    static int is_to_end;
     status_t st = STATUS_OK;
     char byte;
     int is_there = talk.child > 0 && recv(talk.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
@@ -323,9 +338,7 @@ static status_t apart_have_child(void)
         apart_end_last();
         TRY(apart_spawn_child());
     }
-    if (!is_to_end) {
-        is_to_end = atexit(apart_end_last) == 0;
-    }
+    apart_end_with_process();
     talk.looked = clock_now();
     talk.waited = 0;
     talk.place[0] = '\0';

@@ -40,9 +40,10 @@ int apart_spawn(int fd, pid_t *out);
  * blocked. */
 pid_t apart_fork_safely(void);
 
-/* Makes a forked child what a spawned one is, but for what both do (apart_serve_parent()). The
- * arguments of the command line, one behind the other, become a child's. */
-void apart_be_child(int fd, pid_t parent, char *arguments, size_t bytes);
+/* Makes a forked child what a spawned one is, but for what both do (apart_serve_parent()): it talks
+ * through ends[1], prints to `nowhere`, and keeps neither end nor that otherwise. The arguments of
+ * the command line, one behind the other, become a child's. */
+void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes);
 
 /* Serves the parent at the other end of standard input, or ends at once if that is gone. */
 _Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks,

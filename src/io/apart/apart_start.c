@@ -2,12 +2,10 @@
 #include "io/apart/apart.h"
 #include "io/apart/apart_parts.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -99,12 +97,17 @@ static void apart_show(char *arguments, size_t bytes, pid_t parent)
     }
 }
 
-void apart_be_child(int fd, pid_t parent, char *arguments, size_t bytes)
+void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes)
 {
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (dup2(fd, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+    const int opened[] = {ends[0], ends[1], nowhere};
+    if (dup2(ends[1], STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
         dup2(nowhere, STDERR_FILENO) < 0) {
         _exit(STATUS_DEVICE);
+    }
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i] > STDERR_FILENO) {
+            close(opened[i]);
+        }
     }
     apart_show(arguments, bytes, parent);
 }

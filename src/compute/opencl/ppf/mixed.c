@@ -1,5 +1,5 @@
-/* Channels that are products of 2, 3 and 5: how they are divided into stages, and where values lie
- * between these. */
+/* Channels that are products of 2, 3 and 5, and long powers of two: how they are divided into
+ * stages, where values lie between these, and how long spectra are filtered. */
 #include "compute/opencl/ppf/mixed.h"
 
 #include "base/memory.h"
