@@ -7,8 +7,9 @@ export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
 # To learn what processors there are, neither looks at other devices, nor loads what could (an empty folder of
 # plugins): half of what starting a process takes, without X servers asked and PCI devices read.
 export HWLOC_COMPONENTS=-opencl,-pci,-gl,-linuxio HWLOC_PLUGINS_PATH=/var/empty
-# No files in memory shared with the launcher for the few words that it says; threads that wait do not spin.
-export PMIX_MCA_gds=hash OMP_WAIT_POLICY=passive
+# No files in memory shared with the launcher for the few words that it says; threads that wait do not spin, nor those
+# of numpy, whose matrices are small.
+export PMIX_MCA_gds=hash OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 export HDF5_USE_FILE_LOCKING=FALSE
 # Kernels that one test has built, the others need not build again. PoCL takes a fifth of the time to build them as they
