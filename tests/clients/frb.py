@@ -60,8 +60,9 @@ ok(474 <= dms[dm] <= 476, "the burst's DM", dms[dm])
 ok(abs(times[at] - 2.03) < 0.005, "when it came", times[at])
 ok(ratio[dm, at] >= 14, "its signal-to-noise ratio", ratio[dm, at])
 ok(2.5 <= ratio[0].max() <= 4, "nothing at DM 0", ratio[0].max())
-expected = brute(data, mhz, dms, tsamp)
-same(series, expected.astype("f4"), "the series of a brute force of our own, exactly")
+step = 1 if os.environ.get("VOLTMILL_TEST_ALL") else 7
+expected = brute(data, mhz, dms[::-step], tsamp)
+same(series[::-step], expected.astype("f4"), "the series of a brute force of our own, exactly")
 
 # The same burst in numbers that are no integers.
 scaled = scratch("recording-of-floats.h5")
@@ -70,7 +71,8 @@ with h5py.File(RECORDING, "r") as recording, h5py.File(scaled, "w") as file:
     file.attrs.update(recording.attrs)
     file.create_dataset("data", data=floats[:, None]).attrs.update(
         {**recording["data"].attrs, "nbits": 32})
-wanted = {"dedisperse.0.dm={start: 450, step: 1, count: 50}", f"input.files={scaled}"}
+dms_of_all, wanted_dms = dms, "dedisperse.0.dm={start: 462, step: 1, count: 20}"
+wanted = [wanted_dms, f"input.files={scaled}"]
 some, dms, _ = run("scaled", *wanted, "dedisperse.0.backend=cpu")
 expected = brute(floats, mhz, dms, tsamp)
 close(some, expected, 1e-6 * np.sqrt(np.mean(expected ** 2)), "floats: to 1e-6")
@@ -80,8 +82,8 @@ try:
 except Exception:  # built without OpenCL
     has_device = False
 if has_device:
-    on_device, _, _ = run("opencl", f"input.files={RECORDING}", "dedisperse.0.backend=opencl")
-    same(on_device, series, "OpenCL: the same integers")
+    on_device, its, _ = run("opencl", f"input.files={RECORDING}", wanted_dms, "dedisperse.0.backend=opencl")
+    same(on_device[:, :series.shape[1]], series[np.isin(dms_of_all, its)], "OpenCL: the same integers")
     on_device, _, _ = run("floats", *wanted, "dedisperse.0.backend=opencl")
     close(on_device, some, 1e-6 * np.sqrt(np.mean(expected ** 2)), "OpenCL: floats to 1e-6")
 else:
