@@ -13,6 +13,7 @@ TEMPO = 1 / 2.41e-4
 CONSTANTS = {"tempo": TEMPO, "handbook": 4148.808, "sigproc": 4148.741601, "codata": 4148.8064239}
 TSAMP = 1e-3
 RANDOM = np.random.default_rng(6)
+ALL = os.environ.get("VOLTMILL_TEST_ALL")
 
 
 def filterbank(name, data, fch1=400.0, foff=-2.0, root=None, **options):
@@ -86,7 +87,7 @@ def kinds():
             ("chunks", raw.astype("u1"), {"chunks": (70, 1, 9)}),
             ("deflated", RANDOM.normal(0, 1, raw.shape).astype("f4"),
              {"chunks": (64, 1, 24), "compression": "gzip", "shuffle": True})):
-        for foff in (-2.0, 2.0):
+        for foff in (-2.0, 2.0) if ALL or name in ("uint8", "float", "chunks") else (-2.0,):
             fch1 = 400.0 if foff < 0 else 354.0
             path = filterbank("kind", data, fch1, foff, **options)
             mhz = frequencies(24, fch1, foff)
@@ -302,11 +303,11 @@ def ranks():
     exact = set()
     for mode in ("brute", "tree", "auto", "two-step"):
         digests = set()
-        for size in (1, 2, 3, 4):
+        for size in (1, 2, 3, 4) if ALL else (1, 3):
             digests.add(digest(dedisperse("ranks", path, dm, ranks=size, mode=mode)))
-        for chunk in (7, 1000, 6000):
+        for chunk in (7, 1000, 6000) if ALL or mode == "tree" else (1000,):
             digests.add(digest(dedisperse("ranks", path, dm, mode=mode, run={"chunk": chunk})))
-        same(len(digests), 1, f"{mode}: the same bytes at 1 to 4 ranks, whatever the chunks")
+        same(len(digests), 1, f"{mode}: the same bytes at any number of ranks, whatever the chunks")
         exact |= digests if mode != "two-step" else set()
     same(len(exact), 1, "brute force and trees make the same file")
 
