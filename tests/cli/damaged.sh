@@ -190,6 +190,22 @@ if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
 else
     skip "cannot be somebody else"
 fi
+# One that fails before it asks leaves nobody behind, one that has few descriptors can be looked for.
+same "no child outlives a mistake" 0 "$("$python" - "$voltmill" <<'PYTHON'
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans become children of this process
+left = 0
+for i in range(5):
+    subprocess.run([sys.argv[1], "plan", "nowhere.yaml"], stderr=subprocess.DEVNULL)
+    try:
+        while os.waitpid(-1, 0):
+            left += 1
+    except ChildProcessError:
+        pass
+print(left)
+PYTHON
+)"
+runs "six descriptors are enough" bash -c 'ulimit -n 6; exec "$0" info good.h5' "$voltmill"
 runs "SIGCHLD ignored" env --ignore-signal=CHLD "$voltmill" info good.h5
 same "no child of nobody's" 2 "$("$voltmill" --apart 1 </dev/null >/dev/null 2>&1; echo $?)"
 plan
