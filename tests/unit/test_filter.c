@@ -80,7 +80,7 @@ static void all_lengths_agree_with_the_reference(void **state)
     EACH_BACKEND(t)
     {
         for (unsigned i = 0; i < 12 * 8; i++) {
-            if (t != reference && !is_skipped(t, i, 17) && (t->is_slow || i % LENGTHS_EVERY == 0)) {
+            if (t != reference && !is_skipped(t, i, 11) && (t->is_slow || i % LENGTHS_EVERY == 0)) {
                 one_agrees(t, methods[i / 4 % 2], i % 2, i / 2 % 2, taps[i / 8]);
             }
         }
@@ -127,7 +127,7 @@ static void all_candidates_agree_with_the_reference(void **state)
             assert_memory_equal(&b.spec.choice.shape, &list[0], sizeof *list);
             uint32_t sets = t->kind == BACKEND_CPU ? backend_simd(t->backend) : 1;
             for (uint32_t j = 0; j < count * sets; j++) {
-                if (!is_skipped(t, j, 11)) {
+                if (!is_skipped(t, j, 7)) {
                     b.spec.choice.shape = list[j % count];
                     b.spec.choice.shape.simd = t->kind == BACKEND_CPU ? j / count + 1 : 0;
                     bench_rows(&b, 0, rows_of(&b, 29000));
@@ -184,7 +184,7 @@ static void decimated_and_shifted_rows_agree(void **state)
         for (unsigned i = 0; i < 6 * 3 * 4; i++) {
             struct bench b;
             uint32_t d = decimate[i % 6];
-            if (is_skipped(t, i, 17)) {
+            if (is_skipped(t, i, 11)) {
                 continue;
             }
             bench_start(&b, SAMPLE_I16, i / 18 % 2, i / 6 % 2, taps[i / 6 % 3], 6000);
