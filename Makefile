@@ -182,6 +182,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 
 # What scripts preload or run beside the program.
 SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(BUILD)/tests/tools/bench_bitshuffle \
+    $(BUILD)/tests/tools/no-curl/built \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels \
        $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels)
@@ -195,6 +196,15 @@ unit-programs: $(UNIT_PROGRAMS)
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
+
+# In the place of a library that HDF5 loads, where this HDF5 can do with it (Debian's can), else not there.
+$(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
+	$(Q)mkdir -p $(@D)
+	$(call say,LD)echo 'CURL_OPENSSL_4 { *; };' >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
+	  -Wl,--version-script=$(@D)/versions -Wl,-soname,libcurl.so.4 -o $(@D)/libcurl.so.4 $<
+	$(Q)echo 'int main(void) { return 0; }' | $(CC) -xc - -o $(@D)/try -Wl,--no-as-needed $(LIB_LIBS) && \
+	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl.so.4
+	$(Q)rm -f $(@D)/try && touch $@
 
 ## bench: small tables of the CPU as in docs/performance.md (two minutes); TMPDIR=/dev/shm leaves the disk out
 .PHONY: bench
