@@ -492,6 +492,18 @@ out:
     return st;
 }
 
+const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count)
+{
+    static const enum program_source powers[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_BUTTERFLIES,
+                                                 SOURCE_PPF_FUSED};
+    static const enum program_source mixed[] = {
+        SOURCE_SAMPLES,      SOURCE_STEPS,        SOURCE_BUTTERFLIES, SOURCE_BUTTERFLIES_MIXED,
+        SOURCE_MIXED_STAGES, SOURCE_MIXED_FILTER, SOURCE_PPF_FUSED};
+    const int is_mixed = mixed_makes(shape);
+    *count = (uint32_t)((is_mixed ? sizeof mixed : sizeof powers) / sizeof *mixed);
+    return is_mixed ? mixed : powers;
+}
+
 /* exp(-2 pi i part) */
 static float *fused_put_twiddle(double part, float *out)
 {

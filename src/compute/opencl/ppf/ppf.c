@@ -2,7 +2,6 @@
 #include "compute/opencl/ppf/ppf.h"
 
 #include "base/memory.h"
-#include "compute/opencl/ppf/mixed.h"
 #include "compute/opencl/ppf/ppf_parts.h"
 #include "compute/shared/grains.h"
 
@@ -106,13 +105,9 @@ out:
 static status_t ppf_create_fused(ppf_t *bank)
 {
     status_t st = STATUS_OK;
-    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_BUTTERFLIES,
-                                                  SOURCE_PPF_FUSED};
-    static const enum program_source mixed[] = {
-        SOURCE_SAMPLES,      SOURCE_STEPS,        SOURCE_BUTTERFLIES, SOURCE_BUTTERFLIES_MIXED,
-        SOURCE_MIXED_STAGES, SOURCE_MIXED_FILTER, SOURCE_PPF_FUSED};
     const struct channelise_shape *shape = &bank->choice.shape;
-    const int is_mixed = mixed_makes(shape);
+    uint32_t nsources = 0;
+    const enum program_source *sources = fused_sources(shape, &nsources);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
     size_t count = fused_twiddle_count(&view, shape);
     struct text options = {0};
@@ -121,8 +116,7 @@ static status_t ppf_create_fused(ppf_t *bank)
     fused_twiddles(&view, shape, table);
     TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
     TRY(fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options));
-    TRY(launch_build(bank->device, is_mixed ? mixed : sources, is_mixed ? 7 : 4, options.data,
-                     "ppf_fused", &bank->filter));
+    TRY(launch_build(bank->device, sources, nsources, options.data, "ppf_fused", &bank->filter));
 out:
     free(table);
     text_free(&options);

@@ -71,6 +71,9 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out);
 
+/* What the kernel `ppf_fused` of a shape is built from, in order; sets their number. */
+const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count);
+
 /* Whether it looks for floats that are no finite numbers itself (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 

@@ -3,7 +3,6 @@
 #include "compute/opencl/synthesis/fused_points.h"
 
 #include "base/memory.h"
-#include "compute/opencl/ppf/mixed.h"
 #include "compute/opencl/ppf/steps.h"
 
 #include <stdlib.h>
@@ -150,18 +149,13 @@ out:
 static status_t fused_points_build(fused_points_t *fused, int is_stored, cl_kernel *kernel)
 {
     status_t st = STATUS_OK;
-    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_BUTTERFLIES,
-                                                  SOURCE_PPF_FUSED};
-    static const enum program_source mixed[] = {
-        SOURCE_SAMPLES,      SOURCE_STEPS,        SOURCE_BUTTERFLIES, SOURCE_BUTTERFLIES_MIXED,
-        SOURCE_MIXED_STAGES, SOURCE_MIXED_FILTER, SOURCE_PPF_FUSED};
-    const int is_mixed = mixed_makes(&fused->shape);
+    uint32_t nsources = 0;
+    const enum program_source *sources = fused_sources(&fused->shape, &nsources);
     const struct channelise_spec view = fused_points_view(&fused->spec, is_stored);
     struct text options = {0};
     if (!*kernel) {
         TRY(fused_options(&view, FUSED_SPECTRA, &fused->shape, &fused->device->info, &options));
-        TRY(launch_build(fused->device, is_mixed ? mixed : sources, is_mixed ? 7 : 4, options.data,
-                         "ppf_fused", kernel));
+        TRY(launch_build(fused->device, sources, nsources, options.data, "ppf_fused", kernel));
     }
 out:
     text_free(&options);
