@@ -136,7 +136,7 @@ ONE = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$
 .PHONY: check
 check: deps
 	$(if $(ONE),,$(error no test of the name "$(T)": make check T=NAME; tests/README.md lists them))
-	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),all $(SHIMS))
+	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),all $(SHIMS)) $(SMALL_POCL)
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),$(ONE))
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
@@ -187,11 +187,17 @@ SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels \
        $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels)
 
+# The device of tests, whose programs take less time to build.
+SMALL_POCL = $(if $(HAS_OPENCL),build/small-pocl/made)
+build/small-pocl/made: tests/tools/small-pocl $(wildcard kernels/*.cl kernels/*/*.cl)
+	$(Q)CC="$(CC)" $< $(@D)
+	$(Q)touch $@
+
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs unit-programs
-test-programs: $(TEST_PROGRAMS) $(SHIMS)
+test-programs: $(TEST_PROGRAMS) $(SHIMS) $(SMALL_POCL)
 UNIT_PROGRAMS = $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
-unit-programs: $(UNIT_PROGRAMS)
+unit-programs: $(UNIT_PROGRAMS) $(SMALL_POCL)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))

@@ -20,6 +20,9 @@ if [ -n "${VOLTMILL_TEST_ALL:-}" ]; then
 else
     # No second build of a kernel for each size of its groups; OpenCL C 1.2 has fewer functions to declare.
     export POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable -cl-std=CL1.2" POCL_WORK_GROUP_SPECIALIZATION=0
+    # Nor any but those that kernels call (small-pocl; only where that was made).
+    { read -r small <build/small-pocl/made; } 2>/dev/null || small=
+    [ -n "${OCL_ICD_VENDORS:-}" ] || [ "$small" != "$PWD/build/small-pocl" ] || export OCL_ICD_VENDORS=$small/vendors/
 fi
 export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$test_cache}
 export LC_ALL=C.UTF-8
