@@ -75,12 +75,13 @@ for signal in TERM INT USR1; do
 done
 
 # What takes too long is dropped; a second SIGINT does not wait at all.
-"$python" - "$voltmill" <<'PYTHON'
+# One chunk of some 180 blocks, of which each takes most of a second: minutes, asleep.
+"$python" - "${slow[@]}" SHIM_NAP=400 "$voltmill" <<'PYTHON'
 import os, signal, subprocess, sys, time
 
 def begin():
-    run = subprocess.Popen([sys.argv[1], "run", "job.yaml", "--set", "run.chunk=1e6", "--set", "channelise.taps=4096",
-                            "--set", "channelise.backend=reference"], stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen([*sys.argv[1:], "run", "job.yaml", "--set", "run.chunk=1e6", "--set", "run.memory=90MiB"],
+                           stderr=subprocess.PIPE, text=True)
     while not os.path.exists("power.h5.journal"):
         time.sleep(0.01)
     time.sleep(0.3)
