@@ -39,7 +39,7 @@ alike() {
 low='design: {kind: lowpass, edges: [100e3, 150e3], offset: true}'
 alike direct complex "[{$low, method: direct, backend: cpu}]"
 alike blocks complex "[{$low, method: overlap-save}]"
-alike real-blocks real "[{design: {kind: bandpass, edges: [90e3, 100e3, 200e3, 210e3], offset: true}, method: overlap-save, edges: pad}]"
+alike real-blocks real "[{design: {kind: bandpass, edges: [50e3, 100e3, 200e3, 250e3], offset: true}, method: overlap-save, edges: pad}]"
 alike chain complex "[{$low, decimate: 2, method: overlap-save}, {$low, method: direct, delay: keep}]"
 alike chirp complex '[{dispersion: {dm: 0.5}}]'
 alike chirp-common complex '[{dispersion: {dm: 0.3, reference: 101e6}}]'

@@ -7,6 +7,7 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum {
@@ -97,7 +98,9 @@ out:
 /* exp(-2 pi i f j). */
 static double complex fir_phase(double f, size_t j)
 {
-    double angle = 2 * M_PI * fmod(f * (double)j, 1);
+    double turns = f * (double)j;
+    /* What is left of whole turns is exact. */
+    double angle = 2 * M_PI * (turns - (double)(int64_t)turns);
     return cos(angle) - sin(angle) * I;
 }
 
@@ -110,7 +113,7 @@ double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f)
 {
     double complex place[BLOCK];
     double complex sum = 0;
-    for (size_t i = 0; i < BLOCK; i++) {
+    for (size_t i = 0; i < BLOCK && i < taps; i++) {
         place[i] = fir_phase(f, i);
     }
     for (size_t start = 0; start < taps; start += BLOCK) {
