@@ -1,11 +1,15 @@
-/* Stands for libcurl in tests. HDF5's driver for S3, which nothing here uses, brings that library and 25 that it needs:
- * two fifths of what a process takes to start, and tests start thousands. Who calls one of these functions ends at once.
+/* Stands for libcurl in tests. HDF5's driver for S3, which nothing here uses, brings that library
+ * and 25 that it needs: two fifths of what a process takes to start, and tests start thousands. Who
+ * calls one of these functions ends at once.
  */
 #include <stdlib.h>
 
-#define NOT_HERE(name) \
-    _Noreturn void name(void); \
-    void name(void) { abort(); }
+#define NOT_HERE(name)                                                                             \
+    _Noreturn void name(void);                                                                     \
+    void name(void)                                                                                \
+    {                                                                                              \
+        abort();                                                                                   \
+    }
 
 NOT_HERE(curl_easy_cleanup)
 NOT_HERE(curl_easy_init)
