@@ -268,11 +268,18 @@ def inside(*words):
     return subprocess.run([python, *words], capture_output=True, text=True, cwd=SCRATCH, check=False, env=alone)
 
 
-made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, check=False).returncode == 0
-for site in glob.glob(os.path.join(folder, "lib/python*/site-packages")): # what this Python has is there, too, behind its own
-    with open(os.path.join(site, "around.pth"), "w", encoding="utf-8") as file:
-        file.write("".join({os.path.dirname(os.path.dirname(module.__file__)) + "\n" for module in (np, h5py)}))
-if not made or inside("-c", "import setuptools as s, pip\nif int(s.__version__.split('.')[0]) < 71: import wheel").returncode:
+def make_venv(*options):
+    """Whether it is there, and has what installs."""
+    if subprocess.run([sys.executable, "-m", "venv", *options, folder], capture_output=True, check=False).returncode:
+        return False
+    for site in glob.glob(os.path.join(folder, "lib/python*/site-packages")):  # what this Python has is there, too, behind its own
+        with open(os.path.join(site, "around.pth"), "w", encoding="utf-8") as file:
+            file.write("".join({os.path.dirname(os.path.dirname(module.__file__)) + "\n" for module in (np, h5py)}))
+    return inside("-c", "import setuptools as s, pip\nif int(s.__version__.split('.')[0]) < 71: import wheel").returncode == 0
+
+
+# To unpack a pip of its own takes longest.
+if not make_venv("--without-pip") and not make_venv():
     skip("no venv with pip, setuptools and wheel")
 else:
     shutil.copytree(os.path.join(ROOT, "python"), scratch("tree"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
