@@ -100,7 +100,7 @@ groups = [int(word) for line in plan.splitlines() if " chunks " in line and " of
           for word in line.split(" of ")[2].split()[:1]]
 ok(groups and groups[0] < 48 and groups[0] % 3 == 0, "little memory: groups of whole ifs", groups, plan)
 same(digests("few", 2), digests("many", 2), "the same bytes in groups")
-voltmill("verify", scratch("few-0.h5"))
+voltmill("verify", "--chunks", "4", scratch("few-0.h5"))
 
 # What lacks samples: weights, NaN beside numbers.
 gaps = synth("gaps", samples=30000, streams={"pols": 2, "chans": CHANS}, bits=8, sample_rate_hz=1e6, freq_hz=100e6,
