@@ -23,7 +23,7 @@ MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd l
 MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODULES),$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),,$(m)))
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(call once,LIB_CFLAGS,$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)))
-LIB_LIBS ?= $(call once,LIB_LIBS,-lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) $(if $(HAS_OPENCL),-lclFFT) -lm)
+LIB_LIBS ?= $(call once,LIB_LIBS,-lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -ldl -lm)
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
            -Wvla -Wundef -Wwrite-strings $(if $(WERROR),-Werror)

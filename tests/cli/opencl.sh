@@ -124,6 +124,11 @@ runs "clFFT steps back, aloud" "$voltmill" run --force --set channelise.fft=clff
 grep -q 'warning: clFFT cannot do transforms of 34 points: VkFFT does them' "$work/output"
 ok $? "clFFT steps back: says so"
 rm -f lone.h5
+# It is loaded by who uses it, and by nobody else.
+mkdir broken && : >broken/libclFFT.so.2
+wrong "a clFFT that is broken" 5 'clFFT cannot be loaded: .*libclFFT.*file too short' \
+    env LD_LIBRARY_PATH="$work/broken:${LD_LIBRARY_PATH:-}" "$voltmill" run --set channelise.fft=clfft \
+    --set channelise.kernel=cache lone.yaml
 
 runs "little device memory: blocks are halved" "$voltmill" run --set run.device_memory=8MiB --set run.chunk=1500 lone.yaml
 runs "little device memory: verifies" "$voltmill" verify --all lone.h5

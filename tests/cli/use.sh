@@ -22,6 +22,14 @@ mentions synth --set --force --progress --help docs/synth.md
 for file in job-file.md synth.md; do runs "the help's docs/$file is there" test -s "$here/docs/$file"; done
 same "-h of everything" 6 "$(for c in "" run plan info verify synth; do "$voltmill" $c -h | grep -c '^Usage: voltmill'; done | grep -c 1)"
 
+# --- a process alone loads none of the files that take longest and serve many ranks, other devices or nobody
+env -i PATH="$PATH" HOME="$HOME" OCL_ICD_VENDORS="${OCL_ICD_VENDORS:-}" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" \
+    LD_DEBUG=files "$voltmill" run none.yaml 2>loads
+grep -q 'calling init: .*/libc\.so' loads
+ok $? "what is loaded is known"
+same "a process alone: what it has no use for" "" "$(grep 'calling init' loads | grep -oE \
+    'libclFFT|libstdc\+\+|mca_(osc|oob|btl_(tcp|vader)|coll_tuned|shmem_(posix|sysv)|op_avx|state_hnp|reachable_netlink)[a-z]*')"
+
 PYTHONPATH="$here/tests/cli" warm "$here/tests/cli/use-archives.py" || exit 1
 cat >job.yaml <<'END'
 input:

@@ -2,6 +2,9 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_pml=ob1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm_rsh_agent=/bin/true
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
+# Not loaded: each is a file of its own, and ranks of one machine need none of them.
+export OMPI_MCA_shmem=^posix,sysv OMPI_MCA_reachable=^netlink OMPI_MCA_op=^avx OMPI_MCA_rcache=^grdma
+export OMPI_MCA_mpool=^hugepage OMPI_MCA_schizo=^flux,jsm OMPI_MCA_osc=^monitoring,pt2pt,rdma,sm,ucx
 # A process without mpirun starts no daemon of its own, and ranks that wait let other tests have the processor.
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
 # To learn what processors there are, neither looks at other devices, nor loads what could (an empty folder of

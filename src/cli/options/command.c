@@ -135,8 +135,10 @@ static void command_help_table(const struct command *const *commands)
  * processors, would also wake up displays and devices. For a process that no launcher has started
  * Open MPI starts a daemon, which takes longer than small jobs do and is wanted only by who starts
  * further processes; opens all networks, where there is nobody to talk to; loads collective
- * operations for many ranks, where the basic ones do, and one-sided ones, which nobody uses; and
- * has hwloc look at each device of the machine, which takes 0.1 s on a GPU's host. */
+ * operations for many ranks, where the basic ones do, and one-sided ones, which nobody uses; loads
+ * what ranks share memory with, sum with and are started by, each from a file of its own; and has
+ * hwloc look at each device of the machine, which takes 0.1 s on a GPU's host, and load plugins for
+ * them and for XML. */
 static void command_begin_light(void)
 {
 #define NO_DEVICES "-gl,-opencl,-cuda,-nvml,-levelzero,-rsmi"
@@ -145,8 +147,17 @@ static void command_begin_light(void)
         {"OMPI_MCA_pml", "ob1"},
         {"OMPI_MCA_btl", "self"},
         {"OMPI_MCA_coll", "^adapt,han,hcoll,inter,monitoring,sm,sync,tuned,ucc"},
-        {"OMPI_MCA_osc", "^monitoring,pt2pt,rdma,ucx"},
-        {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"}};
+        {"OMPI_MCA_osc", "^monitoring,pt2pt,rdma,sm,ucx"},
+        {"OMPI_MCA_shmem", "^posix,sysv"},
+        {"OMPI_MCA_reachable", "^netlink"},
+        {"OMPI_MCA_op", "^avx"},
+        {"OMPI_MCA_rcache", "^grdma"},
+        {"OMPI_MCA_mpool", "^hugepage"},
+        {"OMPI_MCA_schizo", "^flux,jsm,slurm"},
+        {"OMPI_MCA_errmgr", "^default_hnp,default_orted,default_tool"},
+        {"OMPI_MCA_state", "^hnp,novm,orted,tool"},
+        {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"},
+        {"HWLOC_PLUGINS_PATH", "/nonexistent"}};
     for (size_t i = 0; i < sizeof alone / sizeof *alone && !launch_is_used(); i++) {
         (void)setenv(alone[i][0], alone[i][1], 0);
     }
