@@ -555,6 +555,53 @@ static void test_both_are_tried(void **state)
     }
 }
 
+/* What comes first where nothing is timed: of 8192 channels on NVIDIA's devices the fused kernel
+ * where it makes spectra in place, else that of fine channels. */
+static void test_first_of_long(void **state)
+{
+    static const struct {
+        uint32_t channels, taps;
+        enum sample_format format;
+        struct channelise_output output;
+        enum kernel_kind nvidia, other;
+    } cases[] = {
+        {4096, 8, SAMPLE_I8, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {4096, 8, SAMPLE_F32, {QUANTITY_SPECTRA, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 8, SAMPLE_I8, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 16, SAMPLE_I16, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 32, SAMPLE_I8, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FINE, KERNEL_FUSED},
+        {8192, 8, SAMPLE_F32, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 8, SAMPLE_I8, {QUANTITY_POWER, 64, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 8, SAMPLE_F32, {QUANTITY_POWER, 64, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 8, SAMPLE_I8, {QUANTITY_SPECTRA, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 32, SAMPLE_I8, {QUANTITY_SPECTRA, 1, 0, 0}, KERNEL_FINE, KERNEL_FUSED},
+        {8192, 8, SAMPLE_F32, {QUANTITY_SPECTRA, 1, 0, 0}, KERNEL_FUSED, KERNEL_FUSED},
+        {8192, 8, SAMPLE_I8, {QUANTITY_SPECTRA, 1, 8, 64}, KERNEL_FINE, KERNEL_FUSED},
+        {16384, 8, SAMPLE_I8, {QUANTITY_POWER, 1, 0, 0}, KERNEL_FINE, KERNEL_FINE},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const int is_nvidia = i % 2 == 0;
+        const struct device_info gpu = {.is_gpu = 1,
+                                        .is_nvidia = is_nvidia,
+                                        .units = 132,
+                                        .local_bytes = 64 << 10,
+                                        .group_size = 1024};
+        const struct channelise_spec spec = {.channels = cases[i / 2].channels,
+                                             .taps = cases[i / 2].taps,
+                                             .is_complex = 1,
+                                             .format = cases[i / 2].format,
+                                             .nchannels = cases[i / 2].channels,
+                                             .nstreams = 1,
+                                             .max_spectra = 64,
+                                             .noutputs = 1,
+                                             .outputs = {cases[i / 2].output}};
+        struct channelise_shape first;
+        assert_int_equal(ppf_choices(&gpu, &spec, &first, 1), 1);
+        assert_int_equal(first.kernel, is_nvidia ? cases[i / 2].nvidia : cases[i / 2].other);
+    }
+}
+
 static float next_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -823,6 +870,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_error_names, set_up),
         cmocka_unit_test_setup(test_can, set_up),
         cmocka_unit_test(test_both_are_tried),
+        cmocka_unit_test(test_first_of_long),
         cmocka_unit_test_setup(test_vkfft, set_up),
         cmocka_unit_test_setup(test_clfft, set_up),
         cmocka_unit_test_setup(test_pieces, set_up),

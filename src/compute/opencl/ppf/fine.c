@@ -18,10 +18,9 @@ enum {
     MIDDLE_WIDTH = 16,     /* columns of a group inside of rows (relayed: at least half of them), */
     MIDDLE_BATCH = 4,      /* rows of its batch: divides those of a spectrum */
     FASTER_FROM = 1 << 12, /* channels, than a library; below it one kernel does it all */
-    LEADS_FROM = 1 << 13,  /* channels, if relayed, than that one kernel; */
-    SPECTRA_FROM = 1 << 14, /* for spectra as they are */
-    LONG_TAPS = 64,         /* beyond which neither was measured */
-    RELAY_BYTES = 16 << 20  /* between two steps: with what flows past less than an H200's cache */
+    LEADS_FROM = 1 << 13,  /* channels, if relayed, than most shapes of that one */
+    LONG_TAPS = 64,        /* beyond which neither was measured */
+    RELAY_BYTES = 16 << 20 /* between two steps: with what flows past less than an H200's cache */
 };
 
 /* How a group transforms so many points: values of an item, radices of the stages. */
@@ -271,8 +270,7 @@ uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct 
 
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device)
 {
-    const uint32_t from = mode == FUSED_SPECTRA ? SPECTRA_FROM : LEADS_FROM;
-    return fine_can_relay(mode, device) && spec->channels >= from;
+    return fine_can_relay(mode, device) && spec->channels >= LEADS_FROM;
 }
 
 static int fine_is_faster(const struct channelise_spec *spec)

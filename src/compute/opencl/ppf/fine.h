@@ -24,7 +24,8 @@ int fine_number(const struct channelise_spec *spec, int mode, const struct devic
 /* Whether it may be chosen on GPUs: where it is asked for, or known to be faster than a library's
  * FFT behind the filter. */
 int fine_may_be(const struct channelise_spec *spec);
-/* Whether it is also faster than the fused kernel, where that can do the problem. */
+/* Whether it is also faster than the fused kernel, where that can do the problem, but not by a
+ * shape of mixed.h. */
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
 /* What a shape is made of: the columns' step once or twice, then the rows'. */
