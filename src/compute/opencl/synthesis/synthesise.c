@@ -9,11 +9,14 @@
 #include <stdlib.h>
 
 enum {
-    /* Of transformed spectra: long launches, and little memory; what a processor's caches hold. */
-    TILE_BYTES = 512 << 20,
-    TILE_BYTES_HOST = 2 << 20,
-    FIR_WIDTH = 64, /* work-items of a group */
-    FIR_ROWS = 8,   /* most rows of an item */
+    /* MiB of transformed spectra: long launches (H200, 2^28 rows: 2.13 ms in one, 2.21 in five), of
+     * which a large device has room; of any GPU; what a processor's caches hold. */
+    TILE_MOST = 2560,
+    TILE_LEAST = 512,
+    TILE_HOST = 2,
+    TILE_SHARE = 32, /* of a device's memory at most, if that is more than TILE_LEAST */
+    FIR_WIDTH = 64,  /* work-items of a group */
+    FIR_ROWS = 8,    /* most rows of an item */
     /* Most meetings of an item's rows with spectra in a kernel that is unrolled: of a GPU, and of a
      * processor, which builds large kernels slowly. */
     FIR_MEETINGS = 512,
@@ -65,6 +68,13 @@ static uint64_t synthesise_tile(const struct synthesise_spec *spec, uint64_t byt
     const uint64_t room = bytes / ((uint64_t)spec->nstreams * spec->points * COMPLEX_BYTES);
     return min_u64(max_u64(room, SHARES * reach),
                    ceil_div_u64(max_u64(spec->max_rows, 1), spec->hop) + reach);
+}
+
+static uint64_t synthesise_tile_bytes(const struct device_info *info)
+{
+    const uint64_t least = (uint64_t)TILE_LEAST << 20, most = (uint64_t)TILE_MOST << 20;
+    const uint64_t share = min_u64(info->global_bytes / TILE_SHARE, most);
+    return info->is_gpu ? max_u64(share, least) : (uint64_t)TILE_HOST << 20;
 }
 
 static status_t opencl_synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
@@ -136,7 +146,7 @@ static status_t opencl_synthesise_create(backend_t *backend, const struct synthe
     stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
-    stage->tile = synthesise_tile(spec, opencl->device->info.is_gpu ? TILE_BYTES : TILE_BYTES_HOST);
+    stage->tile = synthesise_tile(spec, synthesise_tile_bytes(&opencl->device->info));
     synthesise_settle_rows(stage);
     if (stage->base.spec.choice.backend != BACKEND_OPENCL) {
         TRY(opencl_synthesise_choose(backend, spec, &stage->base.spec.choice));
@@ -304,7 +314,7 @@ static uint64_t opencl_synthesise_bytes(const struct synthesise_spec *spec)
 
 static uint64_t opencl_synthesise_device_bytes(const struct synthesise_spec *spec)
 {
-    return transform_bytes(spec, synthesise_tile(spec, TILE_BYTES)) +
+    return transform_bytes(spec, synthesise_tile(spec, (uint64_t)TILE_MOST << 20)) +
            synthesise_length(spec) * sizeof(float);
 }
 
