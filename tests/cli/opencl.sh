@@ -99,12 +99,12 @@ runs "many that are complete, with a device that is late on one rank" timeout 10
 same "all were complete before" 3 "$(grep -c '^complete before' output)"
 
 # Kernels and FFT are named: processors are slow to build what else would be compared.
-runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^16 --channels 64 --taps 4 --bits 16 \
+runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^13 --channels 64 --taps 4 --bits 16 \
     --streams 4 --kernel fused,local --fft vkfft --csv bench.csv
 same "bench: every row is right" 2 "$(grep -c ',ok$' bench.csv)"
 runs "bench of fine channels" "$voltmill" bench ppf --backend opencl --samples 2^15 --channels 256 --taps 4 \
     --streams 2 --kernel fine --out power:12
-runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^17 --real \
+runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^13 --real \
     --channels 30 --taps 17 --kernel slide --fft vkfft --out power:12 --transfers
 
 rm -f out.h5 spectra.h5 lone*.h5
