@@ -138,7 +138,8 @@ static void command_help_table(const struct command *const *commands)
  * operations for many ranks, where the basic ones do, and one-sided ones, which nobody uses; loads
  * what ranks share memory with, sum with and are started by, each from a file of its own; and has
  * hwloc look at each device of the machine, which takes 0.1 s on a GPU's host, and load plugins for
- * them and for XML. */
+ * them and for XML. Who wants the daemon gets it, and all that it needs. What knows SLURM stays: it
+ * sees that a batch script has started the process itself, without srun. */
 static void command_begin_light(void)
 {
 #define NO_DEVICES "-gl,-opencl,-cuda,-nvml,-levelzero,-rsmi"
@@ -153,12 +154,14 @@ static void command_begin_light(void)
         {"OMPI_MCA_op", "^avx"},
         {"OMPI_MCA_rcache", "^grdma"},
         {"OMPI_MCA_mpool", "^hugepage"},
-        {"OMPI_MCA_schizo", "^flux,jsm,slurm"},
+        {"OMPI_MCA_schizo", "^flux,jsm"},
         {"OMPI_MCA_errmgr", "^default_hnp,default_orted,default_tool"},
         {"OMPI_MCA_state", "^hnp,novm,orted,tool"},
         {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"},
         {"HWLOC_PLUGINS_PATH", "/nonexistent"}};
-    for (size_t i = 0; i < sizeof alone / sizeof *alone && !launch_is_used(); i++) {
+    const char *isolated = getenv(alone[0][0]);
+    const int is_alone = !launch_is_used() && (!isolated || strcmp(isolated, alone[0][1]) == 0);
+    for (size_t i = 0; i < sizeof alone / sizeof *alone && is_alone; i++) {
         (void)setenv(alone[i][0], alone[i][1], 0);
     }
     (void)setenv("HWLOC_COMPONENTS", NO_DEVICES, 0);

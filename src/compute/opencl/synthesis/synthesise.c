@@ -14,7 +14,7 @@ enum {
     TILE_MOST = 2560,
     TILE_LEAST = 512,
     TILE_HOST = 2,
-    TILE_SHARE = 32, /* of a device's memory at most, if that is more than TILE_LEAST */
+    TILE_SHARE = 24, /* of the rank's memory of a device at most, if that is more than TILE_LEAST */
     FIR_WIDTH = 64,  /* work-items of a group */
     FIR_ROWS = 8,    /* most rows of an item */
     /* Most meetings of an item's rows with spectra in a kernel that is unrolled: of a GPU, and of a
@@ -70,11 +70,11 @@ static uint64_t synthesise_tile(const struct synthesise_spec *spec, uint64_t byt
                    ceil_div_u64(max_u64(spec->max_rows, 1), spec->hop) + reach);
 }
 
-static uint64_t synthesise_tile_bytes(const struct device_info *info)
+static uint64_t synthesise_tile_bytes(const device_t *device)
 {
     const uint64_t least = (uint64_t)TILE_LEAST << 20, most = (uint64_t)TILE_MOST << 20;
-    const uint64_t share = min_u64(info->global_bytes / TILE_SHARE, most);
-    return info->is_gpu ? max_u64(share, least) : (uint64_t)TILE_HOST << 20;
+    const uint64_t share = min_u64(device->room / TILE_SHARE, most);
+    return device->info.is_gpu ? max_u64(share, least) : (uint64_t)TILE_HOST << 20;
 }
 
 static status_t opencl_synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
@@ -146,7 +146,7 @@ static status_t opencl_synthesise_create(backend_t *backend, const struct synthe
     stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
-    stage->tile = synthesise_tile(spec, synthesise_tile_bytes(&opencl->device->info));
+    stage->tile = synthesise_tile(spec, synthesise_tile_bytes(opencl->device));
     synthesise_settle_rows(stage);
     if (stage->base.spec.choice.backend != BACKEND_OPENCL) {
         TRY(opencl_synthesise_choose(backend, spec, &stage->base.spec.choice));
