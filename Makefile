@@ -213,7 +213,7 @@ $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(call say,LD)echo 'CURL_OPENSSL_4 { *; };' >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
 	  -Wl,--version-script=$(@D)/versions -Wl,-soname,libcurl.so.4 -o $(@D)/libcurl.so.4 $<
-	$(Q)echo 'int main(void) { return 0; }' | $(CC) -xc - -o $(@D)/try -Wl,--no-as-needed $(LIB_LIBS) && \
+	$(Q)echo 'int H5open(void); int main(void) { return H5open() < 0; }' | $(CC) -xc - -o $(@D)/try $(LIB_LIBS) && \
 	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl.so.4
 	$(Q)rm -f $(@D)/try && touch $@
 

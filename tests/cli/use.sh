@@ -59,6 +59,10 @@ channelise: {channels: 16, taps: 4}
 products: [{kind: spectra, file: native-out.h5}]
 END
 
+alone+=(VOLTMILL_CACHE="$VOLTMILL_CACHE" SLURM_NODELIST=here SLURM_JOBID=5)
+runs "a whole job, alone" "${alone[@]}" "$voltmill" run native.yaml --set products.0.file=lone.h5
+runs "what it has made, verified alone" "${alone[@]}" "$voltmill" verify --all lone.h5
+
 # Products are compared in one go at the end: lines NAME|PRODUCT|REFERENCE.
 comparisons=()
 like() { # like NAME REFERENCE JOB [SET...]: runs the job; its rows must be those of REFERENCE
