@@ -43,7 +43,7 @@ status_t host_buffer_missing(buffer_t *in, uint64_t *out)
 status_t host_measure(backend_t *backend, struct backend_rates *out)
 {
     status_t st = STATUS_OK;
-    /* Far more than caches hold; new pages take longer than all copies. */
+    /* More than most caches hold; new pages take longer than all copies. */
     enum { BYTES = 128 << 20, TIMES = 5 };
     char *from = NULL;
     char *to = NULL;

@@ -1,6 +1,6 @@
 /* clFFT (AMD). Its setup and teardown are the process's, so its users are counted. Few jobs want
- * it, and it brings C++'s library, whose loading is a third of what the program takes to start: so
- * it is loaded when it is first used, and stays. */
+ * it, and it brings C++'s library: their loading is a quarter of what the program takes to start:
+ * so it is loaded when it is first used, and stays. */
 #include "compute/opencl/fft/fft_library.h"
 
 #include "base/memory.h"

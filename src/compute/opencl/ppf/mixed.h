@@ -1,6 +1,6 @@
 /* The fused filter bank of long spectra, and where channels are no power of two but a product of 2,
  * 3 and 5: its shapes, and what kernels/mixed/mixed_stages.cl is told. Pure functions, for fused.c
- * alone.
+ * and ppf_choices.c.
  *
  * C = first middle last, or first last: an item holds `first` values of a spectrum, and as many as
  * butterflies of `last`, which divides it; the middle stage works in local memory. */
