@@ -2,7 +2,7 @@
  * stream axis. */
 #include "archive/join.h"
 
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "base/memory.h"
 #include "dsp/sample_time.h"
 #include "io/hdf5/h5.h"

@@ -16,8 +16,8 @@ struct voltages_axis {
     char *const *names; /* [count]; NULL: none */
 };
 
-/* Numbers that are written with fewer bits than they are handed out with (archive/read/numbers.h):
- * the fewest that hold every one of them exactly. */
+/* Numbers that are written with fewer bits than they are handed out with
+ * (archive/read/numbers/numbers.h): the fewest that hold every one of them exactly. */
 struct voltages_packing {
     uint32_t bits;             /* of one as it is written: 1, 2, 4, 8, 16; 0: nothing is packed */
     enum sample_format format; /* as they are handed out */

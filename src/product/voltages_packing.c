@@ -104,7 +104,7 @@ static int packing_is_symmetric(const double *levels, uint32_t count)
     return 1;
 }
 
-/* What numbers of a file hand out (archive/read/numbers.h). */
+/* What numbers of a file hand out (archive/read/numbers/numbers.h). */
 static void packing_of_numbers(const struct archive *archive, struct voltages_packing *out)
 {
     const struct archive_number *number = &archive->number;

@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
-#include "compute/agreement.h"
+#include "compute/shared/agreement.h"
 #include "dsp/axes.h"
 #include "job/job.h"
 #include "pipeline/pipeline.h"

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_ROWS_H
 #define VOLTMILL_VERIFY_VERIFY_ROWS_H
 
-#include "compute/agreement.h"
+#include "compute/shared/agreement.h"
 #include "plan/channelise_plan.h"
 
 struct verify;

@@ -4,8 +4,8 @@
 #define VOLTMILL_TESTS_CHANNELISE_BENCH_H
 
 #include "base/memory.h"
-#include "compute/agreement.h"
 #include "compute/channelise.h"
+#include "compute/shared/agreement.h"
 #include "draw.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"

@@ -4,8 +4,8 @@
 #define VOLTMILL_TESTS_SYNTHESISE_BENCH_H
 
 #include "base/memory.h"
-#include "compute/agreement.h"
 #include "compute/backend_ops.h"
+#include "compute/shared/agreement.h"
 #include "dsp/fir/dual.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/overlap.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "base/report.h"
 
 #include <math.h>

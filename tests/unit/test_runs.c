@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "archive/read/reader.h"
 #include "base/clock.h"
 #include "base/memory.h"

@@ -6,7 +6,7 @@
 #include "archive/format/override.h"
 #include "archive/format/said.h"
 #include "archive/lost.h"
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "archive/storage/links.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"

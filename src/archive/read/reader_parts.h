@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 #define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "archive/read/reader.h"
 #include "archive/storage/stored.h"
 

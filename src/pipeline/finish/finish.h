@@ -8,7 +8,7 @@
 #ifndef VOLTMILL_PIPELINE_FINISH_FINISH_H
 #define VOLTMILL_PIPELINE_FINISH_FINISH_H
 
-#include "compute/agreement.h"
+#include "compute/shared/agreement.h"
 #include "pipeline/finish/combine.h"
 #include "pipeline/finish/flag_cells.h"
 #include "plan/channelise_plan.h"

@@ -107,8 +107,8 @@ out:
 }
 
 /* By how much the kurtosis of a spectrum's channels may be another by rounding alone: numbers of
- * spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/agreement.h); those of
- * fourth powers count four times as much. */
+ * spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/shared/agreement.h);
+ * those of fourth powers count four times as much. */
 static void flag_cells_errors(const flag_cells_t *cells, const float *power, const float *kurtosis,
                               size_t nchannels, float *errors)
 {

@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_TUNE_PROBLEM_BANK_H
 #define VOLTMILL_TUNE_PROBLEM_BANK_H
 
-#include "compute/agreement.h"
 #include "compute/channelise.h"
+#include "compute/shared/agreement.h"
 #include "tune/trial.h"
 
 enum { BANK_SLOTS = 8 };

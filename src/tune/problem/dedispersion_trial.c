@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "compute/agreement.h"
+#include "compute/shared/agreement.h"
 #include "compute/shared/dedisperse_table.h"
 #include "dsp/noise.h"
 

@@ -6,7 +6,7 @@
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
 #include "archive/format/product/spectra_gaps.h"
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "base/memory.h"
 #include "base/terms.h"
 #include "io/hdf5/h5.h"

@@ -4,7 +4,7 @@
 #include "archive/format/dataset.h"
 #include "archive/format/override.h"
 #include "archive/format/said.h"
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 #include "base/memory.h"
 #include "io/file.h"
 

@@ -1,5 +1,5 @@
 /* Numbers of 8 bits or more made into others: loops that compilers vectorise. */
-#include "archive/read/numbers_parts.h"
+#include "archive/read/numbers/numbers_parts.h"
 #include "base/byte_order.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What is handed out of stored numbers: the smallest format that holds them all. */
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 
 #include <math.h>
 #include <string.h>

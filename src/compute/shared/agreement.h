@@ -8,8 +8,8 @@
  * that behind filters a number is also right when its error is that small beside what went in:
  * beside `went_in`, or, where nobody knows that, beside the rms of all numbers that were compared.
  */
-#ifndef VOLTMILL_COMPUTE_AGREEMENT_H
-#define VOLTMILL_COMPUTE_AGREEMENT_H
+#ifndef VOLTMILL_COMPUTE_SHARED_AGREEMENT_H
+#define VOLTMILL_COMPUTE_SHARED_AGREEMENT_H
 
 #include "base/terms.h"
 

@@ -1,8 +1,8 @@
 /* What the files of numbers.h share. For nobody else. */
-#ifndef VOLTMILL_ARCHIVE_READ_NUMBERS_PARTS_H
-#define VOLTMILL_ARCHIVE_READ_NUMBERS_PARTS_H
+#ifndef VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_PARTS_H
+#define VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_PARTS_H
 
-#include "archive/read/numbers.h"
+#include "archive/read/numbers/numbers.h"
 
 enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };
 

@@ -1,5 +1,5 @@
 /* Errors are compared with what each number of a spectrum, or of power, is allowed. */
-#include "compute/agreement.h"
+#include "compute/shared/agreement.h"
 
 #include "base/memory.h"
 #include "compute/shared/grains.h"

@@ -1,5 +1,5 @@
 /* Stored numbers made into others: those below 8 bits by a table of all bytes. */
-#include "archive/read/numbers_parts.h"
+#include "archive/read/numbers/numbers_parts.h"
 #include "base/memory.h"
 
 #include <math.h>
