@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 /* All signals but those of what a thread itself does, which kill it unasked when they are blocked:
@@ -32,6 +33,11 @@ status_t thread_start(const char *name, void *(*run)(void *), void *argument, pt
     pthread_setname_np(*out, name);
 out:
     return st;
+}
+
+void thread_be_punctual(void)
+{
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
 }
 
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed)

@@ -11,6 +11,10 @@
  * (docs/threads.md has them all). Fails with DEVICE. */
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out);
 
+/* Lets the calling thread's sleeps of microseconds end in time: Linux makes them 50 us longer,
+ * else. */
+void thread_be_punctual(void);
+
 /* A lock and a condition for thread_wait(). Fails with DEVICE. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 

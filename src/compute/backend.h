@@ -30,6 +30,7 @@ struct backend_abilities {
     int uses_threads; /* computes on the threads of a spec */
     int keeps_rows;   /* compute/resident_rows.h */
     int finds_peaks;  /* compute/peaks.h */
+    int ingests;      /* compute/ingest.h */
     uint32_t slots;   /* sets of buffers with which it never waits for the host */
     uint64_t block_bytes; /* of samples and rows of a block that suit it; 0: the more the better */
 };

@@ -6,6 +6,7 @@
 #include "compute/channelise.h"
 #include "compute/dedisperse.h"
 #include "compute/filter.h"
+#include "compute/ingest.h"
 #include "compute/peaks.h"
 #include "compute/resident_rows.h"
 #include "compute/synthesise.h"
@@ -32,6 +33,11 @@ struct dedisperse {
 struct filter {
     const struct filter_ops *ops;
     struct filter_spec spec;
+};
+
+struct ingest {
+    const struct ingest_ops *ops;
+    const struct backend_ops *backend;
 };
 
 struct peaks {
@@ -134,6 +140,18 @@ struct resident_rows_ops {
     status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
 };
 
+struct ingest_ops {
+    status_t (*create)(backend_t *backend, uint32_t threads, ingest_t **out);
+    void (*destroy)(ingest_t *ingest);
+    status_t (*buffer)(ingest_t *ingest, uint64_t bytes, buffer_t **out);
+    status_t (*begin)(ingest_t *ingest, buffer_t *in);
+    status_t (*room)(ingest_t *ingest, uint32_t thread, void **out);
+    void (*put)(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
+    status_t (*carry)(ingest_t *ingest);
+    status_t (*end)(ingest_t *ingest, buffer_t *in, int is_whole);
+    void (*stop)(ingest_t *ingest);
+};
+
 struct synthesise_ops {
     uint64_t (*bytes)(const struct synthesise_spec *spec);
     status_t (*create)(backend_t *backend, const struct synthesise_spec *spec, synthesise_t **out);
@@ -163,6 +181,7 @@ struct backend_ops {
     const struct filter_ops *filter;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
+    const struct ingest_ops *ingest;               /* NULL: samples are worked on where they are */
     const struct synthesise_ops *synthesise;       /* NULL: has none */
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);

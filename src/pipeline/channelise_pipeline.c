@@ -10,51 +10,17 @@
 
 #include <stdlib.h>
 
-/* Threads that read: a device's link is filled by some 16, where processors compute, too, more than
- * 8 only take their time. */
-enum { MOST_READERS = 8, MOST_READERS_OF_DEVICE = 16 };
-
-/* The reader thread: the samples of a block, where they lie if the backend can work there. */
-static status_t channelising_read(void *context, uint32_t number)
-{
-    status_t st = STATUS_OK;
-    struct channelising *p = context;
-    const struct channelise_plan *work = p->work;
-    struct slot *slot = &p->slots[number];
-    uint64_t first = slot->first_sample;
-    uint64_t count = slot->nsamples;
-    void *in = NULL;
-    int may_salvage = work->job->on_bad == ON_BAD_NAN;
-    slot->losses.count = slot->unread.count = 0;
-    /* What lies in a file that was cut off or on a bad disk shows too late in a mapping. */
-    if (!may_salvage && buffer_lend(slot->in, NULL)) {
-        TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
-    }
-    if (slot->mapping) {
-        buffer_lend(slot->in, mapping_data(slot->mapping));
-        goto out;
-    }
-    TRY(buffer_get(slot->in, &in));
-    st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
-    if (st == STATUS_DATA && may_salvage && reader_is_unreadable(p->reader)) {
-        if (!p->has_warned) {
-            report_warn("%s", report_cause());
-        }
-        p->has_warned = 1;
-        report_clear();
-        slot->losses.count = 0;
-        st = reader_salvage(p->reader, slot->slab, first, count, in, &slot->losses, &slot->unread);
-    }
-out:
-    return st;
-}
+/* Threads that read: where processors compute, too, more than 8 only take their time. */
+enum { MOST_READERS = 8 };
 
 static void channelising_destroy(void *context)
 {
     struct channelising *p = context;
     if (p) {
-        channelising_drop_stages(p);
+        ingest_stop(p->ingest);
         reader_destroy(p->reader);
+        channelising_drop_stages(p);
+        ingest_destroy(p->ingest);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             weights_destroy(p->weights[i]);
         }
@@ -272,15 +238,16 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     /* Of those that read, and those that compute on this machine, whoever is behind has the cores.
      */
     uint32_t threads =
-        (uint32_t)min_u64(work->threads, can->has_device ? MOST_READERS_OF_DEVICE : MOST_READERS);
+        (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS : MOST_READERS);
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
+    TRY(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
+    TRY(channelising_create_ingest(p, threads));
     TRY(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
     }
     if (work->is_bank) {
-        TRY(range_create(work, &p->range));
         TRY(channelising_create_finish(p));
     } else {
         TRY(memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,

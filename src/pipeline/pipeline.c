@@ -168,6 +168,16 @@ struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline)
     return spent;
 }
 
+int pipeline_next(pipeline_t *pipeline, uint32_t *slot)
+{
+    pthread_mutex_lock(&pipeline->lock);
+    uint64_t next = pipeline->counts.read + 1;
+    int is_there = next < pipeline->counts.submitted;
+    pthread_mutex_unlock(&pipeline->lock);
+    *slot = (uint32_t)(next % pipeline->slots);
+    return is_there;
+}
+
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data)
 {
     double since = clock_now();

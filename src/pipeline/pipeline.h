@@ -102,6 +102,10 @@ struct pipeline_stages {
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
 void *pipeline_context(const pipeline_t *pipeline);
 
+/* In the reader thread, while it reads a block: the slot of the one behind it, when that waits to
+ * be read. */
+int pipeline_next(pipeline_t *pipeline, uint32_t *slot);
+
 /* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
  * counts as computing. */
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);

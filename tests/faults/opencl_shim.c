@@ -5,8 +5,9 @@
  *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
  *                   drivers that allocate late do
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
+ *   SHIM_WRITE=N    the N-th transfer to the device fails, once
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
- *                   made
+ *                   made, and for each "write" to the device and "kernel" that is started
  *   SHIM_LATE=N     nothing fails: a device is opened N ms (under a second) late
  *   SHIM_RANK=R     only on this rank of Open MPI
  *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
@@ -90,6 +91,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     if (limit > 0 && ++calls >= limit) {
         return CL_OUT_OF_RESOURCES;
     }
+    list("kernel");
     if (is_wrong(kernel)) {
         return clEnqueueMarkerWithWaitList(queue, nwait, wait, event);
     }
@@ -134,15 +136,21 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool block
                             size_t size, const void *data, cl_uint nwait, const cl_event *wait,
                             cl_event *event)
 {
+    static unsigned long long calls;
     cl_int (*real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
                    const cl_event *, cl_event *);
     void *found = next_function("clEnqueueWriteBuffer");
     unsigned long long room = setting("SHIM_TOUCH");
+    unsigned long long limit = setting("SHIM_WRITE");
     size_t bytes = 0;
     memcpy(&real, &found, sizeof real);
     clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (room > 0 && bytes > room) {
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
+    if (limit > 0 && ++calls == limit) {
+        return CL_OUT_OF_RESOURCES;
+    }
+    list("write");
     return real(queue, memory, blocking, offset, size, data, nwait, wait, event);
 }

@@ -53,6 +53,7 @@ void reader_destroy(reader_t *reader)
         return;
     }
     reader_end_helpers(reader);
+    free(reader->ingests);
     file_close(reader->fd);
     reader_close_hdf5(reader);
     numbers_destroy(reader->numbers);

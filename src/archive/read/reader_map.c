@@ -19,16 +19,9 @@ static const struct archive_extent *reader_extent_around(const struct archive_pa
     return NULL;
 }
 
-/* A slab as it lies in a file. */
-struct lying {
-    const struct archive_part *part;
-    const char *path;
-    uint64_t file_offset;
-};
-
 /* One piece of one run that holds these samples of the part, all together. */
 static void lying_in_run(const struct archive_part *part, uint64_t block, uint64_t step_bytes,
-                         uint64_t first, uint64_t count, struct lying *out)
+                         uint64_t first, uint64_t count, struct reader_lying *out)
 {
     uint32_t i = archive_run_at(part, first);
     const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
@@ -43,11 +36,10 @@ static void lying_in_run(const struct archive_part *part, uint64_t block, uint64
     }
 }
 
-/* Where the samples lie as a slab, uncut, plain and all there; path is NULL when they do not. */
-static struct lying lying_find(const struct archive *archive, const struct slab *slab,
-                               uint64_t first, uint64_t count)
+struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
 {
-    struct lying found = {.path = NULL};
+    struct reader_lying found = {.path = NULL};
     uint64_t blocks = 1;
     for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
         blocks *= archive->dims[i].size;
@@ -78,6 +70,17 @@ static struct lying lying_find(const struct archive *archive, const struct slab 
     return found;
 }
 
+int reader_lies_whole(const struct archive *archive, const struct slab *slab)
+{
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        if (!reader_find_lying(archive, slab, part->first_sample, part->samples).path) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out)
 {
@@ -87,7 +90,7 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
     if (bytes < LONG_READ) {
         goto out;
     }
-    const struct lying found = lying_find(reader->archive, slab, first, count);
+    const struct reader_lying found = reader_find_lying(reader->archive, slab, first, count);
     if (found.path) {
         TRY(reader_open_file(reader, found.part, found.path));
         file_expect(reader->fd, found.file_offset, 2 * bytes);
@@ -102,7 +105,7 @@ status_t reader_check_mapped(const struct archive *archive, const struct slab *s
                              uint64_t count)
 {
     status_t st = STATUS_OK;
-    const struct lying found = lying_find(archive, slab, first, count);
+    const struct reader_lying found = reader_find_lying(archive, slab, first, count);
     if (found.path) {
         TRY(sources_check_path(&found.part->storage.sources, found.path));
     }

@@ -6,6 +6,8 @@
 #include "archive/read/reader.h"
 #include "archive/storage/stored.h"
 
+#include <stdatomic.h>
+
 enum { LONG_READ = 256 << 10 /* bytes: that hints are worth */ };
 
 struct reader {
@@ -31,6 +33,7 @@ struct reader {
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
     int is_unreadable;    /* the last failure was that of samples */
     struct packets_room *packets;
+    struct reader_ingests *ingests; /* made when they are wanted */
 };
 
 /* What is read of one part: some blocks of a slab, all of the part's place in the stack, for a
@@ -52,7 +55,33 @@ uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted
  * number `thread`, in any order. Fails as they do; some may then be done, and done again. */
 typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
+/* The same by reader->threads - 1 threads, from number 1 on, beside the caller, who begins it and
+ * asks until it is done, or stops it: units that nobody has begun are left. What they fail with is
+ * lost. One that is begun while another is not done is worked on behind it. */
+struct reader_share {
+    uint64_t units;
+    reader_unit_t *work;
+    const void *context;
+    atomic_uint_fast64_t next;
+    atomic_int has_failed;
+    /* Of reader_share.c: */
+    uint32_t working;
+    struct reader_share *behind;
+};
+status_t reader_share_begin(reader_t *reader, struct reader_share *share);
+int reader_share_is_done(reader_t *reader, struct reader_share *share);
+void reader_share_stop(struct reader_share *share);
 void reader_end_helpers(reader_t *reader);
+
+/* A slab as it lies in a file. */
+struct reader_lying {
+    const struct archive_part *part;
+    const char *path; /* NULL: it does not */
+    uint64_t file_offset;
+};
+/* Where samples lie as a slab, uncut, plain and all there. */
+struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count);
 
 /* Makes reader->bounce, of so many bytes for each of its threads at least. */
 status_t reader_make_bounce(reader_t *reader, size_t bytes);

@@ -1,19 +1,13 @@
 /* Units of a read, shared by threads that sleep in between: a backend's threads want the cores. Who
- * reads does not wait for a helper that has not woken up when all units are taken. */
+ * reads does not wait for a helper that has not woken up when all units are taken; and helpers that
+ * find none left go on with the next read, when that has begun before this one's last unit is done.
+ */
 #include "archive/read/reader_parts.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-struct share {
-    uint64_t units;
-    reader_unit_t *work;
-    const void *context;
-    atomic_uint_fast64_t next;
-    atomic_int has_failed;
-};
 
 struct helper {
     struct reader_helpers *all;
@@ -24,14 +18,13 @@ struct helper {
 struct reader_helpers {
     pthread_mutex_t lock;
     pthread_cond_t begun, done;
-    struct share *share; /* NULL: nothing to do */
-    uint32_t working;
+    struct reader_share *first; /* and those behind it; NULL: nothing to do */
     int is_ending;
     uint32_t count; /* started */
     struct helper items[];
 };
 
-static void share_work(struct share *share, uint32_t thread)
+static void share_work(struct reader_share *share, uint32_t thread)
 {
     for (uint64_t unit = atomic_fetch_add(&share->next, 1); unit < share->units;
          unit = atomic_fetch_add(&share->next, 1)) {
@@ -43,22 +36,30 @@ static void share_work(struct share *share, uint32_t thread)
     }
 }
 
+static int share_is_taken(struct reader_share *share)
+{
+    return atomic_load(&share->next) >= share->units;
+}
+
 static void *share_help(void *argument)
 {
     const struct helper *helper = argument;
     struct reader_helpers *all = helper->all;
     pthread_mutex_lock(&all->lock);
     while (!all->is_ending) {
-        struct share *share = all->share;
-        if (!share || atomic_load(&share->next) >= share->units) {
+        struct reader_share *share = all->first;
+        while (share && share_is_taken(share)) {
+            share = share->behind;
+        }
+        if (!share) {
             pthread_cond_wait(&all->begun, &all->lock);
             continue;
         }
-        all->working++;
+        share->working++;
         pthread_mutex_unlock(&all->lock);
         share_work(share, helper->number);
         pthread_mutex_lock(&all->lock);
-        all->working--;
+        share->working--;
         pthread_cond_signal(&all->done);
     }
     pthread_mutex_unlock(&all->lock);
@@ -107,25 +108,73 @@ void reader_end_helpers(reader_t *reader)
     reader->helpers = NULL;
 }
 
-static void share_among_all(struct reader_helpers *all, struct share *share)
+static void share_append(struct reader_helpers *all, struct reader_share *share)
 {
+    struct reader_share **last = &all->first;
     pthread_mutex_lock(&all->lock);
-    all->share = share;
+    while (*last) {
+        last = &(*last)->behind;
+    }
+    *last = share;
     pthread_cond_broadcast(&all->begun);
     pthread_mutex_unlock(&all->lock);
+}
+
+/* The lock is held. */
+static void share_remove(struct reader_helpers *all, const struct reader_share *share)
+{
+    struct reader_share **at = &all->first;
+    while (*at && *at != share) {
+        at = &(*at)->behind;
+    }
+    if (*at) {
+        *at = share->behind;
+    }
+}
+
+static void share_among_all(struct reader_helpers *all, struct reader_share *share)
+{
+    share_append(all, share);
     share_work(share, 0);
     pthread_mutex_lock(&all->lock);
-    all->share = NULL;
-    while (all->working > 0) {
+    share_remove(all, share);
+    while (share->working > 0) {
         pthread_cond_wait(&all->done, &all->lock);
     }
     pthread_mutex_unlock(&all->lock);
 }
 
+status_t reader_share_begin(reader_t *reader, struct reader_share *share)
+{
+    status_t st = STATUS_OK;
+    TRY(share_start_helpers(reader));
+    share_append(reader->helpers, share);
+out:
+    return st;
+}
+
+int reader_share_is_done(reader_t *reader, struct reader_share *share)
+{
+    struct reader_helpers *all = reader->helpers;
+    pthread_mutex_lock(&all->lock);
+    int is_done = share->working == 0 && share_is_taken(share);
+    if (is_done) {
+        share_remove(all, share);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return is_done;
+}
+
+void reader_share_stop(struct reader_share *share)
+{
+    atomic_store(&share->has_failed, 1);
+    atomic_store(&share->next, share->units);
+}
+
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context)
 {
     status_t st = STATUS_OK;
-    struct share share = {.units = units, .work = work, .context = context};
+    struct reader_share share = {.units = units, .work = work, .context = context};
     if (reader->threads > 1 && units > 1) {
         TRY(share_start_helpers(reader));
         share_among_all(reader->helpers, &share);

@@ -119,6 +119,7 @@ const struct backend_ops opencl_ops = {
     .abilities = {.has_device = 1,
                   .keeps_rows = 1,
                   .finds_peaks = 1,
+                  .ingests = 1,
                   .slots = 5}, /* one is read, one comes, one is worked on, one goes, one is
                                   written */
     .channelise = &opencl_channelise,
@@ -126,6 +127,7 @@ const struct backend_ops opencl_ops = {
     .filter = &opencl_filter,
     .peaks = &opencl_peaks,
     .resident_rows = &opencl_resident_rows,
+    .ingest = &opencl_ingest,
     .synthesise = &opencl_synthesise,
     .open = backend_open_opencl,
     .close = backend_close_opencl,

@@ -6,6 +6,13 @@
 
 #include <stdlib.h>
 
+enum { KEPT_INGESTED = -1 /* where others are kept by their use */ };
+
+static int buffer_kept_use(const struct opencl_buffer *buffer)
+{
+    return buffer->has_samples_apart ? KEPT_INGESTED : (int)buffer->use;
+}
+
 void opencl_buffer_destroy(buffer_t *base)
 {
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
@@ -18,10 +25,11 @@ void opencl_buffer_destroy(buffer_t *base)
         }
         device_forget(events[i]);
     }
-    const struct kept_buffer unused = {.use = (int)buffer->use,
+    const struct kept_buffer unused = {.use = buffer_kept_use(buffer),
                                        .bytes = buffer->bytes,
                                        .memory = buffer->memory,
                                        .pinned = buffer->pinned};
+    pinned_release(&buffer->apart, queue);
     int is_whole = buffer->memory && (buffer->pinned.host || buffer->use == BUFFER_BETWEEN);
     if (is_whole && kept_put_buffer(buffer->device->kept, &unused)) {
         free(buffer);
@@ -35,7 +43,8 @@ void opencl_buffer_destroy(buffer_t *base)
 /* Where in pinned memory the counts of an input lie. */
 static uint64_t buffer_counts_at(const struct opencl_buffer *buffer)
 {
-    return ceil_div_u64(buffer->bytes, sizeof(cl_ulong)) * sizeof(cl_ulong);
+    uint64_t samples = buffer->has_samples_apart ? 0 : buffer->bytes;
+    return ceil_div_u64(samples, sizeof(cl_ulong)) * sizeof(cl_ulong);
 }
 
 static void buffer_place_counts(struct opencl_buffer *buffer)
@@ -62,25 +71,26 @@ out:
     return st;
 }
 
-status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                              buffer_t **out)
+static status_t buffer_create_for(device_t *device, enum buffer_use use, int is_ingested,
+                                  uint64_t bytes, buffer_t **out)
 {
     status_t st = STATUS_OK;
     struct opencl_buffer *buffer = NULL;
     enum { LEAST = 64 };
     TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
-    buffer->device = ((struct opencl *)backend)->device;
+    buffer->device = device;
     buffer->use = use;
+    buffer->has_samples_apart = is_ingested;
     buffer->bytes = max_u64(bytes, LEAST);
     struct kept_buffer there;
-    if (kept_take_buffer(buffer->device->kept, (int)use, buffer->bytes, &there)) {
+    if (kept_take_buffer(device->kept, buffer_kept_use(buffer), buffer->bytes, &there)) {
         buffer->memory = there.memory;
         buffer->pinned = there.pinned;
         buffer_place_counts(buffer);
         *out = &buffer->base;
         return STATUS_OK;
     }
-    TRY(device_allocate(buffer->device, buffer->bytes,
+    TRY(device_allocate(device, buffer->bytes,
                         use == BUFFER_IN    ? "a block of samples"
                         : use == BUFFER_OUT ? "rows of a product"
                                             : "rows for the next stage",
@@ -95,16 +105,48 @@ out:
     return st;
 }
 
-/* What is between stages comes to the host only when somebody wants to see it, which is rare. */
+status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                              buffer_t **out)
+{
+    return buffer_create_for(((struct opencl *)backend)->device, use, 0, bytes, out);
+}
+
+status_t opencl_buffer_create_ingested(device_t *device, uint64_t bytes, buffer_t **out)
+{
+    return buffer_create_for(device, BUFFER_IN, 1, bytes, out);
+}
+
+static void *buffer_host(const struct opencl_buffer *buffer)
+{
+    return buffer->has_samples_apart ? buffer->apart.host : buffer->pinned.host;
+}
+
+static status_t buffer_pin_late(struct opencl_buffer *buffer)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = buffer->device;
+    if (buffer->has_samples_apart) {
+        cl_int error = pinned_take(device->context, device->upload, device->info.is_nvidia,
+                                   buffer->bytes, &buffer->apart);
+        CL_TRY(device, error, "take pinned host memory");
+    } else {
+        TRY(buffer_pin(buffer));
+    }
+out:
+    return st;
+}
+
+/* What is between stages, or was ingested, comes to the host only when somebody wants to see it,
+ * which is rare. */
 static status_t buffer_show(struct opencl_buffer *buffer)
 {
     status_t st = STATUS_OK;
-    TRY(buffer->pinned.host ? STATUS_OK : buffer_pin(buffer));
     TRY(device_wait(buffer->device, buffer->used));
+    TRY(device_wait(buffer->device, buffer->moved));
     CL_TRY(buffer->device,
            clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0, buffer->bytes,
-                               buffer->pinned.host, 0, NULL, NULL),
-           "fetch rows from the device");
+                               buffer_host(buffer), 0, NULL, NULL),
+           "fetch a block from the device");
 out:
     return st;
 }
@@ -113,11 +155,12 @@ status_t opencl_buffer_get(buffer_t *base, void **out)
 {
     status_t st = STATUS_OK;
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
-    if (buffer->use == BUFFER_BETWEEN) {
+    TRY(buffer_host(buffer) ? STATUS_OK : buffer_pin_late(buffer));
+    if (buffer->use == BUFFER_BETWEEN || buffer->is_ingested) {
         TRY(buffer_show(buffer));
     }
     TRY(device_wait(buffer->device, buffer->moved));
-    *out = buffer->pinned.host;
+    *out = buffer_host(buffer);
 out:
     return st;
 }
@@ -170,7 +213,7 @@ static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, stru
     device_forget(&buffer->counted);
     CL_TRY(device,
            clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes,
-                                buffer->pinned.host, buffer->used ? 1 : 0,
+                                buffer_host(buffer), buffer->used ? 1 : 0,
                                 buffer->used ? &buffer->used : NULL, &buffer->moved),
            "bring samples to the device");
     TRY(buffer_moves(buffer, device->upload, watch, STEP_UPLOAD));
@@ -201,7 +244,7 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
     cl_event events[MOST_OUTPUTS + 1];
     cl_uint count = 0;
     if (bytes > 0 && in->use == BUFFER_IN) {
-        TRY(buffer_upload(in, bytes, watch));
+        TRY(in->is_ingested ? STATUS_OK : buffer_upload(in, bytes, watch));
         events[count++] = in->moved;
     }
     for (uint32_t i = 0; i < nout; i++) {

@@ -11,17 +11,20 @@ struct opencl {
     device_t *device;
 };
 
-/* A piece of device memory and the pinned host memory that belongs to it: BUFFER_BETWEEN has the
- * latter only once the host wants to see it. */
+/* A piece of device memory and the pinned host memory that belongs to it: BUFFER_BETWEEN, and what
+ * an ingest fills, have the latter only once the host wants to see it. */
 struct opencl_buffer {
     struct buffer base;
     device_t *device;
     enum buffer_use use;
     uint64_t bytes;
-    cl_mem memory;        /* on the device */
-    struct pinned pinned; /* on the host */
-    cl_event moved;       /* the last transfer between the two */
-    cl_event used;        /* the last work of the device on `memory` */
+    cl_mem memory;         /* on the device */
+    struct pinned pinned;  /* on the host */
+    int has_samples_apart; /* a BUFFER_IN that an ingest fills: `pinned` holds its counts only, */
+    struct pinned apart;   /* and this its samples */
+    cl_event moved;        /* the last transfer between the two */
+    cl_event used;         /* the last work of the device on `memory` */
+    int is_ingested;       /* the samples came by the ingest: the host's side does not have them */
     cl_ulong *counts; /* of samples: [DEINTERLEAVE_GROUPS] found missing by each, pinned behind the
                          rest */
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
@@ -29,15 +32,17 @@ struct opencl_buffer {
 
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
+/* A BUFFER_IN for an ingest. */
+status_t opencl_buffer_create_ingested(device_t *device, uint64_t bytes, buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
 /* What stands before and behind the kernels of a block, in its queue. Before: the first `bytes` of
- * samples come to the device (0: they are there), after the work that still uses what is there, and
- * rows of earlier blocks are gone from it. Behind: the first bytes[i] of out[i] come to the host;
- * work begins. Transfers run beside other blocks' kernels; only a BUFFER_IN comes, only a
- * BUFFER_OUT goes. Fail with DEVICE. */
+ * samples come to the device (0: they are there, as are ingested ones), after the work that still
+ * uses what is there, and rows of earlier blocks are gone from it. Behind: the first bytes[i] of
+ * out[i] come to the host; work begins. Transfers run beside other blocks' kernels; only a
+ * BUFFER_IN comes, only a BUFFER_OUT goes. Fail with DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
@@ -50,6 +55,9 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count);
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
+
+/* ingest.c. */
+extern const struct ingest_ops opencl_ingest;
 
 /* The stages: ppf/channelise.c, filter/filter.c, dedisperse/dedisperse.c, peaks.c,
  * resident_rows.c, synthesis/synthesise.c. */

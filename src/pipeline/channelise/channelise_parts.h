@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
 #define VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
 
+#include "compute/ingest.h"
 #include "pipeline/channelise_pipeline.h"
 #include "pipeline/filter_chain.h"
 #include "pipeline/finish/finish.h"
@@ -12,6 +13,8 @@
 /* One block under way: its buffers, where its samples are and where its rows belong. */
 struct slot {
     buffer_t *in;
+    ingest_t *ingest; /* that its samples come by; */
+    int is_begun;     /* they are on their way */
     buffer_t *out[MOST_OUTPUTS];
     buffer_t *squares[MOST_OUTPUTS]; /* of power whose kurtosis is asked for; else NULL */
     mapping_t *mapping;              /* of samples that were not copied; else NULL */
@@ -37,6 +40,9 @@ struct channelising {
     resident_rows_t *const *resident; /* NULL: rows only go to the sink */
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
+    ingest_t *ingest;        /* the reader's; NULL: none */
+    uint32_t fillers;        /* threads that fill its pieces */
+    int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
     int is_scaled[JOB_BANKS]; /* what it rounds, by the scales of streams from here on */
@@ -57,8 +63,19 @@ struct channelising {
 status_t channelising_fit_stages(struct channelising *p);
 void channelising_drop_stages(struct channelising *p);
 
+/* Bytes of the largest slab of any group, for a block. */
+status_t channelising_largest_slab(const struct channelising *p, uint64_t *out);
+
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
+
+/* Where blocks lie in files as they are worked on, and are large enough for so many threads of the
+ * reader, they go to the device while they are read: makes p->ingest, before the slots. Power that
+ * may leave the range of floats is looked at beside its samples. Fails with DEVICE. */
+status_t channelising_create_ingest(struct channelising *p, uint32_t threads);
+
+/* The reader thread: the samples of a block. */
+status_t channelising_read(void *context, uint32_t number);
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, uint32_t number);

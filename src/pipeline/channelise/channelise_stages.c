@@ -9,8 +9,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of the largest slab of any group, for a block. */
-static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
+status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
@@ -90,7 +89,8 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     uint32_t read = streams * filter_plan_fan(work->filters);
     TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
-    TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
+    TRY(p->ingest ? ingest_buffer(p->ingest, in_bytes, &slot->in)
+                  : buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
                                 &slot->filtered));

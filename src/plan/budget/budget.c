@@ -13,6 +13,8 @@ enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
+    INGEST_TIMES = 8,       /* as long: see budget_longer(), */
+    ROWS_RATIO = 4,         /* where rows are at most such a part of the samples */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
@@ -77,6 +79,7 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
     work->chunking.group_streams = group->streams;
+    work->samples_lie = group->lies;
 out:
     return st;
 }
@@ -213,12 +216,24 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     }
 }
 
+/* How many times longer chunks are whose samples go to the device while they are read: there they
+ * need no pinned memory, and the ends of reads count. Not where the rows need as much. */
+static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group)
+{
+    uint64_t all = budget_buffers_bytes(work, group, CHUNK_GRAIN);
+    uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, CHUNK_GRAIN);
+    int is_ingested = backend_abilities(work->backend)->ingests && group->lies;
+    return is_ingested && all - samples <= samples / ROWS_RATIO ? INGEST_TIMES : 1;
+}
+
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
-static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint64_t block,
+static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
+                                       const struct budget_group *group, uint64_t block,
                                        uint64_t quantum, uint64_t fine, uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_abilities(work->backend)->block_bytes;
-    uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
+    uint64_t longer = budget_longer(work, group);
+    uint64_t spectra = max_u64(1, (suits > 0 ? suits : longer * CHUNK_BYTES) / max_u64(1, cost));
     if (work->wanted_block > 0) {
         spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
@@ -286,7 +301,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                     CHUNK_GRAIN;
     uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
     uint64_t chunk = asked > 0 ? budget_round_up(asked, quantum)
-                               : budget_automatic_chunk(work, block, quantum, fine, cost);
+                               : budget_automatic_chunk(work, group, block, quantum, fine, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
     TRY(budget_check_count(work));

@@ -1,0 +1,90 @@
+# Samples that go to an OpenCL device in pieces, while they are read: the bytes of plain reads, for any number of
+# threads and ranks, across files, with missing samples among them; reads and transfers that fail.
+. "$(dirname "$0")/../tools/lib.sh"
+export VOLTMILL_CACHE=$work/cache
+# Blocks must be large: kernels that were not optimised would take a minute and a half for them.
+unset POCL_EXTRA_BUILD_FLAGS
+shims=$(dirname "$voltmill")/tests/faults
+mkdir "$work/folder" && cd "$work/folder" || exit 1
+
+if ! "$voltmill" info --devices | grep -q '^0: '; then
+    echo "1..0 # SKIP no OpenCL device here"
+    exit 0
+fi
+
+# Three files in a row, the last of them short; -128 is no sample.
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+
+rng = np.random.default_rng(11)
+first = 0
+for number, samples in enumerate((14 << 20, 4 << 20, 100000)):
+    with h5py.File(f"part-{number}.h5", "w") as f:
+        f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": first / 1e6,
+                        "time_scale": "UTC", "telescope": "T", "source": "S", "ra_deg": 10.0, "dec_deg": 20.0})
+        numbers = rng.integers(-100, 100, (samples, 1, 2, 2), "i1")
+        numbers[rng.integers(0, samples, 20 * number)] = -128
+        v = f.create_dataset("voltages", data=numbers)
+        v.attrs.update({"axes": "time,chan,pol,reim", "sample_rate_hz": 1e6, "sideband": 1, "bits": 8,
+                        "domain": "complex", "missing_value": -128})
+        f["freq_hz"] = [400e6]
+        f["pol"] = np.array(["x", "y"], dtype="S1")
+    first += samples
+PYTHON
+# Chunks of 13 MiB: what three threads that fill pieces take.
+cat >job.yaml <<'YAML'
+input: {files: "part-?.h5"}
+channelise: {channels: 128, taps: 4, backend: opencl, kernel: fused}
+products: [{kind: power, file: out.h5, integrate: 64}]
+run: {chunk: 26624, threads: 1}
+YAML
+
+runs "one thread" env LD_PRELOAD="$shims/opencl_shim.so" SHIM_LIST=list "$voltmill" run job.yaml
+plain=$(grep -c write list)
+rm -f list
+expected=$(sha256sum <out.h5)
+runs "verifies" "$voltmill" verify --chunks 4 out.h5
+runs "four threads" env LD_PRELOAD="$shims/opencl_shim.so" SHIM_LIST=list "$voltmill" run --force --set run.threads=4 job.yaml
+same "four threads: the same bytes" "$expected" "$(sha256sum <out.h5)"
+pieces=$(grep -c write list)
+kernels=$(grep -c kernel list)
+[ "$pieces" -ge $((plain + 40)) ]
+ok $? "four threads: in pieces ($pieces transfers, with one thread $plain)"
+for variant in "2 4 26624" "1 5 53248"; do
+    set -- $variant
+    runs "$1 ranks, $2 threads, chunks of $3" mpirun -n "$1" "$voltmill" run --force --set run.threads="$2" \
+        --set run.chunk="$3" job.yaml
+    same "$1 ranks, $2 threads, chunks of $3: the same bytes" "$expected" "$(sha256sum <out.h5)"
+done
+
+# A read that fails once: the block is read once more.
+four=("$voltmill" run --force --set run.threads=4 job.yaml)
+runs "calls counted" env LD_PRELOAD="$shims/attack_shim.so" ATTACK_FOLDER="$PWD" ATTACK_LOG="$work/calls" "${four[@]}"
+reads=$(awk '$3 ~ /^pread/ && $4 ~ /part-[01]/ { print $2 }' ../calls | sort -n | tail -8 | awk 'NR % 3 == 1')
+for number in $reads; do
+    runs "read $number fails once" env LD_PRELOAD="$shims/attack_shim.so" ATTACK_FOLDER="$PWD" ATTACK_CALL="$number" \
+        ATTACK_FATE=eio ATTACK_LOG="$work/failed" "${four[@]}"
+    same "read $number fails once: the same bytes" "$expected" "$(sha256sum <out.h5)"
+done
+grep -q pread ../failed
+ok $? "reads have failed"
+
+# Transfers that fail: an error, no hang, and the same command goes on.
+for number in $((pieces - 30)) $((pieces - 1)); do
+    rm -f out.h5
+    fails "transfer $number fails" 5 'OpenCL device .*: cannot bring samples to the device' \
+        env LD_PRELOAD="$shims/opencl_shim.so" SHIM_WRITE="$number" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
+    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
+    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+done
+
+# So it is when a kernel fails, while the reader is two blocks ahead.
+for before in 3 1; do
+    rm -f out.h5
+    fails "kernel $((kernels - before)) of $kernels fails" 5 'OpenCL device .*' env LD_PRELOAD="$shims/opencl_shim.so" \
+        SHIM_KERNEL="$((kernels - before))" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
+    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
+    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+done
+plan
