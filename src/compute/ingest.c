@@ -3,6 +3,12 @@
 
 #include "compute/backend_ops.h"
 
+uint64_t ingest_least_bytes(uint64_t threads)
+{
+    enum { PIECES = 2 /* of each */ };
+    return threads * PIECES * INGEST_PIECE;
+}
+
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)
 {
     status_t st = STATUS_OK;

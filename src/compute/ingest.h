@@ -21,6 +21,9 @@ enum {
     INGEST_MOST_THREADS = 16 /* more do not fill a link sooner */
 };
 
+/* Bytes of a block from which on so many threads fill pieces of it with profit. */
+uint64_t ingest_least_bytes(uint64_t threads);
+
 /* For so many threads that fill pieces. Gives NULL for backends that have no memory of their own.
  * Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);

@@ -243,6 +243,48 @@ static void what_stays_on_a_device_is_not_the_hosts(void **state)
     assert_int_equal(bytes[1] - bytes[0], slots * (buffers[1] - buffers[0]));
 }
 
+/* Spectra of a chunk of a job on a device, of so many samples that lie in time order or pol by pol.
+ */
+static uint64_t device_chunk(hsize_t samples, int is_time_first, const char *products)
+{
+    char text[1024];
+    struct planned p = {.job = NULL};
+    if (is_time_first) {
+        small_archive_write(path, samples, POLS, 0);
+    } else {
+        small_archive_write(path, POLS, samples, 0);
+    }
+    snprintf(text, sizeof text,
+             "input: {files: %s, layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6}}\n"
+             "channelise: {channels: 64, taps: 8}\nproducts: [%s]\n",
+             path, is_time_first ? "time,pol" : "pol,time", products);
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &p.job), STATUS_OK);
+    assert_int_equal(archive_open(p.job, &p.archive), STATUS_OK);
+    assert_int_equal(channelise_plan_create(p.job, p.archive, BACKEND_OPENCL, 16, NULL, &p.work),
+                     STATUS_OK);
+    uint64_t chunk = p.work->chunking.chunk_spectra;
+    assert_true(p.work->chunking.block_spectra >= chunk);
+    assert_int_equal(p.work->samples_lie, is_time_first);
+    planned_end(&p);
+    small_archive_write(path, SAMPLES, POLS, 0);
+    return chunk;
+}
+
+/* Where samples go to a device while they are read, chunks are long, if they can be long enough. */
+static void chunks_that_are_ingested_are_long(void **state)
+{
+    (void)state;
+    static const char power[] = "{kind: power, file: a.h5, integrate: 64}";
+    const hsize_t many = (hsize_t)1 << 30; /* zeros that take no room */
+    if (!backend_abilities(BACKEND_OPENCL)->ingests) {
+        skip();
+    }
+    const uint64_t plain = device_chunk(many, 0, power);
+    assert_true(device_chunk(many, 1, power) > 7 * plain);
+    assert_true(device_chunk(many / 32, 1, power) <= plain);
+    assert_int_equal(device_chunk(many, 1, spectra), device_chunk(many, 0, spectra));
+}
+
 /* Plans the same job where memory is left to the machine, which has so much. */
 static void plan_auto(uint64_t cut_memory, uint64_t memory, struct planned *out)
 {
@@ -321,6 +363,7 @@ int main(void)
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
         cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
+        cmocka_unit_test(chunks_that_are_ingested_are_long),
     };
     int fd = mkstemp(path);
     if (fd < 0) {

@@ -7,11 +7,9 @@ status_t channelising_create_ingest(struct channelising *p, uint32_t threads)
 {
     status_t st = STATUS_OK;
     uint64_t bytes = 0;
-    const uint64_t least = 2;       /* pieces a thread */
     uint64_t fillers = threads - 1; /* one only carries */
     TRY(channelising_largest_slab(p, &bytes));
-    if (p->work->samples_lie && fillers > 0 && !p->range &&
-        least * fillers * INGEST_PIECE <= bytes) {
+    if (p->work->samples_lie && fillers > 0 && !p->range && bytes >= ingest_least_bytes(fillers)) {
         p->fillers = (uint32_t)fillers;
         TRY(ingest_create(p->backend, p->fillers, &p->ingest));
     }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/ingest.h"
 #include "plan/budget/budget_bytes.h"
 #include "plan/channelise_needs.h"
 
@@ -216,14 +217,20 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     }
 }
 
-/* How many times longer chunks are whose samples go to the device while they are read: there they
- * need no pinned memory, and the ends of reads count. Not where the rows need as much. */
-static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group)
+/* How many times longer chunks are whose samples go to the device while they are read, if there are
+ * `most` spectra at least: there they need no pinned memory, and the ends of reads count. Not where
+ * the rows need as much, or a chunk would be too small for all threads that can read it. */
+static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group,
+                              uint64_t most)
 {
     uint64_t all = budget_buffers_bytes(work, group, CHUNK_GRAIN);
     uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, CHUNK_GRAIN);
     int is_ingested = backend_abilities(work->backend)->ingests && group->lies;
-    return is_ingested && all - samples <= samples / ROWS_RATIO ? INGEST_TIMES : 1;
+    return is_ingested && all - samples <= samples / ROWS_RATIO &&
+                   group->step_bytes * channelise_plan_most_samples(work, most) >=
+                       ingest_least_bytes(INGEST_MOST_THREADS)
+               ? INGEST_TIMES
+               : 1;
 }
 
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
@@ -232,13 +239,14 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
                                        uint64_t quantum, uint64_t fine, uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_abilities(work->backend)->block_bytes;
-    uint64_t longer = budget_longer(work, group);
+    uint64_t most = ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS);
+    uint64_t longer = budget_longer(work, group, most);
     uint64_t spectra = max_u64(1, (suits > 0 ? suits : longer * CHUNK_BYTES) / max_u64(1, cost));
     if (work->wanted_block > 0) {
         spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
     }
-    spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
+    spectra = min_u64(spectra, most);
     spectra = max_u64(spectra, budget_overlap_ratio(work) * budget_shared(work));
     spectra = max_u64(min_u64(spectra, block), 1);
     /* The finer border only where it does not make chunks much larger. */
