@@ -3,10 +3,15 @@
 
 #include "compute/backend_ops.h"
 
-uint64_t ingest_least_bytes(uint64_t threads)
+uint64_t ingest_least_bytes(uint32_t threads)
 {
     enum { PIECES = 2 /* of each */ };
-    return threads * PIECES * INGEST_PIECE;
+    return (uint64_t)threads * PIECES * INGEST_PIECE;
+}
+
+uint64_t ingest_bytes(uint32_t threads)
+{
+    return (uint64_t)threads * INGEST_EACH * INGEST_PIECE;
 }
 
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)

@@ -16,13 +16,16 @@
 typedef struct ingest ingest_t;
 
 enum {
-    INGEST_PIECE = 2 << 20,  /* bytes of a piece, at most */
-    INGEST_EACH = 2,         /* pieces that a thread has */
-    INGEST_MOST_THREADS = 16 /* more do not fill a link sooner */
+    INGEST_PIECE = 2 << 20,   /* bytes of a piece, at most */
+    INGEST_EACH = 2,          /* pieces that a thread has */
+    INGEST_LEAST_THREADS = 3, /* fewer read no faster into pieces than into blocks */
+    INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* Bytes of a block from which on so many threads fill pieces of it with profit. */
-uint64_t ingest_least_bytes(uint64_t threads);
+/* Bytes of a block from which on so many threads fill pieces of it with profit; and of their
+ * pieces, which are pinned. */
+uint64_t ingest_least_bytes(uint32_t threads);
+uint64_t ingest_bytes(uint32_t threads);
 
 /* For so many threads that fill pieces. Gives NULL for backends that have no memory of their own.
  * Fails with DEVICE. The backend must outlive it. */

@@ -17,9 +17,10 @@ static void channelising_destroy(void *context)
 {
     struct channelising *p = context;
     if (p) {
-        ingest_stop(p->ingest);
+        ingest_stop(p->ingest); /* for threads of the reader that wait for room */
         reader_destroy(p->reader);
         channelising_drop_stages(p);
+        mapping_drop_unused();
         ingest_destroy(p->ingest);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             weights_destroy(p->weights[i]);
@@ -238,11 +239,11 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     /* Of those that read, and those that compute on this machine, whoever is behind has the cores.
      */
     uint32_t threads =
-        (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS : MOST_READERS);
+        (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS + 1 : MOST_READERS);
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
-    TRY(channelising_create_ingest(p, threads));
+    TRY(channelising_create_ingest(p));
     TRY(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));

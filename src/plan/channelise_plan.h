@@ -75,7 +75,8 @@ struct channelise_plan {
     uint64_t read_bytes;                      /* with overlaps */
     uint64_t cache_bytes;  /* for chunks of datasets that are read through HDF5 */
     uint32_t unpackers;    /* threads that decompress them */
-    int samples_lie;       /* in files as in blocks, each of these in one piece */
+    uint32_t fillers;      /* threads that put samples into pieces on their way to a device, while
+                              they are read; 0: they are read into blocks */
     uint64_t memory_bytes; /* that a rank needs, all told */
     uint64_t stage_bytes;  /* of run.memory: what stages and their buffers may take */
     uint64_t wanted_block; /* struct channelise_plan_cut */

@@ -42,6 +42,7 @@ YAML
 
 runs "one thread" env LD_PRELOAD="$shims/opencl_shim.so" SHIM_LIST=list "$voltmill" run job.yaml
 plain=$(grep -c write list)
+pinned=$(grep -c pinned list)
 rm -f list
 expected=$(sha256sum <out.h5)
 runs "verifies" "$voltmill" verify --chunks 4 out.h5
@@ -51,12 +52,37 @@ pieces=$(grep -c write list)
 kernels=$(grep -c kernel list)
 [ "$pieces" -ge $((plain + 40)) ]
 ok $? "four threads: in pieces ($pieces transfers, with one thread $plain)"
+rm -f list
+runs "two threads" env LD_PRELOAD="$shims/opencl_shim.so" SHIM_LIST=list "$voltmill" run --force --set run.threads=2 job.yaml
+same "two threads: as one" "$plain $pinned" "$(grep -c write list) $(grep -c pinned list)"
 for variant in "2 4 26624" "1 5 53248"; do
     set -- $variant
     runs "$1 ranks, $2 threads, chunks of $3" mpirun -n "$1" "$voltmill" run --force --set run.threads="$2" \
         --set run.chunk="$3" job.yaml
     same "$1 ranks, $2 threads, chunks of $3: the same bytes" "$expected" "$(sha256sum <out.h5)"
 done
+
+# Two banks of one reading, and observation after observation on one device.
+cat >banks.yaml <<'YAML'
+input: {files: "part-?.h5"}
+channelise:
+  - {name: coarse, channels: 128, taps: 4, backend: opencl, kernel: fused}
+  - {name: fine, channels: 512, taps: 3}
+products:
+  - {kind: power, bank: coarse, file: out.h5, integrate: 64}
+  - {kind: power, bank: fine, file: fine.h5, integrate: 16}
+run: {chunk: 26624}
+YAML
+for threads in 1 4; do
+    runs "two banks, $threads threads" "$voltmill" run --force --set run.threads=$threads banks.yaml
+    sha256sum out.h5 fine.h5 >"banks-$threads"
+    runs "each, $threads threads" "$voltmill" run --force --set run.threads=$threads --each 'part-[01].h5' \
+        --set products.0.file='each-{name}.h5' job.yaml
+    sha256sum each-*.h5 >>"banks-$threads"
+done
+same "the same bytes" "$(cat banks-1)" "$(cat banks-4)"
+[ "$(wc -l <banks-4)" = 4 ]
+ok $? "of four products"
 
 # A read that fails once: the block is read once more.
 four=("$voltmill" run --force --set run.threads=4 job.yaml)
@@ -75,6 +101,15 @@ for number in $((pieces - 30)) $((pieces - 1)); do
     rm -f out.h5
     fails "transfer $number fails" 5 'OpenCL device .*: cannot bring samples to the device' \
         env LD_PRELOAD="$shims/opencl_shim.so" SHIM_WRITE="$number" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
+    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
+    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+done
+
+# And when the reader learns from the device that it has failed, while others fill pieces.
+for number in 1 2; do
+    rm -f out.h5
+    fails "wait $number of the reader fails" 5 'OpenCL device .*' env LD_PRELOAD="$shims/opencl_shim.so" \
+        SHIM_WAIT="$number" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
     runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
     same "the same bytes" "$expected" "$(sha256sum <out.h5)"
 done

@@ -6,6 +6,7 @@
  *                   drivers that allocate late do
  *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
  *   SHIM_WRITE=N    the N-th transfer to the device fails, once
+ *   SHIM_WAIT=N     the N-th time that the thread "reader" waits for the device fails, once
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
  *                   made, and for each "write" to the device and "kernel" that is started
  *   SHIM_LATE=N     nothing fails: a device is opened N ms (under a second) late
@@ -14,6 +15,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +132,21 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
         list("pinned");
     }
     return real(context, flags, size, host, error);
+}
+
+cl_int clWaitForEvents(cl_uint count, const cl_event *events)
+{
+    static unsigned long long calls;
+    cl_int (*real)(cl_uint, const cl_event *);
+    void *found = next_function("clWaitForEvents");
+    unsigned long long limit = setting("SHIM_WAIT");
+    char name[16] = "";
+    memcpy(&real, &found, sizeof real);
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    if (limit > 0 && strcmp(name, "reader") == 0 && ++calls == limit) {
+        return CL_OUT_OF_RESOURCES;
+    }
+    return real(count, events);
 }
 
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, size_t offset,

@@ -243,46 +243,85 @@ static void what_stays_on_a_device_is_not_the_hosts(void **state)
     assert_int_equal(bytes[1] - bytes[0], slots * (buffers[1] - buffers[0]));
 }
 
-/* Spectra of a chunk of a job on a device, of so many samples that lie in time order or pol by pol.
- */
-static uint64_t device_chunk(hsize_t samples, int is_time_first, const char *products)
+/* A job on a device, of an archive of so many samples in time order or pol by pol. */
+struct device_job {
+    hsize_t samples;
+    int is_time_first;
+    uint32_t channels, taps;
+    const char *products;
+};
+
+/* Spectra of a chunk, and how many threads fill pieces. */
+static uint64_t device_chunk(const struct device_job *of, uint32_t threads, uint32_t *fillers)
 {
     char text[1024];
     struct planned p = {.job = NULL};
-    if (is_time_first) {
-        small_archive_write(path, samples, POLS, 0);
+    if (of->is_time_first) {
+        small_archive_write(path, of->samples, POLS, 0);
     } else {
-        small_archive_write(path, POLS, samples, 0);
+        small_archive_write(path, POLS, of->samples, 0);
     }
     snprintf(text, sizeof text,
              "input: {files: %s, layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6}}\n"
-             "channelise: {channels: 64, taps: 8}\nproducts: [%s]\n",
-             path, is_time_first ? "time,pol" : "pol,time", products);
+             "channelise: {channels: %u, taps: %u}\nproducts: [%s]\n",
+             path, of->is_time_first ? "time,pol" : "pol,time", of->channels, of->taps,
+             of->products);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &p.job), STATUS_OK);
     assert_int_equal(archive_open(p.job, &p.archive), STATUS_OK);
-    assert_int_equal(channelise_plan_create(p.job, p.archive, BACKEND_OPENCL, 16, NULL, &p.work),
-                     STATUS_OK);
+    assert_int_equal(
+        channelise_plan_create(p.job, p.archive, BACKEND_OPENCL, threads, NULL, &p.work),
+        STATUS_OK);
     uint64_t chunk = p.work->chunking.chunk_spectra;
-    assert_true(p.work->chunking.block_spectra >= chunk);
-    assert_int_equal(p.work->samples_lie, is_time_first);
+    *fillers = p.work->fillers;
     planned_end(&p);
     small_archive_write(path, SAMPLES, POLS, 0);
     return chunk;
 }
 
+static const char power[] = "{kind: power, file: a.h5, integrate: 64}";
+static const hsize_t many = (hsize_t)1 << 30; /* zeros that take no room */
+
 /* Where samples go to a device while they are read, chunks are long, if they can be long enough. */
 static void chunks_that_are_ingested_are_long(void **state)
 {
     (void)state;
-    static const char power[] = "{kind: power, file: a.h5, integrate: 64}";
-    const hsize_t many = (hsize_t)1 << 30; /* zeros that take no room */
+    uint32_t fillers = 0;
     if (!backend_abilities(BACKEND_OPENCL)->ingests) {
         skip();
     }
-    const uint64_t plain = device_chunk(many, 0, power);
-    assert_true(device_chunk(many, 1, power) > 7 * plain);
-    assert_true(device_chunk(many / 32, 1, power) <= plain);
-    assert_int_equal(device_chunk(many, 1, spectra), device_chunk(many, 0, spectra));
+    struct device_job job = {many, 0, 64, 8, power};
+    const uint64_t plain = device_chunk(&job, 16, &fillers);
+    assert_int_equal(fillers, 0);
+    job.is_time_first = 1;
+    assert_true(device_chunk(&job, 16, &fillers) > 7 * plain);
+    assert_int_equal(fillers, 15);
+    job.samples /= 32;
+    assert_true(device_chunk(&job, 16, &fillers) <= plain);
+    assert_int_equal(fillers, 0);
+    const struct device_job long_rows = {many, 1, 64, 8, spectra};
+    const struct device_job same_rows = {many, 0, 64, 8, spectra};
+    assert_int_equal(device_chunk(&long_rows, 16, &fillers),
+                     device_chunk(&same_rows, 16, &fillers));
+}
+
+/* Nor do threads change chunks there: they are different on machines of one run. */
+static void threads_change_no_chunk_of_a_device(void **state)
+{
+    (void)state;
+    static const uint32_t channels[] = {64, 65536, 131072, 262144};
+    uint32_t fillers = 0;
+    if (!backend_abilities(BACKEND_OPENCL)->ingests) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        const struct device_job job = {many, 1, channels[i], i == 3 ? 8 : 2, power};
+        const uint64_t chunk = device_chunk(&job, 1, &fillers);
+        assert_int_equal(fillers, 0);
+        for (uint32_t threads = 2; threads < 20; threads++) {
+            assert_int_equal(device_chunk(&job, threads, &fillers), chunk);
+            assert_true(fillers == 0 || (fillers >= 3 && fillers <= 15 && fillers < threads));
+        }
+    }
 }
 
 /* Plans the same job where memory is left to the machine, which has so much. */
@@ -364,6 +403,7 @@ int main(void)
         cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),
+        cmocka_unit_test(threads_change_no_chunk_of_a_device),
     };
     int fd = mkstemp(path);
     if (fd < 0) {

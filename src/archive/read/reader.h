@@ -90,8 +90,8 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out);
 
-/* Whether all samples of each part lie in one piece of a file, as a slab: blocks of them can be
- * mapped or ingested. */
+/* Whether the samples of each part lie in one piece of a file, as a slab, so that most blocks of
+ * them, those without gaps, can be mapped or ingested. */
 int reader_lies_whole(const struct archive *archive, const struct slab *slab);
 
 /* The same samples in pieces, filled by threads beside the caller's: where each puts its next one,
@@ -104,14 +104,17 @@ struct reader_pieces {
     void (*put)(void *context, uint32_t thread, uint64_t at, uint64_t bytes);
 };
 
-/* Sets threads to work. Gives *begun = 0, and does nothing, when the samples do not lie in one file
- * as a slab, or are too few; and while another ingest is under way, when they lie in another file
- * or two are. Fails with DATA, or DEVICE (memory). */
+/* Sets the reader's threads to work. Gives *begun = 0, and does nothing, when the samples do not
+ * lie in one file as a slab, are not all there, or are too few; when the reader has no threads
+ * beside the caller's, or more than `to`; and while another ingest is under way, when they lie in
+ * another file or two are. Fails with DATA, or DEVICE (memory). */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
-/* Calls tend(context) over and over until all pieces of the ingest that was begun first are put.
- * Gives *done = 0 when some could not be read: then none is under way any more, and these samples
- * must be read as ever. Fails as tend() does, or with DATA, as reader_read(). */
+/* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
+ * put. Gives *done = 0 when some could not be read: these samples must be read as ever, and the
+ * next one, which is still to be ended, is worked on no more either, so that the reader is free for
+ * that. A tend() that fails has seen to it that nobody waits in room(), as has who destroys a
+ * reader with one under way. Fails as tend() does, or with DATA, as reader_read(). */
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
 
 /* After use of such a mapping: fails with DATA when the file is not what it was when the archive

@@ -9,7 +9,6 @@ enum {
     LEAST_BYTES = 4 << 20, /* from here on, several threads read */
     LEAST_PIECE = 64 << 10,
     PIECES_A_THREAD = 4, /* so that threads end together */
-    LEAST_THREADS = 4,   /* one of them only tends */
     MOST_INGESTS = 2
 };
 
@@ -56,7 +55,7 @@ static struct reader_lying ingest_find(const reader_t *reader, const struct slab
     const struct archive *archive = reader->archive;
     const struct reader_ingests *all = reader->ingests;
     uint32_t under_way = all->begun - all->ended;
-    int is_possible = reader->threads >= LEAST_THREADS && reader->threads - 1 <= to->threads &&
+    int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
                       slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
                       !lost_find(archive->lost, archive->nlost, first, count);
     if (is_possible) {
@@ -99,16 +98,17 @@ out:
     return st;
 }
 
-/* Tends until the share is done; where that fails, as soon as nobody works on it. */
+/* Tends until the share is done; where that fails, gives it up. */
 static status_t ingest_tend(reader_t *reader, struct reader_share *share, status_t (*tend)(void *),
                             void *context)
 {
     status_t st = STATUS_OK;
     while (!reader_share_is_done(reader, share)) {
-        st = st == STATUS_OK ? tend(context) : st;
-        if (st != STATUS_OK) {
-            reader_share_stop(share);
-        }
+        TRY(tend(context));
+    }
+out:
+    if (st != STATUS_OK) {
+        reader_share_give_up(reader, share);
     }
     return st;
 }
@@ -117,19 +117,21 @@ status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *con
 {
     status_t st = STATUS_OK;
     struct reader_ingests *all = reader->ingests;
-    struct ingesting *ingesting = &all->items[all->ended % MOST_INGESTS];
+    struct ingesting *ingesting = &all->items[all->ended++ % MOST_INGESTS];
+    struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
+    int has_next = all->begun != all->ended;
     *done = 0;
     st = ingest_tend(reader, &ingesting->share, tend, context);
-    all->ended++;
     if (st == STATUS_OK && !ingesting->share.has_failed) {
         *done = 1;
-        file_expect(reader->fd, ingesting->offset + ingesting->bytes, ingesting->bytes);
+        file_expect(reader->fd, ingesting->offset + (has_next ? 2 : 1) * ingesting->bytes,
+                    ingesting->bytes);
         reader_hint(reader, ingesting->offset, ingesting->bytes);
         TRY(reader_check_file(reader));
-    } else if (all->begun != all->ended) {
-        status_t other =
-            ingest_tend(reader, &all->items[all->ended % MOST_INGESTS].share, tend, context);
-        st = st == STATUS_OK ? other : st;
+    } else if (st == STATUS_OK && has_next) {
+        TRY(ingest_tend(reader, &next->share, tend, context));
+    } else if (has_next) {
+        reader_share_give_up(reader, &next->share);
     }
 out:
     return st;

@@ -36,7 +36,8 @@ static void lying_in_run(const struct archive_part *part, uint64_t block, uint64
     }
 }
 
-struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+/* Where samples lie as a slab, whether they are all there or not. */
+static struct reader_lying lying_find(const struct archive *archive, const struct slab *slab,
                                       uint64_t first, uint64_t count)
 {
     struct reader_lying found = {.path = NULL};
@@ -45,8 +46,7 @@ struct reader_lying reader_find_lying(const struct archive *archive, const struc
         blocks *= archive->dims[i].size;
     }
     if (slab->nblocks != 1 || slab->width != slab->inner_bytes || archive->swap_bytes ||
-        archive->number.kind != NUMBER_PLAIN || archive->is_dc_at_edge ||
-        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+        archive->number.kind != NUMBER_PLAIN || archive->is_dc_at_edge) {
         return found;
     }
     uint64_t stack = slab->blocks[0] / blocks;
@@ -70,11 +70,19 @@ struct reader_lying reader_find_lying(const struct archive *archive, const struc
     return found;
 }
 
+struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    return archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0
+               ? (struct reader_lying){.path = NULL}
+               : lying_find(archive, slab, first, count);
+}
+
 int reader_lies_whole(const struct archive *archive, const struct slab *slab)
 {
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        if (!reader_find_lying(archive, slab, part->first_sample, part->samples).path) {
+        if (!lying_find(archive, slab, part->first_sample, part->samples).path) {
             return 0;
         }
     }

@@ -56,8 +56,9 @@ uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted
 typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
 /* The same by reader->threads - 1 threads, from number 1 on, beside the caller, who begins it and
- * asks until it is done, or stops it: units that nobody has begun are left. What they fail with is
- * lost. One that is begun while another is not done is worked on behind it. */
+ * asks until it is done, or gives it up: leaves units that nobody has begun, and waits for the
+ * others. What they fail with is lost. One that is begun while another is not done is worked on
+ * behind it. */
 struct reader_share {
     uint64_t units;
     reader_unit_t *work;
@@ -70,7 +71,7 @@ struct reader_share {
 };
 status_t reader_share_begin(reader_t *reader, struct reader_share *share);
 int reader_share_is_done(reader_t *reader, struct reader_share *share);
-void reader_share_stop(struct reader_share *share);
+void reader_share_give_up(reader_t *reader, struct reader_share *share);
 void reader_end_helpers(reader_t *reader);
 
 /* A slab as it lies in a file. */

@@ -132,16 +132,22 @@ static void share_remove(struct reader_helpers *all, const struct reader_share *
     }
 }
 
-static void share_among_all(struct reader_helpers *all, struct reader_share *share)
+/* Waits for those that work on it; nobody begins to any more. */
+static void share_end(struct reader_helpers *all, struct reader_share *share)
 {
-    share_append(all, share);
-    share_work(share, 0);
     pthread_mutex_lock(&all->lock);
     share_remove(all, share);
     while (share->working > 0) {
         pthread_cond_wait(&all->done, &all->lock);
     }
     pthread_mutex_unlock(&all->lock);
+}
+
+static void share_among_all(struct reader_helpers *all, struct reader_share *share)
+{
+    share_append(all, share);
+    share_work(share, 0);
+    share_end(all, share);
 }
 
 status_t reader_share_begin(reader_t *reader, struct reader_share *share)
@@ -165,10 +171,11 @@ int reader_share_is_done(reader_t *reader, struct reader_share *share)
     return is_done;
 }
 
-void reader_share_stop(struct reader_share *share)
+void reader_share_give_up(reader_t *reader, struct reader_share *share)
 {
     atomic_store(&share->has_failed, 1);
     atomic_store(&share->next, share->units);
+    share_end(reader->helpers, share);
 }
 
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context)

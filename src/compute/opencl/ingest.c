@@ -298,6 +298,29 @@ out:
     return st;
 }
 
+/* The block has come when all pieces have that are under way: one that fails, fails what waits. */
+static status_t ingest_mark(struct opencl_ingest *ingest, struct opencl_buffer *in)
+{
+    status_t st = STATUS_OK;
+    cl_event marked = NULL;
+    cl_event *sent = NULL;
+    TRY(memory_zeroed(ingest_pieces(ingest), sizeof *sent, "events", &sent));
+    for (uint32_t i = 0; i < ingest->nflying; i++) {
+        sent[i] =
+            ingest->pieces[ingest->flying[(ingest->first_flying + i) % ingest_pieces(ingest)]].sent;
+    }
+    CL_TRY(ingest->device,
+           clEnqueueMarkerWithWaitList(ingest->queue, ingest->nflying,
+                                       ingest->nflying > 0 ? sent : NULL, &marked),
+           "bring samples to the device");
+    device_forget(&in->moved);
+    in->moved = marked;
+    CL_TRY(ingest->device, clFlush(ingest->queue), "begin work");
+out:
+    free(sent);
+    return st;
+}
+
 static status_t ingest_end_opencl(ingest_t *base, buffer_t *in, int is_whole)
 {
     status_t st = STATUS_OK;
@@ -305,6 +328,7 @@ static status_t ingest_end_opencl(ingest_t *base, buffer_t *in, int is_whole)
     int sent = 0;
     TRY(ingest_send_all(ingest, &sent));
     ((struct opencl_buffer *)in)->is_ingested = is_whole;
+    TRY(is_whole ? ingest_mark(ingest, (struct opencl_buffer *)in) : STATUS_OK);
     if (!is_whole) { /* what comes now comes by another queue */
         CL_TRY(ingest->device, clFinish(ingest->queue), "bring samples to the device");
     }

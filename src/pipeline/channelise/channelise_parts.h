@@ -41,7 +41,6 @@ struct channelising {
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
     ingest_t *ingest;        /* the reader's; NULL: none */
-    uint32_t fillers;        /* threads that fill its pieces */
     int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
@@ -63,16 +62,12 @@ struct channelising {
 status_t channelising_fit_stages(struct channelising *p);
 void channelising_drop_stages(struct channelising *p);
 
-/* Bytes of the largest slab of any group, for a block. */
-status_t channelising_largest_slab(const struct channelising *p, uint64_t *out);
-
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
-/* Where blocks lie in files as they are worked on, and are large enough for so many threads of the
- * reader, they go to the device while they are read: makes p->ingest, before the slots. Power that
- * may leave the range of floats is looked at beside its samples. Fails with DEVICE. */
-status_t channelising_create_ingest(struct channelising *p, uint32_t threads);
+/* Makes p->ingest, where the plan has threads for it, before the slots. Power that may leave the
+ * range of floats is looked at beside its samples: then it makes none. Fails with DEVICE. */
+status_t channelising_create_ingest(struct channelising *p);
 
 /* The reader thread: the samples of a block. */
 status_t channelising_read(void *context, uint32_t number);

@@ -3,18 +3,11 @@
 #include "base/memory.h"
 #include "pipeline/channelise/channelise_parts.h"
 
-status_t channelising_create_ingest(struct channelising *p, uint32_t threads)
+status_t channelising_create_ingest(struct channelising *p)
 {
-    status_t st = STATUS_OK;
-    uint64_t bytes = 0;
-    uint64_t fillers = threads - 1; /* one only carries */
-    TRY(channelising_largest_slab(p, &bytes));
-    if (p->work->samples_lie && fillers > 0 && !p->range && bytes >= ingest_least_bytes(fillers)) {
-        p->fillers = (uint32_t)fillers;
-        TRY(ingest_create(p->backend, p->fillers, &p->ingest));
-    }
-out:
-    return st;
+    return p->work->fillers > 0 && !p->range
+               ? ingest_create(p->backend, p->work->fillers, &p->ingest)
+               : STATUS_OK;
 }
 
 static status_t slot_room(void *context, uint32_t thread, void **out)
@@ -35,7 +28,7 @@ static status_t channelising_begin(const struct channelising *p, struct slot *sl
     status_t st = STATUS_OK;
     const struct reader_pieces pieces = {.context = slot,
                                          .piece = INGEST_PIECE,
-                                         .threads = p->fillers,
+                                         .threads = p->work->fillers,
                                          .room = slot_room,
                                          .put = slot_put};
     slot->ingest = p->ingest;
@@ -46,7 +39,8 @@ out:
     return st;
 }
 
-/* Carries pieces, and lets the next block begin as soon as it is known. */
+/* Carries pieces, and lets the next block begin as soon as it is known. Behind a failure nobody
+ * carries any more. */
 static status_t channelising_tend(void *context)
 {
     status_t st = STATUS_OK;
@@ -58,6 +52,9 @@ static status_t channelising_tend(void *context)
     }
     TRY(ingest_carry(p->ingest));
 out:
+    if (st != STATUS_OK) {
+        ingest_stop(p->ingest);
+    }
     return st;
 }
 

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
+/* Bytes of the largest slab of any group, for a block. */
+static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;

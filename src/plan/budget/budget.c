@@ -14,8 +14,6 @@ enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
-    INGEST_TIMES = 8,       /* as long: see budget_longer(), */
-    ROWS_RATIO = 4,         /* where rows are at most such a part of the samples */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
@@ -80,7 +78,6 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
     work->chunking.group_streams = group->streams;
-    work->samples_lie = group->lies;
 out:
     return st;
 }
@@ -217,20 +214,21 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     }
 }
 
-/* How many times longer chunks are whose samples go to the device while they are read, if there are
- * `most` spectra at least: there they need no pinned memory, and the ends of reads count. Not where
- * the rows need as much, or a chunk would be too small for all threads that can read it. */
+/* How many times longer chunks are whose samples go to the device while they are read: they need no
+ * pinned memory (but where threads are few, which must not change chunks), and the ends of reads
+ * count. `most`: a chunk can have so many spectra. Not where the rows need as much, chunks would be
+ * too small for all threads that can read them, or most of them would lie in two files. */
 static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group,
                               uint64_t most)
 {
+    enum { TIMES = 8, ROWS_RATIO = 4 /* samples to rows, at least */, PART_CHUNKS = 4 };
     uint64_t all = budget_buffers_bytes(work, group, CHUNK_GRAIN);
     uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, CHUNK_GRAIN);
-    int is_ingested = backend_abilities(work->backend)->ingests && group->lies;
-    return is_ingested && all - samples <= samples / ROWS_RATIO &&
-                   group->step_bytes * channelise_plan_most_samples(work, most) >=
-                       ingest_least_bytes(INGEST_MOST_THREADS)
-               ? INGEST_TIMES
-               : 1;
+    uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;
+    uint64_t longest = channelise_plan_most_samples(work, min_u64(most, of_part));
+    int is_longer = group->is_ingested && all - samples <= samples / ROWS_RATIO &&
+                    group->step_bytes * longest >= ingest_least_bytes(INGEST_MOST_THREADS);
+    return is_longer ? TIMES : 1;
 }
 
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
@@ -317,6 +315,24 @@ out:
     return st;
 }
 
+/* Whether the blocks' samples go to the device while they are read: blocks that are large enough
+ * for the threads that there are, where memory is left for pieces. (That of the samples is reckoned
+ * all the same: it is taken when a piece cannot be read.) */
+static void budget_settle_ingest(struct channelise_plan *work, const struct budget_group *group)
+{
+    uint64_t block = work->chunking.block_spectra;
+    uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, block);
+    uint32_t fillers = (uint32_t)min_u64(max_u64(work->threads, 1) - 1, INGEST_MOST_THREADS);
+    uint64_t pieces = ingest_bytes(fillers);
+    work->fillers = 0;
+    if (group->is_ingested && fillers >= INGEST_LEAST_THREADS &&
+        samples >= ingest_least_bytes(fillers) &&
+        budget_block_bytes(work, group, block) + pieces <= work->stage_bytes) {
+        work->fillers = fillers;
+        work->memory_bytes += pieces;
+    }
+}
+
 /* Blocks of at most `budget` bytes. */
 static void budget_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
                                  uint64_t budget)
@@ -336,6 +352,7 @@ static void budget_settle_blocks(struct channelise_plan *work, const struct budg
     }
     work->memory_bytes =
         budget_fixed_bytes(work) + budget_block_bytes(work, group, chunking->block_spectra);
+    budget_settle_ingest(work, group);
 }
 
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)

@@ -3,7 +3,6 @@
 
 #include "archive/read/reader.h"
 #include "base/memory.h"
-#include "compute/ingest.h"
 #include "plan/budget/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/products/plan_products.h"
@@ -21,12 +20,15 @@ status_t budget_measure_group(const struct channelise_plan *work, uint32_t strea
     status_t st = STATUS_OK;
     uint32_t fan = filter_plan_fan(work->filters);
     uint32_t all = work->seen->nstreams;
-    *out = (struct budget_group){.streams = streams, .lies = 1};
+    /* Nobody looks at samples on the host, unless they are floats (pipeline/range). */
+    *out = (struct budget_group){.streams = streams,
+                                 .is_ingested = backend_abilities(work->backend)->ingests &&
+                                                !sample_types[work->seen->format].is_float};
     for (uint32_t first = 0; first < all; first += streams) {
         struct slab *slab = NULL;
         TRY(slab_create(work->archive, first * fan, (uint32_t)min_u64(streams, all - first) * fan,
                         &slab));
-        out->lies = out->lies && reader_lies_whole(work->archive, slab);
+        out->is_ingested = out->is_ingested && reader_lies_whole(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
         if (slab->width < slab->inner_bytes) {
             out->bounce_bytes =
@@ -169,21 +171,10 @@ uint64_t budget_buffers_bytes(const struct channelise_plan *work, const struct b
     return budget_slot_bytes(work, group, spectra, HOST);
 }
 
-/* The pieces by which samples of large blocks come to a device while they are read. (The blocks'
- * own memory is reckoned, too: it is taken when a piece cannot be read.) */
-static uint64_t budget_pieces_bytes(const struct channelise_plan *work,
-                                    const struct budget_group *group, uint64_t spectra)
-{
-    uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, spectra);
-    uint64_t pieces = min_u64(work->threads, INGEST_MOST_THREADS) * INGEST_EACH * INGEST_PIECE;
-    int is_ingested = backend_abilities(work->backend)->ingests && group->lies;
-    return is_ingested && samples >= pieces ? pieces : 0;
-}
-
 uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
                             uint64_t spectra)
 {
-    uint64_t held = budget_pieces_bytes(work, group, spectra);
+    uint64_t held = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t rows = channelise_plan_rows(work, i, spectra);
         held += plan_products_held_bytes(work, i, group->streams, rows);

@@ -9,7 +9,7 @@ struct budget_group {
     uint32_t streams;
     uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
-    int lies;              /* samples lie in files as they do in slabs */
+    int is_ingested;       /* samples can go to the device while they are read */
 };
 
 /* Of groups of so many streams. Fails with DEVICE. */
