@@ -19,7 +19,7 @@ import numpy as np
 
 rng = np.random.default_rng(11)
 first = 0
-for number, samples in enumerate((14 << 20, 4 << 20, 100000)):
+for number, samples in enumerate((34 << 20, 4 << 20, 100000)):
     with h5py.File(f"part-{number}.h5", "w") as f:
         f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": first / 1e6,
                         "time_scale": "UTC", "telescope": "T", "source": "S", "ra_deg": 10.0, "dec_deg": 20.0})

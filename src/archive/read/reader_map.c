@@ -73,9 +73,12 @@ static struct reader_lying lying_find(const struct archive *archive, const struc
 struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                       uint64_t first, uint64_t count)
 {
-    return archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0
-               ? (struct reader_lying){.path = NULL}
-               : lying_find(archive, slab, first, count);
+    struct reader_lying found = lying_find(archive, slab, first, count);
+    if (found.path &&
+        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+        found.path = NULL;
+    }
+    return found;
 }
 
 int reader_lies_whole(const struct archive *archive, const struct slab *slab)
