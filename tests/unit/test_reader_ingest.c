@@ -22,6 +22,7 @@
 enum { POLS = 2, STEPS = 8 << 20, COUNT = 3 << 20, THREADS = 5, PIECE = 1 << 18 };
 
 static char path[] = "/tmp/voltmill-test-reader-ingest-XXXXXX";
+static char second[sizeof path + 8]; /* the file behind it, where there is one */
 
 /* Where pieces of one range go. */
 struct sink {
@@ -103,40 +104,54 @@ struct fixture {
     reader_t *reader;
 };
 
-/* A file of random bytes; `chunk` as of small_archive_write(). */
-static struct fixture fixture_open(hsize_t chunk, uint32_t threads)
+static void write_random(const char *name, unsigned seed)
+{
+    unsigned state = seed;
+    hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "x", H5P_DEFAULT);
+    off_t at = (off_t)H5Dget_offset(dataset);
+    unsigned *numbers = malloc((size_t)STEPS * POLS);
+    int fd = open(name, O_WRONLY);
+    assert_non_null(numbers);
+    for (size_t i = 0; i < (size_t)STEPS * POLS / sizeof *numbers; i++) {
+        numbers[i] = state = state * 1664525U + 1013904223U;
+    }
+    h5_close(dataset);
+    h5_close(file);
+    assert_int_equal(pwrite(fd, numbers, (size_t)STEPS * POLS, at), STEPS * POLS);
+    close(fd);
+    free(numbers);
+}
+
+/* One or two files in a row, of random bytes; `chunk` as of small_archive_write(). */
+static struct fixture fixture_open_files(hsize_t chunk, uint32_t threads, int files)
 {
     struct fixture f = {.archive = NULL};
     struct job *job = NULL;
     char text[512];
-    unsigned state = 1;
-    small_archive_write(path, STEPS, POLS, chunk);
-    snprintf(text, sizeof text,
-             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
-             "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
-             path);
-    if (chunk == 0) {
-        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-        hid_t dataset = H5Dopen2(file, "x", H5P_DEFAULT);
-        off_t at = (off_t)H5Dget_offset(dataset);
-        unsigned *numbers = malloc((size_t)STEPS * POLS);
-        int fd = open(path, O_WRONLY);
-        assert_non_null(numbers);
-        for (size_t i = 0; i < (size_t)STEPS * POLS / sizeof *numbers; i++) {
-            numbers[i] = state = state * 1664525U + 1013904223U;
+    const char *const names[] = {path, second};
+    for (int i = 0; i < files; i++) {
+        small_archive_write(names[i], STEPS, POLS, chunk);
+        if (chunk == 0) {
+            write_random(names[i], (unsigned)i + 1);
         }
-        h5_close(dataset);
-        h5_close(file);
-        assert_int_equal(pwrite(fd, numbers, (size_t)STEPS * POLS, at), STEPS * POLS);
-        close(fd);
-        free(numbers);
     }
+    snprintf(
+        text, sizeof text,
+        "input: {files: [%s%s%s], layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
+        "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
+        path, files > 1 ? ", " : "", files > 1 ? second : "");
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
     assert_int_equal(archive_open(job, &f.archive), STATUS_OK);
     job_destroy(job);
     assert_int_equal(slab_create(f.archive, 0, f.archive->nstreams, &f.slab), STATUS_OK);
     assert_int_equal(reader_create(f.archive, 1 << 20, threads, &f.reader), STATUS_OK);
     return f;
+}
+
+static struct fixture fixture_open(hsize_t chunk, uint32_t threads)
+{
+    return fixture_open_files(chunk, threads, 1);
 }
 
 static void fixture_close(struct fixture *f)
@@ -162,6 +177,25 @@ static int begin(struct fixture *f, uint64_t first, uint64_t count, struct sink 
     assert_int_equal(reader_ingest_begin(f->reader, f->slab, first, count, &pieces, &begun),
                      STATUS_OK);
     return begun;
+}
+
+/* A tend() that begins another range as soon as it can, as pipelines do. */
+struct ahead {
+    struct fixture *f;
+    uint64_t first;
+    struct sink *sink, *opened; /* `opened` may be filled from then on */
+    int is_begun, has_begun;
+};
+
+static status_t tend_ahead(void *context)
+{
+    struct ahead *ahead = context;
+    if (!ahead->has_begun) {
+        ahead->has_begun = 1;
+        ahead->is_begun = begin(ahead->f, ahead->first, COUNT, ahead->sink);
+        atomic_store(&ahead->opened->is_closed, 0);
+    }
+    return STATUS_OK;
 }
 
 static void one_behind_the_other(void **state)
@@ -217,6 +251,56 @@ static void piece_that_fails(void **state)
     fixture_close(&f);
 }
 
+/* As pipelines do it: the second begins while the first is tended. */
+static void piece_that_fails_under_another(void **state)
+{
+    struct fixture f = fixture_open(0, THREADS);
+    struct sink *bad = sink_make(5);
+    struct sink *good = sink_make(0);
+    struct ahead ahead = {.f = &f, .first = COUNT, .sink = good, .opened = bad};
+    int done = 1;
+    (void)state;
+    atomic_store(&bad->is_closed, 1);
+    assert_true(begin(&f, 0, COUNT, bad));
+    assert_int_equal(reader_ingest_end(f.reader, tend_ahead, &ahead, &done), STATUS_OK);
+    assert_true(ahead.is_begun);
+    assert_false(done);
+    unsigned rooms = atomic_load(&good->rooms);
+    assert_true(rooms > 0);
+    assert_range(&f, good, COUNT); /* all of it was put */
+    assert_int_equal(reader_ingest_end(f.reader, tend_ahead, &ahead, &done), STATUS_OK);
+    assert_true(done);
+    assert_int_equal(atomic_load(&good->rooms), rooms);
+    sink_free(bad);
+    sink_free(good);
+    fixture_close(&f);
+}
+
+/* A range of another file waits: the first one's is open. */
+static void another_file(void **state)
+{
+    struct fixture f = fixture_open_files(0, THREADS, 2);
+    struct sink *sinks[] = {sink_make(0), sink_make(0)};
+    struct ahead ahead = {.f = &f, .first = STEPS + 5, .sink = sinks[1], .opened = sinks[0]};
+    int done = 0;
+    (void)state;
+    atomic_store(&sinks[0]->is_closed, 1);
+    assert_true(begin(&f, 7, COUNT, sinks[0]));
+    assert_int_equal(reader_ingest_end(f.reader, tend_ahead, &ahead, &done), STATUS_OK);
+    assert_true(done);
+    assert_true(ahead.has_begun);
+    assert_false(ahead.is_begun);
+    assert_range(&f, sinks[0], 7);
+    assert_true(begin(&f, STEPS + 5, COUNT, sinks[1]));
+    assert_int_equal(reader_ingest_end(f.reader, tend_ahead, &ahead, &done), STATUS_OK);
+    assert_true(done);
+    assert_range(&f, sinks[1], STEPS + 5);
+    sink_free(sinks[0]);
+    sink_free(sinks[1]);
+    fixture_close(&f);
+    unlink(second);
+}
+
 static void carrier_that_fails(void **state)
 {
     struct fixture f = fixture_open(0, THREADS);
@@ -256,14 +340,18 @@ static void what_is_not_fit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_behind_the_other), cmocka_unit_test(piece_that_fails),
-        cmocka_unit_test(carrier_that_fails), cmocka_unit_test(what_is_not_fit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_behind_the_other),
+                                       cmocka_unit_test(piece_that_fails),
+                                       cmocka_unit_test(piece_that_fails_under_another),
+                                       cmocka_unit_test(another_file),
+                                       cmocka_unit_test(carrier_that_fails),
+                                       cmocka_unit_test(what_is_not_fit)};
     int fd = mkstemp(path);
     if (fd < 0) {
         return 1;
     }
     close(fd);
+    snprintf(second, sizeof second, "%s-2", path);
     h5_begin();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

@@ -117,11 +117,13 @@ status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *con
 {
     status_t st = STATUS_OK;
     struct reader_ingests *all = reader->ingests;
-    struct ingesting *ingesting = &all->items[all->ended++ % MOST_INGESTS];
-    struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
-    int has_next = all->begun != all->ended;
+    struct ingesting *ingesting = &all->items[all->ended % MOST_INGESTS];
     *done = 0;
     st = ingest_tend(reader, &ingesting->share, tend, context);
+    /* Only now, so that nobody opens another file meanwhile; tend() may have begun the next. */
+    all->ended++;
+    struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
+    int has_next = all->begun != all->ended;
     if (st == STATUS_OK && !ingesting->share.has_failed) {
         *done = 1;
         file_expect(reader->fd, ingesting->offset + (has_next ? 2 : 1) * ingesting->bytes,

@@ -41,6 +41,7 @@ struct channelising {
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
     ingest_t *ingest;        /* the reader's; NULL: none */
+    uint32_t fillers;        /* threads that fill its pieces */
     int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];

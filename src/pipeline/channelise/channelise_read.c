@@ -5,8 +5,10 @@
 
 status_t channelising_create_ingest(struct channelising *p)
 {
-    return p->work->fillers > 0 && !p->range
-               ? ingest_create(p->backend, p->work->fillers, &p->ingest)
+    /* The plan is for the rank that has the most threads. */
+    p->fillers = (uint32_t)min_u64(p->work->fillers, max_u64(p->work->threads, 1) - 1);
+    return p->fillers >= INGEST_LEAST_THREADS && !p->range
+               ? ingest_create(p->backend, p->fillers, &p->ingest)
                : STATUS_OK;
 }
 
@@ -28,7 +30,7 @@ static status_t channelising_begin(const struct channelising *p, struct slot *sl
     status_t st = STATUS_OK;
     const struct reader_pieces pieces = {.context = slot,
                                          .piece = INGEST_PIECE,
-                                         .threads = p->work->fillers,
+                                         .threads = p->fillers,
                                          .room = slot_room,
                                          .put = slot_put};
     slot->ingest = p->ingest;

@@ -222,8 +222,11 @@ static uint64_t budget_longer(const struct channelise_plan *work, const struct b
                               uint64_t most)
 {
     enum { TIMES = 8, ROWS_RATIO = 4 /* samples to rows, at least */, PART_CHUNKS = 4 };
-    uint64_t all = budget_buffers_bytes(work, group, CHUNK_GRAIN);
-    uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, CHUNK_GRAIN);
+    /* Of the second half of twice as many spectra: without what blocks share, or a first dump. */
+    uint64_t all =
+        budget_buffers_bytes(work, group, 2 * most) - budget_buffers_bytes(work, group, most);
+    uint64_t samples = group->step_bytes * (channelise_plan_most_samples(work, 2 * most) -
+                                            channelise_plan_most_samples(work, most));
     uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;
     uint64_t longest = channelise_plan_most_samples(work, min_u64(most, of_part));
     int is_longer = group->is_ingested && all - samples <= samples / ROWS_RATIO &&
