@@ -253,8 +253,7 @@ figures: deps
 ## lint: the arrows between the rooms, circles, headings, the layout of the code, static checks; builds nothing
 .PHONY: lint
 lint:
-	$(Q)tests/tools/lint-arrows
-	$(Q)tests/tools/lint-layout
+	$(Q)tests/tools/lint-layout & layout=$$!; tests/tools/lint-arrows; arrows=$$?; wait $$layout && exit $$arrows
 
 ## man: write the options of all commands, as the program has them, into docs/voltmill.1
 .PHONY: man
