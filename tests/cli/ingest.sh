@@ -100,30 +100,20 @@ done
 grep -q pread ../failed
 ok $? "reads have failed"
 
-# Transfers that fail: an error, no hang, and the same command goes on.
+# device_fails NAME SETTING MESSAGE: an error, no hang, and the same command goes on
+device_fails() {
+    rm -f out.h5
+    fails "$1 fails" 5 "$3" env LD_PRELOAD="$shims/opencl_shim.so" "$2" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
+    runs "$1 fails, and then not" "$voltmill" run --set run.threads=4 job.yaml
+    same "$1 fails, and then not: the same bytes" "$expected" "$(sha256sum <out.h5)"
+}
 for number in $((pieces - 30)) ${all:+$((pieces - 1))}; do
-    rm -f out.h5
-    fails "transfer $number fails" 5 'OpenCL device .*: cannot bring samples to the device' \
-        env LD_PRELOAD="$shims/opencl_shim.so" SHIM_WRITE="$number" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
-    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
-    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+    device_fails "transfer $number" SHIM_WRITE="$number" 'OpenCL device .*: cannot bring samples to the device'
 done
-
-# And when the reader learns from the device that it has failed, while others fill pieces.
-for number in 1 ${all:+2}; do
-    rm -f out.h5
-    fails "wait $number of the reader fails" 5 'OpenCL device .*' env LD_PRELOAD="$shims/opencl_shim.so" \
-        SHIM_WAIT="$number" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
-    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
-    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+for number in 1 ${all:+2}; do # which the reader learns while others fill pieces
+    device_fails "wait $number of the reader" SHIM_WAIT="$number" 'OpenCL device .*'
 done
-
-# So it is when a kernel fails, while the reader is two blocks ahead.
-for before in 3 ${all:+1}; do
-    rm -f out.h5
-    fails "kernel $((kernels - before)) of $kernels fails" 5 'OpenCL device .*' env LD_PRELOAD="$shims/opencl_shim.so" \
-        SHIM_KERNEL="$((kernels - before))" timeout 60 "$voltmill" run --set run.threads=4 job.yaml
-    runs "and then not" "$voltmill" run --set run.threads=4 job.yaml
-    same "the same bytes" "$expected" "$(sha256sum <out.h5)"
+for before in 3 ${all:+1}; do # while the reader is two blocks ahead
+    device_fails "kernel $((kernels - before)) of $kernels" SHIM_KERNEL="$((kernels - before))" 'OpenCL device .*'
 done
 plan
