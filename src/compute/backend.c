@@ -20,6 +20,15 @@ enum backend_kind backend_settle(enum backend_kind kind)
     return kind != BACKEND_AUTO ? kind : backend_automatic(backend_has_gpu());
 }
 
+void backend_see_one(const struct backend_options *options)
+{
+#ifdef VOLTMILL_OPENCL
+    opencl_see_one(options);
+#else
+    (void)options;
+#endif
+}
+
 status_t backend_devices(struct text *out)
 {
 #ifdef VOLTMILL_OPENCL

@@ -48,6 +48,12 @@ struct backend_options {
     int keeps; /* of OPENCL: what was built or allocated waits to be used again */
 };
 
+/* Lets drivers look at that device alone which backend_open() would take with these options, where
+ * that is known: on NVIDIA's, a rank that is alone on its machine takes the first. A driver opens
+ * all that it sees, which takes 0.1 to 0.2 s for each. Sets CUDA_VISIBLE_DEVICES, unless somebody
+ * has: to be called while no other thread works, and before anything else is asked of OpenCL. */
+void backend_see_one(const struct backend_options *options);
+
 /* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out);

@@ -14,6 +14,11 @@ int opencl_has_gpu(void)
     return has;
 }
 
+void opencl_see_one(const struct backend_options *options)
+{
+    device_see_one(options->device, options->local_size);
+}
+
 status_t opencl_devices(struct text *out)
 {
     return device_describe(out);

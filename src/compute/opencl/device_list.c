@@ -202,12 +202,25 @@ out:
     return st;
 }
 
+static int device_is_any(const char *wanted)
+{
+    return !wanted || strcmp(wanted, "auto") == 0;
+}
+
+void device_see_one(const char *wanted, uint32_t local_size)
+{
+    if (device_is_any(wanted) && local_size == 1) {
+        /* Which numbers beyond 0 exist, only the driver knows. */
+        (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
+    }
+}
+
 /* Whether the device at `index` of the list is one of those that are wanted. */
 static int device_fits(const char *wanted, const struct device_info *list, uint32_t index)
 {
     const struct device_info *info = &list[index];
     uint64_t number = 0;
-    if (!wanted || strcmp(wanted, "auto") == 0) {
+    if (device_is_any(wanted)) {
         /* GPUs of one kind alone: another could round otherwise, and a card that two drivers show
          * would be taken twice. */
         return !list[0].is_gpu || (info->is_gpu && info->platform == list[0].platform &&
