@@ -12,14 +12,14 @@ if ! "$voltmill" info --devices | grep -q '^0: '; then
     exit 0
 fi
 
-# Three files in a row: of ten chunks, of two, and a short one; -128 is no sample.
+# Three files in a row: of five chunks, of two, and a short one; -128 is no sample.
 warm - <<'PYTHON'
 import h5py
 import numpy as np
 
 rng = np.random.default_rng(11)
 first = 0
-for number, samples in enumerate((10 * 26624 * 128, 2 * 26624 * 128, 100000)):
+for number, samples in enumerate((5 * 26624 * 128, 2 * 26624 * 128, 100000)):
     with h5py.File(f"part-{number}.h5", "w") as f:
         f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": first / 1e6,
                         "time_scale": "UTC", "telescope": "T", "source": "S", "ra_deg": 10.0, "dec_deg": 20.0})
@@ -69,7 +69,7 @@ cat >banks.yaml <<'YAML'
 input: {files: "part-?.h5"}
 channelise:
   - {name: coarse, channels: 128, taps: 2, backend: opencl, kernel: fused}
-  - {name: fine, channels: 512, taps: 3}
+  - {name: fine, channels: 512, taps: 3, kernel: slide, fft: vkfft}
 products:
   - {kind: power, bank: coarse, file: out.h5, integrate: 64}
   - {kind: power, bank: fine, file: fine.h5, integrate: 16}
