@@ -20,10 +20,10 @@ enum backend_kind backend_settle(enum backend_kind kind)
     return kind != BACKEND_AUTO ? kind : backend_automatic(backend_has_gpu());
 }
 
-void backend_see_one(const struct backend_options *options)
+void backend_begin_light(const struct backend_options *options)
 {
 #ifdef VOLTMILL_OPENCL
-    opencl_see_one(options);
+    opencl_begin_light(options);
 #else
     (void)options;
 #endif

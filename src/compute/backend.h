@@ -48,11 +48,13 @@ struct backend_options {
     int keeps; /* of OPENCL: what was built or allocated waits to be used again */
 };
 
-/* Lets drivers look at that device alone which backend_open() would take with these options, where
- * that is known: on NVIDIA's, a rank that is alone on its machine takes the first. A driver opens
- * all that it sees, which takes 0.1 to 0.2 s for each. Sets CUDA_VISIBLE_DEVICES, unless somebody
- * has: to be called while no other thread works, and before anything else is asked of OpenCL. */
-void backend_see_one(const struct backend_options *options);
+/* Lets drivers do less when they open a device. They look at that one alone which backend_open()
+ * would take with these options, where that is known: on NVIDIA's, a rank that is alone on its
+ * machine takes the first, and each that a driver sees costs 0.1 to 0.2 s. They open one way for
+ * kernels: ranks that begin at once wait for each other while a driver makes eight. Sets
+ * CUDA_VISIBLE_DEVICES and CUDA_DEVICE_MAX_CONNECTIONS, unless somebody has: to be called while no
+ * other thread works, and before anything else is asked of OpenCL. */
+void backend_begin_light(const struct backend_options *options);
 
 /* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,

@@ -92,7 +92,8 @@ same "as many pinned buffers as for one" "$(grep -c pinned alone)" "$pinned"
 for i in 1 2 3; do
     same "observation $i: the same rows" "$(data lone.h5)" "$(data "of-each-$i.h5")"
 done
-# A driver opens each GPU that it sees: a rank that is alone needs the first one only, unless one is named.
+# A driver opens each GPU that it sees, and many ways for kernels to each: a rank that is alone needs the first GPU only,
+# unless one is named, and one way does.
 seen() { # seen NAME EXPECTED COMMAND...
     rm -f list
     name=$1 expected=$2
@@ -101,11 +102,12 @@ seen() { # seen NAME EXPECTED COMMAND...
         --set channelise.fft=vkfft lone.yaml
     same "$name: what it sees" "sees $expected" "$(grep sees list | sort -u)"
 }
-seen "a rank that is alone" 0 env -u CUDA_VISIBLE_DEVICES "$voltmill" run
-seen "another backend by default" 0 env -u CUDA_VISIBLE_DEVICES "$voltmill" run --set channelise.backend=auto
-seen "two ranks" all env -u CUDA_VISIBLE_DEVICES mpirun -n 2 "$voltmill" run
-seen "a device is named" all env -u CUDA_VISIBLE_DEVICES "$voltmill" run --set run.device=0
-seen "somebody has chosen" 3,1 env CUDA_VISIBLE_DEVICES=3,1 "$voltmill" run
+own=(env -u CUDA_VISIBLE_DEVICES -u CUDA_DEVICE_MAX_CONNECTIONS)
+seen "a rank that is alone" "0 by 1" "${own[@]}" "$voltmill" run
+seen "another backend by default" "0 by 1" "${own[@]}" "$voltmill" run --set channelise.backend=auto
+seen "two ranks" "all by 1" "${own[@]}" mpirun -n 2 "$voltmill" run
+seen "a device is named" "all by 1" "${own[@]}" "$voltmill" run --set run.device=0
+seen "somebody has chosen" "3,1 by 4" env CUDA_VISIBLE_DEVICES=3,1 CUDA_DEVICE_MAX_CONNECTIONS=4 "$voltmill" run
 
 # What is complete needs no device, whose opening may have begun: each rank knows when its own has.
 runs "many that are complete, with a device that is late on one rank" timeout 100 mpirun -n 2 env LD_PRELOAD="$shim" SHIM_LATE=700 \

@@ -9,7 +9,8 @@
  *   SHIM_WAIT=N     the N-th time that the thread "reader" waits for the device fails, once
  *   SHIM_LIST=FILE  nothing fails: a line in FILE for each "context", and "pinned" buffer, that is
  *                   made, for each "write" to the device and "kernel" that is started, and for each
- *                   list of platforms, which says the devices that a driver may see: "sees 0,1"
+ *                   list of platforms, which says the devices that a driver may see, and the
+ *                   ways to each: "sees 0,1 by 1"
  *   SHIM_LATE=N     nothing fails: a device is opened N ms (under a second) late
  *   SHIM_RANK=R     only on this rank of Open MPI
  *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
@@ -68,9 +69,10 @@ cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *platforms, cl_uint *count)
     cl_int (*real)(cl_uint, cl_platform_id *, cl_uint *);
     void *found = next_function("clGetPlatformIDs");
     const char *sees = getenv("CUDA_VISIBLE_DEVICES");
+    const char *ways = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     char line[64];
     memcpy(&real, &found, sizeof real);
-    snprintf(line, sizeof line, "sees %s", sees ? sees : "all");
+    snprintf(line, sizeof line, "sees %s by %s", sees ? sees : "all", ways ? ways : "any");
     list(line);
     return real(room, platforms, count);
 }

@@ -8,10 +8,10 @@
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WIDTH = 100, COLUMN = 23 };
 
@@ -132,11 +132,22 @@ static void command_help_table(const struct command *const *commands)
     }
 }
 
-/* Whether the kernel knows of a network that MPI has libraries for, even to talk within a machine:
- * InfiniBand, and what calls itself so (Omni-Path, EFA), or Slingshot. */
+/* Whether the kernel has networks of a class ("infiniband"). */
+static int command_has_network(const char *class)
+{
+    char path[64];
+    glob_t found = {0};
+    snprintf(path, sizeof path, "/sys/class/%s/*", class);
+    int has = glob(path, 0, NULL, &found) != GLOB_NOMATCH;
+    globfree(&found);
+    return has;
+}
+
+/* Whether there is a network that MPI has libraries for, even to talk within a machine: InfiniBand,
+ * and what calls itself so (Omni-Path, EFA), or Slingshot. */
 static int command_has_fabric(void)
 {
-    return access("/sys/class/infiniband", F_OK) == 0 || access("/sys/class/cxi", F_OK) == 0;
+    return command_has_network("infiniband") || command_has_network("cxi");
 }
 
 /* What MPI need not do, unless the user's environment says otherwise: hwloc, which it asks about
