@@ -48,12 +48,13 @@ struct backend_options {
     int keeps; /* of OPENCL: what was built or allocated waits to be used again */
 };
 
-/* Lets drivers do less when they open a device. They look at that one alone which backend_open()
- * would take with these options, where that is known: on NVIDIA's, a rank that is alone on its
- * machine takes the first, and each that a driver sees costs 0.1 to 0.2 s. They open one way for
- * kernels: ranks that begin at once wait for each other while a driver makes eight. Sets
- * CUDA_VISIBLE_DEVICES and CUDA_DEVICE_MAX_CONNECTIONS, unless somebody has: to be called while no
- * other thread works, and before anything else is asked of OpenCL. */
+/* Lets NVIDIA's driver do less when it opens a device. It looks at that one alone which
+ * backend_open() would take with these options, where that is known: a rank that is alone on its
+ * machine takes the first, and each that the driver sees costs 0.1 to 0.2 s. It opens one way for
+ * kernels, and no unified memory, where that was seen to do: ranks that begin at once wait for each
+ * other while it does either. Sets CUDA_VISIBLE_DEVICES, CUDA_DEVICE_MAX_CONNECTIONS and
+ * NV_OPENCL_DISABLE_UVM, unless somebody has: to be called while no other thread works, and before
+ * anything else is asked of OpenCL. */
 void backend_begin_light(const struct backend_options *options);
 
 /* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */

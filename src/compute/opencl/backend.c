@@ -16,7 +16,7 @@ int opencl_has_gpu(void)
 
 void opencl_begin_light(const struct backend_options *options)
 {
-    device_begin_light(options->device, options->local_size);
+    device_begin_light("", options->device, options->local_size);
 }
 
 status_t opencl_devices(struct text *out)

@@ -202,19 +202,9 @@ out:
     return st;
 }
 
-static int device_is_any(const char *wanted)
+int device_is_any(const char *wanted)
 {
     return !wanted || strcmp(wanted, "auto") == 0;
-}
-
-void device_begin_light(const char *wanted, uint32_t local_size)
-{
-    if (device_is_any(wanted) && local_size == 1) {
-        /* Which numbers beyond 0 exist, only the driver knows. */
-        (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
-    }
-    /* Kernels go to the device one after the other; by themselves, drivers open eight ways to it. */
-    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
 }
 
 /* Whether the device at `index` of the list is one of those that are wanted. */
