@@ -3,6 +3,7 @@
 #include "archive/coefficients/coefficients.h"
 #include "archive/open.h"
 #include "cli/options/options.h"
+#include "compute/backend.h"
 #include "io/apart/launch.h"
 #include "product/candidates/candidates.h"
 #include "product/check/contents.h"
@@ -51,6 +52,7 @@ static const struct apart_task *const tasks[] = {
 int main(int argc, char **argv)
 {
     launch_begin();
+    backend_begin();
     if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
         apart_serve(argc, argv, tasks, sizeof tasks / sizeof *tasks);
     }

@@ -20,10 +20,17 @@ enum backend_kind backend_settle(enum backend_kind kind)
     return kind != BACKEND_AUTO ? kind : backend_automatic(backend_has_gpu());
 }
 
-void backend_begin_light(const struct backend_options *options)
+void backend_begin(void)
 {
 #ifdef VOLTMILL_OPENCL
-    opencl_begin_light(options);
+    opencl_begin("");
+#endif
+}
+
+void backend_see_one(const struct backend_options *options)
+{
+#ifdef VOLTMILL_OPENCL
+    opencl_see_one(options);
 #else
     (void)options;
 #endif

@@ -37,6 +37,12 @@ struct backend_abilities {
 /* Of a kind that is AUTO, or was not built: nothing, one slot. */
 const struct backend_abilities *backend_abilities(enum backend_kind kind);
 
+/* Lets drivers of devices do less when they open one, through their environment variables, unless
+ * somebody has set them: NVIDIA's makes one way for kernels, and no unified memory, where that was
+ * seen to do (CUDA_DEVICE_MAX_CONNECTIONS, NV_OPENCL_DISABLE_UVM). Ranks that begin at once wait
+ * for each other while it makes either. Call once, before there is any other thread. */
+void backend_begin(void);
+
 /* One line for each compute device that OpenCL sees. */
 status_t backend_devices(struct text *out);
 
@@ -48,14 +54,11 @@ struct backend_options {
     int keeps; /* of OPENCL: what was built or allocated waits to be used again */
 };
 
-/* Lets NVIDIA's driver do less when it opens a device. It looks at that one alone which
- * backend_open() would take with these options, where that is known: a rank that is alone on its
- * machine takes the first, and each that the driver sees costs 0.1 to 0.2 s. It opens one way for
- * kernels, and no unified memory, where that was seen to do: ranks that begin at once wait for each
- * other while it does either. Sets CUDA_VISIBLE_DEVICES, CUDA_DEVICE_MAX_CONNECTIONS and
- * NV_OPENCL_DISABLE_UVM, unless somebody has: to be called while no other thread works, and before
- * anything else is asked of OpenCL. */
-void backend_begin_light(const struct backend_options *options);
+/* Lets drivers look at that device alone which backend_open() would take with these options, where
+ * that is known: on NVIDIA's, a rank that is alone on its machine takes the first. A driver opens
+ * all that it sees, which takes 0.1 to 0.2 s for each. Sets CUDA_VISIBLE_DEVICES, unless somebody
+ * has: to be called while no other thread works, and before anything else is asked of OpenCL. */
+void backend_see_one(const struct backend_options *options);
 
 /* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,

@@ -207,7 +207,9 @@ extern const struct synthesise_ops reference_synthesise;
 extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
 int opencl_has_gpu(void);
-void opencl_begin_light(const struct backend_options *options);
+/* backend_begin(); `root` is put before the paths of the kernel's files ("", but in tests). */
+void opencl_begin(const char *root);
+void opencl_see_one(const struct backend_options *options);
 status_t opencl_devices(struct text *out);
 #endif
 

@@ -108,6 +108,9 @@ seen "another backend by default" "0 by 1" "${own[@]}" "$voltmill" run --set cha
 seen "two ranks" "all by 1" "${own[@]}" mpirun -n 2 "$voltmill" run
 seen "a device is named" "all by 1" "${own[@]}" "$voltmill" run --set run.device=0
 seen "somebody has chosen" "3,1 by 4" env CUDA_VISIBLE_DEVICES=3,1 CUDA_DEVICE_MAX_CONNECTIONS=4 "$voltmill" run
+rm -f list
+runs "devices are listed" env -u CUDA_DEVICE_MAX_CONNECTIONS LD_PRELOAD="$shim" SHIM_LIST=list "$voltmill" info --devices
+same "devices are listed: what is seen" "sees ${CUDA_VISIBLE_DEVICES:-all} by 1" "$(grep sees list | sort -u)"
 
 # What is complete needs no device, whose opening may have begun: each rank knows when its own has.
 runs "many that are complete, with a device that is late on one rank" timeout 100 mpirun -n 2 env LD_PRELOAD="$shim" SHIM_LATE=700 \

@@ -24,16 +24,5 @@ chmod +x bin/orted
 printf '{file: obs.h5, samples: 1000, streams: {pols: 1}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}\n' >spec.yaml
 runs "a process by itself" env -u OMPI_MCA_ess_singleton_isolated OPAL_BINDIR="$work/bin" "$voltmill" synth spec.yaml
 same "it has started no daemon" no "$([ -e daemon ] && echo yes || echo no)"
-
-# Ranks of one machine without a fabric ask no library of fabrics (pml cm); those of two, or who says otherwise, do.
-looks() { # name yes|no words before the program
-    runs "$1" env -u OMPI_MCA_pml OMPI_MCA_pml_base_verbose=20 mpirun -n 2 "${@:3}" "$voltmill" verify --help
-    same "$1: other ways to talk are looked at" "$2" "$(grep -q 'found loaded component cm' output && echo yes || echo no)"
-}
-here=no
-[ -z "$(ls /sys/class/infiniband /sys/class/cxi 2>/dev/null | grep -v ':$')" ] || here=yes
-looks "ranks of one machine" "$here"
-looks "ranks of two machines" yes env OMPI_COMM_WORLD_LOCAL_SIZE=1
-looks "ranks that are told otherwise" yes env OMPI_MCA_pml=^ucx
 runs "two ranks" env -u OMPI_MCA_ess_singleton_isolated mpirun -n 2 "$voltmill" synth --force spec.yaml
 plan

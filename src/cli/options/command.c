@@ -8,7 +8,6 @@
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,24 +131,6 @@ static void command_help_table(const struct command *const *commands)
     }
 }
 
-/* Whether the kernel has networks of a class ("infiniband"). */
-static int command_has_network(const char *class)
-{
-    char path[64];
-    glob_t found = {0};
-    snprintf(path, sizeof path, "/sys/class/%s/*", class);
-    int has = glob(path, 0, NULL, &found) != GLOB_NOMATCH;
-    globfree(&found);
-    return has;
-}
-
-/* Whether there is a network that MPI has libraries for, even to talk within a machine: InfiniBand,
- * and what calls itself so (Omni-Path, EFA), or Slingshot. */
-static int command_has_fabric(void)
-{
-    return command_has_network("infiniband") || command_has_network("cxi");
-}
-
 /* What MPI need not do, unless the user's environment says otherwise: hwloc, which it asks about
  * processors, would also wake up displays and devices. For a process that no launcher has started
  * Open MPI starts a daemon, which takes longer than small jobs do and is wanted only by who starts
@@ -158,9 +139,7 @@ static int command_has_fabric(void)
  * what ranks share memory with, sum with and are started by, each from a file of its own; and has
  * hwloc look at each device of the machine, which takes 0.1 s on a GPU's host, and load plugins for
  * them and for XML. Who wants the daemon gets it, and all that it needs. What knows SLURM stays: it
- * sees that a batch script has started the process itself, without srun. Ranks of one machine
- * without a fabric talk through its memory whatever else is tried, and the libraries of fabrics
- * take 0.1 s to find that there is none. */
+ * sees that a batch script has started the process itself, without srun. */
 static void command_begin_light(void)
 {
 #define NO_DEVICES "-gl,-opencl,-cuda,-nvml,-levelzero,-rsmi"
@@ -184,9 +163,6 @@ static void command_begin_light(void)
     const int is_alone = !launch_is_used() && (!isolated || strcmp(isolated, alone[0][1]) == 0);
     for (size_t i = 0; i < sizeof alone / sizeof *alone && is_alone; i++) {
         (void)setenv(alone[i][0], alone[i][1], 0);
-    }
-    if (launch_is_one_machine() && !command_has_fabric()) {
-        (void)setenv("OMPI_MCA_pml", "ob1", 0);
     }
     (void)setenv("HWLOC_COMPONENTS", NO_DEVICES, 0);
 #undef NO_DEVICES

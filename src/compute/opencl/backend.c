@@ -14,9 +14,9 @@ int opencl_has_gpu(void)
     return has;
 }
 
-void opencl_begin_light(const struct backend_options *options)
+void opencl_see_one(const struct backend_options *options)
 {
-    device_begin_light("", options->device, options->local_size);
+    device_see_one(options->device, options->local_size);
 }
 
 status_t opencl_devices(struct text *out)

@@ -47,12 +47,9 @@ typedef struct device {
  * which the platforms name them; free() returns the list. No platform at all is an empty list. */
 status_t device_list(struct device_info **out, uint32_t *count);
 
-/* backend_begin_light(): `root` is put before the paths of the kernel's files ("", but in tests).
- */
-void device_begin_light(const char *root, const char *wanted, uint32_t local_size);
-
-/* Whether `wanted` names no device: NULL or "auto". */
-int device_is_any(const char *wanted);
+/* Before the first device_list(): device_choose() with the same arguments takes the first of
+ * NVIDIA's devices, or none of them, whose driver then need not open the others. */
+void device_see_one(const char *wanted, uint32_t local_size);
 
 /* One line a device: "0: NVIDIA H200 (NVIDIA CUDA, driver 580.95): GPU, 132 units, 139.8 GiB". */
 status_t device_describe(struct text *out);

@@ -1,11 +1,12 @@
-/* device.h: what NVIDIA's driver need not do when it opens a device, told through its environment
- * variables. Measured on hosts of one to four GPUs (docs/performance.md). */
-#include "compute/opencl/device.h"
+/* What NVIDIA's driver need not do when it opens a device, told through its environment variables.
+ * Measured on hosts of one to four GPUs (docs/performance.md). */
+#include "compute/backend_ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first driver whose OpenCL was seen to be complete without unified memory, by all tests. */
+/* The driver whose OpenCL was seen to be complete without unified memory, by all tests of kernels:
+ * NVIDIA does not document that variable, so others are left as they are. */
 enum { DRIVER_SEEN = 580 };
 
 /* The first number of the version of NVIDIA's driver, 0 when the kernel has none. */
@@ -24,15 +25,11 @@ static int device_driver(const char *root)
     return major;
 }
 
-void device_begin_light(const char *root, const char *wanted, uint32_t local_size)
+void opencl_begin(const char *root)
 {
-    if (device_is_any(wanted) && local_size == 1) {
-        /* Which numbers beyond 0 exist, only the driver knows. */
-        (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
-    }
     /* Kernels go to the device one after the other; by itself the driver makes eight ways to it. */
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
-    if (device_driver(root) >= DRIVER_SEEN) {
+    if (device_driver(root) == DRIVER_SEEN) {
         /* No buffer is shared by address with the host. Registering a device for that takes longer
          * than all else, and processes wait for each other while they do. */
         (void)setenv("NV_OPENCL_DISABLE_UVM", "1", 0);

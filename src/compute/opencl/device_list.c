@@ -202,9 +202,17 @@ out:
     return st;
 }
 
-int device_is_any(const char *wanted)
+static int device_is_any(const char *wanted)
 {
     return !wanted || strcmp(wanted, "auto") == 0;
+}
+
+void device_see_one(const char *wanted, uint32_t local_size)
+{
+    if (device_is_any(wanted) && local_size == 1) {
+        /* Which numbers beyond 0 exist, only the driver knows. */
+        (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
+    }
 }
 
 /* Whether the device at `index` of the list is one of those that are wanted. */

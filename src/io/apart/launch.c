@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 int launch_is_used(void)
 {
@@ -33,23 +32,6 @@ long launch_rank(void)
         }
     }
     return 0;
-}
-
-static int launch_says_one(const char *name)
-{
-    const char *value = getenv(name);
-    return value && strcmp(value, "1") == 0;
-}
-
-int launch_is_one_machine(void)
-{
-    const char *ranks = getenv("OMPI_COMM_WORLD_SIZE");
-    const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (ranks && here) {
-        return strcmp(ranks, here) == 0;
-    }
-    /* Of a job in several parts each step speaks of its own. */
-    return !ranks && launch_says_one("SLURM_STEP_NUM_NODES") && !getenv("SLURM_HET_SIZE");
 }
 
 void launch_begin(void)

@@ -9,10 +9,6 @@ int launch_is_used(void);
 /* The rank that the launcher has given to this process, as far as it tells; 0 without one. */
 long launch_rank(void);
 
-/* Whether a launcher has started all ranks on this machine, as far as it tells (mpirun and srun
- * do): the same on each of them. */
-int launch_is_one_machine(void);
-
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it. Call
  * once, before all else. */
 void launch_begin(void);

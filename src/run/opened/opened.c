@@ -121,8 +121,7 @@ void opened_begin(opened_t *opened, const struct job *job)
     wish_free(&opened->wish);
     opened->wish = wish;
     opened->has_begun = 1;
-    /* Here: the thread must not change the environment. */
-    backend_begin_light(&opened->wish.options);
+    backend_see_one(&opened->wish.options); /* here: the thread must not change the environment */
     thread_worker_begin(opened->worker, opened_open, opened);
 }
 
