@@ -4,6 +4,7 @@
 #include "archive/coefficients/coefficients_parts.h"
 #include "base/memory.h"
 #include "dsp/telescope/telescope.h"
+#include "io/hdf5/h5_versions.h"
 #include "io/identity.h"
 
 #include <float.h>
@@ -69,7 +70,7 @@ static status_t coefficients_read_file(const char *path, const char *member, int
         return STATUS_OK;
     }
     TRY(identity_of_path(path, &identity));
-    if (H5Fis_hdf5(path) > 0) {
+    if (h5_is_hdf5(path) > 0) {
         TRY(coefficients_read_hdf5(path, member, out));
     } else if (coefficients_is_mat(path)) {
         TRY(coefficients_read_mat(path, member, out));

@@ -6,6 +6,7 @@
 #include "dsp/fir/fir_design.h"
 #include "io/apart/apart.h"
 #include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,11 @@ struct datasets {
     char *name;
 };
 
-static herr_t coefficients_note_dataset(hid_t root, const char *name, const H5O_info_t *info,
-                                        void *out)
+static herr_t coefficients_note_dataset(hid_t root, const char *name, H5O_type_t type, void *out)
 {
     struct datasets *found = out;
     (void)root;
-    if (info->type != H5O_TYPE_DATASET) {
+    if (type != H5O_TYPE_DATASET) {
         return 0;
     }
     return found->count++ == 0 && memory_text(name, &found->name) != STATUS_OK ? -1 : 0;
@@ -45,9 +45,8 @@ static status_t coefficients_find(hid_t file, const char *path, const char *memb
         FAIL(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
              names.length ? names.data : "none at all");
     }
-    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, coefficients_note_dataset, &found,
-                     H5O_INFO_BASIC),
-           "%s: what it holds cannot be listed", path);
+    H5_TRY(h5_visit(file, coefficients_note_dataset, &found), "%s: what it holds cannot be listed",
+           path);
     if (found.count != 1) {
         TRY(holds_names(file, path, &names));
         FAIL(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,
@@ -66,14 +65,11 @@ static status_t coefficients_check_place(hid_t file, const struct h5_dataset *da
                                          const char *path, const char *name)
 {
     status_t st = STATUS_OK;
-    H5O_info_t root;
-    H5O_info_t its;
     hid_t list = H5Dget_create_plist(dataset->id);
     H5_TRY(list, "%s: how /%s is stored cannot be read", path, name);
-    H5_TRY(H5Oget_info2(file, &root, H5O_INFO_BASIC), "%s: it cannot be read", path);
-    H5_TRY(H5Oget_info2(dataset->id, &its, H5O_INFO_BASIC), "%s: /%s cannot be read", path, name);
-    REQUIRE(root.fileno == its.fileno && H5Pget_layout(list) != H5D_VIRTUAL &&
-                H5Pget_external_count(list) <= 0,
+    int is_here = h5_share_file(file, dataset->id);
+    H5_TRY(is_here, "%s: /%s cannot be read", path, name);
+    REQUIRE(is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
             STATUS_DATA, "%s: the numbers of /%s lie in other files, expected them in this one",
             path, name);
 out:

@@ -2,6 +2,7 @@
 #include "archive/format/formats.h"
 
 #include "io/apart/apart.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -26,7 +27,7 @@ static status_t formats_check_hdf5(const char *path)
             "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
             "list of files, or a pattern as '%s/*.raw'",
             path, path);
-    if (!S_ISREG(info.st_mode) || H5Fis_hdf5(path) != 0) {
+    if (!S_ISREG(info.st_mode) || h5_is_hdf5(path) != 0) {
         goto out;
     }
     REQUIRE(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty", path);

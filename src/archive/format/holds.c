@@ -2,6 +2,7 @@
 #include "archive/format/holds.h"
 
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <stddef.h>
 
@@ -23,12 +24,12 @@ const char *holds_what(hid_t file)
 }
 
 /* The names, until the list is long enough. */
-static herr_t holds_add_name(hid_t root, const char *name, const H5O_info_t *info, void *out)
+static herr_t holds_add_name(hid_t root, const char *name, H5O_type_t type, void *out)
 {
     enum { ENOUGH = 300 };
     struct text *list = out;
     (void)root;
-    if (info->type != H5O_TYPE_DATASET) {
+    if (type != H5O_TYPE_DATASET) {
         return 0;
     }
     if (list->length > ENOUGH) {
@@ -41,8 +42,7 @@ static herr_t holds_add_name(hid_t root, const char *name, const H5O_info_t *inf
 status_t holds_names(hid_t file, const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
-    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, holds_add_name, out, H5O_INFO_BASIC),
-           "%s: what it holds cannot be listed", path);
+    H5_TRY(h5_visit(file, holds_add_name, out), "%s: what it holds cannot be listed", path);
 out:
     return st;
 }
@@ -68,9 +68,9 @@ out:
     return st;
 }
 
-static herr_t holds_add_dataset(hid_t root, const char *name, const H5O_info_t *info, void *out)
+static herr_t holds_add_dataset(hid_t root, const char *name, H5O_type_t kind, void *out)
 {
-    if (info->type != H5O_TYPE_DATASET) {
+    if (kind != H5O_TYPE_DATASET) {
         return 0;
     }
     hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT);
@@ -105,8 +105,7 @@ status_t holds_describe(const char *path, struct text *out)
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY(h5_open_cut_file(path, &file));
-    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, holds_add_dataset, out, H5O_INFO_BASIC),
-           "%s: what it holds cannot be listed", path);
+    H5_TRY(h5_visit(file, holds_add_dataset, out), "%s: what it holds cannot be listed", path);
 out:
     h5_close(file);
     return st;

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,14 +149,13 @@ out:
     return st;
 }
 
-static herr_t propose_see_object(hid_t root, const char *name, const H5O_info_t *info,
-                                 void *context)
+static herr_t propose_see_object(hid_t root, const char *name, H5O_type_t type, void *context)
 {
     struct proposal *p = context;
     status_t st = STATUS_OK;
     struct propose_object of = {p, name};
     hid_t object = -1;
-    if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) {
+    if (type != H5O_TYPE_DATASET && type != H5O_TYPE_GROUP) {
         return 0;
     }
     apart_at("%s: /%s", p->path, name);
@@ -163,7 +163,7 @@ static herr_t propose_see_object(hid_t root, const char *name, const H5O_info_t 
     H5_TRY(object, "%s: /%s cannot be opened", p->path, name);
     H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
            "%s: attributes of /%s cannot be listed", p->path, name);
-    TRY(info->type == H5O_TYPE_DATASET ? propose_see_dataset(p, object, name) : STATUS_OK);
+    TRY(type == H5O_TYPE_DATASET ? propose_see_dataset(p, object, name) : STATUS_OK);
 out:
     h5_close(object);
     p->st = st;
@@ -233,7 +233,7 @@ status_t propose_layout(const char *path, struct text *out)
     status_t st = STATUS_OK;
     struct proposal p = {.path = path, .file = -1, .out = out};
     TRY(h5_open_cut_file(path, &p.file));
-    if (H5Ovisit2(p.file, H5_INDEX_NAME, H5_ITER_INC, propose_see_object, &p, H5O_INFO_BASIC) < 0) {
+    if (h5_visit(p.file, propose_see_object, &p) < 0) {
         TRY(p.st);
         H5_TRY(-1, "%s: its objects cannot be listed", path);
     }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/terms.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <ctype.h>
 #include <hdf5_hl.h>
@@ -58,7 +59,7 @@ static void propose_take_texts(hid_t dataset, const char *attribute, struct prop
             }
         }
         if (is_variable) {
-            H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
+            h5_reclaim(type, space, raw);
         }
     }
     h5_close(space);

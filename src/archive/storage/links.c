@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/hdf5/h5_versions.h"
 #include "io/identity.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ out:
 }
 
 /* Follows a link that has a value; `length` bytes of what is left are its name. */
-static status_t links_follow(struct links_way *way, const char *name, const H5L_info_t *info,
+static status_t links_follow(struct links_way *way, const char *name, const struct h5_link *link,
                              size_t length)
 {
     status_t st = STATUS_OK;
@@ -128,12 +129,12 @@ static status_t links_follow(struct links_way *way, const char *name, const H5L_
     const char *target = NULL;
     unsigned flags = 0;
     const char *path = way->path.data;
-    REQUIRE(info->u.val_size <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
-            info->u.val_size);
-    TRY(memory_zeroed(info->u.val_size + 1, 1, "a link", &value));
-    H5_TRY(H5Lget_val(way->at, name, value, info->u.val_size, H5P_DEFAULT),
-           "%s: link %s cannot be read", path, name);
-    if (info->type == H5L_TYPE_SOFT) {
+    REQUIRE(link->bytes <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
+            link->bytes);
+    TRY(memory_zeroed(link->bytes + 1, 1, "a link", &value));
+    H5_TRY(H5Lget_val(way->at, name, value, link->bytes, H5P_DEFAULT), "%s: link %s cannot be read",
+           path, name);
+    if (link->type == H5L_TYPE_SOFT) {
         target = value;
         if (*value == '/') {
             hid_t root = H5Gopen2(way->file, "/", H5P_DEFAULT);
@@ -141,9 +142,9 @@ static status_t links_follow(struct links_way *way, const char *name, const H5L_
             links_stand_at(way, root);
         }
     } else {
-        REQUIRE(info->type == H5L_TYPE_EXTERNAL, STATUS_DATA, "%s: %s is a link of an unknown kind",
+        REQUIRE(link->type == H5L_TYPE_EXTERNAL, STATUS_DATA, "%s: %s is a link of an unknown kind",
                 path, name);
-        H5_TRY(H5Lunpack_elink_val(value, info->u.val_size, &flags, &file, &target),
+        H5_TRY(H5Lunpack_elink_val(value, link->bytes, &flags, &file, &target),
                "%s: link %s cannot be read", path, name);
         TRY(links_enter(way, file));
     }
@@ -158,8 +159,8 @@ static status_t links_step(struct links_way *way, int *is_there)
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    H5L_info_t info;
-    H5O_info_t object;
+    struct h5_link link;
+    H5O_type_t type;
     size_t from = strspn(way->left.data, "/");
     size_t length = strcspn(way->left.data + from, "/");
     TRY(memory_zeroed(length + 1, 1, "a name", &name));
@@ -169,16 +170,16 @@ static status_t links_step(struct links_way *way, int *is_there)
         if (!*is_there) {
             goto out;
         }
-        H5_TRY(H5Lget_info(way->at, name, &info, H5P_DEFAULT), "%s: link %s cannot be read",
-               way->path.data, name);
-        if (info.type != H5L_TYPE_HARD) {
-            TRY(links_follow(way, name, &info, from + length));
+        H5_TRY(h5_link_read(way->at, name, &link), "%s: link %s cannot be read", way->path.data,
+               name);
+        if (link.type != H5L_TYPE_HARD) {
+            TRY(links_follow(way, name, &link, from + length));
             goto out;
         }
-        H5_TRY(H5Oget_info_by_name2(way->at, name, &object, H5O_INFO_BASIC, H5P_DEFAULT),
-               "%s: %s cannot be looked up", way->path.data, name);
-        hid_t next = object.type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
-                                                     : H5Oopen(way->at, name, H5P_DEFAULT);
+        H5_TRY(h5_object_type(way->at, name, &type), "%s: %s cannot be looked up", way->path.data,
+               name);
+        hid_t next = type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
+                                              : H5Oopen(way->at, name, H5P_DEFAULT);
         H5_TRY(next, "%s: %s cannot be opened", way->path.data, way->request->name);
         links_stand_at(way, next);
     }

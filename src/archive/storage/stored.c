@@ -2,6 +2,7 @@
 #include "archive/storage/links.h"
 #include "archive/storage/stored_parts.h"
 #include "base/memory.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -238,13 +239,11 @@ static status_t stored_look(const struct noting *noting)
 {
     status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
-    H5O_info_t info;
     hid_t plist = H5Dget_create_plist(stored->dataset);
     H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
     TRY(stored_find_home(stored));
-    H5_TRY(H5Oget_info2(stored->dataset, &info, H5O_INFO_BASIC), "%s: %s cannot be looked at",
+    H5_TRY(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
            stored->path, stored->name);
-    stored->address = info.addr;
     TRY(identity_of_path(stored->home, &stored->identity));
     st = stored_look_at_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;

@@ -6,6 +6,7 @@
 #include "io/apart/apart.h"
 #include "io/file.h"
 #include "io/hdf5/h5_reason.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +108,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
             path, strerror(errno));
     close(fd);
     apart_at("%s", path);
-    htri_t is_hdf5 = H5Fis_hdf5(path);
+    htri_t is_hdf5 = h5_is_hdf5(path);
     H5_TRY(is_hdf5, "%s cannot be read", path);
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
@@ -363,7 +364,7 @@ static status_t h5_read_text_list(const struct values *from, const char *where, 
     texts = NULL;
 out:
     if (raw && H5Tis_variable_str(from->type) > 0) {
-        H5Dvlen_reclaim(from->type, from->space, H5P_DEFAULT, raw);
+        h5_reclaim(from->type, from->space, raw);
     }
     h5_free_texts(texts, count);
     free(raw);

@@ -3,6 +3,7 @@
  * just not be there. */
 #include "io/file.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -66,19 +67,18 @@ out:
 static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t object)
 {
     status_t st = STATUS_OK;
-    H5O_info_t info;
+    haddr_t address = 0;
     unsigned char prefix[FIRST_MESSAGES];
     size_t address_bytes = 0;
     size_t size_bytes = 0;
     hsize_t base = 0;
     hid_t plist = H5Fget_create_plist(file);
-    H5_TRY(H5Oget_info2(object, &info, H5O_INFO_BASIC), "%s: %s cannot be looked at", header->path,
-           header->name);
+    H5_TRY(h5_address(object, &address), "%s: %s cannot be looked at", header->path, header->name);
     H5_TRY(H5Pget_sizes(plist, &address_bytes, &size_bytes), "%s cannot be looked at",
            header->path);
     H5_TRY(H5Pget_userblock(plist, &base), "%s cannot be looked at", header->path);
     header->base = base;
-    uint64_t at = base + info.addr;
+    uint64_t at = base + address;
     if (address_bytes != 8 || size_bytes != 8 || at > header->bytes ||
         header->bytes - at < sizeof prefix) {
         goto out; /* HDF5 itself knows better */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/apart/apart.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>
 
@@ -67,10 +68,8 @@ out:
     return st;
 }
 
-static herr_t h5_names_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+static herr_t h5_names_link(const char *name, void *context)
 {
-    (void)group;
-    (void)info;
     return h5_names_add(context, name) == STATUS_OK ? 0 : -1;
 }
 
@@ -94,8 +93,8 @@ out:
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out)
 {
     status_t st = STATUS_OK;
-    H5_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_names_link, out),
-           "%s: what %s holds cannot be listed", where, name);
+    H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s holds cannot be listed", where,
+           name);
 out:
     return st;
 }
@@ -103,8 +102,7 @@ out:
 status_t h5_list_all(hid_t file, const char *where, struct h5_names *out)
 {
     status_t st = STATUS_OK;
-    H5_TRY(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, h5_names_link, out),
-           "%s: its objects cannot be listed", where);
+    H5_TRY(h5_visit_links(file, h5_names_link, out), "%s: its objects cannot be listed", where);
 out:
     return st;
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -206,7 +207,7 @@ static status_t h5_file_make(const char *path, hsize_t alignment, hid_t *out)
     const struct writing_options options = {.has_place = path != NULL};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    hid_t driver = H5FDregister(&writing_class);
+    hid_t driver = h5_register_driver(&writing_class);
     H5_TRY(driver, "%s cannot be planned", name);
     H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be planned", name);
     H5_TRY(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     h5_places_t *places = NULL;
     void *handle = NULL;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t driver = H5FDregister(&looking_class);
+    hid_t driver = h5_register_driver(&looking_class);
     TRY(memory_zeroed(1, sizeof *places, "places of chunks", &places));
     places->file = places->dataset = -1;
     TRY(memory_text(path, &places->path));
@@ -158,7 +159,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     H5_TRY(places->file, "%s cannot be opened", path);
     H5_TRY(H5Fget_vfd_handle(places->file, H5P_DEFAULT, &handle), "%s cannot be opened", path);
     places->looking = handle;
-    places->dataset = H5Oopen_by_addr(places->file, address);
+    places->dataset = h5_open_address(places->file, address);
     H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
     *out = places;
     places = NULL;
@@ -190,7 +191,7 @@ status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_pla
     char nothing = 0;
     looking->answers = 0;
     looking->is_asked = 1;
-    herr_t status = H5Dread_chunk(places->dataset, H5P_DEFAULT, chunk, &mask, &nothing);
+    herr_t status = h5_read_chunk(places->dataset, chunk, &mask, &nothing, SIZE_MAX);
     looking->is_asked = 0;
     *out = (struct h5_place){0, 0, 0};
     if (status < 0 && looking->answers == 0 && h5_failed_for("chunk address isn't defined")) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static status_t contents_value_add_reference(hid_t file, const char *value, cons
 {
     status_t st = STATUS_OK;
     char name[1024];
-    ssize_t length = H5Rget_name(file, H5R_OBJECT, value, name, sizeof name);
+    ssize_t length = h5_reference_name(file, value, name, sizeof name);
     H5_TRY(length, "%s leads nowhere", where);
     REQUIRE((size_t)length < sizeof name, STATUS_DATA, "%s leads to a name of %zd letters", where,
             length);
@@ -207,7 +208,7 @@ status_t contents_of_attribute(hid_t object, const char *name, const char *where
     *out = crc_of(text.data, text.length);
 out:
     if (is_read) {
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
+        h5_reclaim(type, space, values);
     }
     free(values);
     text_free(&text);

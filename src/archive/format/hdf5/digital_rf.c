@@ -9,6 +9,7 @@
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/hdf5/h5_versions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,7 +56,7 @@ static status_t digital_rf_recognise(const char *path, int *is_it)
     TRY(file_is_ordinary(path, &is_ordinary));
     if (is_folder) {
         TRY(drf_is_recording(path, is_it));
-    } else if (is_ordinary && H5Fis_hdf5(path) > 0) {
+    } else if (is_ordinary && h5_is_hdf5(path) > 0) {
         TRY(fields_have(path, names, is_it));
     }
 out:
