@@ -2,7 +2,6 @@
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-CC ?= gcc
 CFLAGS ?= -O3 -g
 PREFIX ?= /usr/local
 SANITIZE ?=
@@ -40,9 +39,9 @@ ONE_COPY = -Dalways_inline=unused
 ALL_LDFLAGS = -fopenmp -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 # VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised, and its 32,000 lines,
-# which are not ours, would take a minute under the sanitizers.
+# which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too.
 VKFFT := src/compute/opencl/fft/fft_vkfft.c
-$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1)
+$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-maybe-uninitialized
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
@@ -51,35 +50,38 @@ TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@);)
+# Steps of this build, counted by make itself; the first one that is run asks.
+TOTAL = $(call once,TOTAL,$(shell rm -f $(BUILD)/steps; $(MAKE) -n TOTAL=0 $(MAKEOVERRIDES) $(MAKECMDGOALS) 2>/dev/null | grep -c 'tests/tools/step $(BUILD)/steps'))
+step = $(if $(V),,@tests/tools/step $(BUILD)/steps $(TOTAL) '$(1) $(patsubst $(BUILD)/%,%,$@)' )
 
 ## all: build the program, build/release/voltmill
 .PHONY: all
 all: $(BUILD)/voltmill
 
 $(BUILD)/voltmill: $(BUILD)/src/main.o $(BUILD)/libvoltmill.a
-	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $< $(WHOLE) $(LIB_LIBS)
+	$(call step,LD)$(CC) $(ALL_LDFLAGS) -o $@ $< $(WHOLE) $(LIB_LIBS)
 
 # The whole library goes in, so that two global functions of one name do not pass unseen.
 WHOLE = -Wl,--whole-archive $(BUILD)/libvoltmill.a -Wl,--no-whole-archive
 
 $(BUILD)/libvoltmill.a: $(OBJECTS)
-	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@
+	$(call step,AR)$(AR) rcs $@ $^
 
 # Said once, by name, before compilers speak of headers.
 $(BUILD)/libraries: Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)missing='$(strip $(MISSING))'; [ -z "$$missing" ] || \
-	  { echo "pkg-config does not find: $$missing (make deps installs or names the packages)" >&2; exit 1; }
+	  { echo "pkg-config does not find: $$missing (make deps installs them, or names the packages)" >&2; exit 1; }
 	$(Q)touch $@
 
 $(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
-	$(call say,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call step,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The inner loops of the CPU backend and of bitshuffle, for each instruction set; the program takes the best that the
 # machine has. Multiplications and additions become one operation where there is one.
-IS_X86 := $(findstring x86_64,$(shell $(CC) -dumpmachine))
+IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
 $(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o $(BUILD)/src/compute/cpu/synthesis/synthesis_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
 $(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o) archive/chunks/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
 $(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o) archive/chunks/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
@@ -99,13 +101,14 @@ UNTESTED = cli plot verify pipeline/channelise pipeline/search pipeline/weights 
            run/batch run/grid run/import run/opened run/ranges run/tables
 TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
 $(BUILD)/tested.a: $(filter-out $(UNTESTED:%=$(BUILD)/src/%/%),$(OBJECTS))
-	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@
+	$(call step,AR)$(AR) rcs $@ $^
 
 # What only checks need not be optimised for long.
 $(BUILD)/tests/%.o: LOOP_CFLAGS = -O1
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_context.o) $(TESTED)
-	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
+	$(call step,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
 .PRECIOUS: $(BUILD)/%.o
 
@@ -113,6 +116,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_
 .PHONY: deps
 deps:
 	$(Q)OPENCL=$(OPENCL) SLURM=$(SLURM) tests/tools/deps
+
+.PHONY: test-deps
+test-deps:
+	$(Q)OPENCL=$(OPENCL) SLURM=$(SLURM) PYTHON=$(PYTHON) PKG_CONFIG=$(PKG_CONFIG) tests/tools/deps --check
 
 ## demo: install what is missing, make a sample observation, grind it on 2 ranks, show what came out
 .PHONY: demo
@@ -132,28 +139,28 @@ PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
 TEST_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
 .PHONY: test
-test: deps
+test: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(TEST_PROVE) $(call longest_first,$(TESTS) $(TEST_PROGRAMS))
 
 ## check: one test by its name, what it needs built before: make check T=test_chunk (or T=bytes, T=faults/each)
 ONE = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
 .PHONY: check
-check: deps
+check: test-deps
 	$(if $(ONE),,$(error no test of the name "$(T)": make check T=NAME; tests/README.md lists them))
 	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),all $(SHIMS)) $(SMALL_POCL)
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),$(ONE))
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
-test-unit: deps
+test-unit: test-deps
 	$(Q)$(MAKE) --no-print-directory unit-programs
 	$(Q)$(UNIT_PROVE) $(call longest_first,$(UNIT_PROGRAMS))
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 .PHONY: test-long
-test-long: deps
+test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
 	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
@@ -180,10 +187,11 @@ FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/
                         $(BUILD)/src/output/journal/% $(BUILD)/src/output/origin% \
                         $(BUILD)/src/plan/chunk% $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
-	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@
+	$(call step,AR)$(AR) rcs $@ $^
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzzed.a
-	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lgomp
+	$(call step,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lgomp
 
 # What scripts preload or run beside the program.
 SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(BUILD)/tests/tools/bench_bitshuffle \
@@ -198,7 +206,7 @@ build/small-pocl/made: tests/tools/small-pocl $(wildcard kernels/*.cl kernels/*/
 	$(Q)CC="$(CC)" $< $(@D)
 	$(Q)touch $@
 
-# Built by test through a second make, so that `deps` has run before pkg-config is asked.
+# Built by test through a second make, after what the tests need was checked.
 .PHONY: test-programs unit-programs
 test-programs: $(TEST_PROGRAMS) $(SHIMS) $(SMALL_POCL)
 UNIT_PROGRAMS = $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
@@ -206,12 +214,12 @@ unit-programs: $(UNIT_PROGRAMS) $(SMALL_POCL)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
-	$(call say,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
+	$(call step,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
 # In the place of a library that HDF5 loads, where this HDF5 can do with it (Debian's can), else not there.
 $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 	$(Q)mkdir -p $(@D)
-	$(call say,LD)echo 'CURL_OPENSSL_4 { *; };' >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
+	$(Q)echo 'CURL_OPENSSL_4 { *; };' >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
 	  -Wl,--version-script=$(@D)/versions -Wl,-soname,libcurl.so.4 -o $(@D)/libcurl.so.4 $<
 	$(Q)echo 'int H5open(void); int main(void) { return H5open() < 0; }' | $(CC) -xc - -o $(@D)/try $(LIB_LIBS) && \
 	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl.so.4
@@ -219,34 +227,34 @@ $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 
 ## bench: small tables of the CPU as in docs/performance.md (two minutes); TMPDIR=/dev/shm leaves the disk out
 .PHONY: bench
-bench: deps
+bench:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench $(CURDIR)/$(BUILD)/voltmill
 
 ## bench-formats: whole jobs on recorders' files beside the same samples in the native layout (minutes); TMPDIR=/dev/shm leaves the disk out
 BENCH_FORMATS ?=
 .PHONY: bench-formats
-bench-formats: deps
+bench-formats:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench-formats $(BENCH_FORMATS) $(CURDIR)/$(BUILD)/voltmill
 
 ## bench-bitshuffle: bitshuffled chunks undone and read, beside LZ4 alone and the plugin of Python's hdf5plugin, if that is there (a minute)
 BITSHUFFLE_PLUGIN ?= $(shell $(PYTHON) -c 'import hdf5plugin; print(hdf5plugin.get_config().registered_filters["bshuf"])' 2>/dev/null)
 .PHONY: bench-bitshuffle
-bench-bitshuffle: deps
+bench-bitshuffle:
 	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/tools/bench_bitshuffle
 	$(Q)$(BUILD)/tests/tools/bench_bitshuffle 50 $(BITSHUFFLE_PLUGIN)
 
 ## scale: strong and weak scaling over the ranks that this machine holds, small; see tests/scale
 .PHONY: scale
-scale: deps
+scale:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/scale $(CURDIR)/$(BUILD)/voltmill
 
 ## figures: draws sample rates over taps, channels and bits, dedispersion over telescopes, and the completeness of a search, into out/figures (with gnuplot)
 FIGURES ?= out/figures
 .PHONY: figures
-figures: deps
+figures:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
 
