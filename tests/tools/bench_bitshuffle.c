@@ -10,6 +10,7 @@
 #include "archive/chunks/chunks.h"
 #include "base/thread.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 #include "product/pack/compress.h"
 
 #include <dlfcn.h>
@@ -145,7 +146,7 @@ static haddr_t make_file(const char *path, const struct numbers_kind *kind,
     const hsize_t dims[1] = {(hsize_t)CHUNKS * CHUNK / kind->bytes};
     const hsize_t chunk[1] = {CHUNK / kind->bytes};
     struct chunk_filters filters;
-    H5O_info_t info;
+    haddr_t address = 0;
     compress_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &filters);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t type = H5Tcreate(H5T_OPAQUE, kind->bytes);
@@ -161,13 +162,15 @@ static haddr_t make_file(const char *path, const struct numbers_kind *kind,
             exit(1);
         }
     }
-    H5Oget_info2(dataset, &info, H5O_INFO_BASIC);
+    if (h5_address(dataset, &address) < 0) {
+        exit(1);
+    }
     H5Dclose(dataset);
     H5Pclose(plist);
     H5Sclose(space);
     H5Tclose(type);
     H5Fclose(file);
-    return info.addr;
+    return address;
 }
 
 static chunks_t *open_file(const char *path, const struct numbers_kind *kind, haddr_t address,

@@ -3,6 +3,7 @@
 #include "archive/chunks/chunks.h"
 
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_versions.h"
 #include "product/pack/compress.h"
 
 #include <setjmp.h>
@@ -86,13 +87,11 @@ static int prepare(void **state)
     for (int k = 0; k < 2; k++) {
         hid_t dataset = H5Dcreate2(file, k ? "broken" : "whole", H5T_NATIVE_UINT16, space,
                                    H5P_DEFAULT, plist, H5P_DEFAULT);
-        H5O_info_t info;
         for (hsize_t n = 0; n < NCHUNKS + 1; n++) {
             write_chunk(dataset, compress, n / 2 * CHUNK_ROWS, n % 2 * CHUNK_COLUMNS,
                         k == 1 && n == BROKEN);
         }
-        H5Oget_info2(dataset, &info, H5O_INFO_BASIC);
-        addresses[k] = info.addr;
+        assert_true(h5_address(dataset, &addresses[k]) >= 0);
         H5Dclose(dataset);
     }
     H5Pclose(plist);
