@@ -120,7 +120,7 @@ def voltmill(*words, ranks=None, threads=None, status=0):
         environment["OMP_NUM_THREADS"] = str(threads)
     # MPI programs that begin at the same time trip over each other in one folder.
     with tempfile.TemporaryDirectory(dir=environment.get("OMPI_MCA_orte_tmpdir_base")) as own:
-        environment["OMPI_MCA_orte_tmpdir_base"] = own
+        environment["OMPI_MCA_orte_tmpdir_base"] = environment["PRTE_MCA_prte_tmpdir_base"] = own
         done = subprocess.run(command, cwd=SCRATCH, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=400)
     if done.returncode != status:
