@@ -10,7 +10,6 @@
  * The factors 1 of the last level are free, those of sqrt(1/2) cost one multiplication a part (two
  * of the four in radix 8 go into the additions). Radix 16 is 4 x 4. Split radix would save a
  * twelfth of the operations of radix 16, and nothing of the time: local memory binds. */
-#pragma OPENCL FP_CONTRACT OFF
 
 /* Runs a body n times with i = 0 .. n - 1 known to the compiler. */
 #define BF_LOOP(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)

@@ -85,7 +85,6 @@
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef CHANNELS
 #define CHANNELS 1024

@@ -5,7 +5,6 @@
  * kernels treat both alike.
  *
  *   in    stream s begins at byte s * in_stride, a multiple of 16; columns follow each other */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef CHANNELS
 #define CHANNELS 1024

@@ -5,7 +5,6 @@
  * The sum of a product and 1.5 * 2^23, rounded once, has q in its lowest bits where |q| < 2^22, and
  * larger ones stay larger. The range is the same to both sides, so |y| tells what is clipped: all
  * bits of |q| beyond it are 0 where nothing is, and no number shows there, too. */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef STEP_BITS
 #define STEP_BITS 8 /* or 16 */

@@ -6,7 +6,6 @@
  *   out       filter_row [streams][out_stride]
  *
  * The first sample of row m of stream s lies at place m * DECIMATE + base + streams[s].x. */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef FORMAT
 #define FORMAT 3  /* 0: I4, 1: I8, 2: I16, 3: F32 */

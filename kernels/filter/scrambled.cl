@@ -23,7 +23,6 @@
  *   factors   float4 [..]: two complex numbers each. For each stage there (overlap_factors() of
  *             the host) [R / 4][FIRST_BLOCKS done], done = RADIX0 .. RADIX(i-1): by block;
  *             then for each stage back [R / 4][S]: by place */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef POINTS
 #define POINTS 4096

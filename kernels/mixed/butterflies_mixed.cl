@@ -8,7 +8,6 @@
  * n = B n1 + A n2 mod A B becomes X[k] with k = k1 mod A, k = k2 mod B. 9 and 25 have factors
  * between (Cooley, Tukey 1965). Of 3 and 5, sines are taken out of the sums of differences, so that
  * all products are fused. */
-#pragma OPENCL FP_CONTRACT OFF
 
 /* sin(2 pi / 3); cos(2 pi / 5), cos(4 pi / 5), sin(2 pi / 5), sin(4 pi / 5) / sin(2 pi / 5) */
 #define BF_SIN_3 0.86602540378443865f

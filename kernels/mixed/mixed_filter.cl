@@ -16,7 +16,6 @@
  * is folded in): coefficient t of point n is that of tap TAPS - 1 - t of point CHANNELS - 1 - n. An
  * item filters both, so each coefficient is loaded once: another 4 %. Either way all sums are
  * made in the same order, and are the same bits. */
-#pragma OPENCL FP_CONTRACT OFF
 
 #if NEIGHBOURS
 #define PAIRS_ROUNDS (RADIX0 / 4)

@@ -15,7 +15,6 @@
  *   list    uint [cells with a box that is worth it]: which of `peaks`
  *   others  uint [blocks that are left to peaks_any.cl]: series * blocks + block */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef WIDTHS
 #define WIDTHS 64 /* a power of two, at most 256 */

@@ -19,7 +19,6 @@
  *
  * Every row is summed in the same order whatever its place, ROWS and the block: no cut changes a
  * bit. */
-#pragma OPENCL FP_CONTRACT OFF
 
 #ifndef POINTS
 #define POINTS 1024

@@ -186,6 +186,8 @@ status_t program_build(const device_t *device, const enum program_source *source
     status_t st = STATUS_OK;
     struct text text = {0};
     struct text what = {0};
+    /* Kernels state their order with fma(): a compiler that fused on its own would change bits. */
+    TRY(text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n"));
     for (uint32_t i = 0; i < count; i++) {
         const char *source = program_source(sources[i]);
         TRY(text_add_bytes(&text, source, strlen(source)));

@@ -325,15 +325,29 @@ static void fir_pairs(const struct fir_block *block)
 
 #include "compute/cpu/ppf/kernels_hop.h"
 
+/* a * b + c in the stated order: fused where the instruction set can, two roundings where it
+ * cannot. A sum of two products, left to the compiler, is fused either way: in a loop's vectors and
+ * in its last numbers differently, so that a channel would depend on which others are kept. */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
+#define MULTIPLY_ADD(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+static inline float power_of(const float *bin)
+{
+    return MULTIPLY_ADD(bin[0], bin[0], bin[1] * bin[1]);
+}
+
 static void power(const float *restrict bins, size_t count, int add, float *restrict out)
 {
     if (add) {
         for (size_t k = 0; k < count; k++) {
-            out[k] += bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
+            out[k] += power_of(bins + 2 * k);
         }
     } else {
         for (size_t k = 0; k < count; k++) {
-            out[k] = bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
+            out[k] = power_of(bins + 2 * k);
         }
     }
 }
@@ -342,8 +356,8 @@ static inline __attribute__((always_inline)) void
 square_sums(const float *restrict bins, size_t count, const int add, float *restrict out)
 {
     for (size_t k = 0; k < count; k++) {
-        float one = bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
-        out[k] = add ? out[k] + one * one : one * one;
+        float one = power_of(bins + 2 * k);
+        out[k] = add ? MULTIPLY_ADD(one, one, out[k]) : one * one;
     }
 }
 
@@ -362,8 +376,8 @@ static inline __attribute__((always_inline)) void cross_sums(const float *restri
                                                              float *restrict im)
 {
     for (size_t k = 0; k < count; k++) {
-        float x = a[2 * k] * b[2 * k] + a[2 * k + 1] * b[2 * k + 1];
-        float y = a[2 * k + 1] * b[2 * k] - a[2 * k] * b[2 * k + 1];
+        float x = MULTIPLY_ADD(a[2 * k], b[2 * k], a[2 * k + 1] * b[2 * k + 1]);
+        float y = MULTIPLY_ADD(a[2 * k + 1], b[2 * k], -(a[2 * k] * b[2 * k + 1]));
         re[k] = add ? re[k] + x : x;
         im[k] = add ? im[k] + y : y;
     }
