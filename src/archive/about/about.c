@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
-#include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +213,7 @@ status_t about_read(const char *path, const char *dataset, struct about *out)
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         goto out;
     }
-    htri_t is_hdf5 = h5_is_hdf5(path);
+    int is_hdf5 = h5_is_hdf5(path);
     REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
     if (!is_hdf5) {
         goto out;

@@ -4,7 +4,7 @@
 #include "archive/coefficients/coefficients_parts.h"
 #include "base/memory.h"
 #include "dsp/telescope/telescope.h"
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5.h"
 #include "io/identity.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
 #include "archive/format/formats.h"
 
 #include "io/apart/apart.h"
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

@@ -31,6 +31,9 @@ void h5_begin(void);
  * whether all was written, by then too. */
 void h5_close(hid_t id);
 
+/* 1 if a file has HDF5's signature, 0 if not, -1 and errno if it cannot be read. */
+int h5_is_hdf5(const char *path);
+
 /* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
  * unreadable, truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);

@@ -26,15 +26,6 @@
 #define link_visit H5Lvisit
 #endif
 
-htri_t h5_is_hdf5(const char *path)
-{
-#if HAS_TOKENS
-    return H5Fis_accessible(path, H5P_DEFAULT);
-#else
-    return H5Fis_hdf5(path);
-#endif
-}
-
 struct visit {
     h5_visit_t visit;
     void *context;

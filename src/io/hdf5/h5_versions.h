@@ -7,9 +7,6 @@
 #include <hdf5.h>
 #include <stddef.h>
 
-/* 1 if a file is HDF5, 0 if not, negative if it cannot be read. */
-htri_t h5_is_hdf5(const char *path);
-
 /* Called for an object with its path below the root, without the first slash. A value other than 0
  * ends the visit. */
 typedef herr_t (*h5_visit_t)(hid_t root, const char *name, H5O_type_t type, void *context);

@@ -9,7 +9,7 @@
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <math.h>
