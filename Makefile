@@ -167,6 +167,12 @@ test-long: test-deps
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
 	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) $(LONG_TESTS)
 
+## test-matrix: build and test on bare Debian 12 and 13, by gcc and clang, with Open MPI and MPICH, without OpenCL (as root, an hour); MATRIX_ROWS names some
+MATRIX_ROWS ?=
+.PHONY: test-matrix
+test-matrix:
+	$(Q)tests/tools/matrix $(MATRIX_ROWS)
+
 ## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
 FUZZ_CC ?= clang
 # Its runtime is a package of its own, and one thread is enough here: gcc's says which it is.
