@@ -26,8 +26,9 @@ runs "one rank" "$voltmill" run job.yaml
 one=$(sha256sum <power.h5)
 for threads in "1 8" "8 1"; do
     set -- $threads
-    runs "ranks of $1 and $2 threads: runs" mpirun -n 1 env OMP_NUM_THREADS="$1" "$voltmill" run --force job.yaml : \
-        -n 1 env OMP_NUM_THREADS="$2" "$voltmill" run --force job.yaml
+    runs "ranks of $1 and $2 threads: runs" mpirun -n 2 bash -c '
+        threads=("$1" "$2")
+        OMP_NUM_THREADS=${threads[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]} exec "$0" run --force job.yaml' "$voltmill" "$1" "$2"
     same "ranks of $1 and $2 threads: same bytes" "$one" "$(sha256sum <power.h5)"
 done
 rm power.h5

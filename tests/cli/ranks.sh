@@ -15,7 +15,7 @@ same "once" 1 "$(grep -c '^Usage' output)"
 
 # One rank alone has other words: all end with its message.
 fails "one of two with an unknown option" 2 'unknown option --bogus; .*\(rank 1 on' \
-    mpirun -n 1 "$voltmill" run job.yaml : -n 1 "$voltmill" run --bogus job.yaml
+    mpirun -n 2 bash -c 'exec "$0" run $([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 0 ] || echo --bogus) job.yaml' "$voltmill"
 
 # Without a launcher nothing is started beside it.
 mkdir bin

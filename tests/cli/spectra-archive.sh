@@ -37,13 +37,13 @@ a, b = h5py.File("out.h5"), h5py.File("through.h5")
 order = np.argsort(a["frequency"][:], kind="stable")
 x, y = a["spectra"][:], b["voltages"][:]
 if "scale" in a:
-    block = np.minimum(np.arange(len(x)) // a["spectra"].attrs["scale_rows"], len(a["scale"]) - 1)
+    block = np.minimum(np.arange(len(x)) // a["spectra"].attrs["scale_rows"], len(a["scale"]) - 1).astype(int)
     scale = a["scale"][:].astype("f8")[block].reshape(x.shape)
     x = (scale * x["r"]).astype("f4") + 1j * (scale * x["i"]).astype("f4")
 x = x[..., order]
 hop = a.attrs.get("samples_between_spectra", a["coefficients"].shape[1])
 rate = b["voltages"].attrs["sample_rate_hz"]
-start = (b.attrs["start_mjd_day"] - a.attrs["start_mjd_day"]) * 86400. + b.attrs["start_second"] - a.attrs["start_second"]
+start = (int(b.attrs["start_mjd_day"]) - int(a.attrs["start_mjd_day"])) * 86400. + b.attrs["start_second"] - a.attrs["start_second"]
 filters = y.shape[-1] == 2 and y.ndim == x.ndim + 1
 y = y[..., 0] + 1j * y[..., 1] if filters else y
 print(np.array_equal(x, y), list(a["pol"][:]) == list(b["pol"][:]), rate == a.attrs["sample_rate_hz"] / hop,

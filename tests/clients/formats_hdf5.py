@@ -396,7 +396,7 @@ def meerkat():
         meerkat_write(path, stored, flags, first, "beam_0" + pol, padding, **how)
         volts = np.where(flags.repeat(4, 0).repeat(32, 1), np.nan, stored[..., 0] + 1j * stored[..., 1])
         pieces.append((first, volts[:, :times - padding]))
-    layout["freq_hz"] = list(centres[:8])
+    layout["freq_hz"] = [float(centre) for centre in centres[:8]]
     Check("meerkat-cut", [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], aligned(pieces)[None, None],
           835937.5, centres[:8], layout=layout)
     voltmill("run", write_yaml("meerkat-stokes.yaml", {

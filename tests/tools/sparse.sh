@@ -7,7 +7,7 @@ import sys
 import h5py
 import numpy as np
 with h5py.File(sys.argv[1], "w") as f:
-    f.attrs["format"] = np.string_("voltage")
+    f.attrs["format"] = np.bytes_("voltage")
     f.attrs["format_version"] = 1
     f["freq_hz"] = [320e6]
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -15,9 +15,9 @@ with h5py.File(sys.argv[1], "w") as f:
     plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     space = h5py.h5s.create_simple((int(sys.argv[2]), 2, 1, 2))
     d = h5py.Dataset(h5py.h5d.create(f.id, b"voltages", h5py.h5t.STD_I8LE, space, plist))
-    d.attrs["axes"] = np.string_("time,pol,chan,reim")
+    d.attrs["axes"] = np.bytes_("time,pol,chan,reim")
     d.attrs["sample_rate_hz"] = 16e6
-    d.attrs["domain"] = np.string_("complex")
+    d.attrs["domain"] = np.bytes_("complex")
     d.attrs["sideband"] = 1
 PYTHON
 }
