@@ -10,7 +10,6 @@
 #include "product/kind/series.h"
 #include "product/product.h"
 #include "product/sheet.h"
-#include "product/voltages.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -42,10 +41,17 @@ extern const struct apart_task info_task; /* of cli/info.c */
 static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
 
 static const struct apart_task *const tasks[] = {
-    &info_task,           &archive_open_task,    &fbh5_open_task,
-    &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
-    &product_open_task,   &product_is_ours_task, &contents_compare_task,
-    &series_open_task,    &candidates_open_task, &sheet_open_task,
+    &info_task,
+    &archive_open_task,
+    &fbh5_open_task,
+    &fbh5_load_band_task,
+    &fbh5_check_even_task,
+    &product_open_task,
+    &product_is_ours_task,
+    &contents_compare_task,
+    &series_open_task,
+    &candidates_open_task,
+    &sheet_open_task,
     &coefficients_task,
 };
 

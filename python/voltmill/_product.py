@@ -1,5 +1,6 @@
 """A product of voltmill (or an archive in its native layout, or any FBH5 file) with its axes."""
 
+import io
 import os
 from types import MappingProxyType
 
@@ -17,6 +18,8 @@ except ImportError:
 KINDS = {"spectra": ("spectra", None), "power": ("data", ("time", "if", "frequency")),
          "dedispersed": ("dedispersed", ("dm", "time")), "candidates": ("peaks", ("dm", "time")),
          "voltage": ("voltages", None)}
+MARKS = {b"r": "voltmill run JOB", b"s": "voltmill synth SPEC", b"i": "voltmill import -o FILE INPUT...",
+         b"j": "voltmill join -o FILE PRODUCT PRODUCT...", b"e": "voltmill export --format FORMAT PRODUCT", b"p": "voltmill plot PRODUCT"}
 UNITS = {"time": "s", "frequency": "Hz", "chan": "Hz", "dm": "pc cm^-3"}
 
 
@@ -40,6 +43,19 @@ def _texts(dataset):
     return np.array([_plain(v) for v in dataset[()]], dtype=str)
 
 
+def _refuse_unfinished(path):
+    """A file that is being written begins with a mark until it is complete: seven bytes and one for the command."""
+    try:
+        with io.open(path, "rb") as file:
+            start = file.read(8)
+    except OSError:
+        return
+    command = MARKS.get(start[7:8]) if start[:7] == b"\211VMPART" else None
+    if command:
+        raise OSError(f"{os.fsdecode(path)} is not complete: it is being written, or was left, by `{command}`; the same "
+                      "command again completes it")
+
+
 class Product:
     """Made by voltmill.open(). Indexing reads what is asked for, as numpy arrays: product[:100, 0] are the first 100
     rows of one if. Closing it, or leaving its `with`, closes the file.
@@ -52,6 +68,7 @@ class Product:
 
     def __init__(self, path):
         self.path = os.fspath(path)
+        _refuse_unfinished(self.path)
         try:
             self._file = h5py.File(self.path, "r")
         except OSError as error:

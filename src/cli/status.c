@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/options/values.h"
 #include "io/claim.h"
+#include "io/mark.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/spans.h"
@@ -43,12 +44,15 @@ static void status_write_finished(const struct product_place *place, struct json
 struct status_unfinished {
     int held; /* a run is at work; below 0: nobody can tell */
     int has_part;
+    enum mark mark;           /* of the file that is there */
     const journal_t *journal; /* NULL: lost or damaged */
 };
 
 static void status_print_state(const struct status_unfinished *found)
 {
-    const char *then = !found->has_part ? "its .part is lost: the same command begins anew"
+    int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
+    const char *then = !is_of_run         ? "no command is at work: the same command begins anew"
+                       : !found->has_part ? "its .part is lost: the same command begins anew"
                        : !found->journal
                            ? "its journal is lost or damaged: the same command begins anew"
                            : "no run is at work: the same command goes on";
@@ -56,6 +60,9 @@ static void status_print_state(const struct status_unfinished *found)
                   found->held > 0   ? "a run is at work"
                   : found->held < 0 ? "whether a run is at work cannot be told here"
                                     : then);
+    if (!is_of_run) {
+        display_print("  %-13s %s\n", "made by", mark_command(found->mark));
+    }
 }
 
 static void status_print_journal(const journal_t *journal)
@@ -93,6 +100,9 @@ static void status_write_unfinished(const struct status_unfinished *found, struc
         json_bool(json, "is_at_work", found->held);
     }
     json_bool(json, "has_part", found->has_part);
+    if (found->mark != MARK_NONE) {
+        json_text(json, "made_by", mark_command(found->mark));
+    }
     json_bool(json, "has_journal", journal != NULL);
     if (journal) {
         json_u64(json, "chunks", journal->chunks);
@@ -139,11 +149,28 @@ static void status_write_stamped(const struct stamped *found, struct json *json)
     json_u64(json, "crcs", 0);
 }
 
+/* It has the name of a complete file, but was copied or renamed before it was one. */
+static void status_of_copy(const char *path, enum mark mark, struct json *json)
+{
+    const struct status_unfinished found = {claim_is_held(path), 0, mark, NULL};
+    if (json) {
+        status_write_unfinished(&found, json);
+        return;
+    }
+    display_print("  %-13s unfinished, a copy of a .part%s\n", "state",
+                  found.held > 0 ? ", and a run is at work" : "");
+    display_print("  %-13s %s\n", "made by", mark_command(mark));
+}
+
 static status_t status_of_finished(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct product_place place;
-    struct stamped stamped;
+    struct stamped stamped = {.fbh5 = NULL};
+    if (mark_of(path) != MARK_NONE) {
+        status_of_copy(path, mark_of(path), json);
+        goto out;
+    }
     TRY(stamped_open(path, &stamped));
     if (stamped.fbh5) {
         if (json) {
@@ -173,7 +200,8 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
     REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
             find->journal);
-    const struct status_unfinished found = {claim_is_held(find->part), find->has_part, journal};
+    const struct status_unfinished found = {claim_is_held(find->part), find->has_part,
+                                            mark_of(find->part), journal};
     if (json) {
         status_write_unfinished(&found, json);
         goto out;

@@ -3,6 +3,7 @@
 
 #include "io/file.h"
 #include "io/folder/folder.h"
+#include "io/mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     TRY(folder_make(part, &folders));
     TRY(claim_take(part, &fd, &bytes));
     if (bytes > 0) {
-        REQUIRE(force || is_ours(part), STATUS_USAGE,
+        REQUIRE(force || mark_of(part) != MARK_NONE || is_ours(part), STATUS_USAGE,
                 "%s exists and is not what a run leaves: --force replaces it", part);
         report_warn("%s was left by a run that did not end: it is written anew", part);
     }

@@ -5,6 +5,7 @@
 #include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
+#include "io/mark.h"
 #include "product/spans.h"
 #include "ranks/agree.h"
 
@@ -97,6 +98,9 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
     TRY(outputs_check_plan(outputs, i));
     if (!output->is_published) {
         TRY(journal_resume(output->journal));
+        /* It is complete without one if a run was killed in its last steps, and no more if this
+         * run writes rows. */
+        TRY(output->is_packed ? STATUS_OK : mark_hdf5(output->claim_fd, output->part, MARK_RUN));
         TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
         output->is_ours = 1;
     }

@@ -4,8 +4,9 @@
 #include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
+#include "io/mark.h"
 #include "output/journal/product_files.h"
-#include "product/export/export_file.h"
+#include "product/stamp/stamp.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -113,7 +114,7 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
 {
     const struct output_spec_item *item = &outputs->spec->items[i];
     const struct product_place *told = &journal->head.place;
-    if (item->format != FILE_HDF5 && journal->is_complete && export_file_is_ours(path)) {
+    if (item->format != FILE_HDF5 && journal->is_complete && stamp_is_in(path)) {
         struct identity identity = {.bytes = 0};
         status_t found = identity_of_path(path, &identity);
         *is_same = found == STATUS_OK;
@@ -122,7 +123,7 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
         place->file_bytes = identity.bytes;
         return found;
     }
-    status_t st = product_find_place(path, place);
+    status_t st = product_find_part(path, place);
     int is_packed = st == STATUS_OK && place->data_offset == 0;
     *is_same = is_packed
                    ? journal->is_complete && place->rows == told->rows &&
@@ -230,7 +231,10 @@ static status_t claim_check_ours(const outputs_t *outputs, const struct output *
     status_t st = STATUS_OK;
     static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
     int force = outputs->options.force;
-    int is_ours = product_is_ours(output->part) || export_file_is_ours(output->part);
+    /* A file without a mark is complete: then a journal says whose it is. */
+    int has_journal = output->state != JOURNAL_NONE && output->state != JOURNAL_FOREIGN;
+    int is_ours = mark_of(output->part) != MARK_NONE ||
+                  (has_journal && (product_is_ours(output->part) || stamp_is_in(output->part)));
     REQUIRE(force || output->part_bytes == 0 || is_ours, STATUS_USAGE, message, output->part);
     REQUIRE(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message, output->journal_path);
 out:

@@ -6,7 +6,6 @@
 #include "io/claim.h"
 #include "io/file.h"
 #include "product/export/export.h"
-#include "product/export/export_file.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
 
@@ -61,8 +60,8 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
     TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
     TRY(product_count_clips(output->fd, output->part, &output->place,
                             (uint64_t)item->spec.nifs * item->spec.frequencies, &output->clips));
-    TRY(claim_part(output->packed_path, outputs->options.force, export_file_is_ours,
-                   &output->packed_fd, &made));
+    TRY(claim_part(output->packed_path, outputs->options.force, stamp_is_in, &output->packed_fd,
+                   &made));
     TRY(product_open(output->part, &product));
     REQUIRE(product, STATUS_DATA, "%s is no product any more", output->part);
     const struct stamp stamp = stamp_of(product->job_text, product->inputs, output->place.rows);

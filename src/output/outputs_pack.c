@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/mark.h"
 #include "product/candidates/candidates.h"
 #include "product/kind/dedispersed.h"
 #include "product/pack/compress.h"
@@ -236,6 +237,7 @@ static status_t squeeze_finish_file(struct squeezing *s)
     status_t st = STATUS_OK;
     TRY(packed_finish(s->packed, &s->output->packed_place));
     TRY(file_sync(s->output->packed_fd, s->output->packed_path));
+    TRY(mark_hdf5(s->output->packed_fd, s->output->packed_path, MARK_NONE));
 out:
     return st;
 }

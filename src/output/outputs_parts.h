@@ -59,7 +59,8 @@ status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 /* Rank 0: locks the files and decides whether to go on with them. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
-/* Rank 0: puts in what is known when all rows are there; synced on return. */
+/* Rank 0: puts in what is known when all rows are there, and takes the mark of an unfinished file
+ * away; synced on return. */
 status_t outputs_put_counts(const struct output *output);
 
 /* Rank 0: removes the file with compressed rows, or of another format, unless it is the product by

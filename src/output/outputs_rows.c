@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/mark.h"
 #include "product/spans.h"
 
 #include <stdlib.h>
@@ -304,6 +305,7 @@ status_t outputs_put_counts(const struct output *output)
     const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
     TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
     TRY(file_sync(output->fd, output->part));
+    TRY(mark_hdf5(output->fd, output->part, MARK_NONE));
 out:
     free(crcs);
     return st;

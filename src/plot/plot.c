@@ -120,9 +120,11 @@ static status_t plot_protect(const struct plot_options *o, const char *output, s
     for (uint32_t i = 0; i < o->nfiles; i++) {
         TRY(guard_add(guard, "the input file", o->files[i]));
     }
-    TRY(publish_check(output, guard, o->force));
+    TRY(guard_check_part(guard, "the output", output));
+    TRY(file_check_new(output, 1)); /* what is there may be the same */
     if (o->data) {
-        TRY(publish_check(o->data, guard, o->force));
+        TRY(guard_check_part(guard, "the output", o->data));
+        TRY(file_check_new(o->data, 1));
         TRY(plot_check_apart(output, o->data));
     }
 out:
@@ -155,6 +157,17 @@ out:
     return st;
 }
 
+/* *were_before stays if this file was there already. */
+static status_t plot_publish(const struct plot_options *o, const char *path,
+                             const struct text *text, const struct guard *guard, int *were_before)
+{
+    int is_before = 0;
+    const struct publish what = {.path = path, .text = text, .mark = MARK_PLOT, .force = o->force};
+    status_t st = publish(&what, guard, &is_before);
+    *were_before = *were_before && is_before;
+    return st;
+}
+
 status_t plot_make(const struct plot_options *o, struct text *said)
 {
     status_t st = STATUS_OK;
@@ -165,6 +178,7 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     struct text numbers = {0};
     char *output = NULL;
     enum picture_kind kind;
+    int is_before = 1;
     TRY(plot_name(o, &output, &kind));
     TRY(plot_protect(o, output, &guard));
     TRY(gnuplot_check());
@@ -174,9 +188,13 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     TRY(gnuplot_run(&script, &picture));
     if (o->data) {
         TRY(numbers_write(&figure, &numbers));
-        TRY(publish(o->data, &numbers, o->force));
+        TRY(plot_publish(o, o->data, &numbers, &guard, &is_before));
     }
-    TRY(publish(output, &picture, o->force));
+    TRY(plot_publish(o, output, &picture, &guard, &is_before));
+    if (is_before) {
+        TRY(text_add_shown(said, "complete before: %s\n", output));
+        goto out;
+    }
     TRY(text_add_shown(said, "%s: %u x %u pixels\n", output, size.width, size.height));
     TRY(plot_say_best(&figure, said));
 out:

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -409,9 +410,7 @@ static status_t inspect_answer_is_ours(struct unpack *question, struct text *ans
     TRY(apart_path(question, &path));
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     int is_known = file >= 0 && inspect_read_kind(file, path, &kind, &ours) == STATUS_OK;
-    h5_close(file);
-    file = -1;
-    TRY(pack_u64(answer, (is_known && ours) || h5_is_unfinished(path)));
+    TRY(pack_u64(answer, is_known && ours));
 out:
     h5_close(file);
     free(path);
@@ -422,17 +421,22 @@ const struct apart_task product_is_ours_task = {"is-product", inspect_answer_is_
 
 int product_is_ours(const char *path)
 {
-    return apart_is_true(&product_is_ours_task, path);
+    return mark_of(path) != MARK_NONE || apart_is_true(&product_is_ours_task, path);
 }
 
-/* With `is_place_all`, only the kind and the place: all else may be large. */
-static status_t inspect_read(const char *path, int is_place_all, struct product **out)
+/* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
+ * of a file that is not complete. */
+enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2 };
+
+static status_t inspect_read(const char *path, int wants, struct product **out)
 {
     status_t st = STATUS_OK;
+    int is_place_all = wants & INSPECT_PLACE;
     hid_t file = -1;
     struct product *product = NULL;
     int is_ours = 0;
-    TRY(h5_open_file(path, &file));
+    int is_part = wants & INSPECT_PART && mark_of(path) != MARK_NONE;
+    TRY(is_part ? h5_file_open(path, H5F_ACC_RDONLY, &file) : h5_open_file(path, &file));
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
     TRY(inspect_read_kind(file, path, &product->kind, &is_ours));
     if (!is_ours) {
@@ -518,9 +522,9 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
     status_t st = STATUS_OK;
     struct product *product = NULL;
     char *path = NULL;
-    int is_place_all = unpack_u64(question) != 0;
+    int wants = (int)unpack_u64(question);
     TRY(apart_path(question, &path));
-    TRY(inspect_read(path, is_place_all, &product));
+    TRY(inspect_read(path, wants, &product));
     if (product) {
         TRY(pack_fields(answer, product, inspect_fields, FIELDS));
     }
@@ -532,14 +536,14 @@ out:
 
 const struct apart_task product_open_task = {"product", inspect_answer_product};
 
-static status_t inspect_ask(const char *path, int is_place_all, struct product **out)
+static status_t inspect_ask(const char *path, int wants, struct product **out)
 {
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
     struct product *product = NULL;
     *out = NULL;
-    TRY(pack_u64(&question, (uint64_t)is_place_all));
+    TRY(pack_u64(&question, (uint64_t)wants));
     TRY(pack_text(&question, path));
     TRY(apart_do(&product_open_task, &question, &answer));
     if (answer.length > 0) {
@@ -559,17 +563,32 @@ out:
 
 status_t product_open(const char *path, struct product **out)
 {
-    return inspect_ask(path, 0, out);
+    return inspect_ask(path, INSPECT_ALL, out);
 }
 
-status_t product_find_place(const char *path, struct product_place *out)
+status_t product_open_part(const char *path, struct product **out)
+{
+    return inspect_ask(path, INSPECT_PART, out);
+}
+
+static status_t inspect_find_place(const char *path, int wants, struct product_place *out)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(inspect_ask(path, 1, &product));
+    TRY(inspect_ask(path, wants | INSPECT_PLACE, &product));
     REQUIRE(product, STATUS_DATA, "%s is no product of voltmill", path);
     *out = product->place;
 out:
     product_destroy(product);
     return st;
+}
+
+status_t product_find_place(const char *path, struct product_place *out)
+{
+    return inspect_find_place(path, INSPECT_ALL, out);
+}
+
+status_t product_find_part(const char *path, struct product_place *out)
+{
+    return inspect_find_place(path, INSPECT_PART, out);
 }

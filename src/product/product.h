@@ -221,14 +221,18 @@ struct product_weights {
 /* Reads them all. *out, zero before, stays so where there are none. Fails with DATA. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
-/* Whether the file is a product of ours, finished or not: what a run that died leaves. */
+/* Whether the file is a product of ours, or is not complete (io/mark.h): what a run that died
+ * leaves. */
 int product_is_ours(const char *path);
 
-/* Where things lie in a product, finished or not. Fails with DATA. */
+/* Where things lie in a product; in one that may not be complete. Fail with DATA. */
 status_t product_find_place(const char *path, struct product_place *out);
+status_t product_find_part(const char *path, struct product_place *out);
 
-/* Gives *out = NULL when the file is HDF5 but none of our products. Fails with DATA. */
+/* Give *out = NULL when the file is HDF5 but none of our products. The second one opens what is not
+ * complete, too: for callers that know which of its rows are there. Fail with DATA. */
 status_t product_open(const char *path, struct product **out);
+status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
 /* These look into files of unknown origin: as a child does it (io/apart/apart.h). */

@@ -12,34 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status_t voltages_answer_is_ours(struct unpack *question, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    char *format = NULL;
-    char *path = NULL;
-    int found = 0;
-    hid_t file = -1;
-    TRY(apart_path(question, &path));
-    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file >= 0 && h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
-        report_clear();
-    }
-    int is_ours = found && strcmp(format, "voltage") == 0;
-    h5_close(file);
-    TRY(pack_u64(answer, is_ours || h5_is_unfinished(path)));
-out:
-    free(format);
-    free(path);
-    return st;
-}
-
-const struct apart_task voltages_is_ours_task = {"is-archive", voltages_answer_is_ours};
-
-int voltages_is_ours(const char *path)
-{
-    return apart_is_true(&voltages_is_ours_task, path);
-}
-
 static hid_t voltages_number_type(const struct voltages_spec *spec)
 {
     if (spec->packing && spec->packing->bits > 0) {
@@ -270,7 +242,7 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_file_create(path, &file));
+    TRY(h5_file_create(path, MARK_SYNTH, &file));
     TRY(voltages_describe(file, spec));
     hid_t whole = file;
     file = -1;

@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
-#include "io/apart/apart.h"
 
 #include <stdint.h>
 
@@ -65,10 +64,6 @@ struct voltages_place {
     uint64_t step_bytes; /* of all streams at one time, before they are packed */
     uint64_t file_bytes;
 };
-
-/* Whether the file is in the native layout, finished or not: what a run that died leaves. */
-int voltages_is_ours(const char *path);
-extern const struct apart_task voltages_is_ours_task;
 
 /* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t voltages_create(const char *path, const struct voltages_spec *spec,

@@ -112,7 +112,7 @@ status_t voltages_create_copy(const char *path, const struct archive *archive,
     spec.has_missing_value = archive->has_missing_value;
     spec.missing_value = packing->missing;
     spec.scale = packing->scale;
-    TRY(h5_file_create(path, &file));
+    TRY(h5_file_create(path, MARK_IMPORT, &file));
     TRY(voltages_describe_streams(file, archive, spec));
     TRY(voltages_reserve_gaps(file, &spec));
     hid_t whole = file;
@@ -254,14 +254,16 @@ status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, 
 {
     status_t st = STATUS_OK;
     struct gap_rows gaps = {0};
+    uint64_t bytes = 0;
     hid_t file = -1;
     if (count > 0) {
         TRY(gaps_make(losses, count, nstreams, &gaps));
     }
-    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    H5_TRY(file, "%s: its gaps cannot be written", path);
+    TRY(h5_file_open(path, H5F_ACC_RDWR, &file));
     TRY(gaps_put(file, &gaps, gaps_are_of_streams(losses, count) ? 3 : 2));
-    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s: its gaps cannot be written", path);
+    hid_t whole = file;
+    file = -1;
+    TRY(h5_file_finish(whole, &bytes));
 out:
     h5_close(file);
     free(gaps.rows);

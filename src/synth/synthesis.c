@@ -5,12 +5,12 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
+#include "io/mark.h"
 #include "plan/channelise_plan.h"
-#include "product/voltages.h"
+#include "product/before.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"
@@ -43,6 +43,7 @@ struct synthesis {
     char *part;
     char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
+    struct before before;
     struct voltages_place place;
     char *bytes;   /* [chunk_samples][antennas][chans] samples as stored */
     float *floats; /* [threads][chunk_samples][2] */
@@ -62,6 +63,7 @@ static void synthesis_abandon(void *context)
 static void synthesis_end(struct synthesis *s)
 {
     synthesis_abandon(s);
+    before_end(&s->before);
     file_close(s->fd);
     file_close(s->claim_fd);
     signal_destroy(s->signal);
@@ -112,7 +114,7 @@ out:
     return st;
 }
 
-/* Rank 0: the file, its samples still missing. */
+/* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */
 static status_t synthesis_make_file(struct synthesis *s, int force)
 {
     status_t st = STATUS_OK;
@@ -121,6 +123,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     char **pols = NULL;
     char **stations = NULL;
     struct synth_gaps gaps = {.count = 0};
+    const char *path = NULL;
     TRY(synth_gaps_list(spec, &gaps));
     TRY(synthesis_name(spec, AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1) {
@@ -147,11 +150,12 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
         .source = spec->source};
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(guard_check_part(&reads, "observation", spec->file));
-    TRY(file_check_new(spec->file, force));
-    TRY(claim_part(s->part, force, voltages_is_ours, &s->claim_fd, &s->made));
-    s->is_ours = 1;
-    TRY(voltages_create(s->part, &native, &s->place));
-    TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
+    TRY(before_claim(&s->before, force, &s->claim_fd, &s->made));
+    s->is_ours = s->before.kind == BEFORE_NOTHING;
+    TRY(before_make(&s->before, &path));
+    TRY(voltages_create(path, &native, &s->place));
+    TRY(before_check_size(&s->before, &s->place));
+    TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
 out:
     free(gaps.all);
     free(gaps.streams);
@@ -170,7 +174,8 @@ static status_t synthesis_make_buffers(struct synthesis *s)
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->bytes));
     TRY(memory_aligned((size_t)s->chunk_samples * (size_t)s->threads, 2 * sizeof(float), "samples",
                        &s->floats));
-    TRY(file_open_write(s->part, &s->fd));
+    TRY(s->before.kind == BEFORE_NOTHING ? file_open_write(s->part, &s->fd)
+                                         : file_open_read(before_path(&s->before), &s->fd));
 out:
     return st;
 }
@@ -236,7 +241,7 @@ static status_t synthesis_process(void *context, driver_t *driver, uint64_t inde
         failed = (int)made > failed ? (int)made : failed;
     }
     TRY((status_t)failed);
-    TRY(file_write(s->fd, s->part, s->place.data_offset + first * s->place.step_bytes, s->bytes,
+    TRY(before_put(&s->before, s->fd, s->place.data_offset + first * s->place.step_bytes, s->bytes,
                    count * s->place.step_bytes));
 out:
     return st;
@@ -263,13 +268,32 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     if (st == STATUS_OK) {
         st = file_part_name(s->spec->file, &s->part);
     }
+    s->before.file = s->spec->file;
+    s->before.part = s->part;
     TRY(agree_all(s->comm, st));
     if (s->rank == 0) {
         st = synthesis_make_file(s, options->force);
     }
     TRY(agree_all(s->comm, st));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
+    share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     TRY(agree_all(s->comm, synthesis_make_buffers(s)));
+out:
+    return st;
+}
+
+/* Rank 0: all samples are there, and on the disk. */
+static status_t synthesis_publish(struct synthesis *s, int force)
+{
+    status_t st = STATUS_OK;
+    if (s->before.kind != BEFORE_NOTHING) {
+        TRY(before_check_rest(&s->before, s->fd, &s->place));
+    }
+    s->is_ours = 0;
+    if (s->before.kind != BEFORE_COMPLETE) {
+        TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
+        TRY(file_publish(s->part, s->spec->file, force));
+    }
 out:
     return st;
 }
@@ -277,7 +301,7 @@ out:
 status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
-    struct synthesis s = {.comm = comm, .fd = -1, .claim_fd = -1};
+    struct synthesis s = {.comm = comm, .fd = -1, .claim_fd = -1, .before = {.expected_fd = -1}};
     char text[UNITS_TEXT];
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
@@ -291,13 +315,11 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
                                 .total = work.chunks,
                                 .out_bytes = s.place.file_bytes};
     TRY(driver_run_all(comm, &work, &progress));
-    TRY(agree_all(comm, file_sync(s.fd, s.part)));
-    if (s.rank == 0) {
-        s.is_ours = 0;
-        st = file_publish(s.part, s.spec->file, options->force);
-    }
-    TRY(agree_all(comm, st));
-    if (s.rank == 0) {
+    TRY(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY(agree_all(comm, s.rank == 0 ? synthesis_publish(&s, options->force) : STATUS_OK));
+    if (s.rank == 0 && s.before.kind == BEFORE_COMPLETE) {
+        display_print("complete before: %s\n", s.spec->file);
+    } else if (s.rank == 0) {
         double seconds = clock_now() - started;
         display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
                       (double)s.place.file_bytes / seconds / 1e6);

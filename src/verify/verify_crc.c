@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dsp/bursts/boxes.h"
 #include "io/file.h"
+#include "io/mark.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/check/contents.h"
@@ -306,7 +307,9 @@ static status_t crc_prepare(struct check *check, const char *path)
     check->path =
         check->find.is_finished || !check->find.has_part ? check->find.path : check->find.part;
     TRY(stamped_refuse(check->path));
-    TRY(product_open(check->path, &check->product));
+    TRY(check->find.is_finished ? product_open(check->path, &check->product)
+                                : product_open_part(check->path, &check->product));
+    TRY(check->product ? STATUS_OK : mark_refuse(check->path));
     REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));
     TRY(rows_open(check->product, &check->stored));

@@ -187,6 +187,7 @@ runs "--force" "${fil[@]}" --force --if 0 bank.h5
 same "it is another" 1 "$(cmp -s bank.fil kept.fil; echo $?)"
 runs "series" "${dat[@]}" --dms 2..3 series.h5
 rm series_DM2.00.inf series_DM2.00.dat series_DM3.00.dat
+tac series_DM3.00.inf >other && mv other series_DM3.00.inf
 fails "one of several outputs exists" 2 'series_DM3.00.inf exists already' "${dat[@]}" --dms 2..3 series.h5
 same "then none is made" "series_DM3.00.inf" "$(ls series_*)"
 runs "--force makes all" "${dat[@]}" --force --dms 2..3 series.h5
@@ -199,6 +200,9 @@ fails "a folder" 2 'is a folder' "${fil[@]}" --force -o . bank.h5
 
 # --- what a killed export leaves
 head -c 300 kept.fil >again.fil.part
+errs 2 'again.fil.part exists and is not what' "${fil[@]}" -o again.fil bank.h5
+ok $bad "the begin of another file"
+unfinish again.fil.part e
 runs "what a killed one left" "${fil[@]}" -o again.fil bank.h5
 same "is written anew" "" "$(cmp again.fil kept.fil 2>&1)"
 grep -q 'warning: again.fil.part was left' output

@@ -159,6 +159,9 @@ fails "a virtual dataset without its source" 4 'nowhere.h5 of its virtual datase
 # A site's setting of HDF5's own locks does not matter; a product cut short in the making is no hindrance.
 runs "HDF5 locks files" env HDF5_USE_FILE_LOCKING=TRUE "$voltmill" run plain.yaml --set products.0.file=locks-out.h5
 head -c 3000 locks-out.h5 >cut-out.h5.part
+errs 2 'not what a run leaves' "$voltmill" run plain.yaml --set products.0.file=cut-out.h5
+ok $bad "the begin of a file without a mark is somebody's"
+unfinish cut-out.h5.part r
 runs "a .part cut short" "$voltmill" run plain.yaml --set products.0.file=cut-out.h5
 
 # verify looks at the last row, whatever was dropped behind it.

@@ -174,7 +174,15 @@ rm -f three.h5
 fails "no file is named" 2 'import: expected -o FILE' "$voltmill" import full.h5
 fails "no input" 2 'import: expected one input file or more or --job, got 0' "$voltmill" import -o new.h5
 fails "an input that is not there" 4 'nowhere\.h5: No such file' "$voltmill" import -o new.h5 nowhere.h5
-fails "a file that exists" 2 'real-native\.h5' "$voltmill" import -o real-native.h5 real.h5
+before=$(stat -c '%i %y' real-native.h5)
+runs "done before" mpirun -n 2 "$voltmill" import -o real-native.h5 real.h5
+same "it says so, and nothing else" "complete before: real-native.h5" "$(cat output)"
+same "nothing is written" "$before" "$(stat -c '%i %y' real-native.h5)"
+for at in 3 100 $(($(stat -c %s real-native.h5) - 3)); do
+    cp real-native.h5 other.h5
+    printf '\001' | dd of=other.h5 bs=1 seek="$at" conv=notrunc status=none
+    fails "a file that exists and differs at byte $at" 2 'other\.h5 exists already: --force replaces it' "$voltmill" import -o other.h5 real.h5
+done
 cp real.h5 again.h5
 ln real.h5 link.h5
 fails "an input is never written" 2 'link\.h5.*real\.h5|real\.h5.*link\.h5' "$voltmill" import --force -o link.h5 real.h5

@@ -205,7 +205,7 @@ same "and is drawn" "3.0103" "$(values bandpass greatest | awk 'NR == 1 { printf
 fails "no file" 2 'expected one file or more' "$voltmill" plot
 fails "a file that is not there" 4 'nowhere.h5' "$voltmill" plot nowhere.h5
 fails "no picture's name" 2 'ends in .png or .svg' "$voltmill" plot -o x.pdf tone.h5
-fails "a picture that is there" 2 'tone.png' "$voltmill" plot -o tone.png tone.h5
+fails "another picture that is there" 2 'tone.png exists already' "$voltmill" plot --kind waterfall --size 500x300 -o tone.png tone.h5
 cp tone.h5 input.png
 fails "never the file itself" 2 'input' "$voltmill" plot --force -o input.png input.png
 fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot --force -o a.png --data a.png tone.h5

@@ -87,6 +87,9 @@ errs() {
     [ $is_said = 1 ] || { echo "# no such message: $pattern"; bad=1; }
 }
 
+# unfinish FILE LETTER: the mark of a file that is not complete (src/io/mark.h), of the command with that letter
+unfinish() { printf '\211VMPART%s' "$2" | dd of="$1" conv=notrunc status=none; }
+
 # left: something of a product that is not finished is there
 left() { compgen -G "$work/*.part" || compgen -G "$work/*.journal"; } >/dev/null
 

@@ -35,7 +35,7 @@ static void make_file(const char *format, int is_filterbank)
     hid_t data = -1;
     uint64_t bytes = 0;
     const hsize_t dims[] = {3, 1, 4};
-    assert_int_equal(h5_file_create("file.h5", &file), STATUS_OK);
+    assert_int_equal(h5_file_create("file.h5", MARK_NONE, &file), STATUS_OK);
     if (format) {
         assert_int_equal(h5_put_text(file, "format", format), STATUS_OK);
     }

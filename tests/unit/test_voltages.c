@@ -10,6 +10,7 @@
 #include "archive/archive.h"
 #include "base/report.h"
 #include "io/file.h"
+#include "io/mark.h"
 #include "product/check/contents.h"
 #include "product/product.h"
 #include "product/spans.h"
@@ -54,6 +55,26 @@ static struct archive see(const struct archive *archive, uint64_t (*gaps)[2], si
     return seen;
 }
 
+/* A file that is not complete is opened only by callers that ask for it. */
+static void check_mark(void)
+{
+    struct product *product = NULL;
+    struct product_place place;
+    assert_int_equal(mark_of(out), MARK_RUN);
+    assert_true(product_is_ours(out));
+    assert_int_equal(product_open(out, &product), STATUS_DATA);
+    assert_non_null(strstr(report_cause(), "is not complete"));
+    assert_non_null(strstr(report_cause(), "`voltmill run JOB`"));
+    report_clear();
+    assert_int_equal(product_open_part(out, &product), STATUS_OK);
+    assert_int_equal(product->rows, ROWS);
+    product_destroy(product);
+    assert_int_equal(product_find_place(out, &place), STATUS_DATA);
+    report_clear();
+    assert_int_equal(product_find_part(out, &place), STATUS_OK);
+    assert_int_equal(place.rows, ROWS);
+}
+
 static struct product_place write_product(const struct product_spec *spec, const char *rows)
 {
     struct product_place place;
@@ -72,6 +93,8 @@ static struct product_place write_product(const struct product_spec *spec, const
     crc = spans_crc(&place, 0, crc);
     const struct product_counts counts = {5, 7, &crc};
     assert_int_equal(product_put_counts(fd, out, &place, &counts), STATUS_OK);
+    check_mark();
+    assert_int_equal(mark_hdf5(fd, out, MARK_NONE), STATUS_OK);
     file_close(fd);
     return place;
 }

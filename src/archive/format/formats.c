@@ -3,6 +3,7 @@
 
 #include "io/apart/apart.h"
 #include "io/hdf5/h5.h"
+#include "io/mark.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -48,6 +49,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     int is_it = 0;
     *out = NULL;
     apart_at("%s", path);
+    TRY(mark_refuse(path));
     for (size_t i = 0; i < ROWS && !is_it; i++) {
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
         TRY(rows[i]->recognise(path, &is_it));
@@ -104,6 +106,9 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     status_t st = STATUS_OK;
     const struct format *format = &described_format;
     struct text expected = {0};
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(mark_refuse(input->paths[i]));
+    }
     if (input->layout->format) {
         TRY(formats_find(input->layout->format, &format));
     } else if (input->layout->automatic) {

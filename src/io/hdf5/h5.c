@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/hdf5/h5_reason.h"
 #include "io/hdf5/h5_versions.h"
+#include "io/mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
             path, strerror(errno));
     close(fd);
     apart_at("%s", path);
+    TRY(mark_refuse(path));
     int is_hdf5 = h5_is_hdf5(path);
     REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
@@ -163,25 +165,6 @@ status_t h5_open_file(const char *path, hid_t *out)
 status_t h5_open_cut_file(const char *path, hid_t *out)
 {
     return h5_open(path, 1, out);
-}
-
-int h5_is_unfinished(const char *path)
-{
-    static const char signature[] = "\211HDF\r\n\032\n";
-    enum { SIGNATURE = 8, VERSION = 8, FLAGS = 11, FLAGGED_SINCE = 2, IS_WRITTEN = 1 };
-    char start[FLAGS + 1] = "";
-    FILE *stream = fopen(path, "rb");
-    size_t there = stream ? fread(start, 1, sizeof start, stream) : 0;
-    int begins = there >= SIGNATURE && memcmp(start, signature, SIGNATURE) == 0;
-    if (stream) {
-        fclose(stream);
-    }
-    /* HDF5 says so from its first write to its last; meanwhile the file may open well. */
-    int is_written = begins && there == sizeof start && start[VERSION] >= FLAGGED_SINCE &&
-                     start[FLAGS] & IS_WRITTEN;
-    hid_t file = begins ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
-    h5_close(file);
-    return is_written || (begins && file < 0);
 }
 
 static status_t h5_make_dataset(hid_t file, const char *name, hid_t type, int rank,

@@ -35,7 +35,7 @@ void h5_close(hid_t id);
 int h5_is_hdf5(const char *path);
 
 /* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
- * unreadable, truncated or not HDF5. */
+ * unreadable, not complete (io/mark.h), truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);
 
 /* The same, but a file that ends before it says so is opened, too, with a warning. HDF5 gives zeros
@@ -49,10 +49,6 @@ int h5_is_cut(hid_t file, uint64_t bytes);
 status_t h5_require_header(hid_t object, const char *name);
 /* Whether such a file may be opened with these properties. */
 void h5_allow_cut(hid_t access);
-
-/* Whether the file begins as HDF5 does but cannot be opened, or says that it is being written: what
- * is left when its making was cut short. */
-int h5_is_unfinished(const char *path);
 
 /* Makes a dataset that lies in one piece, is there from the start, and is not filled: plain writes
  * may fill it in (h5_offset()). */

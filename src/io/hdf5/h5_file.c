@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -29,28 +30,61 @@ struct writing {
     H5FD_t driver;
     char *path;
     int fd;
-    int has_place; /* else it is not to be kept */
-    haddr_t eoa;   /* as far as HDF5 has given room away */
-    haddr_t eof;   /* as far as the file goes */
-    status_t st;   /* of all writes so far */
+    int has_place;  /* else it is not to be kept */
+    enum mark mark; /* that is in the file instead of HDF5's signature */
+    haddr_t eoa;    /* as far as HDF5 has given room away */
+    haddr_t eof;    /* as far as the file goes */
+    status_t st;    /* of all writes so far */
     struct outcome *outcome;
 };
 
-/* What H5Fcreate() hands on. */
+/* What H5Fcreate() and H5Fopen() hand on. */
 struct writing_options {
     int has_place;
+    enum mark mark;
 };
 
-static status_t h5_file_writing_open(const char *path, int has_place, struct writing **out)
+/* One that is there. */
+static status_t h5_file_open_old(struct writing *writing, const char *path, unsigned flags)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    writing->fd = open(path, (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    REQUIRE(writing->fd >= 0 && fstat(writing->fd, &info) == 0, STATUS_DATA,
+            "%s cannot be opened: %s", path, strerror(errno));
+    writing->eof = (haddr_t)info.st_size;
+out:
+    return st;
+}
+
+/* A new one, which has its mark before HDF5 knows of it. */
+static status_t h5_file_open_new(struct writing *writing, const char *path)
+{
+    status_t st = STATUS_OK;
+    char mark[MARK_BYTES];
+    writing->fd = writing->has_place ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                                     : memfd_create(path, MFD_CLOEXEC);
+    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made: %s", path, strerror(errno));
+    if (writing->mark != MARK_NONE) {
+        mark_bytes(writing->mark, mark);
+        TRY(file_write(writing->fd, path, 0, mark, sizeof mark));
+    }
+out:
+    return st;
+}
+
+static status_t h5_file_writing_open(const char *path, unsigned flags,
+                                     const struct writing_options *options, struct writing **out)
 {
     status_t st = STATUS_OK;
     struct writing *writing = NULL;
     TRY(memory_zeroed(1, sizeof *writing, "a file", &writing));
-    writing->has_place = has_place;
-    writing->fd = has_place ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                            : memfd_create(path, MFD_CLOEXEC);
-    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made: %s", path, strerror(errno));
+    writing->fd = -1;
+    writing->has_place = options->has_place;
+    writing->mark = options->mark;
+    TRY(flags & H5F_ACC_CREAT ? h5_file_open_new(writing, path)
+                              : h5_file_open_old(writing, path, flags));
     TRY(memory_text(path, &writing->path));
     *out = writing;
     writing = NULL;
@@ -64,11 +98,10 @@ out:
 
 static H5FD_t *h5_file_driver_open(const char *path, unsigned flags, hid_t access, haddr_t most)
 {
-    (void)flags;
     (void)most;
     const struct writing_options *options = H5Pget_driver_info(access);
     struct writing *writing = NULL;
-    if (!options || h5_file_writing_open(path, options->has_place, &writing) != STATUS_OK) {
+    if (!options || h5_file_writing_open(path, flags, options, &writing) != STATUS_OK) {
         return NULL;
     }
     return &writing->driver;
@@ -132,7 +165,13 @@ static herr_t h5_file_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfe
     const struct writing *writing = (const struct writing *)driver;
     uint64_t there = at < writing->eof ? min_u64(bytes, writing->eof - at) : 0;
     memset(out, 0, bytes);
-    return file_read(writing->fd, writing->path, at, out, there) == STATUS_OK ? 0 : -1;
+    if (file_read(writing->fd, writing->path, at, out, there) != STATUS_OK) {
+        return -1;
+    }
+    if (writing->mark != MARK_NONE && at < MARK_BYTES) {
+        memcpy(out, mark_hdf5_signature + at, (size_t)min_u64(bytes, MARK_BYTES - at));
+    }
+    return 0;
 }
 
 /* Once a write has failed, all others seem to succeed: so HDF5 closes what it has open, and does
@@ -143,8 +182,11 @@ static herr_t h5_file_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transf
     (void)type;
     (void)transfer;
     struct writing *writing = (struct writing *)driver;
-    if (writing->st == STATUS_OK && (writing->has_place || bytes <= MOST_KEPT)) {
-        writing->st = file_write(writing->fd, writing->path, at, data, bytes);
+    /* The mark stays. */
+    uint64_t first = writing->mark != MARK_NONE && at < MARK_BYTES ? MARK_BYTES - at : 0;
+    if (writing->st == STATUS_OK && (writing->has_place || bytes <= MOST_KEPT) && first < bytes) {
+        writing->st = file_write(writing->fd, writing->path, at + first, (const char *)data + first,
+                                 bytes - first);
     }
     writing->eof = max_u64(writing->eof, at + bytes);
     return 0;
@@ -165,8 +207,7 @@ static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t cl
     return 0;
 }
 
-/* Who makes files has locks of their own. But only of files that could be locked does HDF5 say,
- * while they are written, that they are (h5_is_unfinished()). */
+/* Who makes files has locks of their own. */
 static herr_t h5_file_driver_lock(H5FD_t *driver, hbool_t is_written)
 {
     (void)driver;
@@ -200,11 +241,11 @@ static const H5FD_class_t writing_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-static status_t h5_file_make(const char *path, hsize_t alignment, hid_t *out)
+static status_t h5_file_make(const char *path, enum mark mark, hsize_t alignment, hid_t *out)
 {
     status_t st = STATUS_OK;
     const char *name = path ? path : "a file to be measured";
-    const struct writing_options options = {.has_place = path != NULL};
+    const struct writing_options options = {.has_place = path != NULL, .mark = mark};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
     hid_t driver = h5_register_driver(&writing_class);
@@ -226,14 +267,32 @@ out:
     return st;
 }
 
-status_t h5_file_create(const char *path, hid_t *out)
+status_t h5_file_create(const char *path, enum mark mark, hid_t *out)
 {
-    return h5_file_make(path, ALIGNMENT, out);
+    return h5_file_make(path, mark, ALIGNMENT, out);
 }
 
-status_t h5_file_create_dense(const char *path, hid_t *out)
+status_t h5_file_create_dense(const char *path, enum mark mark, hid_t *out)
 {
-    return h5_file_make(path, 1, out);
+    return h5_file_make(path, mark, 1, out);
+}
+
+status_t h5_file_open(const char *path, unsigned flags, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    const struct writing_options options = {.has_place = 1, .mark = mark_of(path)};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t driver = H5FDregister(&writing_class);
+    H5_TRY(driver, "%s cannot be opened", path);
+    H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be opened", path);
+    *out = H5Fopen(path, flags, access);
+    H5_TRY(*out, "%s cannot be opened", path);
+out:
+    if (driver >= 0) {
+        H5FDunregister(driver);
+    }
+    h5_close(access);
+    return st;
 }
 
 status_t h5_file_finish(hid_t file, uint64_t *bytes)

@@ -4,12 +4,18 @@
 
 #include "base/text.h"
 #include "io/guard.h"
+#include "io/mark.h"
 
-/* Whether it may be made: not over one of the files that are read, and over others only if `force`.
- * Fails with USAGE. */
-status_t publish_check(const char *path, const struct guard *reads, int force);
+struct publish {
+    const char *path;
+    const struct text *text;
+    enum mark mark;   /* of the command that writes it */
+    int force;        /* replaces what is there */
+    const char *ours; /* a FILE.part that begins so is replaced, too; NULL: none */
+};
 
-/* Writes it beside its name and gives it that. Fails with USAGE, NO_SPACE, DATA. */
-status_t publish(const char *path, const struct text *text, int force);
+/* Writes it beside its name and gives it that; not over one of the files that are read. What is
+ * there and the same stays (*is_before). Fails with USAGE, NO_SPACE, DATA. */
+status_t publish(const struct publish *what, const struct guard *reads, int *is_before);
 
 #endif

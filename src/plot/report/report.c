@@ -165,9 +165,16 @@ status_t report_write(const struct report_run *run)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct text page = {0};
+    const struct guard reads = {0};
+    int is_before = 0;
     TRY(share_load_job(run->job, run->sets, run->nsets, &job));
     TRY(report_compose(run, job, &page));
-    TRY(publish(run->path, &page, run->force || report_is_ours(run->path)));
+    const struct publish what = {.path = run->path,
+                                 .text = &page,
+                                 .mark = MARK_RUN,
+                                 .force = run->force || report_is_ours(run->path),
+                                 .ours = page_mark};
+    TRY(publish(&what, &reads, &is_before));
     display_print("%s: the report\n", run->path);
 out:
     text_free(&page);

@@ -9,6 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* How tables of candidates begin. */
+#define CANDIDATES_CSV_HEAD                                                                        \
+    "snr,dm,time_s,mjd,width,beam,sample,members,dm_least,dm_most,time_first_s,time_last_s\n"
+#define CANDIDATES_FETCH_HEAD "file,snr,stime,width,dm,label,chan_mask_path,num_files\n"
+
 /* Seconds that a burst comes later at the highest channel, whose times others mean. */
 static double export_later(const struct candidates_file *file, double dm)
 {
@@ -94,15 +99,24 @@ status_t export_candidates(const struct export_candidates_options *options, stru
     struct export_file out = {.fd = -1};
     struct text words = {0};
     char *path = NULL;
+    int is_before = 0;
     TRY(candidates_open(options->product, &in));
     TRY(export_name(options->out, options->product, formats[options->format].ending, &path));
     TRY(guard_add(&reads, "the file which it is made of,", options->product));
-    TRY(export_file_check(path, &reads, options->force));
     TRY(export_candidates_words(options->format, in, &words));
-    TRY(export_file_begin(path, options->force, &words, &out));
+    const struct export_plan plan = {.path = path,
+                                     .mark = MARK_EXPORT,
+                                     .force = options->force,
+                                     .bytes = words.length,
+                                     .head = &words};
+    TRY(export_file_check(&plan, &reads));
+    TRY(export_file_begin(&plan, &out));
     TRY(export_file_publish(&out));
-    TRY(text_add_shown(said, "%s: %llu candidates, %s\n", path, (unsigned long long)in->found.count,
-                       formats[options->format].what));
+    TRY(export_file_say_before(&out, said, &is_before));
+    TRY(is_before
+            ? STATUS_OK
+            : text_add_shown(said, "%s: %llu candidates, %s\n", path,
+                             (unsigned long long)in->found.count, formats[options->format].what));
 out:
     export_file_end(&out);
     guard_free(&reads);

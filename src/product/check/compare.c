@@ -272,7 +272,7 @@ static status_t compare_make_expected(const struct comparison *comparison,
     REQUIRE(*fd >= 0, STATUS_DEVICE, "no room for what %s must say: %s", comparison->path,
             strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
-    TRY(h5_file_create(path, expected));
+    TRY(h5_file_create(path, MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
 out:
     return st;

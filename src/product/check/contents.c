@@ -5,6 +5,7 @@
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
 #include "product/check/contents_value.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct contents {
     hid_t file;
     const char *path;
     int fd;               /* -1: names are enough */
+    int is_part;          /* is not complete */
     int has_damage;       /* may have: then that is no failure */
     uint64_t data_offset; /* of the rows; 0: in chunks, which nothing else is */
     struct item *items;   /* [count] what there is */
@@ -197,7 +199,8 @@ static status_t contents_open(struct contents *contents)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(h5_open_file(contents->path, &contents->file));
+    TRY(contents->is_part ? h5_file_open(contents->path, H5F_ACC_RDONLY, &contents->file)
+                          : h5_open_file(contents->path, &contents->file));
     TRY(h5_has(contents->file, contents->path, table_name, &found));
     if (!found) {
         goto out;
@@ -248,7 +251,7 @@ status_t contents_put(int fd, const char *path, const struct product_place *plac
 {
     status_t st = STATUS_OK;
     struct contents contents = {
-        .file = -1, .path = path, .fd = fd, .data_offset = place->data_offset};
+        .file = -1, .path = path, .fd = fd, .is_part = 1, .data_offset = place->data_offset};
     TRY(contents_open(&contents));
     if (contents.rows) {
         TRY(contents_fill(&contents));

@@ -259,6 +259,11 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
     status_t st = STATUS_OK;
     static const char what[] = "the file which it is made of,";
     struct guard reads = {0};
+    const struct export_plan plan = {.path = path,
+                                     .mark = MARK_EXPORT,
+                                     .force = bank->options->force,
+                                     .bytes = bank->bytes,
+                                     .head = &bank->head};
     if (bank->options->into) {
         TRY(export_file_lend(bank->options->into, path, &bank->head, &bank->file));
         goto out;
@@ -267,8 +272,8 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
     for (uint32_t i = 0; i < bank->in->storage.sources.count; i++) {
         TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
     }
-    TRY(export_file_check(path, &reads, bank->options->force));
-    TRY(export_file_begin(path, bank->options->force, &bank->head, &bank->file));
+    TRY(export_file_check(&plan, &reads));
+    TRY(export_file_begin(&plan, &bank->file));
 out:
     guard_free(&reads);
     return st;
@@ -310,6 +315,11 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
     char bytes[UNITS_TEXT];
     char rows[UNITS_TEXT];
     const struct sigproc *header = &bank->header;
+    int is_before = 0;
+    TRY(export_file_say_before(&bank->file, out, &is_before));
+    if (is_before) {
+        goto out;
+    }
     double last = header->fch1 + (double)(header->nchans - 1) * header->foff;
     TRY(text_add_shown(out, "%s: %s, %s %s of %llu x %llu channels, %.9g to %.9g MHz%s, %s, %s\n",
                        path, bank->format->title, units_count(bank->in->rows, rows),

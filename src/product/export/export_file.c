@@ -1,12 +1,13 @@
-/* Exported files until they are whole; their names; NaN among what is written. */
+/* Exported files until they are complete, or compared with what is there; their names; NaN among
+ * what is written. */
 #include "product/export/export_file.h"
 
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
+#include "io/mark.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,70 +15,153 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int export_begins_with(const char *path, const char *words, size_t skip)
+/* Whether a file begins with these bytes, of which there are any. */
+static int export_begins_with(const char *path, const char *start, size_t length)
 {
-    char start[512] = "";
-    FILE *stream = fopen(path, "rb");
-    size_t count = stream ? fread(start, 1, sizeof start, stream) : 0;
+    enum { PIECE = 4096 };
+    char piece[PIECE];
+    FILE *stream = length > 0 ? fopen(path, "rb") : NULL;
+    int is_same = stream != NULL;
+    for (size_t at = 0; at < length && is_same; at += PIECE) {
+        size_t count = length - at < PIECE ? length - at : PIECE;
+        is_same = fread(piece, 1, count, stream) == count && memcmp(piece, start + at, count) == 0;
+    }
     if (stream) {
         fclose(stream);
     }
-    size_t length = strlen(words);
-    return count >= skip + length && memcmp(start + skip, words, length) == 0;
+    return is_same;
 }
 
-/* What it leaves, if it is not empty: a header of SIGPROC's, one of FITS that names us, references
- * of kerchunk, a table of candidates, a .inf. A
- * .dat is nothing but numbers, but has a .inf beside it, unfinished or whole. */
-int export_file_is_ours(const char *part)
+/* Whether the file at `path` may be what the plan makes: an ordinary file of that size, which
+ * begins in that way. */
+static int export_may_be(const char *path, const struct export_plan *plan)
 {
-    static const char ending[] = ".dat.part";
-    size_t length = strlen(part);
-    if (export_begins_with(part, "HEADER_START", 4) ||
-        export_begins_with(part, EXPORT_FITS_CREATOR, EXPORT_FITS_CREATOR_AT) ||
-        export_begins_with(part, "{\n  \"version\": 1,\n  \"templates\"", 0) ||
-        export_begins_with(part, CANDIDATES_CSV_HEAD, 0) ||
-        export_begins_with(part, CANDIDATES_FETCH_HEAD, 0) ||
-        export_begins_with(part, " Data file name", 0)) {
-        return 1;
-    }
-    char *inf = length > strlen(ending) ? strdup(part) : NULL;
-    int ours = 0;
-    if (inf && strcmp(inf + length - strlen(ending), ending) == 0) {
-        memcpy(inf + length - strlen(ending), ".inf.part", sizeof ending);
-        ours = export_begins_with(inf, " Data file name", 0);
-    }
-    free(inf);
-    return ours;
+    struct stat info;
+    const struct text *head = plan->head;
+    return lstat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           (uint64_t)info.st_size == plan->bytes &&
+           (head->length == 0 || export_begins_with(path, head->data, head->length));
 }
 
-status_t export_file_check(const char *path, const struct guard *reads, int force)
+/* An output that exists is compared where it may be the same. */
+static status_t export_check_new(const struct export_plan *plan, int *exists)
 {
     status_t st = STATUS_OK;
-    TRY(guard_check_part(reads, "the output", path));
-    TRY(file_check_new(path, force));
+    TRY(file_exists(plan->path, exists));
+    *exists = *exists && !plan->force && export_may_be(plan->path, plan);
+    TRY(*exists ? STATUS_OK : file_check_new(plan->path, plan->force));
 out:
     return st;
 }
 
-status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
-                         uint64_t bytes)
-{
-    return file_write(file->fd, file->part, offset, data, bytes);
-}
-
-status_t export_file_begin(const char *path, int force, const struct text *head,
-                           struct export_file *out)
+status_t export_file_check(const struct export_plan *plan, const struct guard *reads)
 {
     status_t st = STATUS_OK;
-    struct export_file file = {.fd = -1, .force = force};
-    TRY(file_check_new(path, force));
-    TRY(file_part_name(path, &file.part));
-    TRY(memory_text(path, &file.path));
-    TRY(claim_part(file.part, force, export_file_is_ours, &file.fd, &file.made));
-    REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
-            strerror(errno));
-    TRY(export_file_put(&file, 0, head->data, head->length));
+    int exists = 0;
+    TRY(guard_check_part(reads, "the output", plan->path));
+    TRY(export_check_new(plan, &exists));
+out:
+    return st;
+}
+
+static status_t export_differ(const struct export_file *file)
+{
+    return file->state == EXPORT_COMPARES
+               ? report_fail(STATUS_USAGE, "%s exists already: --force replaces it", file->path)
+               : report_fail(STATUS_USAGE,
+                             "%s exists and is not what a run leaves: --force replaces it",
+                             file->part);
+}
+
+/* Reads what is there in place of what would be written. */
+static status_t export_compare(const struct export_file *file, uint64_t offset, const char *data,
+                               uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 1 << 16 };
+    const char *path = file->state == EXPORT_COMPARES ? file->path : file->part;
+    char *piece = NULL;
+    TRY(memory_aligned(PIECE, 1, "a piece of a file", &piece));
+    for (uint64_t at = 0; at < bytes; at += PIECE) {
+        uint64_t count = min_u64(PIECE, bytes - at);
+        TRY(file_read(file->fd, path, offset + at, piece, count));
+        TRY(memcmp(piece, data + at, (size_t)count) == 0 ? STATUS_OK : export_differ(file));
+    }
+out:
+    free(piece);
+    return st;
+}
+
+status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
+                         uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    /* The first block is kept until the others are on the disk. */
+    uint64_t kept = offset < MARK_BLOCK ? min_u64(bytes, MARK_BLOCK - offset) : 0;
+    if (bytes == 0) {
+        goto out;
+    }
+    if (file->state != EXPORT_WRITES) {
+        TRY(export_compare(file, offset, data, bytes));
+        goto out;
+    }
+    if (kept > 0) {
+        memcpy(file->first + offset, data, (size_t)kept);
+    }
+    TRY(file_write(file->fd, file->part, offset + kept, (const char *)data + kept, bytes - kept));
+    file->bytes = max_u64(file->bytes, offset + bytes);
+out:
+    return st;
+}
+
+/* Takes FILE.part: new, or what a command that ended early has left. What is there without a mark
+ * must be the whole file, which only lacks its name. */
+static status_t export_claim(const struct export_plan *plan, struct export_file *file)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = 0;
+    int fd = -1;
+    TRY(folder_make(file->part, &file->made));
+    TRY(claim_take(file->part, &fd, &bytes));
+    if (bytes > 0 && !plan->force && mark_of(file->part) == MARK_NONE &&
+        !(plan->ours && export_begins_with(file->part, plan->ours, strlen(plan->ours)))) {
+        file->state = EXPORT_COMPARES_PART;
+        TRY(export_may_be(file->part, plan) ? STATUS_OK : export_differ(file));
+    } else if (bytes > 0) {
+        report_warn("%s was left by a run that did not end: it is written anew", file->part);
+    }
+    file->fd = fd;
+    fd = -1;
+out:
+    file_close(fd);
+    return st;
+}
+
+/* Its first bytes, and a mark in place of them. */
+static status_t export_put_head(struct export_file *file, const struct text *head)
+{
+    status_t st = STATUS_OK;
+    TRY(file->state == EXPORT_WRITES ? mark_put(file->fd, file->part, file->mark) : STATUS_OK);
+    TRY(export_file_put(file, 0, head->data, head->length));
+out:
+    return st;
+}
+
+status_t export_file_begin(const struct export_plan *plan, struct export_file *out)
+{
+    status_t st = STATUS_OK;
+    struct export_file file = {.fd = -1, .force = plan->force, .mark = plan->mark};
+    int exists = 0;
+    TRY(memory_text(plan->path, &file.path));
+    TRY(export_check_new(plan, &exists));
+    if (exists) {
+        file.state = EXPORT_COMPARES;
+        TRY(file_open_read(plan->path, &file.fd));
+    } else {
+        TRY(file_part_name(plan->path, &file.part));
+        TRY(export_claim(plan, &file));
+    }
+    TRY(export_put_head(&file, plan->head));
     *out = file;
     file = (struct export_file){.fd = -1};
 out:
@@ -89,12 +173,10 @@ status_t export_file_lend(const struct export_into *into, const char *path, cons
                           struct export_file *out)
 {
     status_t st = STATUS_OK;
-    struct export_file file = {.fd = into->fd, .is_lent = 1};
+    struct export_file file = {.fd = into->fd, .is_lent = 1, .mark = MARK_RUN};
     TRY(memory_text(into->path, &file.part));
     TRY(memory_text(path, &file.path));
-    REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
-            strerror(errno));
-    TRY(export_file_put(&file, 0, head->data, head->length));
+    TRY(export_put_head(&file, head));
     *out = file;
     file = (struct export_file){.fd = -1};
 out:
@@ -104,14 +186,18 @@ out:
 
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
 {
-    return file_reserve(file->fd, file->path, bytes);
+    return file->state == EXPORT_WRITES ? file_reserve(file->fd, file->path, bytes) : STATUS_OK;
 }
 
 status_t export_file_publish(struct export_file *file)
 {
     status_t st = STATUS_OK;
-    TRY(file_sync(file->fd, file->part));
-    if (file->is_lent) {
+    if (file->state == EXPORT_WRITES) {
+        TRY(mark_lift(file->fd, file->part, file->first, file->bytes));
+    } else if (file->state == EXPORT_COMPARES_PART) {
+        TRY(file_sync(file->fd, file->part));
+    }
+    if (file->is_lent || file->state == EXPORT_COMPARES) {
         goto out;
     }
     st = file_publish(file->part, file->path, file->force);
@@ -124,7 +210,7 @@ out:
 
 void export_file_end(struct export_file *file)
 {
-    if (file->part && file->fd >= 0 && !file->is_lent) {
+    if (file->part && file->fd >= 0 && !file->is_lent && file->state == EXPORT_WRITES) {
         unlink(file->part);
     }
     if (file->path && file->fd >= 0 && !file->is_lent) {
@@ -145,6 +231,12 @@ status_t export_name(const char *chosen, const char *product, const char *ending
     size_t length = dot && dot > base ? (size_t)(dot - product) : strlen(product);
     return chosen ? memory_text(chosen, out)
                   : memory_format(out, "%.*s%s", (int)length, product, ending);
+}
+
+status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before)
+{
+    *is_before = file->state == EXPORT_COMPARES;
+    return *is_before ? text_add_shown(said, "complete before: %s\n", file->path) : STATUS_OK;
 }
 
 uint64_t export_count_nans(const float *values, uint64_t count)

@@ -1,16 +1,31 @@
-/* A file being exported: FILE.part, locked, until it is whole; gone if it never becomes so. */
+/* A file being exported: FILE.part, locked, marked as not complete until it is; gone if it never
+ * becomes so. Where the command has been complete before, or only lacks the name, nothing is
+ * written: what is there is compared with what would be. */
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 
 #include "base/text.h"
 #include "io/guard.h"
+#include "io/mark.h"
 #include "product/export/export.h"
 
 #include <stdint.h>
 
-/* How the headers of PSRFITS that we write name us, and where. */
-#define EXPORT_FITS_CREATOR "CREATOR = 'voltmill'"
-enum { EXPORT_FITS_CREATOR_AT = 4 * 80 };
+/* What is to be made. */
+struct export_plan {
+    const char *path;
+    enum mark mark;          /* of the command that makes it */
+    int force;               /* replaces what is there */
+    uint64_t bytes;          /* of the whole file */
+    const struct text *head; /* its first bytes, or all */
+    const char *ours;        /* a FILE.part that begins so may be replaced, too; NULL: none */
+};
+
+enum export_state {
+    EXPORT_WRITES,
+    EXPORT_COMPARES,     /* with the file of that name */
+    EXPORT_COMPARES_PART /* with FILE.part, of which nothing but the name is missing */
+};
 
 struct export_file {
     char *path, *part;
@@ -18,33 +33,30 @@ struct export_file {
     int fd;
     int force;
     int is_lent; /* somebody else's, who names or removes it */
+    enum export_state state;
+    enum mark mark;
+    char first[MARK_BLOCK]; /* of what is written: comes last */
+    uint64_t bytes;         /* that the file has so far */
 };
 
-/* Whether it may be made at all: not over one of the files that `reads` knows. Fails with USAGE. */
-status_t export_file_check(const char *path, const struct guard *reads, int force);
-/* Begins with path.part, which holds `head` alone, after export_file_check(). Fails with USAGE
- * (exists, locked, somebody else's). */
-status_t export_file_begin(const char *path, int force, const struct text *head,
-                           struct export_file *out);
+/* Whether it may be made at all: not over one of the files that `reads` knows, nor over one that is
+ * not as the plan says, unless forced. Fails with USAGE. */
+status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
+/* Begins with path.part, which holds the plan's head alone, after export_file_check(). Fails with
+ * USAGE (exists, locked, somebody else's). */
+status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
 /* The same with a file that was lent. Fails with NO_SPACE or DATA. */
 status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
                           struct export_file *out);
-/* How tables of candidates begin. */
-#define CANDIDATES_CSV_HEAD                                                                        \
-    "snr,dm,time_s,mjd,width,beam,sample,members,dm_least,dm_most,time_first_s,time_last_s\n"
-#define CANDIDATES_FETCH_HEAD "file,snr,stime,width,dm,label,chan_mask_path,num_files\n"
-
-/* Whether an export, or a run's last step, that was killed has left it: by how it begins. */
-int export_file_is_ours(const char *part);
-/* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export
- * knows what one that was killed left: before them, what is left must be empty. Fails with
- * NO_SPACE.
- */
+/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE. */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
-status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
+/* Writes some bytes, or compares them: fails with USAGE if they are not what is there. */
+status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Syncs it and gives it its name, unless it was lent. */
+/* Syncs it, takes its mark away and gives it its name, unless it was lent. */
 status_t export_file_publish(struct export_file *file);
+/* Adds that a file was complete before, if it was (*is_before). */
+status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
 

@@ -109,15 +109,21 @@ out:
 }
 
 static status_t kerchunk_write(const struct export_kerchunk_options *options, const char *path,
-                               const struct text *content)
+                               const struct text *content, struct text *said, int *is_before)
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
     struct export_file file = {.fd = -1};
+    const struct export_plan plan = {.path = path,
+                                     .mark = MARK_EXPORT,
+                                     .force = options->force,
+                                     .bytes = content->length,
+                                     .head = content};
     TRY(guard_add(&reads, "the product which it refers to,", options->product));
-    TRY(export_file_check(path, &reads, options->force));
-    TRY(export_file_begin(path, options->force, content, &file));
+    TRY(export_file_check(&plan, &reads));
+    TRY(export_file_begin(&plan, &file));
     TRY(export_file_publish(&file));
+    TRY(export_file_say_before(&file, said, is_before));
 out:
     export_file_end(&file);
     guard_free(&reads);
@@ -132,6 +138,7 @@ status_t export_kerchunk(const struct export_kerchunk_options *options, struct t
     char *path = NULL;
     char *url = NULL;
     uint64_t count = 0;
+    int is_before = 0;
     char text[UNITS_TEXT];
     TRY(export_name(options->out, options->product, ".json", &path));
     TRY(product_open(options->product, &product));
@@ -150,9 +157,11 @@ status_t export_kerchunk(const struct export_kerchunk_options *options, struct t
     json_end(&json);
     TRY(json.st);
     TRY(text_add_bytes(&json.text, "\n", 1));
-    TRY(kerchunk_write(options, path, &json.text));
-    TRY(text_add_shown(said, "%s: kerchunk, %s %s to %s\n", path, units_count(count, text),
-                       units_plural(count, "reference", "references"), url));
+    TRY(kerchunk_write(options, path, &json.text, said, &is_before));
+    TRY(is_before
+            ? STATUS_OK
+            : text_add_shown(said, "%s: kerchunk, %s %s to %s\n", path, units_count(count, text),
+                             units_plural(count, "reference", "references"), url));
 out:
     json_free(&json);
     product_destroy(product);

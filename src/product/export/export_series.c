@@ -183,27 +183,23 @@ static status_t series_name_of(const struct choice *choice, uint64_t dm, const c
                          ending);
 }
 
-/* All samples of a DM, behind `head`; then they get their name. */
-static status_t series_write_samples(struct choice *choice, uint64_t dm, const struct text *head,
-                                     struct export_file *file)
+/* The files of one DM: a .tim; or a .dat and its .inf. */
+struct series_files {
+    char *names[2];
+    struct text heads[2];
+    struct export_plan plans[2];
+    struct export_file files[2];
+    int count;
+};
+
+static void series_files_end(struct series_files *of)
 {
-    status_t st = STATUS_OK;
-    uint64_t nans = 0;
-    TRY(export_file_reserve(file, head->length + choice->samples * sizeof(float)));
-    for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
-        uint64_t count = min_u64(BLOCK, choice->samples - at);
-        TRY(series_read(choice->in, dm, at, count, choice->block));
-        nans += export_count_nans(choice->block, count);
-        TRY(export_file_put(file, head->length + at * sizeof(float), choice->block,
-                            count * sizeof(float)));
+    for (int i = 0; i < 2; i++) {
+        export_file_end(&of->files[i]);
+        text_free(&of->heads[i]);
+        free(of->names[i]);
+        of->names[i] = NULL;
     }
-    TRY(export_file_publish(file));
-    if (nans > 0) {
-        report_note("%s: %llu of its %llu samples are NaN (holes of the run?): they stay NaN",
-                    file->path, (unsigned long long)nans, (unsigned long long)choice->samples);
-    }
-out:
-    return st;
 }
 
 static struct sigproc series_header_of(const struct choice *choice, uint64_t dm)
@@ -224,54 +220,98 @@ static struct sigproc series_header_of(const struct choice *choice, uint64_t dm)
     return header;
 }
 
-static status_t series_write_tim(struct choice *choice, uint64_t dm, struct text *said)
+static status_t series_words_of_inf(const struct choice *choice, uint64_t dm, struct text *out)
 {
     status_t st = STATUS_OK;
-    struct export_file file = {.fd = -1};
-    struct text head = {0};
-    char *path = NULL;
-    struct sigproc header = series_header_of(choice, dm);
-    TRY(series_name_of(choice, dm, ".tim", &path));
-    TRY(sigproc_write(&header, &head));
-    TRY(export_file_begin(path, choice->options->force, &head, &file));
-    TRY(series_write_samples(choice, dm, &head, &file));
-    TRY(text_add_shown(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
-                       (unsigned long long)choice->samples));
+    char *bare = NULL;
+    TRY(series_name_of(choice, dm, "", &bare));
+    TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, out));
 out:
-    export_file_end(&file);
-    free(path);
-    text_free(&head);
+    free(bare);
     return st;
 }
 
-/* The .inf is begun last and whole last: a .dat.part that has none beside it is not ours, and where
- * there is a .inf, all is. */
-static status_t series_write_dat(struct choice *choice, uint64_t dm, struct text *said)
+/* Names and heads. series_files_end() in any case. */
+static status_t series_plan_files(const struct choice *choice, uint64_t dm, struct series_files *of)
 {
     status_t st = STATUS_OK;
-    struct export_file dat = {.fd = -1};
-    struct export_file inf = {.fd = -1};
-    struct text words = {0};
-    const struct text nothing = {0};
-    char *bare = NULL;
-    char *names[2] = {NULL, NULL};
-    TRY(series_name_of(choice, dm, "", &bare));
-    TRY(series_name_of(choice, dm, ".dat", &names[0]));
-    TRY(series_name_of(choice, dm, ".inf", &names[1]));
-    TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, &words));
-    TRY(export_file_begin(names[0], choice->options->force, &nothing, &dat));
-    TRY(export_file_begin(names[1], choice->options->force, &words, &inf));
-    TRY(series_write_samples(choice, dm, &nothing, &dat));
-    TRY(export_file_publish(&inf));
-    TRY(text_add_shown(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],
-                       choice->in->dm[dm], (unsigned long long)choice->samples));
+    int is_tim = choice->options->is_tim;
+    const char *const endings[] = {is_tim ? ".tim" : ".dat", ".inf"};
+    struct sigproc header = series_header_of(choice, dm);
+    *of = (struct series_files){.files = {{.fd = -1}, {.fd = -1}}, .count = is_tim ? 1 : 2};
+    TRY(is_tim ? sigproc_write(&header, &of->heads[0])
+               : series_words_of_inf(choice, dm, &of->heads[1]));
+    for (int i = 0; i < of->count; i++) {
+        TRY(series_name_of(choice, dm, endings[i], &of->names[i]));
+        uint64_t samples = i == 0 ? choice->samples * sizeof(float) : 0;
+        of->plans[i] = (struct export_plan){.path = of->names[i],
+                                            .mark = MARK_EXPORT,
+                                            .force = choice->options->force,
+                                            .bytes = of->heads[i].length + samples,
+                                            .head = &of->heads[i]};
+    }
 out:
-    export_file_end(&dat);
-    export_file_end(&inf);
-    text_free(&words);
-    free(bare);
-    free(names[0]);
-    free(names[1]);
+    return st;
+}
+
+/* All samples of a DM, after the head; then they get their name. */
+static status_t series_write_samples(struct choice *choice, uint64_t dm, struct series_files *of)
+{
+    status_t st = STATUS_OK;
+    uint64_t nans = 0;
+    struct export_file *file = &of->files[0];
+    uint64_t head = of->heads[0].length;
+    TRY(export_file_reserve(file, of->plans[0].bytes));
+    for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
+        uint64_t count = min_u64(BLOCK, choice->samples - at);
+        TRY(series_read(choice->in, dm, at, count, choice->block));
+        nans += export_count_nans(choice->block, count);
+        TRY(export_file_put(file, head + at * sizeof(float), choice->block, count * sizeof(float)));
+    }
+    TRY(export_file_publish(file));
+    if (nans > 0) {
+        report_note("%s: %llu of its %llu samples are NaN (holes of the run?): they stay NaN",
+                    file->path, (unsigned long long)nans, (unsigned long long)choice->samples);
+    }
+out:
+    return st;
+}
+
+static status_t series_say(const struct choice *choice, uint64_t dm, const struct series_files *of,
+                           struct text *said)
+{
+    status_t st = STATUS_OK;
+    int were_before = 1;
+    for (int i = 0; i < of->count; i++) {
+        were_before = were_before && of->files[i].state == EXPORT_COMPARES;
+    }
+    if (were_before) {
+        TRY(export_file_say_before(&of->files[0], said, &were_before));
+        goto out;
+    }
+    TRY(text_add_shown(said,
+                       choice->options->is_tim
+                           ? "%s: SIGPROC series, DM %.12g, %llu samples\n"
+                           : "%s, .inf: PRESTO series, DM %.12g, %llu samples\n",
+                       of->names[0], choice->in->dm[dm], (unsigned long long)choice->samples));
+out:
+    return st;
+}
+
+/* The .inf is complete last: where there is one, all is. */
+static status_t series_write(struct choice *choice, uint64_t dm, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct series_files of;
+    TRY(series_plan_files(choice, dm, &of));
+    for (int i = 0; i < of.count; i++) {
+        TRY(export_file_begin(&of.plans[i], &of.files[i]));
+    }
+    TRY(series_write_samples(choice, dm, &of));
+    TRY(of.count > 1 ? export_file_publish(&of.files[1]) : STATUS_OK);
+    TRY(series_say(choice, dm, &of, said));
+out:
+    series_files_end(&of);
     return st;
 }
 
@@ -295,25 +335,23 @@ out:
     return st;
 }
 
-/* Every name, before the first file is written. */
-static status_t series_check_names(const struct choice *choice)
+/* Every file, before the first one is written. */
+static status_t series_check_files(const struct choice *choice)
 {
     status_t st = STATUS_OK;
-    char *path = NULL;
+    struct series_files of = {.count = 0};
     struct guard reads = {0};
-    const char *const endings[] = {choice->options->is_tim ? ".tim" : ".dat", ".inf"};
     TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
     for (uint64_t i = 0; i < choice->ndms; i++) {
-        for (int k = 0; k < (choice->options->is_tim ? 1 : 2); k++) {
-            TRY(series_name_of(choice, choice->dms[i], endings[k], &path));
-            TRY(export_file_check(path, &reads, choice->options->force));
-            free(path);
-            path = NULL;
+        TRY(series_plan_files(choice, choice->dms[i], &of));
+        for (int k = 0; k < of.count; k++) {
+            TRY(export_file_check(&of.plans[k], &reads));
         }
+        series_files_end(&of);
     }
 out:
     guard_free(&reads);
-    free(path);
+    series_files_end(&of);
     return st;
 }
 
@@ -352,15 +390,14 @@ status_t export_series(const struct export_series_options *options, struct text 
     TRY(series_choose_dms(&choice));
     TRY(series_choose_decimals(&choice));
     TRY(series_choose_samples(&choice));
-    TRY(series_check_names(&choice));
+    TRY(series_check_files(&choice));
     if (choice.in->missing.length > 0) {
         report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
                     choice.in->missing.data);
     }
     series_say_band(&choice);
     for (uint64_t i = 0; i < choice.ndms; i++) {
-        TRY(options->is_tim ? series_write_tim(&choice, choice.dms[i], said)
-                            : series_write_dat(&choice, choice.dms[i], said));
+        TRY(series_write(&choice, choice.dms[i], said));
     }
 out:
     series_choice_end(&choice);

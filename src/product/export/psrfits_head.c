@@ -193,7 +193,6 @@ static status_t head_put_file(const struct psrfits_head *head, struct text *out)
     TRY(head_count(out, "BITPIX", 8, NULL));
     TRY(head_count(out, "NAXIS", 0, NULL));
     TRY(head_logical(out, "EXTEND", 1, "FITS dataset may contain extensions"));
-    /* The fifth card: EXPORT_FITS_CREATOR_AT. */
     TRY(head_text(out, "CREATOR", "voltmill", "version " VOLTMILL_VERSION));
     TRY(head_text(out, "HDRVER", "6.1", "Header version"));
     TRY(head_text(out, "FITSTYPE", "PSRFITS", "FITS definition for pulsar data files"));

@@ -7,9 +7,12 @@
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
-#include "product/join/join_parts.h"
+#include "io/mark.h"
+#include "product/join/join_words.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What is read is not written. */
@@ -27,9 +30,61 @@ static status_t join_check_output(const struct join_options *options)
         }
     }
     TRY(guard_check_part(&reads, "the output", options->out));
-    TRY(file_check_new(options->out, options->force));
+    TRY(file_check_new(options->out, 1)); /* what is there may be the same: join_find_before() */
 out:
     guard_free(&reads);
+    return st;
+}
+
+/* Whether two texts are the same but for how they end. */
+static int join_is_text(const char *stored, const struct text *text)
+{
+    size_t length = stored ? strlen(stored) : 0;
+    size_t wanted = text->length;
+    while (length > 0 && isspace((unsigned char)stored[length - 1])) {
+        length--;
+    }
+    while (wanted > 0 && isspace((unsigned char)text->data[wanted - 1])) {
+        wanted--;
+    }
+    return length == wanted && (length == 0 || memcmp(stored, text->data, length) == 0);
+}
+
+/* Whether a file is what the same parts have been joined to: by its provenance. */
+static status_t join_is_whole(const struct join *join, const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    struct text job = {0};
+    struct text inputs = {0};
+    struct text arithmetic = {0};
+    *out = 0;
+    TRY(report_forgive(product_open(path, &product)));
+    if (product) {
+        TRY(join_list_parts(join, &job, &inputs, &arithmetic));
+        *out = product->rows == join->rows && join_is_text(product->job_text, &job) &&
+               join_is_text(product->inputs, &inputs) &&
+               join_is_text(product->arithmetic, &arithmetic);
+    }
+out:
+    product_destroy(product);
+    text_free(&job);
+    text_free(&inputs);
+    text_free(&arithmetic);
+    return st;
+}
+
+/* Whether the result has its name already; another file of that name stays, unless forced. */
+static status_t join_find_before(const struct join *join, int *is_before)
+{
+    status_t st = STATUS_OK;
+    const struct join_options *options = join->options;
+    int exists = 0;
+    *is_before = 0;
+    TRY(file_exists(options->out, &exists));
+    TRY(exists && !options->force ? join_is_whole(join, options->out, is_before) : STATUS_OK);
+    TRY(*is_before ? STATUS_OK : file_check_new(options->out, options->force));
+out:
     return st;
 }
 
@@ -75,14 +130,43 @@ static void join_free(struct join *join)
     free(join->parts);
 }
 
-/* Under the name that it has until it is whole. */
-static status_t join_write(struct join *join, const char *part, int fd)
+/* Takes FILE.part: new, or what a join that ended early has left. One without a mark that is made
+ * of these parts lacks only its name (*is_whole). */
+static status_t join_claim(const struct join *join, const char *part, int *fd, int *is_whole)
 {
     status_t st = STATUS_OK;
-    TRY(join_make(join, part));
-    TRY(file_reserve(fd, part, join->place.file_bytes));
-    TRY(join_fill(join, fd, part));
+    uint64_t bytes = 0;
+    int mine = -1;
+    *is_whole = 0;
+    TRY(claim_take(part, &mine, &bytes));
+    if (bytes > 0 && mark_of(part) == MARK_NONE) {
+        TRY(join_is_whole(join, part, is_whole));
+        REQUIRE(*is_whole || join->options->force, STATUS_USAGE,
+                "%s exists and is not what a run leaves: --force replaces it", part);
+    }
+    if (bytes > 0 && !*is_whole) {
+        report_warn("%s was left by a run that did not end: it is written anew", part);
+    }
+    *fd = mine;
+    mine = -1;
+out:
+    file_close(mine);
+    return st;
+}
+
+/* Under the name that it has until it is whole. */
+static status_t join_write(struct join *join, const char *part, int fd, int is_whole)
+{
+    status_t st = STATUS_OK;
+    if (is_whole) {
+        TRY(product_find_place(part, &join->place));
+    } else {
+        TRY(join_make(join, part));
+        TRY(file_reserve(fd, part, join->place.file_bytes));
+        TRY(join_fill(join, fd, part));
+    }
     TRY(file_sync(fd, part));
+    TRY(mark_hdf5(fd, part, MARK_NONE));
     TRY(file_publish(part, join->options->out, join->options->force));
 out:
     return st;
@@ -96,19 +180,26 @@ status_t join_parts(const struct join_options *options, struct text *said)
     char *made = NULL;
     int fd = -1;
     int is_written = 0;
+    int is_whole = 0;
     TRY(join_check_output(options));
     TRY(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
     for (uint32_t i = 0; i < join.count; i++) {
         join.parts[i] = (struct join_part){.path = options->parts[i], .file = -1};
     }
     TRY(join_open(&join));
+    TRY(join_find_before(&join, &is_whole));
+    if (is_whole) {
+        TRY(text_add_shown(said, "complete before: %s\n", options->out));
+        goto out;
+    }
     TRY(file_part_name(options->out, &part));
-    TRY(claim_part(part, options->force, product_is_ours, &fd, &made));
-    TRY(join_write(&join, part, fd));
+    TRY(folder_make(part, &made));
+    TRY(join_claim(&join, part, &fd, &is_whole));
+    TRY(join_write(&join, part, fd, is_whole));
     is_written = 1;
     TRY(join_say(&join, said));
 out:
-    if (fd >= 0 && !is_written && claim_is_on(fd, part)) {
+    if (fd >= 0 && !is_written && !is_whole && claim_is_on(fd, part)) {
         unlink(part);
     }
     file_close(fd);

@@ -355,7 +355,7 @@ status_t join_make(struct join *join, const char *path)
     join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
     TRY(join_list_names(join, &names));
     TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
-    TRY(h5_file_create(path, &out));
+    TRY(h5_file_create(path, MARK_JOIN, &out));
     TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
     TRY(join_make_objects(join, out, &names));
     TRY(join_put_words(join, out, channels));
@@ -370,7 +370,7 @@ status_t join_make(struct join *join, const char *path)
     hid_t whole = out;
     out = -1;
     TRY(h5_file_finish(whole, &bytes));
-    TRY(product_find_place(path, &join->place));
+    TRY(product_find_part(path, &join->place));
 out:
     h5_close(out);
     h5_free_texts(names.names, names.count);

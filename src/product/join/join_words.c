@@ -403,8 +403,8 @@ out:
     return st;
 }
 
-static status_t words_list_parts(const struct join *join, struct text *job, struct text *inputs,
-                                 struct text *arithmetic)
+status_t join_list_parts(const struct join *join, struct text *job, struct text *inputs,
+                         struct text *arithmetic)
 {
     status_t st = STATUS_OK;
     TRY(text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency"));
@@ -466,7 +466,7 @@ status_t join_put_words(const struct join *join, hid_t out, uint64_t channels)
     struct text arithmetic = {0};
     hid_t provenance = H5Gopen2(out, "provenance", H5P_DEFAULT);
     H5_TRY(provenance, "the provenance cannot be opened");
-    TRY(words_list_parts(join, &job, &inputs, &arithmetic));
+    TRY(join_list_parts(join, &job, &inputs, &arithmetic));
     TRY(words_put_text(provenance, "job", job.data));
     TRY(words_put_text(provenance, "inputs", inputs.data ? inputs.data : ""));
     TRY(arithmetic.length > 0 ? words_put_text(provenance, "arithmetic", arithmetic.data)

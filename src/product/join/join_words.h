@@ -29,6 +29,10 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
 /* Rows of the blocks that have scales of their own, of a product in few bits. Fails with DATA. */
 status_t join_read_block_rows(hid_t file, const char *path, uint64_t *out);
 
+/* What the whole says of its parts: their jobs, inputs and arithmetic. */
+status_t join_list_parts(const struct join *join, struct text *job, struct text *inputs,
+                         struct text *arithmetic);
+
 /* Puts in what is said of the whole: of which parts it is made, and of so many channels. */
 status_t join_put_words(const struct join *join, hid_t out, uint64_t channels);
 

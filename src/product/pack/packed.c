@@ -133,7 +133,7 @@ status_t packed_begin(const char *path, const char *part, const struct product_s
     TRY(memory_text(part, &packed->part));
     TRY(packed_look(packed, spec->kind, &inputs));
     what.inputs = inputs;
-    TRY(h5_file_create_dense(path, &packed->file));
+    TRY(h5_file_create_dense(path, MARK_RUN, &packed->file));
     TRY(kind_describe(packed->file, &what, &packed->place));
     TRY(contents_reserve(packed->file));
     TRY(packed_list_taken(packed));
@@ -205,7 +205,7 @@ status_t packed_finish(packed_t *packed, struct product_place *place)
     TRY(file_open_write(packed->path, &to));
     TRY(packed_take_over(packed, from, to));
     TRY(contents_put(to, packed->path, &packed->place));
-    TRY(product_find_place(packed->path, place));
+    TRY(product_find_part(packed->path, place));
 out:
     file_close(from);
     file_close(to);

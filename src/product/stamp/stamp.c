@@ -60,6 +60,13 @@ out:
     return st;
 }
 
+int stamp_is_in(const char *path)
+{
+    struct stamp ignored;
+    int found = 0;
+    return report_forgive(stamp_read(path, &ignored, &found)) == STATUS_OK && found;
+}
+
 size_t stamp_letters_before(const char *text)
 {
     struct stamp ignored;

@@ -24,6 +24,9 @@ void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 /* Finds the word near the begin of a file. *found: it is there. Fails with DATA. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
+/* Whether a file that can be read has one. */
+int stamp_is_in(const char *path);
+
 /* Letters of `text` before such a word at its end, and the blank before that; all when it has
  * none. */
 size_t stamp_letters_before(const char *text);

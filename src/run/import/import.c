@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
-#include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
+#include "io/mark.h"
 #include "plan/channelise_plan.h"
 #include "product/voltages.h"
 #include "ranks/agree.h"
@@ -40,6 +40,7 @@ struct import {
     char *part;
     char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
+    struct before before;
     struct voltages_place place;
     struct voltages_packing packing;
     char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
@@ -62,6 +63,7 @@ static void import_abandon(void *context)
 static void import_end(struct import *s)
 {
     import_abandon(s);
+    before_end(&s->before);
     file_close(s->fd);
     file_close(s->claim_fd);
     reader_destroy(s->reader);
@@ -179,22 +181,24 @@ out:
     return st;
 }
 
-/* Rank 0: the file, its samples still missing. */
+/* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */
 static status_t import_make_file(struct import *s)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = s->archive;
+    const char *path = NULL;
     TRY(import_protect(s));
     REQUIRE(archive->nlost == 0, STATUS_DATA,
             "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
             archive->parts[0].path, (unsigned long long)archive->lost[0].first,
             (unsigned long long)(archive->lost[0].first + archive->lost[0].count),
             archive->lost[0].why);
-    TRY(file_check_new(s->options->file, s->options->force));
-    TRY(claim_part(s->part, s->options->force, voltages_is_ours, &s->claim_fd, &s->made));
-    s->is_ours = 1;
-    TRY(voltages_create_copy(s->part, archive, &s->packing, &s->place));
-    TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
+    TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
+    s->is_ours = s->before.kind == BEFORE_NOTHING;
+    TRY(before_make(&s->before, &path));
+    TRY(voltages_create_copy(path, archive, &s->packing, &s->place));
+    TRY(before_check_size(&s->before, &s->place));
+    TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
 out:
     return st;
 }
@@ -225,7 +229,8 @@ static status_t import_make_buffers(struct import *s)
                            &s->packed));
     }
     TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
-    TRY(file_open_write(s->part, &s->fd));
+    TRY(s->before.kind == BEFORE_NOTHING ? file_open_write(s->part, &s->fd)
+                                         : file_open_read(before_path(&s->before), &s->fd));
 out:
     return st;
 }
@@ -248,8 +253,8 @@ static status_t import_process(void *context, driver_t *driver, uint64_t index)
                                          .place = &s->place,
                                          .samples = s->archive->samples,
                                          .threads = s->threads,
-                                         .fd = s->fd,
-                                         .path = s->part};
+                                         .before = &s->before,
+                                         .fd = s->fd};
     TRY(import_write(&packed, rows, first, count, s->packed));
 out:
     return st;
@@ -290,9 +295,12 @@ static status_t import_prepare_all(struct import *s)
     s->threads = channelise_plan_threads(s->job, local_size);
     voltages_find_packing(s->archive, &s->packing);
     TRY(agree_all(s->comm, file_part_name(s->options->file, &s->part)));
+    s->before.file = s->options->file;
+    s->before.part = s->part;
     st = s->rank == 0 ? import_make_file(s) : STATUS_OK;
     TRY(agree_all(s->comm, st));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
+    share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     TRY(agree_all(s->comm, import_make_buffers(s)));
 out:
     return st;
@@ -302,10 +310,15 @@ out:
 static status_t import_publish(struct import *s)
 {
     status_t st = STATUS_OK;
-    TRY(voltages_add_gaps(s->part, s->all.items, s->all.count, s->archive->nstreams));
-    TRY(file_sync(s->fd, s->part));
+    const char *path = s->before.kind == BEFORE_NOTHING ? s->part : s->before.expected;
+    TRY(voltages_add_gaps(path, s->all.items, s->all.count, s->archive->nstreams));
+    TRY(s->before.kind == BEFORE_NOTHING ? file_sync(s->fd, s->part)
+                                         : before_check_rest(&s->before, s->fd, &s->place));
     TRY(archive_check_unchanged(s->archive));
-    TRY(file_publish(s->part, s->options->file, s->options->force));
+    if (s->before.kind != BEFORE_COMPLETE) {
+        TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
+        TRY(file_publish(s->part, s->options->file, s->options->force));
+    }
     s->is_ours = 0;
 out:
     return st;
@@ -315,6 +328,10 @@ static void import_print(const struct import *s, double seconds)
 {
     char text[UNITS_TEXT];
     const struct archive *archive = s->archive;
+    if (s->before.kind == BEFORE_COMPLETE) {
+        display_print("complete before: %s\n", s->options->file);
+        return;
+    }
     display_print("%s: %s, %llu samples of %u %s, %.1f MB/s\n", s->options->file,
                   units_bytes(s->place.file_bytes, text), (unsigned long long)archive->samples,
                   archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
@@ -324,7 +341,8 @@ static void import_print(const struct import *s, double seconds)
 status_t import_all(MPI_Comm comm, const struct import_options *options)
 {
     status_t st = STATUS_OK;
-    struct import s = {.comm = comm, .options = options, .fd = -1, .claim_fd = -1};
+    struct import s = {
+        .comm = comm, .options = options, .fd = -1, .claim_fd = -1, .before = {.expected_fd = -1}};
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
     stop_begin(s.rank == 0);
@@ -344,7 +362,7 @@ status_t import_all(MPI_Comm comm, const struct import_options *options)
     st = driver_run_all(comm, &work, &progress);
     REQUIRE(st != STATUS_STOPPED, st, "before %s was complete", options->file);
     TRY(st);
-    TRY(agree_all(comm, file_sync(s.fd, s.part)));
+    TRY(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
     TRY(agree_all(comm, s.rank == 0 ? import_publish(&s) : STATUS_OK));
     if (s.rank == 0) {
         import_print(&s, clock_now() - started);

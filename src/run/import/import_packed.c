@@ -2,7 +2,6 @@
 #include "run/import/import_packed.h"
 
 #include "base/memory.h"
-#include "io/file.h"
 
 enum { TILE = 1 << 15 /* numbers that a thread packs at a time: whole bytes */ };
 
@@ -28,9 +27,9 @@ static status_t packed_write_inner(const struct import_packed *to, const char *r
     uint64_t bytes = ceil_div_u64(count * bits, 8);
     for (uint64_t i = 0; i < to->place->step_bytes / each; i++) {
         packed_fill(to, rows + i * each, (size_t)to->place->step_bytes, count, packed);
-        TRY(file_write(to->fd, to->path,
-                       to->place->data_offset + (i * to->samples + first) * bits / 8,
-                       (const char *)packed, bytes));
+        TRY(before_put(to->before, to->fd,
+                       to->place->data_offset + (i * to->samples + first) * bits / 8, packed,
+                       bytes));
     }
 out:
     return st;
@@ -52,7 +51,8 @@ status_t import_write(const struct import_packed *to, const char *rows, uint64_t
         bytes = bytes / each * to->packing->bits / 8;
         rows = packed;
     }
-    TRY(file_write(to->fd, to->path, to->place->data_offset + first * bytes, rows, count * bytes));
+    TRY(before_put(to->before, to->fd, to->place->data_offset + first * bytes, rows,
+                   count * bytes));
 out:
     return st;
 }

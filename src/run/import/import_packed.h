@@ -3,15 +3,15 @@
 #ifndef VOLTMILL_RUN_IMPORT_IMPORT_PACKED_H
 #define VOLTMILL_RUN_IMPORT_IMPORT_PACKED_H
 
-#include "product/voltages.h"
+#include "product/before.h"
 
 struct import_packed {
     const struct voltages_packing *packing;
     const struct voltages_place *place;
     uint64_t samples; /* of the file */
     uint32_t threads;
+    const struct before *before; /* what is written, or compared */
     int fd;
-    const char *path;
 };
 
 /* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, but at the
@@ -20,7 +20,7 @@ struct import_packed {
  *   rows     char [count][place->step_bytes]
  *   packed   room for as much; NULL where nothing is packed
  *
- * Fails with NO_SPACE or DATA. */
+ * Fails as before_put(). */
 status_t import_write(const struct import_packed *to, const char *rows, uint64_t first,
                       uint64_t count, char *packed);
 

@@ -84,8 +84,13 @@ status_t tables_write(const struct job_search *search, int force)
         goto out;
     }
     TRY(guard_add(&reads, "the file which it is made of,", search->file));
-    TRY(export_file_check(search->csv, &reads, force));
-    TRY(export_file_begin(search->csv, force, &words, &out));
+    const struct export_plan plan = {.path = search->csv,
+                                     .mark = MARK_RUN,
+                                     .force = force,
+                                     .bytes = words.length,
+                                     .head = &words};
+    TRY(export_file_check(&plan, &reads));
+    TRY(export_file_begin(&plan, &out));
     TRY(export_file_publish(&out));
     display_print("%s: %s %s as comma-separated values\n", search->csv, units_count(count, text),
                   units_plural(count, "candidate", "candidates"));

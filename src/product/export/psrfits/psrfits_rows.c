@@ -230,7 +230,7 @@ static status_t psrfits_put_data(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
     const struct psrfits_head *head = &piece->out->head;
-    const struct export_file *file = &piece->bank->file;
+    struct export_file *file = &piece->bank->file;
     uint64_t nifs = head->header.nifs;
     uint64_t width = head->header.nbits / 8;
     uint64_t bytes = piece->chans * width;

@@ -1,0 +1,44 @@
+/* The mark of files that are not complete. From its creation until its last byte is on the disk, a
+ * file begins with eight bytes that no format begins with: neither this program nor another one
+ * takes it for data, whatever its name is. Of HDF5 files these stand in the place of the signature
+ * (io/hdf5/h5_file.h); of all others in a first block of 512 bytes, which is written last. */
+#ifndef VOLTMILL_IO_MARK_H
+#define VOLTMILL_IO_MARK_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { MARK_BYTES = 8, MARK_BLOCK = 512 };
+
+/* The command that is writing the file. */
+enum mark { MARK_NONE, MARK_RUN, MARK_SYNTH, MARK_IMPORT, MARK_JOIN, MARK_EXPORT, MARK_PLOT };
+
+/* The eight bytes. */
+void mark_bytes(enum mark mark, char out[MARK_BYTES]);
+
+/* The mark of a file. NONE if it has none or cannot be read. */
+enum mark mark_of(const char *path);
+
+/* The command of a mark, as users give it; "" of NONE. */
+const char *mark_command(enum mark mark);
+
+/* Fails with DATA if the file has a mark, naming the command that completes it. */
+status_t mark_refuse(const char *path);
+
+/* How files of HDF5 begin. */
+extern const char mark_hdf5_signature[MARK_BYTES];
+
+/* Puts the mark into an open file of HDF5, or takes it away (MARK_NONE), when all else is on the
+ * disk; synced on return. Fails with NO_SPACE or DATA. */
+status_t mark_hdf5(int fd, const char *path, enum mark mark);
+
+/* Cuts an open file to nothing but a first block that begins with the mark. Fails with NO_SPACE,
+ * DATA. */
+status_t mark_put(int fd, const char *path, enum mark mark);
+
+/* Completes a file of `bytes` bytes, of which all but the first block has been written: syncs it,
+ * writes the first min(bytes, MARK_BLOCK) bytes, syncs these. Fails with NO_SPACE, DATA. */
+status_t mark_lift(int fd, const char *path, const char *first, uint64_t bytes);
+
+#endif
