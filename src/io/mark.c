@@ -2,6 +2,7 @@
 #include "io/mark.h"
 
 #include "base/memory.h"
+#include "base/report.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -33,23 +34,50 @@ void mark_bytes(enum mark mark, char out[MARK_BYTES])
     out[WORD] = marks[mark].letter;
 }
 
-enum mark mark_of(const char *path)
+static enum mark mark_of_bytes(const char start[MARK_BYTES])
 {
+    for (int i = MARK_NONE + 1; i < MARKS && memcmp(start, word, WORD) == 0; i++) {
+        if (start[WORD] == marks[i].letter) {
+            return (enum mark)i;
+        }
+    }
+    return MARK_NONE;
+}
+
+/* Whether a number of errno.h says that there is no file, or none for us: its reader says so. */
+static int mark_is_absent(int reason)
+{
+    return file_is_absent(reason) || reason == EACCES || reason == EPERM || reason == ENXIO;
+}
+
+status_t mark_find(const char *path, enum mark *out)
+{
+    status_t st = STATUS_OK;
     char start[MARK_BYTES] = "";
     struct stat info;
     /* A pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int is_file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    ssize_t count = is_file ? pread(fd, start, sizeof start, 0) : 0;
-    file_close(fd);
-    if (count == MARK_BYTES && memcmp(start, word, WORD) == 0) {
-        for (int i = MARK_NONE + 1; i < MARKS; i++) {
-            if (start[WORD] == marks[i].letter) {
-                return (enum mark)i;
-            }
-        }
+    *out = MARK_NONE;
+    REQUIRE(fd >= 0 || mark_is_absent(errno), file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+            "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(fd < 0 || fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be read: %s", path,
+            strerror(errno));
+    if (fd >= 0 && S_ISREG(info.st_mode) && info.st_size >= MARK_BYTES) {
+        TRY(file_read(fd, path, 0, start, sizeof start));
+        *out = mark_of_bytes(start);
     }
-    return MARK_NONE;
+out:
+    file_close(fd);
+    return st;
+}
+
+enum mark mark_of(const char *path)
+{
+    enum mark mark = MARK_NONE;
+    if (mark_find(path, &mark) != STATUS_OK) {
+        report_clear();
+    }
+    return mark;
 }
 
 const char *mark_command(enum mark mark)
@@ -60,7 +88,8 @@ const char *mark_command(enum mark mark)
 status_t mark_refuse(const char *path)
 {
     status_t st = STATUS_OK;
-    enum mark mark = mark_of(path);
+    enum mark mark = MARK_NONE;
+    TRY(mark_find(path, &mark));
     REQUIRE(mark == MARK_NONE, STATUS_DATA,
             "%s is not complete: it is being written, or was left, by `%s`; the same command again "
             "completes it",

@@ -17,7 +17,10 @@ enum mark { MARK_NONE, MARK_RUN, MARK_SYNTH, MARK_IMPORT, MARK_JOIN, MARK_EXPORT
 /* The eight bytes. */
 void mark_bytes(enum mark mark, char out[MARK_BYTES]);
 
-/* The mark of a file. NONE if it has none or cannot be read. */
+/* The mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA or
+ * DEVICE if it cannot be read. */
+status_t mark_find(const char *path, enum mark *out);
+/* The same, for callers to whom a file that cannot be read has no mark. */
 enum mark mark_of(const char *path);
 
 /* The command of a mark, as users give it; "" of NONE. */

@@ -91,7 +91,8 @@ killed "an import" new.h5 "$voltmill" import -o new.h5 obs.h5
 killed "a join" joined.h5 "$voltmill" join -o joined.h5 a.h5 b.h5
 killed "SIGPROC" power.fil "$voltmill" export --format fil power.h5
 killed "PSRFITS" power.fits "$voltmill" export --format psrfits power.h5
-killed "PRESTO" "series_DM100.00.dat series_DM100.00.inf" "$voltmill" export --format dat --dm 100 series.h5
+killed "PRESTO" "series_DM100.00.dat series_DM100.00.inf series_DM200.00.dat series_DM200.00.inf" \
+    "$voltmill" export --format dat --dms 100..200 series.h5
 killed "kerchunk" power.json "$voltmill" export --format kerchunk power.h5
 killed "heimdall's table" found.cand "$voltmill" export --format heimdall found.h5
 if [ -n "${VOLTMILL_TEST_ALL:-}" ]; then

@@ -6,6 +6,7 @@
 #include "dsp/telescope/telescope.h"
 #include "io/hdf5/h5.h"
 #include "io/identity.h"
+#include "io/mark.h"
 
 #include <float.h>
 #include <hdf5.h>
@@ -70,6 +71,7 @@ static status_t coefficients_read_file(const char *path, const char *member, int
         return STATUS_OK;
     }
     TRY(identity_of_path(path, &identity));
+    TRY(mark_refuse(path));
     if (h5_is_hdf5(path) > 0) {
         TRY(coefficients_read_hdf5(path, member, out));
     } else if (coefficients_is_mat(path)) {

@@ -107,6 +107,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     const struct format *format = &described_format;
     struct text expected = {0};
     for (size_t i = 0; i < input->npaths; i++) {
+        apart_at("%s", input->paths[i]);
         TRY(mark_refuse(input->paths[i]));
     }
     if (input->layout->format) {

@@ -280,9 +280,10 @@ status_t h5_file_create_dense(const char *path, enum mark mark, hid_t *out)
 status_t h5_file_open(const char *path, unsigned flags, hid_t *out)
 {
     status_t st = STATUS_OK;
-    const struct writing_options options = {.has_place = 1, .mark = mark_of(path)};
+    struct writing_options options = {.has_place = 1, .mark = MARK_NONE};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t driver = H5FDregister(&writing_class);
+    hid_t driver = h5_register_driver(&writing_class);
+    TRY(mark_find(path, &options.mark));
     H5_TRY(driver, "%s cannot be opened", path);
     H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be opened", path);
     *out = H5Fopen(path, flags, access);
