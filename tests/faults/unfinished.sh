@@ -74,6 +74,35 @@ killed() {
     [ $kills -gt 0 ] || { bad=1; echo "# it was never killed"; }
     ok $bad "$name: killed $kills times"
 }
+# killed_run NAME FILES COMMAND...: of a run, whose .part without a mark may also be one that is to be compressed, or put
+# into another format: then its journal vouches for all of it
+killed_run() {
+    local name=$1 files expected bad=0 kills=0 kind number times file
+    read -ra files <<<"$2"
+    shift 2
+    rm -f "${files[@]}"
+    "${shim[@]}" SHIM_COUNTS=counts "$@" >stdout 2>stderr || { ok 1 "$name"; note <stderr; return; }
+    expected=$(digest "${files[@]}")
+    for kind in SHIM_FSYNC SHIM_NAME SHIM_CREATE SHIM_CUT SHIM_RESERVE SHIM_ROWS SHIM_SYNC; do
+        times=$(awk -v kind="$kind" '$1 == kind {print $2}' counts)
+        for ((number = 1; number <= ${times:-0}; number += 1 + times / 40)); do
+            rm -f "${files[@]}"
+            { "${shim[@]}" "$kind=$number:kill" "$@" >stdout 2>stderr; } 2>/dev/null
+            [ $? = 137 ] && kills=$((kills + 1))
+            for file in "${files[@]}"; do
+                [ -s "$file.part" ] && is_data "$file.part" || continue
+                grep -q "^$(sha256sum <"$file.part" | cut -d' ' -f 1)  $file\$" <<<"$expected" ||
+                    "$voltmill" verify --crc "$file.part" >stdout 2>stderr ||
+                    { bad=1; echo "# $kind $number: $file.part is neither complete nor marked"; note <stderr; }
+            done
+            "$@" >stdout 2>stderr || { bad=1; echo "# $kind $number: the same command fails"; note <stderr; }
+            [ "$expected" = "$(digest "${files[@]}")" ] || { bad=1; echo "# $kind $number: other bytes"; }
+            [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ] ||
+                { bad=1; echo "# $kind $number: something is left"; rm -f ./*.part ./*.journal; }
+        done
+    done
+    ok $bad "$name: killed $kills times"
+}
 # refuses NAME FILE COMMAND...: somebody's FILE.part, of the same kind, stays; --force replaces it
 refuses() {
     local name=$1 file=$2 before
@@ -96,6 +125,24 @@ killed "PRESTO" "series_DM100.00.dat series_DM100.00.inf series_DM200.00.dat ser
 killed "kerchunk" power.json "$voltmill" export --format kerchunk power.h5
 killed "heimdall's table" found.cand "$voltmill" export --format heimdall found.h5
 if [ -n "${VOLTMILL_TEST_ALL:-}" ]; then
+    cat >kinds.yaml <<'YAML'
+input: {files: obs.h5}
+channelise: [{name: fine, channels: 32, taps: 4, backend: cpu}, {name: coarse, channels: 8, taps: 4, backend: cpu}]
+products:
+  - {kind: power, bank: fine, file: k1.h5, integrate: 2, bandpass: median}
+  - {kind: spectra, bank: fine, file: k2.h5, compress: lz4}
+  - {kind: power, bank: coarse, file: k3.h5, integrate: 4, bits: 8, compress: zstd}
+  - {kind: power, bank: fine, file: k4.fil, integrate: 2}
+  - {kind: power, bank: coarse, file: k5.fits, integrate: 4}
+run: {threads: 1, chunk: 200}
+YAML
+    killed_run "products of two banks" "k1.h5 k2.h5 k3.h5 k4.fil k5.fits" "$voltmill" run kinds.yaml
+    killed_run "series and a search" "series.h5 found.h5 table.csv" "$voltmill" run search.yaml --set dedisperse.search.csv=table.csv
+    cat >volts.yaml <<'YAML'
+input: {files: obs.h5}
+products: [{kind: voltages, file: volts.h5, bits: 8, scale: 1}]
+YAML
+    killed_run "voltages" volts.h5 "$voltmill" run volts.yaml
     killed "a .tim" series_DM100.00.tim "$voltmill" export --format tim --dm 100 series.h5
     killed "a table" found.csv "$voltmill" export --format csv found.h5
     killed "FETCH's table" found.fetch.csv "$voltmill" export --format fetch found.h5
