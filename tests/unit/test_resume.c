@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "base/report.h"
+#include "io/file.h"
+#include "io/mark.h"
 #include "output/output_spec.h"
 #include "run/resume.h"
 #include "small_archive.h"
@@ -74,6 +76,15 @@ static void unload(struct loaded *l)
     job_destroy(l->job);
 }
 
+/* Takes the mark of an unfinished file away. */
+static void end_file(const char *path)
+{
+    int fd = -1;
+    assert_int_equal(file_open_write(path, &fd), STATUS_OK);
+    assert_int_equal(mark_hdf5(fd, path, MARK_NONE), STATUS_OK);
+    file_close(fd);
+}
+
 /* The files that a run of the job leaves, but for what its rows are. */
 static void make_products(int taps, int with_series)
 {
@@ -90,6 +101,7 @@ static void make_products(int taps, int with_series)
     for (uint32_t i = 0; i < making.count; i++) {
         assert_int_equal(output_spec_create(&making, i, making.items[i].file, inputs.data, &place),
                          STATUS_OK);
+        end_file(making.items[i].file);
     }
     text_free(&inputs);
     output_spec_free(&making);
@@ -103,6 +115,7 @@ static void make_products(int taps, int with_series)
         output_spec_plan_series(&making, plan);
         assert_int_equal(inputs_contents(&making.inputs, &inputs), STATUS_OK);
         assert_int_equal(output_spec_create(&making, 0, "s.h5", inputs.data, &place), STATUS_OK);
+        end_file("s.h5");
         text_free(&inputs);
         output_spec_free(&making);
         dedisperse_plan_destroy(plan);
