@@ -125,6 +125,9 @@ enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING
 /* What becomes of a run when a part of its input cannot be read. */
 enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
+/* Which rows of earlier runs are compared with the CRCs of their journal. */
+enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
+
 /* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
  * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
  * as an archive holds them; coherency float, of two polarisations |A|^2, |B|^2, Re A B*, Im A B*,

@@ -60,12 +60,15 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
 
 /* Gives YAML of a checked job's input, filters, bank and the one product and dedispersion, without
  * their files and without what does not change the bytes, in the job's own order; *out is
- * for free(). */
-static status_t job_text(const struct tree *root, struct job_part part, char **out)
+ * for free(). Of `run` it has `check_resumed: off` alone: a product says that its rows may be of
+ * several runs and were taken over unread. */
+static status_t job_text(struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     TRY(tree_write(root, job_text_pick, &part, &text));
+    TRY(tree_says(root, "run.check_resumed", "off") ? text_add(&text, "run: {check_resumed: off}\n")
+                                                    : STATUS_OK);
     *out = text.data;
     text.data = NULL;
 out:

@@ -221,8 +221,9 @@ struct job_product {
     int has_format;
     enum file_format format; /* of the file, when all is there; has_format 0: as its name ends */
     char *text; /* canonical YAML of input, filter, this product and its bank (as `channelise`),
-                   without names of files and banks and without `run`: what determines the product's
-                   bytes, so it goes into the product */
+                   without names of files and banks and without `run`, but for its
+                   `check_resumed: off`: what determines the product's bytes, so it goes into the
+                   product */
 };
 
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
@@ -423,6 +424,7 @@ struct job {
     uint32_t threads;       /* 0: auto */
     double sync_seconds;    /* between the times when rows are synced; > 0 */
     enum on_bad on_bad;
+    enum check_resumed check_resumed;
     enum fft_planning planning; /* of FFTW, CPU backend */
     char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */
     uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */

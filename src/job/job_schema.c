@@ -100,6 +100,8 @@ static const struct schema run_rows[] = {
     {"device", SCHEMA_TEXT, JOB(device), .may_be_auto = 1,
      .expected = "the number of a device, or a part of its name"},
     {"on_bad", SCHEMA_CHOICE, JOB(on_bad), .choices = (const char *const[]){"stop", "nan", NULL}},
+    {"check_resumed", SCHEMA_CHOICE, JOB(check_resumed),
+     .choices = (const char *const[]){"all", "off", NULL}},
     {"fft_planning", SCHEMA_CHOICE, JOB(planning), .choices = planning_names},
     {"device_memory", SCHEMA_BYTES, JOB(device_memory), .min = 0x1p20, .max = 0x1p60,
      .may_be_auto = 1,

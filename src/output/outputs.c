@@ -225,6 +225,7 @@ status_t outputs_open_all(outputs_t *outputs)
         share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
     }
     TRY(agree_all(outputs->comm, outputs_open_files(outputs)));
+    TRY(resumed_begin_all(outputs));
 out:
     return st;
 }
@@ -311,25 +312,13 @@ const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i)
     return &outputs->outputs[i].identity;
 }
 
-uint64_t outputs_done(const outputs_t *outputs)
-{
-    uint64_t done = outputs->outputs[0].journal ? UINT64_MAX : 0;
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        const journal_t *journal = outputs->outputs[i].journal;
-        done = min_u64(done, journal ? journal->done : 0);
-    }
-    return done;
-}
-
-struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i)
-{
-    const journal_t *journal = outputs->outputs[i].journal;
-    return (struct chunk_counts){journal->missing, journal->clipped};
-}
-
 void outputs_abandon(outputs_t *outputs)
 {
     int is_kept = outputs->is_open && outputs_done(outputs) > 0;
+    /* Only the next run's comparison finds them, if it fails. */
+    if (is_kept && resumed_revoke(outputs, 1) != STATUS_OK) {
+        report_clear();
+    }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         outputs_pack_abandon(output);
@@ -361,6 +350,7 @@ void outputs_destroy(outputs_t *outputs)
     if (!outputs) {
         return;
     }
+    resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
     thread_worker_destroy(outputs->worker);
     outputs_abandon(outputs);
@@ -375,6 +365,7 @@ void outputs_destroy(outputs_t *outputs)
         free(output->sums);
     }
     text_free(&outputs->entry);
+    free(outputs->differ);
     free(outputs->outputs);
     free(outputs);
 }

@@ -78,12 +78,23 @@ status_t outputs_step(void *outputs, uint32_t product, const struct chunk *chunk
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
- * into the journals; soon, and all of it. */
+ * into the journals; soon, and all of it. A rank also tells of chunks of earlier runs that differ
+ * from the journals, which are no longer done then. */
 int outputs_is_done(void *outputs, uint64_t chunk);
 status_t outputs_tell(void *outputs, struct text *out);
 status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
 status_t outputs_settle(void *outputs);
+
+/* Rows that earlier runs have written are read and compared with the CRCs of the journals
+ * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
+ *
+ * outputs_is_compared(): whether this rank's share is done, or was given up by outputs_hurry(), now
+ * or within so many seconds; *moved grows with what is read. outputs_compare_end_all(), when all
+ * ranks have nothing else to do: ends it, with *again 1 when chunks are to be worked off once more.
+ * Fails with STOPPED, without a message, when a rank gave its share up. Collective. */
+int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
+status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
 /* On rank 0, when open: scale, then offset, of all lines of product i, which has those of its first
  * block alone: puts them in, synced on return; reads what an earlier run has put in, *found 0: it

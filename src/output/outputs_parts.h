@@ -1,5 +1,6 @@
 /* What the files of the outputs share: outputs_claim.c finds what earlier runs have left,
- * outputs.c makes, opens and publishes, outputs_rows.c writes. For nobody else. */
+ * outputs.c makes, opens and publishes, outputs_rows.c writes, outputs_done.c counts,
+ * outputs_resumed.c compares what earlier runs have written. For nobody else. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -50,7 +51,17 @@ struct outputs {
     thread_worker_t *worker; /* sums rows while the writer thread writes them */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's: what it tells of a chunk */
+    struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */
+    /* Rank 0. */
+    unsigned char *differ; /* a bit for each chunk whose rows were found to differ, and */
+    int is_revoking;       /* which is still in the journals: some are */
+    double revoked;        /* when such chunks were last taken out (clock_now()) */
+    uint64_t differing;    /* chunks of products that were found */
+    uint64_t again;        /* chunks that were taken out of the journals */
 };
+
+/* Added to the number of a chunk when its rows differ from the journal (outputs_tell()). */
+#define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
 /* That item i is still to be made as its journal was begun: by the plan, or by job and input while
  * there is none. Fails with USAGE. */
@@ -78,6 +89,22 @@ status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
 /* Rank 0: looks through the flags of product i, all of which is there, in its file or .part. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
+
+/* Begins to compare what earlier runs have written, if the job wants it. All files are open.
+ * Collective. Fails with DEVICE, DATA. */
+status_t resumed_begin_all(outputs_t *outputs);
+/* Takes NULL, as the next two do. */
+void resumed_destroy(struct resumed *resumed);
+/* Ends the comparison soon. */
+void resumed_hurry(struct resumed *resumed);
+/* Appends chunks that differ. Fails as their reading does. */
+status_t resumed_tell(struct resumed *resumed, struct text *out);
+/* Rank 0: notes the chunk of which data[*at] tells, and warns. Fails with DATA when it cannot be
+ * computed again. */
+status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
+/* Rank 0: takes chunks that differ out of the journals, now and then or, with is_last, now. Fails
+ * as journal_revoke(). */
+status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* The sync thread's work: syncs rows, and on rank 0 journals. */
 status_t outputs_sync(void *outputs);

@@ -234,13 +234,22 @@ out:
     return st;
 }
 
+static int rows_tell_of_difference(const char *data, size_t bytes, size_t at)
+{
+    uint64_t chunk = 0;
+    memcpy(&chunk, data + at, min_u64(bytes - at, sizeof chunk));
+    return (chunk & OUTPUTS_DIFFERS) != 0;
+}
+
 status_t outputs_take(void *context, const char *data, size_t bytes)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     for (size_t at = 0; at < bytes;) {
-        TRY(rows_take_entry(outputs, data, bytes, &at));
+        TRY(rows_tell_of_difference(data, bytes, at) ? resumed_take(outputs, data, bytes, &at)
+                                                     : rows_take_entry(outputs, data, bytes, &at));
     }
+    TRY(resumed_revoke(outputs, 0));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));
     }
@@ -266,25 +275,21 @@ out:
     return st;
 }
 
-int outputs_is_done(void *context, uint64_t chunk)
-{
-    const outputs_t *outputs = context;
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        if (!journal_is_done(outputs->outputs[i].journal, chunk)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 status_t outputs_tell(void *context, struct text *out)
 {
-    return sync_thread_take(((outputs_t *)context)->sync, out);
+    status_t st = STATUS_OK;
+    const outputs_t *outputs = context;
+    TRY(sync_thread_take(outputs->sync, out));
+    TRY(resumed_tell(outputs->resumed, out));
+out:
+    return st;
 }
 
 void outputs_hurry(void *context)
 {
-    sync_thread_hurry(((outputs_t *)context)->sync);
+    const outputs_t *outputs = context;
+    sync_thread_hurry(outputs->sync);
+    resumed_hurry(outputs->resumed);
 }
 
 status_t outputs_settle(void *context)

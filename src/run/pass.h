@@ -31,6 +31,7 @@ struct pass {
     double idle_since;    /* when this rank had worked off all that it was given; how long until */
     double waited;        /* all others had */
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
+    int is_stuck;         /* what earlier runs have written could not be read in time */
     struct text problem;  /* what its speed depends on (run/rate.h), */
     double work;          /* and how much there is of it */
 };

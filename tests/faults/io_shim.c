@@ -10,6 +10,7 @@
  *   SHIM_HEAD      all that is written to x.journal
  *   SHIM_SAMPLES   samples that are read, by the reader thread
  *   SHIM_LOOK      what the main thread reads
+ *   SHIM_RESUMED   rows of earlier runs that are read from x.part
  *   SHIM_SYNC      rows that are made to last
  *   SHIM_FSYNC     files that are made to last with all that is known of them
  *   SHIM_RESERVE   room that is reserved
@@ -55,6 +56,7 @@ enum counter {
     HEAD,
     SAMPLES,
     LOOK,
+    RESUMED,
     SYNC,
     FSYNC,
     RESERVE,
@@ -67,9 +69,9 @@ enum counter {
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
-    "SHIM_WRITE", "SHIM_ROWS", "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD", "SHIM_SAMPLES",
-    "SHIM_LOOK",  "SHIM_SYNC", "SHIM_FSYNC",  "SHIM_RESERVE", "SHIM_OPEN", "SHIM_LOCK",
-    "SHIM_CUT",   "SHIM_NAME", "SHIM_CLOSE",  "SHIM_MEMORY"};
+    "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD",    "SHIM_SAMPLES",
+    "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_RESERVE", "SHIM_OPEN",
+    "SHIM_LOCK",  "SHIM_CUT",     "SHIM_NAME",   "SHIM_CLOSE",   "SHIM_MEMORY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -164,6 +166,12 @@ static int is_main_thread(void)
     return gettid() == getpid();
 }
 
+static int is_thread(const char *name)
+{
+    char mine[16] = "";
+    return pthread_getname_np(pthread_self(), mine, sizeof mine) == 0 && strcmp(mine, name) == 0;
+}
+
 static void nap(void)
 {
     const char *value = getenv("SHIM_NAP");
@@ -226,6 +234,10 @@ ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
     if (is_called(fd, ".h5")) {
         error = is_main_thread() ? failing(LOOK) : failing(SAMPLES);
         error = !error && !is_main_thread() && is_bad(offset, bytes) ? EIO : error;
+    }
+    if (is_called(fd, ".part") && is_thread("resumed")) {
+        nap();
+        error = failing(RESUMED);
     }
     if (error != 0 && error != SHORT) {
         errno = error;

@@ -188,6 +188,76 @@ static void what_was_done_before_a_failure_is_kept(void **state)
     end_pass(&pass, STATUS_OK, &small);
 }
 
+/* Overwrites a few bytes of a row, or of its time, of an unfinished file. */
+static void damage(const char *name, uint64_t row, int is_time)
+{
+    struct product_place place;
+    static const char bytes[4] = {1, 2, 3, 4};
+    int fd = -1;
+    if (rank == 0) {
+        assert_int_equal(product_find_place(in_folder(name), &place), STATUS_OK);
+        assert_int_equal(file_open_write(in_folder(name), &fd), STATUS_OK);
+        uint64_t at = is_time ? place.time_offset + row * sizeof(double)
+                              : place.data_offset + row * place.row_bytes;
+        assert_int_equal(file_write(fd, name, at, bytes, sizeof bytes), STATUS_OK);
+        close(fd);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* All chunks are done, and the run fails before it publishes them; then rows of chunks 1 and 6, and
+ * a time stamp of chunk 3, are not those that were written. */
+static void rows_that_differ_are_made_again(void **state)
+{
+    (void)state;
+    struct pass pass;
+    struct small_job small;
+    begin_pass(&pass, &small);
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    end_pass(&pass, STATUS_DATA, &small);
+    damage("s.h5.part", 64, 0);
+    damage("p.h5.part", 6 * 4 + 3, 0);
+    damage("p.h5.part", 3 * 4, 1);
+
+    begin_pass(&pass, &small);
+    assert_true(pass.begun.is_begun);
+    assert_int_equal(pass.before, rank == 0 ? CHUNKS : 0);
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    assert_int_equal(chunks_made(), 3);
+    assert_int_equal(pass_finish_all(&pass), STATUS_OK);
+    if (rank == 0) {
+        assert_int_equal(outputs_counts(pass.outputs, 0).missing, 3 * CHUNKS);
+        assert_int_equal(outputs_counts(pass.outputs, 1).clipped, 2 * CHUNKS);
+        check_rows();
+    }
+    end_pass(&pass, STATUS_OK, &small);
+}
+
+/* What was found to differ is not done any more when the run ends before it is made again. */
+static void rows_that_differ_are_not_done(void **state)
+{
+    (void)state;
+    struct pass pass;
+    struct small_job small;
+    begin_pass(&pass, &small);
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    end_pass(&pass, STATUS_DATA, &small);
+    damage("s.h5.part", 5 * 64, 0);
+
+    begin_pass(&pass, &small);
+    numbering.fails = 1;
+    assert_int_equal(pass_work_off_all(&pass), STATUS_DATA);
+    if (rank == 0) {
+        assert_memory_equal(report_cause(), "chunk 5 cannot be made", 22);
+    }
+    report_next();
+    report_quiet(1);
+    end_pass(&pass, STATUS_DATA, &small);
+    begin_pass(&pass, &small);
+    assert_int_equal(pass.before, rank == 0 ? CHUNKS - 1 : 0);
+    end_pass(&pass, STATUS_DATA, &small);
+}
+
 static void rows_that_are_nan_are_judged(void **state)
 {
     (void)state;
@@ -231,6 +301,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_pass_makes_every_row, begin_small_jobs, end_small_jobs),
         cmocka_unit_test_setup_teardown(what_was_done_before_a_failure_is_kept, begin_small_jobs,
+                                        end_small_jobs),
+        cmocka_unit_test_setup_teardown(rows_that_differ_are_made_again, begin_small_jobs,
+                                        end_small_jobs),
+        cmocka_unit_test_setup_teardown(rows_that_differ_are_not_done, begin_small_jobs,
                                         end_small_jobs),
         cmocka_unit_test_setup_teardown(rows_that_are_nan_are_judged, begin_small_jobs,
                                         end_small_jobs),

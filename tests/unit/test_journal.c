@@ -195,6 +195,66 @@ static void records_are_handed_on(void **state)
     journal_destroy(journal);
 }
 
+/* Chunks that are revoked are not done, add nothing to counts and sums, and may be added anew. */
+static void records_are_revoked(void **state)
+{
+    (void)state;
+    static const uint64_t left[] = {3, 19, 7, 1};
+    static const unsigned char revoked[CHUNKS / 8 + 1] = {1, 1 << 12 % 8, 0}; /* 0, 12 */
+    write_journal();
+    journal_t *whole = open_journal(JOURNAL_GOOD);
+    uint64_t count = spans_count(&whole->head.place);
+    for (int turn = 0; turn < 2; turn++) {
+        struct seen seen = {.count = 0};
+        journal_t *journal = open_journal(JOURNAL_GOOD);
+        assert_int_equal(journal->done, DONE - 2 * turn);
+        assert_int_equal(journal->dropped, 0);
+        assert_int_equal(journal_resume(journal), STATUS_OK);
+        assert_int_equal(journal_revoke(journal, revoked), STATUS_OK);
+        assert_int_equal(journal->done, DONE - 2);
+        assert_false(journal_is_done(journal, 0) || journal_is_done(journal, 12));
+        assert_int_equal(journal_read(journal, &seen, see), STATUS_OK);
+        assert_int_equal(seen.count, DONE - 2);
+        assert_memory_equal(seen.chunks, left, sizeof left);
+        assert_int_equal(journal->missing, whole->missing - 12 * 12);
+        assert_int_equal(journal->clipped, whole->clipped - 1 - (3 * 12 + 1));
+        journal_destroy(journal);
+    }
+    journal_t *journal = open_journal(JOURNAL_GOOD);
+    assert_int_equal(journal_resume(journal), STATUS_OK);
+    add(journal, 12);
+    add(journal, 0);
+    journal_destroy(journal);
+    journal = open_journal(JOURNAL_GOOD);
+    assert_int_equal(journal->done, DONE);
+    assert_int_equal(journal->missing, whole->missing);
+    assert_memory_equal(journal->sums, whole->sums, count * sizeof *whole->sums);
+    journal_destroy(journal);
+    journal_destroy(whole);
+}
+
+/* A journal that said that all is there does not any more. */
+static void a_complete_one_is_revoked(void **state)
+{
+    (void)state;
+    static const unsigned char revoked[CHUNKS / 8 + 1] = {1 << 5, 0, 0};
+    struct journal_head head = make_head();
+    journal_t *journal = NULL;
+    assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+    for (uint64_t i = 0; i < CHUNKS; i++) {
+        add(journal, i);
+    }
+    assert_int_equal(journal_complete(journal, 3), STATUS_OK);
+    assert_int_equal(journal_revoke(journal, revoked), STATUS_OK);
+    assert_false(journal->is_complete);
+    journal_destroy(journal);
+    journal = open_journal(JOURNAL_GOOD);
+    assert_false(journal->is_complete);
+    assert_int_equal(journal->done, CHUNKS - 1);
+    journal_destroy(journal);
+    journal_head_free(&head);
+}
+
 /* Cut anywhere: all records before the cut are there, and one can go on. */
 static void a_torn_tail_is_dropped(void **state)
 {
@@ -429,6 +489,8 @@ int main(void)
         cmocka_unit_test(what_was_written_comes_back),
         cmocka_unit_test(spans_of_chunks),
         cmocka_unit_test(records_are_handed_on),
+        cmocka_unit_test(records_are_revoked),
+        cmocka_unit_test(a_complete_one_is_revoked),
         cmocka_unit_test(a_torn_tail_is_dropped),
         cmocka_unit_test(a_flipped_bit_is_found),
         cmocka_unit_test(records_of_another_plan_are_none),

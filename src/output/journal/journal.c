@@ -83,9 +83,7 @@ uint64_t journal_most_bytes(const journal_t *journal)
     return (JOURNAL_WORDS * (journal->chunks + 1) + sums) * sizeof(uint32_t);
 }
 
-/* Room for all records, so that a full disk does not end a job whose product has its room. Where
- * the file system cannot, records take it as they come. */
-static void journal_reserve(const journal_t *journal)
+void journal_reserve(const journal_t *journal)
 {
     (void)fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, (off_t)journal->end,
                     (off_t)journal_most_bytes(journal));
@@ -144,9 +142,7 @@ out:
     return st;
 }
 
-/* Appends the bytes of a record, with so many sums, to what is to be written. */
-static status_t journal_append(journal_t *journal, const struct journal_record *record,
-                               uint64_t count)
+status_t journal_append(journal_t *journal, const struct journal_record *record, uint64_t count)
 {
     status_t st = STATUS_OK;
     uint32_t number = (uint32_t)record->chunk;

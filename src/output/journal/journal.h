@@ -76,6 +76,9 @@ status_t journal_read(const journal_t *journal, void *context,
  * Fail with DEVICE (memory); NO_SPACE, DATA. */
 status_t journal_add(journal_t *journal, const struct journal_record *record);
 status_t journal_write(journal_t *journal);
+/* Takes the records of some chunks out again, `bits`: those of chunk c at bit c % 8 of byte c / 8.
+ * A kill meanwhile may cost records of other chunks. Fails with DEVICE (memory), DATA. */
+status_t journal_revoke(journal_t *journal, const unsigned char *bits);
 /* Syncs what was written. May run in another thread. */
 status_t journal_sync(journal_t *journal);
 /* Adds that the product is complete, with so many holes; synced on return. */

@@ -1,5 +1,5 @@
-/* What the files of the journal share: journal.c makes and adds, journal_read.c reads. For nobody
- * else. */
+/* What the files of the journal share: journal.c makes and adds, journal_read.c reads,
+ * journal_revoke.c takes records out. For nobody else. */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
 
@@ -27,6 +27,13 @@ status_t journal_begin(const char *path, journal_t **out);
 
 /* Room for what the head promises. */
 status_t journal_create_tables(journal_t *journal);
+
+/* Room for all records, so that a full disk does not end a job whose product has its room. Where
+ * the file system cannot, records take it as they come. */
+void journal_reserve(const journal_t *journal);
+
+/* Appends the bytes of a record, with so many sums, to what is to be written. Fails with DEVICE. */
+status_t journal_append(journal_t *journal, const struct journal_record *record, uint64_t count);
 
 /* How long all records are at most, if each is there once. */
 uint64_t journal_most_bytes(const journal_t *journal);

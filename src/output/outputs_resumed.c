@@ -1,0 +1,482 @@
+/* Compares rows that earlier runs have written with the CRCs of the journals, beside the work: each
+ * rank reads the chunks whose numbers are its own, modulo the number of ranks. Chunks that differ
+ * are taken out of the journals again. */
+#include "output/outputs_parts.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "io/file.h"
+#include "product/spans.h"
+#include "ranks/agree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    READ_BYTES = 4 << 20, /* that are read in one go */
+    MOST_WARNED = 20      /* chunks that differ */
+};
+
+/* Journals are written anew that often at most, but for the last time. */
+static const double revoke_seconds = 1;
+
+/* What is to be compared: of each chunk and product such a head, then the sums of the spans that
+ * its rows touch, uint32 [sums]. */
+struct resumed_head {
+    uint64_t chunk, sums;
+    uint64_t product;
+};
+
+struct resumed {
+    const outputs_t *outputs;
+    int size;            /* ranks */
+    struct text records; /* of all ranks */
+    uint32_t *sums;      /* of the chunk that is being read */
+    char *rows;
+    uint64_t row_bytes; /* the longest of any product */
+    thread_worker_t *worker;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t moved; /* reads */
+    struct text differ;
+    int is_ending, is_over;
+    int is_cut; /* it ended early */
+    status_t status;
+};
+
+/* Rank 0: what the journal of a product knows. */
+struct resumed_gathering {
+    outputs_t *outputs;
+    uint64_t product;
+    unsigned char *seen; /* a bit for each chunk: the first record of a chunk counts */
+    struct text *out;
+};
+
+static status_t resumed_gather_record(void *context, const struct journal_record *record)
+{
+    status_t st = STATUS_OK;
+    struct resumed_gathering *gathering = context;
+    const journal_t *journal = gathering->outputs->outputs[gathering->product].journal;
+    unsigned char bit = (unsigned char)(1U << record->chunk % 8);
+    uint64_t span = 0;
+    struct resumed_head head = {record->chunk,
+                                journal_chunk_sums(&journal->head, record->chunk, &span),
+                                gathering->product};
+    if ((gathering->seen[record->chunk / 8] & bit) != 0 ||
+        !outputs_is_done(gathering->outputs, record->chunk)) {
+        goto out;
+    }
+    gathering->seen[record->chunk / 8] |= bit;
+    TRY(text_add_bytes(gathering->out, (const char *)&head, sizeof head));
+    TRY(text_add_bytes(gathering->out, (const char *)record->sums,
+                       (size_t)head.sums * sizeof *record->sums));
+out:
+    return st;
+}
+
+/* A product that has its name, or its rows in chunks that are compressed, cannot be changed. */
+static int resumed_is_final(const struct output *output)
+{
+    return output->is_published || output->is_packed;
+}
+
+static status_t resumed_gather(outputs_t *outputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct resumed_gathering gathering = {.outputs = outputs, .out = out};
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        if (resumed_is_final(output)) {
+            continue;
+        }
+        free(gathering.seen);
+        gathering.seen = NULL;
+        gathering.product = i;
+        TRY(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal",
+                          &gathering.seen));
+        TRY(journal_read(output->journal, &gathering, resumed_gather_record));
+    }
+out:
+    free(gathering.seen);
+    return st;
+}
+
+/* Counts a read. Returns whether there are to be no more. */
+static int resumed_move(struct resumed *resumed)
+{
+    pthread_mutex_lock(&resumed->lock);
+    int is_ending = resumed->is_ending;
+    resumed->is_cut |= is_ending;
+    resumed->moved++;
+    pthread_cond_broadcast(&resumed->changed);
+    pthread_mutex_unlock(&resumed->lock);
+    return is_ending;
+}
+
+/* A chunk's part of a product. */
+struct resumed_part {
+    struct output *output;
+    const struct output_spec_item *item;
+    struct chunk chunk;
+    struct journal_rows rows;
+    uint64_t first, piece; /* bytes of each row */
+};
+
+static struct resumed_part resumed_part_of(const outputs_t *outputs, uint64_t product,
+                                           uint64_t number)
+{
+    const struct output_spec_item *item = &outputs->spec->items[product];
+    const struct chunking *chunking = &outputs->spec->chunking;
+    struct output *output = &outputs->outputs[product];
+    const struct journal_head head = {
+        .integrate = item->integrate, .ratio = item->ratio, .place = output->place};
+    struct resumed_part part = {
+        .output = output, .item = item, .chunk = chunk_at(chunking, number)};
+    uint64_t bytes = output->place.row_bytes;
+    part.rows = journal_head_rows(&head, &part.chunk);
+    part.first = chunk_columns_share(chunking, item->column, bytes, part.chunk.first_stream);
+    part.piece = chunk_columns_share(chunking, item->column, bytes, part.chunk.streams);
+    return part;
+}
+
+/* Reads `count` of a chunk's rows from `row` on. */
+static status_t resumed_read(const struct resumed *resumed, const struct resumed_part *part,
+                             uint64_t row, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = part->output;
+    uint64_t bytes = output->place.row_bytes;
+    uint64_t at = output->place.data_offset + row * bytes + part->first;
+    if (part->piece == bytes) {
+        TRY(file_read(output->fd, output->part, at, resumed->rows, count * bytes));
+    }
+    for (uint64_t i = 0; i < count && part->piece < bytes; i++) {
+        TRY(file_read(output->fd, output->part, at + i * bytes, resumed->rows + i * part->piece,
+                      part->piece));
+    }
+    if (file_is_huge(output->place.file_bytes)) {
+        file_forget(output->fd, at, (count - 1) * bytes + part->piece);
+    }
+out:
+    return st;
+}
+
+/* Sums of the rows of a chunk, as they are in the file. */
+static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *part)
+{
+    status_t st = STATUS_OK;
+    const struct product_place *place = &part->output->place;
+    uint64_t step = max_u64(READ_BYTES / max_u64(part->piece, 1), 1);
+    uint64_t first = part->rows.first;
+    uint64_t end = first + part->rows.count;
+    for (uint64_t row = first; row < end && !resumed_move(resumed); row += step) {
+        uint64_t count = min_u64(step, end - row);
+        TRY(resumed_read(resumed, part, row, count));
+        spans_add(place, row, count, part->first, part->piece, resumed->rows,
+                  resumed->sums + (row / place->span_rows - first / place->span_rows));
+    }
+out:
+    return st;
+}
+
+/* Whether time stamps first .. first + total - 1 are those of the product. */
+static status_t resumed_compare_times(const struct resumed_part *part, uint64_t first,
+                                      uint64_t total, int *is_same)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 4096 };
+    double times[PIECE];
+    const struct output *output = part->output;
+    const struct time_axis axis = product_time(&part->item->spec);
+    for (uint64_t done = 0; done < total && output->place.time_offset > 0; done += PIECE) {
+        uint64_t count = min_u64(total - done, PIECE);
+        TRY(file_read(output->fd, output->part,
+                      output->place.time_offset + (first + done) * sizeof *times, times,
+                      count * sizeof *times));
+        for (uint64_t i = 0; i < count; i++) {
+            *is_same &= times[i] == axis.first + (double)(first + done + i) * axis.step;
+        }
+    }
+out:
+    return st;
+}
+
+/* The time stamps that were written with a chunk's rows. */
+static status_t resumed_compare_stamps(const struct resumed_part *part, int *is_same)
+{
+    const struct chunk *chunk = &part->chunk;
+    if (part->item->has_times_across && part->rows.first == 0) {
+        uint64_t column = part->item->column;
+        return resumed_compare_times(part, chunk->first_stream / column,
+                                     ceil_div_u64(chunk->streams, column), is_same);
+    }
+    if (!part->item->has_times_across && chunk->first_stream == 0) {
+        return resumed_compare_times(part, part->rows.first, part->rows.count, is_same);
+    }
+    return STATUS_OK;
+}
+
+/* What tells of a chunk that differs (outputs_tell()): its number with a bit that no number has,
+ * and the product. */
+struct resumed_told {
+    uint64_t chunk, product;
+};
+
+static status_t resumed_compare(struct resumed *resumed, const struct resumed_head *head,
+                                const char *expected)
+{
+    status_t st = STATUS_OK;
+    int is_same = 1;
+    size_t bytes = (size_t)head->sums * sizeof *resumed->sums;
+    const struct resumed_told told = {head->chunk | OUTPUTS_DIFFERS, head->product};
+    const struct resumed_part part = resumed_part_of(resumed->outputs, head->product, head->chunk);
+    memset(resumed->sums, 0, bytes);
+    TRY(resumed_sum(resumed, &part));
+    TRY(resumed_compare_stamps(&part, &is_same));
+    pthread_mutex_lock(&resumed->lock);
+    if (!resumed->is_cut && (!is_same || memcmp(resumed->sums, expected, bytes) != 0)) {
+        st = text_add_bytes(&resumed->differ, (const char *)&told, sizeof told);
+    }
+    pthread_mutex_unlock(&resumed->lock);
+out:
+    return st;
+}
+
+/* This rank's share, in order. */
+static status_t resumed_compare_all(struct resumed *resumed)
+{
+    status_t st = STATUS_OK;
+    const struct text *records = &resumed->records;
+    struct resumed_head head;
+    for (size_t at = 0; at < records->length && !resumed->is_cut;
+         at += (size_t)head.sums * sizeof *resumed->sums) {
+        memcpy(&head, records->data + at, sizeof head);
+        at += sizeof head;
+        if (head.chunk % (uint64_t)resumed->size == (uint64_t)resumed->outputs->rank) {
+            TRY(resumed_compare(resumed, &head, records->data + at));
+        }
+    }
+out:
+    return st;
+}
+
+static void resumed_run(void *context)
+{
+    struct resumed *resumed = context;
+    status_t st = resumed_compare_all(resumed);
+    report_hand_over();
+    pthread_mutex_lock(&resumed->lock);
+    resumed->status = st;
+    resumed->is_over = 1;
+    pthread_cond_broadcast(&resumed->changed);
+    pthread_mutex_unlock(&resumed->lock);
+}
+
+void resumed_destroy(struct resumed *resumed)
+{
+    if (!resumed) {
+        return;
+    }
+    if (resumed->worker) {
+        pthread_mutex_lock(&resumed->lock);
+        resumed->is_ending = 1;
+        pthread_mutex_unlock(&resumed->lock);
+        thread_worker_destroy(resumed->worker);
+        pthread_cond_destroy(&resumed->changed);
+        pthread_mutex_destroy(&resumed->lock);
+    }
+    text_free(&resumed->records);
+    text_free(&resumed->differ);
+    free(resumed->sums);
+    free(resumed->rows);
+    free(resumed);
+}
+
+/* The most sums of any chunk that is compared. */
+static uint64_t resumed_most_sums(const struct resumed *resumed)
+{
+    const struct text *records = &resumed->records;
+    struct resumed_head head;
+    uint64_t most = 1;
+    for (size_t at = 0; at < records->length;
+         at += sizeof head + (size_t)head.sums * sizeof *resumed->sums) {
+        memcpy(&head, records->data + at, sizeof head);
+        most = max_u64(most, head.sums);
+    }
+    return most;
+}
+
+/* Takes the records. */
+static status_t resumed_start(outputs_t *outputs, struct text *records)
+{
+    status_t st = STATUS_OK;
+    struct resumed *resumed = NULL;
+    uint64_t bytes = READ_BYTES;
+    TRY(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
+    resumed->outputs = outputs;
+    MPI_Comm_size(outputs->comm, &resumed->size);
+    resumed->records = *records;
+    *records = (struct text){0};
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        bytes = max_u64(bytes, outputs->outputs[i].place.row_bytes);
+    }
+    TRY(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
+    TRY(memory_zeroed((size_t)resumed_most_sums(resumed), sizeof *resumed->sums, "CRCs",
+                      &resumed->sums));
+    TRY(thread_init_waiting(&resumed->lock, &resumed->changed));
+    TRY(thread_worker_create("resumed", &resumed->worker));
+    thread_worker_begin(resumed->worker, resumed_run, resumed);
+    outputs->resumed = resumed;
+    resumed = NULL;
+out:
+    resumed_destroy(resumed);
+    return st;
+}
+
+status_t resumed_begin_all(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    struct text records = {0};
+    if (!outputs->is_begun || outputs->spec->job->check_resumed == CHECK_RESUMED_OFF) {
+        goto out;
+    }
+    st = outputs->rank == 0 ? resumed_gather(outputs, &records) : STATUS_OK;
+    if (st == STATUS_OK && outputs->rank == 0) {
+        st = memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1, "a journal",
+                           &outputs->differ);
+    }
+    TRY(agree_all(outputs->comm, st));
+    TRY(share_text_all(outputs->comm, &records));
+    TRY(agree_all(outputs->comm, resumed_start(outputs, &records)));
+out:
+    text_free(&records);
+    return st;
+}
+
+int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved)
+{
+    struct resumed *resumed = outputs->resumed;
+    if (!resumed) {
+        return 1;
+    }
+    pthread_mutex_lock(&resumed->lock);
+    if (!resumed->is_over) {
+        thread_wait(&resumed->lock, &resumed->changed, seconds);
+    }
+    int is_over = resumed->is_over;
+    *moved = resumed->moved;
+    pthread_mutex_unlock(&resumed->lock);
+    return is_over;
+}
+
+void resumed_hurry(struct resumed *resumed)
+{
+    if (resumed) {
+        pthread_mutex_lock(&resumed->lock);
+        resumed->is_ending = 1;
+        pthread_mutex_unlock(&resumed->lock);
+    }
+}
+
+status_t resumed_tell(struct resumed *resumed, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (!resumed) {
+        return STATUS_OK;
+    }
+    pthread_mutex_lock(&resumed->lock);
+    st = resumed->status;
+    if (st == STATUS_OK && resumed->differ.length > 0) {
+        st = text_add_bytes(out, resumed->differ.data, resumed->differ.length);
+        resumed->differ.length = 0;
+    }
+    pthread_mutex_unlock(&resumed->lock);
+    return st;
+}
+
+/* Says where a product differs from its journal; a chunk that cannot be computed again is a
+ * failure. */
+static status_t resumed_warn(const outputs_t *outputs, uint64_t product, uint64_t chunk)
+{
+    status_t st = STATUS_OK;
+    const struct resumed_part part = resumed_part_of(outputs, product, chunk);
+    uint64_t last = part.rows.first + part.rows.count - 1;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        REQUIRE(!resumed_is_final(&outputs->outputs[i]), STATUS_DATA,
+                "%s: rows %" PRIu64 " to %" PRIu64 " are not those that its journal has the CRC "
+                "of, and %s is complete already: --force --restart begins all anew",
+                part.output->part, part.rows.first, last, outputs->spec->items[i].file);
+    }
+    if (outputs->differing < MOST_WARNED) {
+        report_warn("%s: rows %" PRIu64 " to %" PRIu64 " are not those that its journal has the "
+                    "CRC of: chunk %" PRIu64 " is computed again",
+                    part.output->part, part.rows.first, last, chunk);
+    } else if (outputs->differing == MOST_WARNED) {
+        report_warn("and more chunks");
+    }
+out:
+    return st;
+}
+
+status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
+{
+    status_t st = STATUS_OK;
+    struct resumed_told told = {0};
+    REQUIRE(bytes - *at >= sizeof told, STATUS_DATA, "a rank tells half of a chunk that differs");
+    memcpy(&told, data + *at, sizeof told);
+    *at += sizeof told;
+    uint64_t chunk = told.chunk & ~OUTPUTS_DIFFERS;
+    REQUIRE(outputs->differ && told.product < outputs->count &&
+                chunk < outputs->outputs[told.product].journal->chunks,
+            STATUS_DATA, "a rank tells of a chunk that differs, and that there is not");
+    TRY(resumed_warn(outputs, told.product, chunk));
+    outputs->differing++;
+    if (outputs_is_done(outputs, chunk)) {
+        outputs->differ[chunk / 8] |= (unsigned char)(1U << chunk % 8);
+        outputs->is_revoking = 1;
+    }
+out:
+    return st;
+}
+
+status_t resumed_revoke(outputs_t *outputs, int is_last)
+{
+    status_t st = STATUS_OK;
+    uint64_t before = outputs_done(outputs);
+    if (!outputs->is_revoking || (!is_last && clock_now() - outputs->revoked < revoke_seconds)) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(journal_revoke(outputs->outputs[i].journal, outputs->differ));
+    }
+    memset(outputs->differ, 0, (size_t)outputs->outputs[0].journal->chunks / 8 + 1);
+    outputs->again += before - outputs_done(outputs);
+    outputs->is_revoking = 0;
+    outputs->revoked = clock_now();
+out:
+    return st;
+}
+
+status_t outputs_compare_end_all(outputs_t *outputs, int *again)
+{
+    status_t st = STATUS_OK;
+    struct resumed *resumed = outputs->resumed;
+    *again = 0;
+    if (!resumed) {
+        goto out;
+    }
+    thread_worker_wait(resumed->worker);
+    if (most_u32_all(outputs->comm, (uint32_t)resumed->is_cut) > 0) {
+        st = STATUS_STOPPED;
+        goto out;
+    }
+    TRY(agree_all(outputs->comm, outputs->rank == 0 ? resumed_revoke(outputs, 1) : STATUS_OK));
+    *again = outputs->again > 0;
+    share_bytes_all(outputs->comm, again, sizeof *again);
+    resumed_destroy(resumed);
+    outputs->resumed = NULL;
+out:
+    return st;
+}
