@@ -6,9 +6,14 @@
 #include "base/thread.h"
 #include "ranks/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, whatever rows they tell of */ };
+
+/* Until the first sync, if it is not more often: how far a short run is can be told then. The time
+ * between two doubles from sync to sync. */
+static const double first_seconds = 1;
 
 /* Longer than anybody waits without being woken. */
 static const double idle_seconds = 3600;
@@ -21,6 +26,7 @@ struct sync_thread {
     struct text safe; /* synced, to be taken */
     uint64_t rows;    /* bytes, of `open` */
     double synced;    /* when that was */
+    double pause;     /* seconds until it is time again */
     int is_touched, is_hurried, is_syncing, is_ending;
     status_t status;
     int has_thread;
@@ -36,7 +42,7 @@ static double sync_time_left(const sync_thread_t *sync)
     if (sync->is_hurried || sync->rows >= sync->work.bytes || sync->open.length >= LONG_BATCH) {
         return 0;
     }
-    return sync->synced + sync->work.seconds - clock_now();
+    return sync->synced + sync->pause - clock_now();
 }
 
 /* Syncs one batch. The lock is held, but not meanwhile. */
@@ -52,6 +58,7 @@ static void sync_batch(sync_thread_t *sync)
     status_t st = sync->work.sync(sync->work.context);
     pthread_mutex_lock(&sync->lock);
     sync->synced = clock_now();
+    sync->pause = fmin(2 * sync->pause, sync->work.seconds);
     sync->is_syncing = 0;
     TRY(st);
     TRY(text_add_bytes(&sync->safe, batch.data, batch.length));
@@ -85,6 +92,7 @@ status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t *
     TRY(memory_zeroed(1, sizeof *sync, "a thread", &sync));
     sync->work = *work;
     sync->synced = clock_now();
+    sync->pause = fmin(first_seconds, work->seconds);
     TRY(thread_init_waiting(&sync->lock, &sync->changed));
     TRY(thread_start("sync", sync_run, sync, &sync->thread));
     sync->has_thread = 1;

@@ -91,6 +91,7 @@ static void driver_lead(driver_t *driver)
     }
     driver_note_trouble(driver, driver_wind_up(driver, st, driver->failed_rank < 0));
     driver_wait_for_others(driver);
+    driver_show_progress(driver);
     driver->is_short |= driver_has_more(driver);
 }
 

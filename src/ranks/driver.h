@@ -37,6 +37,9 @@ struct driver_work {
 
     /* On rank 0: whether a chunk was done before this run. */
     int (*is_done)(void *context, uint64_t chunk);
+    /* On rank 0: how many are done by now, with those. Without it chunks count as done when their
+     * rank asks for another one. */
+    uint64_t (*done)(void *context);
     /* On every rank, often: appends what rank 0 should know by now. */
     status_t (*tell)(void *context, struct text *out);
     /* On rank 0: takes what one call of tell() gave on some rank. */

@@ -145,6 +145,16 @@ double driver_pause(const driver_t *driver)
     return driver->rank == 0 && driver->size > 1 ? 0.0005 : 0.005;
 }
 
+void driver_show_progress(driver_t *driver)
+{
+    const struct driver_work *work = driver->work;
+    struct progress *progress = driver->progress;
+    if (progress) {
+        progress_show(progress,
+                      work->done ? work->done(work->context) : progress->before + driver->returned);
+    }
+}
+
 int driver_serve(driver_t *driver)
 {
     if (driver->rank != 0) {
@@ -157,8 +167,6 @@ int driver_serve(driver_t *driver)
     }
     while (driver_serve_one(driver)) {
     }
-    if (driver->progress) {
-        progress_show(driver->progress, driver->returned);
-    }
+    driver_show_progress(driver);
     return driver->failed_rank >= 0 || driver_is_late(driver);
 }

@@ -123,6 +123,9 @@ void driver_end_given_up(driver_t *driver);
 /* Whether what is under way should be dropped, so that a stop does not take for ever. */
 int driver_is_late(const driver_t *driver);
 
+/* Rank 0: shows how far the run is, if it is time. */
+void driver_show_progress(driver_t *driver);
+
 /* Hands on what this rank has to tell. */
 status_t driver_tell(driver_t *driver);
 

@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_RANKS_PROGRESS_H
 #define VOLTMILL_RANKS_PROGRESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct progress {
@@ -12,13 +13,19 @@ struct progress {
     uint64_t total;
     uint64_t before;              /* of them done by earlier runs */
     uint64_t in_bytes, out_bytes; /* of the whole run; a part done counts in proportion */
+    const char *rest; /* what is left to do when all are done, in the place of a time; NULL: nothing
+                       */
     double started, shown;
-    double pause; /* what `every` has come to; 0: nothing is said */
-    int is_in_place, drawn;
+    double pause;   /* what `every` has come to; 0: nothing is said */
+    uint64_t done;  /* that was last heard of, */
+    double changed; /* and since when it was so */
+    int is_in_place;
+    size_t drawn; /* characters that stand there */
 };
 
 void progress_begin(struct progress *progress);
-/* Shows that this run has done `done` if it is time. */
+/* Hears that `done` are done, those of earlier runs too, and shows it if it is time. The time that
+ * is left counts from the last change: it may take a while until others are heard of. */
 void progress_show(struct progress *progress, uint64_t done);
 /* Ends the line that was redrawn in place. */
 void progress_end(struct progress *progress);

@@ -200,6 +200,11 @@ static int pass_is_done(void *context, uint64_t chunk)
     return outputs_is_done(((struct pass *)context)->outputs, chunk);
 }
 
+static uint64_t pass_done(void *context)
+{
+    return outputs_done(((struct pass *)context)->outputs);
+}
+
 static status_t pass_tell(void *context, struct text *out)
 {
     return outputs_tell(((struct pass *)context)->outputs, out);
@@ -307,6 +312,7 @@ status_t pass_work_off_all(struct pass *pass)
                                .finish = pass_finish,
                                .abandon = pass_abandon,
                                .is_done = pass_is_done,
+                               .done = pass_done,
                                .tell = pass_tell,
                                .take = pass_take,
                                .wants_stop = stop_wanted,
@@ -316,8 +322,10 @@ status_t pass_work_off_all(struct pass *pass)
                                .timeout = pass->patience,
                                .file = pass->making.items[0].file,
                                .settle = pass_settle};
+    int compares = pass->begun.is_begun && pass->job->check_resumed == CHECK_RESUMED_ALL;
     struct progress progress = {.every = pass->options->progress,
                                 .what = "chunks",
+                                .rest = compares ? "comparing rows of earlier runs" : NULL,
                                 .total = chunks,
                                 .before = pass->before,
                                 .in_bytes = pass->in_bytes,

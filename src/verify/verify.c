@@ -24,6 +24,30 @@ static status_t verify_finish(void *context, driver_t *driver)
     return pipeline_finish(((struct verify *)context)->pipeline, driver);
 }
 
+/* The chunks that were compared since the last time. */
+static status_t verify_tell(void *context, struct text *out)
+{
+    struct verify *verify = context;
+    uint64_t chunks = atomic_exchange(&verify->chunks, 0);
+    return chunks > 0 ? text_add_bytes(out, (const char *)&chunks, sizeof chunks) : STATUS_OK;
+}
+
+static status_t verify_take(void *context, const char *data, size_t bytes)
+{
+    struct verify *verify = context;
+    uint64_t chunks;
+    for (size_t at = 0; at + sizeof chunks <= bytes; at += sizeof chunks) {
+        memcpy(&chunks, data + at, sizeof chunks);
+        verify->done += chunks;
+    }
+    return STATUS_OK;
+}
+
+static uint64_t verify_done(void *context)
+{
+    return ((const struct verify *)context)->done;
+}
+
 /* Rank 0 gets what all ranks have found. */
 static void verify_add_up_all(struct verify *verify)
 {
@@ -159,7 +183,10 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     struct driver_work work = {.chunks = verify.npicked,
                                .context = &verify,
                                .process = verify_process,
-                               .finish = verify_finish};
+                               .finish = verify_finish,
+                               .tell = verify_tell,
+                               .take = verify_take,
+                               .done = verify_done};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
     verify_add_up_all(&verify);

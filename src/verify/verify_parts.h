@@ -12,6 +12,8 @@
 #include "product/product.h"
 #include "verify/verify.h"
 
+#include <stdatomic.h>
+
 struct verify {
     MPI_Comm comm;
     int rank;
@@ -37,6 +39,8 @@ struct verify {
     uint64_t recomputed; /* rows, or outputs of series */
     uint64_t passed;     /* outputs that are NaN as they should be */
     uint64_t missing;    /* samples of the chunks that were recomputed */
+    atomic_ulong chunks; /* that were compared and are not told yet */
+    uint64_t done;       /* rank 0: all that are told */
 };
 
 /* What a kind of product is made of, and how its rows are compared. */
@@ -54,6 +58,10 @@ extern const struct verify_kind verify_spectra, verify_voltages, verify_series;
 struct verify_mark {
     uint64_t row, at;
 };
+
+/* The end of a chunk, for the sink of the pipeline: counts it. */
+status_t verify_chunk_end(void *verify, const struct chunk *chunk,
+                          const struct chunk_counts *counts);
 
 /* Compares all `count` time stamps. Fails with DATA. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);

@@ -169,7 +169,7 @@ out:
 static status_t series_prepare(struct verify *verify)
 {
     status_t st = STATUS_OK;
-    struct pipeline_sink sink = {verify, series_compare_rows, NULL, NULL, NULL, NULL};
+    struct pipeline_sink sink = {verify, series_compare_rows, verify_chunk_end, NULL, NULL, NULL};
     struct series *series = NULL;
     TRY(memory_zeroed(1, sizeof *series, "series", &series));
     verify->kind = series;

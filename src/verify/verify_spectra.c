@@ -236,9 +236,8 @@ static status_t spectra_count_missing(void *context, const struct chunk *chunk,
                                       const struct chunk_counts *counts)
 {
     struct verify *verify = context;
-    (void)chunk;
     verify->missing += counts->missing;
-    return STATUS_OK;
+    return verify_chunk_end(verify, chunk, counts);
 }
 
 /* What can be compared without computing. Rank 0 looks into what need not be known to go on. */

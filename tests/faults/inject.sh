@@ -66,6 +66,14 @@ for number in 1 60 120 180 200 220; do
 done
 injected 5 'memory|allocate' 3 SHIM_RANK=2 SHIM_MEMORY=200:$ENOMEM
 
+# Rows of which nothing reaches the disk are not done, whoever has made them: progress says so, as status does.
+errs 4 'could not be finished and synced within 1 s' "${shim[@]}" SHIM_SYNC=1:hang \
+    "$voltmill" run --stall-timeout 1 --progress 0.001 job.yaml
+grep -q '^0/[0-9]* chunks (0.0 %)$' stderr && ! grep -q '^[1-9][0-9]*/[0-9]* chunks' stderr || bad=1
+ok $bad "progress counts what is in the journal"
+[ $bad = 0 ] || note <stderr
+clear_all
+
 # These do no harm.
 harmless() {
     runs "harmless: $*" mpirun -n 2 "${shim[@]}" "$@" "$voltmill" run job.yaml
