@@ -94,11 +94,12 @@ status_t outputs_settle(void *outputs);
  * ranks have nothing else to do: ends it, with *again 1 when chunks are to be worked off once more.
  * Fails with STOPPED, without a message, when a rank gave its share up. Collective. */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
+int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
 /* On rank 0, when open: scale, then offset, of all lines of product i, which has those of its first
  * block alone: puts them in, synced on return; reads what an earlier run has put in, *found 0: it
- * has not. Fail with NO_SPACE, DATA. */
+ * has not, or they are not those of the journal. Fail with NO_SPACE, DATA. */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 

@@ -33,7 +33,8 @@ struct output {
     enum journal_state state;
     journal_t *journal;
     /* The writer thread. */
-    uint32_t *sums;               /* of the chunk that is being written, by span */
+    uint32_t *sums;               /* of the chunk that is being written, by span, */
+    uint32_t beside;              /* and of what is written beside its rows */
     uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
     uint64_t sent_at, sent_bytes; /* those before, on their way there */
 };
@@ -89,6 +90,19 @@ status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
 /* Rank 0: looks through the flags of product i, all of which is there, in its file or .part. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
+
+/* Adds bytes that are written at offset `at`, beside the rows of a chunk, to its sum. Like those of
+ * rows, it does not depend on the order in which they come; nor on zeros. */
+void beside_add(const struct output *output, uint64_t at, const void *data, uint64_t bytes,
+                uint32_t *sum);
+
+/* Where holes of a chunk's rows are its own: all of their streams are. */
+int beside_has_holes(const outputs_t *outputs, uint32_t product, const struct chunk *chunk);
+
+/* What the file holds of product i beside the rows of a chunk: weights, flags, kurtosis, scales,
+ * counts of what was clipped, holes. Fails with DATA. */
+status_t beside_sum(const outputs_t *outputs, uint32_t product, const struct chunk *chunk,
+                    uint32_t *sum);
 
 /* Begins to compare what earlier runs have written, if the job wants it. All files are open.
  * Collective. Fails with DEVICE, DATA. */

@@ -26,7 +26,7 @@ static const double revoke_seconds = 1;
  * its rows touch, uint32 [sums]. */
 struct resumed_head {
     uint64_t chunk, sums;
-    uint64_t product;
+    uint32_t product, beside;
 };
 
 struct resumed {
@@ -49,7 +49,7 @@ struct resumed {
 /* Rank 0: what the journal of a product knows. */
 struct resumed_gathering {
     outputs_t *outputs;
-    uint64_t product;
+    uint32_t product;
     unsigned char *seen; /* a bit for each chunk: the first record of a chunk counts */
     struct text *out;
 };
@@ -63,7 +63,7 @@ static status_t resumed_gather_record(void *context, const struct journal_record
     uint64_t span = 0;
     struct resumed_head head = {record->chunk,
                                 journal_chunk_sums(&journal->head, record->chunk, &span),
-                                gathering->product};
+                                gathering->product, record->beside};
     if ((gathering->seen[record->chunk / 8] & bit) != 0 ||
         !outputs_is_done(gathering->outputs, record->chunk)) {
         goto out;
@@ -80,6 +80,15 @@ out:
 static int resumed_is_final(const struct output *output)
 {
     return output->is_published || output->is_packed;
+}
+
+int outputs_may_go_back(const outputs_t *outputs)
+{
+    int is_final = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        is_final |= resumed_is_final(&outputs->outputs[i]);
+    }
+    return outputs->resumed && !is_final;
 }
 
 static status_t resumed_gather(outputs_t *outputs, struct text *out)
@@ -124,7 +133,7 @@ struct resumed_part {
     uint64_t first, piece; /* bytes of each row */
 };
 
-static struct resumed_part resumed_part_of(const outputs_t *outputs, uint64_t product,
+static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t product,
                                            uint64_t number)
 {
     const struct output_spec_item *item = &outputs->spec->items[product];
@@ -229,12 +238,15 @@ static status_t resumed_compare(struct resumed *resumed, const struct resumed_he
 {
     status_t st = STATUS_OK;
     int is_same = 1;
+    uint32_t beside = 0;
     size_t bytes = (size_t)head->sums * sizeof *resumed->sums;
     const struct resumed_told told = {head->chunk | OUTPUTS_DIFFERS, head->product};
     const struct resumed_part part = resumed_part_of(resumed->outputs, head->product, head->chunk);
     memset(resumed->sums, 0, bytes);
     TRY(resumed_sum(resumed, &part));
     TRY(resumed_compare_stamps(&part, &is_same));
+    TRY(beside_sum(resumed->outputs, head->product, &part.chunk, &beside));
+    is_same &= beside == head->beside;
     pthread_mutex_lock(&resumed->lock);
     if (!resumed->is_cut && (!is_same || memcmp(resumed->sums, expected, bytes) != 0)) {
         st = text_add_bytes(&resumed->differ, (const char *)&told, sizeof told);
@@ -398,7 +410,7 @@ status_t resumed_tell(struct resumed *resumed, struct text *out)
 
 /* Says where a product differs from its journal; a chunk that cannot be computed again is a
  * failure. */
-static status_t resumed_warn(const outputs_t *outputs, uint64_t product, uint64_t chunk)
+static status_t resumed_warn(const outputs_t *outputs, uint32_t product, uint64_t chunk)
 {
     status_t st = STATUS_OK;
     const struct resumed_part part = resumed_part_of(outputs, product, chunk);
@@ -431,7 +443,7 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
     REQUIRE(outputs->differ && told.product < outputs->count &&
                 chunk < outputs->outputs[told.product].journal->chunks,
             STATUS_DATA, "a rank tells of a chunk that differs, and that there is not");
-    TRY(resumed_warn(outputs, told.product, chunk));
+    TRY(resumed_warn(outputs, (uint32_t)told.product, chunk));
     outputs->differing++;
     if (outputs_is_done(outputs, chunk)) {
         outputs->differ[chunk / 8] |= (unsigned char)(1U << chunk % 8);

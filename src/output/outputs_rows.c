@@ -46,12 +46,13 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
 {
     status_t st = STATUS_OK;
     static const char none[4096];
-    const struct output *output = &outputs->outputs[product];
+    struct output *output = &outputs->outputs[product];
     uint64_t at = output->place.holes_offset + first_row;
     if (output->place.holes_offset == 0) {
         goto out;
     }
     if (holes && is_whole) {
+        beside_add(output, at, holes, rows, &output->beside);
         TRY(file_write(output->fd, output->part, at, holes, rows));
         goto out;
     }
@@ -175,7 +176,8 @@ out:
 }
 
 /* An entry tells of a chunk: its number as uint64, and for each product missing samples and clipped
- * numbers as uint64, and what it adds to the sums of the spans that it touches. */
+ * numbers as uint64, the sum of what is beside its rows, and what these add to the sums of the
+ * spans that it touches. */
 status_t outputs_end(void *context, const struct chunk *chunk, const struct chunk_counts *counts)
 {
     status_t st = STATUS_OK;
@@ -193,8 +195,10 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
             (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;
         TRY(text_add_bytes(&outputs->entry, (const char *)(counts ? &counts[i] : &none),
                            sizeof none));
+        TRY(text_add_bytes(&outputs->entry, (const char *)&output->beside, sizeof output->beside));
         TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
         memset(output->sums, 0, bytes);
+        output->beside = 0;
     }
     TRY(sync_thread_add(outputs->sync, outputs->entry.data, outputs->entry.length,
                         outputs->chunk_bytes));
@@ -219,10 +223,12 @@ static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t byt
         struct chunk_counts counts;
         uint64_t count = journal_chunk_sums(&journal->head, record.chunk, &span);
         REQUIRE(bytes - *at >= sizeof counts &&
-                    (bytes - *at - sizeof counts) / sizeof *record.sums >= count,
+                    (bytes - *at - sizeof counts) / sizeof *record.sums > count,
                 STATUS_DATA, "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
         memcpy(&counts, data + *at, sizeof counts);
         *at += sizeof counts;
+        memcpy(&record.beside, data + *at, sizeof record.beside);
+        *at += sizeof record.beside;
         record.missing = counts.missing;
         record.clipped = counts.clipped;
         /* Entries are whole words long, and begin where memory was allocated. */

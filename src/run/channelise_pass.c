@@ -306,7 +306,8 @@ out:
 }
 
 /* On rank 0: scales that count for all rows, found before the first chunk is given out. A run that
- * goes on takes those that are there: what was read then need not be readable now. */
+ * goes on takes those that are there: what was read then need not be readable now. Chunks that are
+ * done may be worked off again. */
 static status_t pass_find_scales(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -314,7 +315,7 @@ static status_t pass_find_scales(const struct channelise_pass *p)
     uint64_t done = outputs_done(p->pass.outputs);
     int is_there = done > 0;
     int is_wanted = 0;
-    if (done == chunk_count(&work->chunking)) {
+    if (done == chunk_count(&work->chunking) && !outputs_may_go_back(p->pass.outputs)) {
         goto out;
     }
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {

@@ -64,6 +64,9 @@ restore
 damage power.h5.part time 7 1
 goes_on "a time stamp" 1 "$voltmill" run job.yaml
 restore
+damage power.h5.part weights 40 9
+goes_on "weights" 3 "$voltmill" run job.yaml
+restore
 damage spectra.h5.part spectra 0 $((begun * 40 - 400))
 "$voltmill" run job.yaml >log 2>&1
 ok $? "nearly all rows"

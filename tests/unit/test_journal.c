@@ -59,7 +59,8 @@ static const uint32_t *sums_of(uint64_t chunk)
 
 static void add(journal_t *journal, uint64_t chunk)
 {
-    struct journal_record record = {chunk, chunk * chunk, 3 * chunk + 1, sums_of(chunk)};
+    struct journal_record record = {chunk, chunk * chunk, 3 * chunk + 1, (uint32_t)chunk + 7,
+                                    sums_of(chunk)};
     assert_int_equal(journal_add(journal, &record), STATUS_OK);
     assert_int_equal(journal_write(journal), STATUS_OK);
 }
@@ -178,6 +179,7 @@ static status_t see(void *context, const struct journal_record *record)
     seen->chunks[seen->count++] = record->chunk;
     assert_int_equal(record->missing, record->chunk * record->chunk);
     assert_int_equal(record->clipped, 3 * record->chunk + 1);
+    assert_int_equal(record->beside, record->chunk + 7);
     assert_int_equal(record->sums[0], sums_of(record->chunk)[0]);
     return STATUS_OK;
 }
@@ -262,8 +264,8 @@ static void a_torn_tail_is_dropped(void **state)
     static char whole[MOST_BYTES];
     write_journal();
     size_t size = read_bytes(whole);
-    /* Chunks 0 .. 19 have 2 sums each: 6 words beside. */
-    size_t record = 8 * sizeof(uint32_t);
+    /* Chunks 0 .. 19 have 2 sums each: 7 words beside. */
+    size_t record = 9 * sizeof(uint32_t);
     size_t first = size - DONE * record;
     for (size_t cut = first; cut <= size; cut++) {
         write_bytes(whole, cut);
@@ -291,7 +293,7 @@ static void a_flipped_bit_is_found(void **state)
     static char whole[MOST_BYTES];
     write_journal();
     size_t size = read_bytes(whole);
-    size_t record = 8 * sizeof(uint32_t);
+    size_t record = 9 * sizeof(uint32_t);
     size_t first = size - DONE * record;
     for (size_t at = 0; at < size; at++) {
         enum journal_state found;

@@ -150,6 +150,7 @@ status_t journal_append(journal_t *journal, const struct journal_record *record,
     TRY(text_add_bytes(&journal->added, (const char *)&number, sizeof number));
     TRY(text_add_bytes(&journal->added, (const char *)&record->missing, sizeof record->missing));
     TRY(text_add_bytes(&journal->added, (const char *)&record->clipped, sizeof record->clipped));
+    TRY(text_add_bytes(&journal->added, (const char *)&record->beside, sizeof record->beside));
     TRY(text_add_bytes(&journal->added, (const char *)record->sums,
                        (size_t)count * sizeof *record->sums));
     uint32_t crc =
@@ -190,7 +191,7 @@ status_t journal_sync(journal_t *journal)
 status_t journal_complete(journal_t *journal, uint64_t holes)
 {
     status_t st = STATUS_OK;
-    const struct journal_record complete = {JOURNAL_COMPLETE, holes, journal->clipped,
+    const struct journal_record complete = {JOURNAL_COMPLETE, holes, journal->clipped, 0,
                                             journal->sums};
     TRY(journal_append(journal, &complete, 0));
     TRY(journal_write(journal));

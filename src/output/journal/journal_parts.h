@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "output/journal/journal.h"
 
-enum { JOURNAL_FORMAT = 8, JOURNAL_HEAD_BYTES = 64 << 20 };
+enum { JOURNAL_FORMAT = 9, JOURNAL_HEAD_BYTES = 64 << 20 };
 
-/* Words of a record beside its sums: chunk, two of the missing samples, two of the clipped
- * numbers, the CRC. */
-enum { JOURNAL_WORDS = 6 };
+/* Words of a record beside the sums of its rows: chunk, two of the missing samples, two of the
+ * clipped numbers, the sum beside the rows, the CRC. */
+enum { JOURNAL_WORDS = 7 };
 
 #define JOURNAL_MAGIC "vmjournl"
 #define JOURNAL_COMPLETE UINT32_MAX

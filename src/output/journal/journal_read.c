@@ -34,7 +34,7 @@ static uint64_t journal_decode(const journal_t *journal, const char *data, uint6
         (words[0] != JOURNAL_COMPLETE && words[0] >= journal->chunks)) {
         return 0;
     }
-    *out = (struct journal_record){.chunk = words[0], .sums = words + 5};
+    *out = (struct journal_record){.chunk = words[0], .beside = words[5], .sums = words + 6};
     memcpy(&out->missing, words + 1, sizeof out->missing);
     memcpy(&out->clipped, words + 3, sizeof out->clipped);
     count +=
