@@ -173,18 +173,22 @@ out:
     return st;
 }
 
-/* What `scales: first` gives a line that tells nothing is the mean of those that do: so of all. */
-static status_t steps_read_mean(const struct verify *verify, uint64_t lines, struct told *out)
+/* Reads the mean scale and offset of an if. Its empty lines have the mean of the others, which is
+ * then the mean of all. */
+static status_t steps_read_mean(const struct verify *verify, uint64_t lines, uint64_t number,
+                                struct told *out)
 {
     status_t st = STATUS_OK;
     const struct product_place *place = &verify->product->place;
+    const uint64_t count = verify->product->frequencies;
     float *all = NULL;
-    TRY(memory_zeroed((size_t)lines, 2 * sizeof *all, "scales", &all));
-    TRY(steps_read(verify, place->scale_offset, lines, 0, 0, lines, all));
-    TRY(steps_read(verify, place->offset_offset, lines, 0, 0, lines, all + lines));
-    for (uint64_t i = 0; i < lines; i++) {
-        out->scale += (double)all[i] / (double)lines;
-        out->offset += (double)all[lines + i] / (double)lines;
+    TRY(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
+    TRY(steps_read(verify, place->scale_offset, lines, 0, number * count, count, all));
+    TRY(steps_read(verify, place->offset_offset, lines, 0, number * count, count, all + count));
+    out->scale = out->offset = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        out->scale += (double)all[i] / (double)count;
+        out->offset += (double)all[count + i] / (double)count;
     }
 out:
     free(all);
@@ -209,13 +213,11 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         const uint64_t from = b * count;
         uint64_t number = expected->first + b;
         double largest = 0;
+        uint64_t mean_of = UINT64_MAX;
         struct told mean = {0};
         TRY(steps_read_block(verify, lines, number, first, count, &block));
         for (uint64_t i = 0; i < count; i++) {
             largest = fmax(largest, (double)expected->scale[from + i]);
-            TRY(number == 0 && expected->scale[from + i] == 0 && mean.scale == 0
-                    ? steps_read_mean(verify, lines, &mean)
-                    : STATUS_OK);
         }
         for (uint64_t i = 0; i < count; i++) {
             struct told found = {(double)block.scale[i], (double)block.offset[i], block.low[i],
@@ -223,7 +225,10 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
             struct told told = {(double)expected->scale[from + i],
                                 (double)expected->offset[from + i], expected->low[from + i],
                                 expected->high[from + i]};
-            if (expected->scale[from + i] == 0) {
+            if (number == 0 && expected->scale[from + i] == 0) {
+                uint64_t own = (first + i) / product->frequencies;
+                TRY(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
+                mean_of = own;
                 told.scale = mean.scale;
                 told.offset = mean.offset;
             }

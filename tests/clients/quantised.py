@@ -127,9 +127,10 @@ def check(name, bits, path, whole, kept=slice(None)):
         is_first = said["scales"] == "first"
         known = (there & (v != 0)).any((0, 3)) if is_first else there.any((0, 3))
         step = np.where(step > 0, step, 1)
-        means = [x[own][~known] - x[own][known].mean(dtype="f8") for x in (scale, offset)]
-        if is_first and not known.all() and np.abs(means).max() > 1e-5 * abs(offset[own]).max():
-            problems.append("lines that tell nothing do not have the mean of the others")
+        means = [x[own][i][~known[i]] - x[own][i][known[i]].mean(dtype="f8")
+                 for x in (scale, offset) for i in range(len(known)) if known[i].any()]
+        if is_first and np.abs(np.concatenate(means)).max(initial=0) > 1e-5 * abs(offset[own]).max():
+            problems.append("lines that tell nothing do not have the mean of the others of their polarisation")
         if not np.allclose(step[known], scale[own][known], rtol=1e-6):
             problems.append(f"block {b}: scales")
         if not np.allclose((mean - centre * step)[known] if parts == 1 else 0, offset[own][known], rtol=1e-5,
@@ -327,6 +328,34 @@ for i in range(2):
         voltmill("verify", "--all", scratch(f"{name}-{i}.h5"))
 ok(low.sum() + high.sum() < 0.01 * late.size / 8, "and what comes later is not clipped", low.sum(), high.sum())
 ok("warning" not in out, "which nobody is warned of", out)
+# A coarse channel, and a polarisation, that begin after the first block: each Stokes parameter has scales of its own.
+begins = rng.normal(0, 20, (1 << 17, 2, 2, 2, 2)).astype("f4")  # time, station, pol, chan, reim
+begins[:, 1] *= 5  # the second station is stronger
+begins[:1 << 16, :, :, 1] = 0
+alike = begins[:, 0].copy()
+alike[:1 << 16, 1] = alike[:1 << 16, 0]  # Q is 0
+CENTRES = [100e6, 101e6]
+begins_obs = write_archive("begins", begins, "time,station,pol,chan,reim", 1e6, "complex", CENTRES, TWO)
+alike_obs = write_archive("alike", alike, "time,pol,chan,reim", 1e6, "complex", CENTRES, {"pol": ["X", "Y"]})
+STOKES = [{"kind": "power", "integrate": 64, "bits": 8, "scales": "first", "scale_rows": 16, "polarisation": name}
+          for name in ("IQUV", "coherency")]
+for name, archive in (("begins", begins_obs), ("alike", alike_obs)):
+    voltmill("run", first_scales(name, archive, 32, products=[dict(one, **FEED) if one["polarisation"] == "IQUV" else one
+                                                              for one in STOKES]))
+for i, name in enumerate(("IQUV", "coherency")):
+    q, _, scale, offset, low, high = quantised(scratch(f"begins-{i}.h5"))
+    for found in (scale[0].astype("f8"), offset[0].astype("f8")):
+        mean = found[:, :32].mean(1, keepdims=True)
+        ok(np.abs(found[:, 32:] - mean).max() < 1e-6 * np.abs(mean).max() and abs(np.diff(mean[:, 0])).min() > 0,
+           f"{name}: a channel that begins later has the mean of its own Stokes parameter and station", found)
+    ok(low[3:].sum() + high.sum() < 1e-3 * q.size, f"{name}: and is not clipped", low[3:].sum((0, 2)), high.sum((0, 2)))
+    _, _, scale, offset, low, high = quantised(scratch(f"alike-{i}.h5"))
+    if name == "IQUV":
+        ok(np.allclose(scale[0, 1], scale[0, 0].mean(dtype="f8"), rtol=1e-5) and
+           np.allclose(offset[0, 1], -64 * scale[0, 1], rtol=1e-5), "Q of 0 has the scale of I, about 0", scale, offset)
+        ok(low[:, 1].sum() + high[:, 1].sum() < 1e-3 * q.size, "and is not clipped", low[:, 1].sum(), high[:, 1].sum())
+    for archive in ("begins", "alike"):
+        voltmill("verify", "--all", scratch(f"{archive}-{i}.h5"))
 late[:1 << 18, 1] *= np.float32(0.01)
 late_obs = write_archive("louder", late, "time,station,pol,reim", 1e6, "complex", [100e6], TWO)
 out = voltmill("run", "--force", first_scales("louder", late_obs))

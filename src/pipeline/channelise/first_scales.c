@@ -2,6 +2,7 @@
 #include "pipeline/channelise/first_scales.h"
 
 #include "base/memory.h"
+#include "product/ifs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,31 +103,86 @@ out:
     return st;
 }
 
-/* Lines that tell nothing (scale 0) get the mean of all that do. */
+/* Mean scale and offset of lines that have some, or of such means; count: how many of them. */
+struct first_mean {
+    double scale, offset;
+    uint64_t count;
+};
+
+static void first_scales_add(struct first_mean *mean, double scale, double offset)
+{
+    mean->count++;
+    mean->scale += (scale - mean->scale) / (double)mean->count;
+    mean->offset += (offset - mean->offset) / (double)mean->count;
+}
+
+/* Whether an if is a power. Q, U, V and the parts of A B* have either sign. */
+static int first_scales_is_power(const struct product_spec *spec, uint32_t number)
+{
+    uint32_t own = number % ifs_of_antenna(spec);
+    return spec->polarisation == POLARISATION_IQUV        ? own == 0
+           : spec->polarisation == POLARISATION_COHERENCY ? own < 2
+                                                          : 1;
+}
+
+/* Scale and offset of an if all of whose lines are empty: the mean of the same polarisation of
+ * other stations and beams, else of all powers. A range about 0 if it has either sign. */
+static struct first_mean first_scales_borrow(const struct product_spec *spec,
+                                             const struct first_mean *ifs, uint32_t number)
+{
+    uint32_t each = ifs_of_antenna(spec);
+    struct first_mean own = {0};
+    struct first_mean powers = {0};
+    struct first_mean all = {0};
+    for (uint32_t i = 0; i < spec->nifs; i++) {
+        if (ifs[i].count > 0) {
+            first_scales_add(&all, ifs[i].scale, ifs[i].offset);
+            if (i % each == number % each) {
+                first_scales_add(&own, ifs[i].scale, ifs[i].offset);
+            }
+            if (first_scales_is_power(spec, i)) {
+                first_scales_add(&powers, ifs[i].scale, ifs[i].offset);
+            }
+        }
+    }
+    powers = powers.count > 0 ? powers : all;
+    if (!first_scales_is_power(spec, number)) {
+        powers.offset = -steps_centre(spec->bits) * powers.scale;
+    }
+    return own.count > 0 ? own : powers;
+}
+
+/* Empty lines (scale 0) get the mean of the others of their if. */
 static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i, float *scale)
 {
     status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
-    size_t lines = first_scales_count(work, i) / 2;
+    const size_t lines = first_scales_count(work, i) / 2;
+    const size_t each = (size_t)spec->frequencies;
     float *offset = scale + lines;
-    size_t found = 0;
-    double mean[2] = {0, 0};
+    struct first_mean *ifs = NULL;
+    uint64_t found = 0;
+    TRY(memory_zeroed(spec->nifs, sizeof *ifs, "scales", &ifs));
     for (size_t k = 0; k < lines; k++) {
-        found += scale[k] > 0;
+        if (scale[k] > 0) {
+            first_scales_add(&ifs[k / each], (double)scale[k], (double)offset[k]);
+            found++;
+        }
     }
     REQUIRE(found > 0, STATUS_DATA,
             "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
             "of all from them: use scales: block",
             work->job->products[i].file, (unsigned long long)min_u64(spec->scale_rows, spec->rows));
-    for (size_t k = 0; k < lines; k++) {
-        mean[0] += scale[k] > 0 ? (double)scale[k] / (double)found : 0;
-        mean[1] += scale[k] > 0 ? (double)offset[k] / (double)found : 0;
-    }
-    for (size_t k = 0; k < lines; k++) {
-        offset[k] = scale[k] > 0 ? offset[k] : (float)mean[1];
-        scale[k] = scale[k] > 0 ? scale[k] : (float)mean[0];
+    for (uint32_t number = 0; number < spec->nifs; number++) {
+        const struct first_mean mean =
+            ifs[number].count > 0 ? ifs[number] : first_scales_borrow(spec, ifs, number);
+        for (size_t k = number * each; k < (number + 1) * each; k++) {
+            offset[k] = scale[k] > 0 ? offset[k] : (float)mean.offset;
+            scale[k] = scale[k] > 0 ? scale[k] : (float)mean.scale;
+        }
     }
 out:
+    free(ifs);
     return st;
 }
 
