@@ -33,6 +33,12 @@ static const char sum_convention[] =
     "a "
     "sum is the mean of theirs by sum_weights, 0 for those that were left out.";
 
+static const char raw_sum_convention[] =
+    "Powers were added up as the filter bank made them, times sum_weights where there are any; "
+    "those whose weight is below min_weight were left out, and nothing was multiplied in their "
+    "place: divide a sum by its weight for that. The weight of a sum is the mean of theirs by "
+    "sum_weights, 0 for those that were left out.";
+
 int ifs_are_combined(const struct product_spec *spec)
 {
     return spec->polarisation != POLARISATION_SEPARATE || spec->sums_stations || spec->sums_beams;
@@ -169,7 +175,9 @@ status_t ifs_put(hid_t data, const struct product_spec *spec)
                         spec->sums_stations && spec->sums_beams ? "stations,beams"
                         : spec->sums_stations                   ? "stations"
                                                                 : "beams"));
-        TRY(h5_put_text(data, "sum_convention", sum_convention));
+        TRY(h5_put_text(data, "sum_convention",
+                        spec->has_weights && !spec->renormalises ? raw_sum_convention
+                                                                 : sum_convention));
     }
 out:
     text_free(&type);

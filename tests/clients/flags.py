@@ -28,7 +28,10 @@ PRODUCTS = [{"kind": "spectra"},
             {"flag": FLAG, "channels": [3, 26], "average": 4},
             {"flag": {"mask": scratch("mask.txt"), "channels": [[0, 1], [9, 9]], "spectra": M}},
             {}]
-MORE = [{"flag": {"kurtosis": 0, "spectra": M}}, {"flag": dict(FLAG, channels=[[5, 6]]), "weights": "raw"}]
+MORE = [{"flag": {"kurtosis": 0, "spectra": M}}, {"flag": dict(FLAG, channels=[[5, 6]]), "weights": "raw"},
+        {"flag": dict(FLAG, channels=[[5, 6]]), "weights": "raw", "min_weight": 0},
+        {"flag": dict(FLAG, channels=[[5, 6]]), "weights": "raw", "min_weight": 0, "sum": "stations"},
+        {"flag": dict(FLAG, channels=[[5, 6]]), "weights": "raw", "min_weight": 0, "average": 8}]
 
 
 def run(name, archive, products=PRODUCTS, ranks=None, run=None, only=None, **job):
@@ -194,6 +197,15 @@ ok((flags[..., 5:7] >= 4).all(), "reasons add up")
 raw = dumps(cut(power, M), (flags == 0).reshape(K.shape)).reshape(data.shape)
 raw[weights < 0.1] = np.nan
 judge(data, raw, "weights: raw only leaves out")
+raw = dumps(cut(power, M), (flags == 0).reshape(K.shape))
+raw[weights.reshape(raw.shape) == 0] = np.nan
+ok(np.isnan(raw[..., 5:7]).all(), "all of a channel is flagged")
+judge(load("more-2.h5")[0], raw.reshape(data.shape), "with min_weight: 0, too, what is flagged altogether is NaN")
+with np.errstate(all="ignore"):
+    total = np.where(np.isnan(raw).all(1), np.nan, np.nansum(raw, 1))
+    judge(load("more-3.h5")[0], total.reshape(load("more-3.h5")[0].shape), "so it is in raw sums, which are not made up for")
+    mean = np.nanmean(raw.reshape(*raw.shape[:-1], BAND // 8, 8), -1)
+judge(load("more-4.h5")[0], mean.reshape(load("more-4.h5")[0].shape), "and means leave it out")
 run("masked", obs, products=[{"flag": {"mask": scratch("one-1.h5"), "spectra": M}},
                              {"flag": {"mask": scratch("one-5.h5"), "spectra": M}, "polarisation": "I"}])
 flags = load("one-1.h5")[2]
@@ -234,7 +246,7 @@ run("packed", obs, products=packed)
 with h5py.File(scratch("packed-0.h5")) as file:
     same(hashlib.sha256(file["kurtosis"][...].tobytes()).hexdigest(),
          hashlib.sha256(load("one-1.h5")[3].tobytes()).hexdigest(), "beside compressed rows, too")
-for name in [f"one-{i}.h5" for i in range(1, len(PRODUCTS))] + ["more-0.h5", "more-1.h5"]:
+for name in [f"one-{i}.h5" for i in range(1, len(PRODUCTS))] + [f"more-{i}.h5" for i in range(len(MORE))]:
     voltmill("verify", "--all", scratch(name))
 voltmill("verify", "--crc", scratch("one-2.h5"))
 voltmill("verify", "--all", scratch("packed-0.h5"))

@@ -2,11 +2,12 @@
 with its frequencies; the same bytes in groups of streams, in other chunks, on several ranks; verified, and
 dedispersed like any other filterbank."""
 import hashlib
+import warnings
 
 import h5py
 import numpy as np
 
-from common import Failed, finish, ok, same, scratch, synth, voltmill, write_yaml
+from common import Failed, finish, ok, same, scratch, synth, voltmill, write_archive, write_yaml
 
 CHANNELS, CHANS, INTEGRATE = 20, 6, 4
 BAND = CHANNELS * CHANS
@@ -132,4 +133,22 @@ for change, words in (({"channels": [7, BAND]}, f"ends at {BAND}, but there are 
         ok(False, f"{change} is refused")
     except Failed as failed:
         ok("exit 2" in str(failed) and words in str(failed), f"{change} is refused", failed)
+
+# Means of neighbours some of which are NaN: of those that are not.
+volts = np.random.default_rng(4).normal(0, 9, (12000, 2, CHANS, 2)).astype("f4")
+volts[2000:5000, 0, 1] = volts[4000:9000, 1, 2] = volts[4000:9000, 1, 1] = np.nan
+holed = write_archive("holed", volts, "time,pol,chan,reim", 1e6, "complex", 100e6 + 1e6 * np.arange(CHANS),
+                      {"pol": ["X", "Y"]})
+run("holed", archive=holed, products=[{"kind": "power", "integrate": 4, **more} for more in (
+    {}, {"channels": [7, 70], "average": 16}, {"average": 24})])
+power = load("holed-0.h5")[0].astype("f8")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for i, kept, count in ((1, power[..., 7:71], 16), (2, power, 24)):
+        parts = kept.reshape(*kept.shape[:-1], -1, count)
+        found, expected = load(f"holed-{i}.h5")[0], np.nanmean(parts, -1)
+        some = np.isnan(parts).any(-1) & ~np.isnan(parts).all(-1)
+        ok(some.any() and np.array_equal(np.isnan(found), np.isnan(expected)) and
+           np.nanmax(np.abs(found / expected - 1)) < 1e-6, f"means of {count}, some NaN", some.sum())
+        voltmill("verify", "--all", scratch(f"holed-{i}.h5"))
 finish()

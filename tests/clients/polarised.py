@@ -190,6 +190,33 @@ run("cut", paths[1], [{"polarisation": "IQUV"}, {"polarisation": "coherency"}, {
     run={"chunk": 48})
 same(digests("cut", 4), digests("holed", 4), "the same bytes on three ranks")
 
+# Raw sums: a station that lacks too much is left out, and nothing is multiplied in its place.
+three = np.repeat(whole[:, None], 3, axis=1)
+three[6000:20000, 0] = np.nan
+three[15000:30000:50, 1] = np.nan
+antennas = write_archive("antennas", three, "time,station,pol,reim", RATE, "complex", centres=[CENTRE],
+                         names={"pol": ["X", "Y"], "station": ["A", "B", "C"]})
+sums = [dict(one, weights=kind) for kind in ("raw", "renormalise")
+        for one in ({"min_weight": 0}, {"sum": "stations", "sum_weights": "stations.txt", "min_weight": 0.3})]
+run("sums", antennas, sums)
+factors = weights[None, :, None, None]
+for i, kind in ((0, "raw"), (2, "renormalise")):
+    with h5py.File(scratch(f"sums-{i}.h5")) as file, h5py.File(scratch(f"sums-{i + 1}.h5")) as other:
+        each, w = (file[key][...].astype("f8").reshape(len(file["data"]), 3, 2, -1) for key in ("data", "weights"))
+        there = w >= 0.3
+        expected = (np.where(there, each, 0) * factors).sum(1)
+        weight = (np.where(there, w, 0) * factors).sum(1) / factors.sum()
+        with np.errstate(all="ignore"):
+            expected *= 1 if kind == "raw" else factors.sum() / (there * factors).sum(1)
+        expected[np.broadcast_to(weight < 0.3, expected.shape)] = np.nan
+        found = other["data"][...]
+        ok(not there.all() and np.array_equal(np.isnan(found), np.isnan(expected)) and
+           np.nanmax(np.abs(found / expected - 1)) < 1e-6 and
+           np.abs(other["weights"][...] - weight).max() < 1e-6, f"weights: {kind} of a sum", found[9], expected[9])
+        said = words(other["data"].attrs["sum_convention"])
+        ok(("nothing was multiplied" in said) == (kind == "raw") and ("was multiplied by" in said) == (kind != "raw"),
+           f"weights: {kind}, and what the file says", said)
+
 # Dedispersion takes I, and of a coherency both powers.
 dm = {"start": 0, "step": 0.1, "count": 3}
 series = []

@@ -269,6 +269,21 @@ static void raw_sums_stay_as_they_are(void **state)
     double expected = (double)c.in[0] + (double)c.in[CHANNELS] +
                       2 * ((double)c.in[2 * CHANNELS] + (double)c.in[3 * CHANNELS]);
     assert_true(fabs((double)c.out[0] - expected) < 1e-5);
+    /* An antenna that is left out is not made up for; the weight tells that it is. */
+    c.combine.min_weight = 0.6;
+    assert_int_equal(case_run(&c, 1), 0);
+    expected = 2 * ((double)c.in[2 * CHANNELS] + (double)c.in[3 * CHANNELS]);
+    assert_true(fabs((double)c.out[0] - expected) < 1e-5);
+    assert_true(c.weights[0] == (float)(2.0 / 3));
+    /* With a weight of 0 it is a 0, or NaN where that is asked for. */
+    c.combine.min_weight = 0;
+    memset(c.joint, 0, 2 * sizeof *c.joint);
+    memset(c.in, 0, 4 * CHANNELS * sizeof *c.in);
+    assert_int_equal(case_run(&c, 1), 0);
+    assert_true(c.out[0] == 0 && c.weights[0] == 0);
+    c.combine.blanks_empty = 1;
+    assert_int_equal(case_run(&c, 1), 1);
+    assert_true(isnan(c.out[0]) && c.weights[0] == 0);
     case_end(&c);
 }
 

@@ -79,7 +79,7 @@ static struct part combine_part(const struct combine *combine, const struct set 
     part.weight = is_joint ? lost->joint[at] : lost->streams[at];
     part.is_unread = lost->unread[at];
     part.is_blank = part.is_unread || (double)part.weight < combine->min_weight ||
-                    (part.weight == 0 && combine->renormalises);
+                    (part.weight == 0 && combine->blanks_empty);
     if (combine->renormalises) {
         for (uint32_t i = 0; i < 4; i++) {
             part.share[i] = is_joint && i < 2 ? streams[i * coarse] : part.weight;

@@ -71,6 +71,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
                                      .sums_stations = spec->sums_stations,
                                      .sums_beams = spec->sums_beams,
                                      .renormalises = spec->renormalises,
+                                     .blanks_empty = spec->renormalises || spec->is_flagged,
                                      .min_weight = spec->has_weights ? spec->min_weight : 0};
     TRY(combine_expand_factors(spec, step));
     rows = spec->is_flagged ? rows / flagged_cells(spec) + 1 : rows;

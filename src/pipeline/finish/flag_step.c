@@ -190,7 +190,7 @@ static float flag_weight(double sum, uint64_t cells)
 
 static int flag_is_blank(const struct product_spec *spec, float weight)
 {
-    return (double)weight < spec->min_weight || (weight == 0 && spec->renormalises);
+    return (double)weight < spec->min_weight || weight == 0;
 }
 
 /* What a line was before anything was left out of it. */

@@ -78,6 +78,19 @@ static struct agreement_whole keep_measure(const struct keep *keep, const float 
     return whole;
 }
 
+/* Computes the mean of neighbours that are not NaN. */
+static float keep_mean(const struct keep *keep, const float *from)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < keep->average; j++) {
+        int is_there = !isnan(from[j]);
+        sum += is_there ? (double)from[j] : 0;
+        count += is_there ? 1 : 0;
+    }
+    return count > 0 ? (float)(sum / count) : NAN;
+}
+
 /* Of one if; `to` is `from` or before it. */
 static void keep_if(const struct keep *keep, const float *from, float *to)
 {
@@ -87,33 +100,23 @@ static void keep_if(const struct keep *keep, const float *from, float *to)
     }
     from += keep->first;
     for (uint64_t i = 0; i < keep->count; i++, from += keep->average) {
-        double sum = 0;
-        for (uint32_t j = 0; j < keep->average; j++) {
-            sum += (double)from[j];
-        }
-        to[i] = (float)(sum / keep->average);
+        to[i] = keep_mean(keep, from);
     }
 }
 
-/* The same of flagged power: the mean of what is left, whose weight is the mean of the weights, 0
- * for what is NaN. */
+/* The same of flagged power. The weight of a mean is the mean of the weights, 0 for what is NaN. */
 static void keep_flagged_if(const struct keep *keep, const float *from, const float *weights,
                             float *to, float *weight)
 {
     from += keep->first;
     weights += keep->first;
     for (uint64_t i = 0; i < keep->count; i++, from += keep->average, weights += keep->average) {
-        double sum = 0;
         double left = 0;
-        uint32_t count = 0;
         for (uint32_t j = 0; j < keep->average; j++) {
-            int is_there = !isnan(from[j]);
-            sum += is_there ? (double)from[j] : 0;
-            left += is_there ? (double)weights[j] : 0;
-            count += is_there ? 1 : 0;
+            left += isnan(from[j]) ? 0 : (double)weights[j];
         }
         weight[i] = keep->average == 1 ? weights[0] : (float)(left / keep->average);
-        to[i] = count > 0 ? (float)(sum / count) : NAN;
+        to[i] = keep_mean(keep, from);
     }
 }
 

@@ -99,7 +99,8 @@ static float dumps_weight(wide lost, uint64_t integrate)
 /* Whether a dump of this weight is NaN. */
 static int dumps_is_blank(const dumps_t *dumps, float weight)
 {
-    return (double)weight < dumps->spec->min_weight || (weight == 0 && dumps->spec->renormalises);
+    return (double)weight < dumps->spec->min_weight ||
+           (weight == 0 && (dumps->spec->renormalises || dumps->spec->is_flagged));
 }
 
 static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
