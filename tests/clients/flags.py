@@ -214,6 +214,36 @@ expected = np.zeros((ROWS * CELLS, 3, 2, BAND), "u1")
 expected[..., 3:27] = 2 * flags.reshape(expected.shape)[..., 3:27]
 same(load("masked-1.h5")[2].reshape(expected.shape), expected.max(axis=2, keepdims=True).repeat(2, axis=2),
      "and of one that kept a part")
+
+
+def overlap(found, first, theirs, second):
+    """[cell][channel]: which flagged cells of another grid each cell overlaps, in time and frequency."""
+    touches = []
+    for at, width, its, its_width in zip(found, first, theirs, second):
+        reach = (width + its_width) / 2 - 2e-3 * min(width, its_width)
+        touches.append(np.abs(at[:, None] - its[None, :]) < reach)
+    return touches
+
+
+def grid(name):
+    """Centres and widths of cells in time, and of channels."""
+    with h5py.File(scratch(name)) as file:
+        times, hz = file["cell_time"][...], file["frequency"][...]
+        return (times, hz), (times[1] - times[0], hz[1] - hz[0])
+
+
+# Of other cells and channels: all that overlap, in time and frequency.
+for channels, spectra in ((10, 32), (40, 8)):
+    run("other", obs, products=[{"flag": {"kurtosis": 2, "spectra": spectra}, "integrate": spectra * 4}],
+        channelise={"channels": channels})
+    run("overlap", obs, products=[{"flag": {"mask": scratch("other-0.h5"), "spectra": M}}])
+    touched = overlap(*grid("overlap-0.h5"), *grid("other-0.h5"))
+    theirs = load("other-0.h5")[2] != 0
+    expected = np.einsum("rt,tik,ck->ric", *(x.astype("f4") for x in (touched[0], theirs, touched[1]))) > 0
+    found = load("overlap-0.h5")[2]
+    ok(expected.any() and not expected.all() and np.array_equal(found, 2 * expected),
+       f"a mask of {channels} channels and {spectra} spectra: what overlaps", (found != 2 * expected).sum(), expected.mean())
+    voltmill("verify", "--all", scratch("overlap-0.h5"))
 starts = {"later": lambda attributes: attributes.modify("start_second", attributes["start_second"] + 3 * step),
           "startless": lambda attributes: [attributes.pop(key) for key in ("start_mjd_day", "start_second")]}
 for name, change in starts.items():

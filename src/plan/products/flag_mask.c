@@ -20,6 +20,10 @@ struct place {
     uint64_t at;
 };
 
+struct span {
+    uint64_t first, end;
+};
+
 struct range {
     int is_by_hz;         /* places of by_hz, else channels */
     uint64_t first, last; /* the last included */
@@ -37,11 +41,16 @@ struct flag_mask {
     /* Of a product. */
     struct product *product;
     int fd;
-    double later;     /* seconds from its start to ours */
-    uint64_t *theirs; /* [channels] where its channel is; UINT64_MAX: nowhere */
+    double later;         /* seconds from its start to ours */
+    struct place *theirs; /* [flag_channels] its channels by frequency, */
+    struct span *touched; /* [channels] and those of them that overlap each of ours */
     unsigned char *row;
     uint64_t row_at; /* which row that is; UINT64_MAX: none */
 };
+
+/* Share of the narrower of two channels, or of the shorter of two cells, that may be rounding: what
+ * overlaps by no more only touches. */
+static const double flag_mask_rounding = 1e-3;
 
 static int flag_mask_by_hz(const void *left, const void *right)
 {
@@ -167,34 +176,34 @@ static void flag_mask_mark_range(const flag_mask_t *mask, const struct range *ra
 
 /* ---- a product ---- */
 
-/* Where each of our channels lies among theirs: they may be means of several of which cells have
- * each. */
+/* Finds which of their channels overlap each of ours. Theirs may be means of several of which cells
+ * have each. */
 static status_t flag_mask_match(flag_mask_t *mask)
 {
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
-    uint64_t each = product->flag_channels / product->frequencies;
+    const uint64_t count = product->flag_channels;
+    uint64_t each = count / product->frequencies;
     double width = product->frequencies > 1
                        ? fabs(product->frequency_hz[1] - product->frequency_hz[0]) / (double)each
                        : mask->width_hz;
-    struct place *places = NULL;
-    TRY(memory_zeroed((size_t)product->flag_channels, sizeof *places, "a mask", &places));
-    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->theirs, "a mask", &mask->theirs));
+    double reach = (width + mask->width_hz) / 2 - flag_mask_rounding * fmin(width, mask->width_hz);
+    TRY(memory_zeroed((size_t)count, sizeof *mask->theirs, "a mask", &mask->theirs));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->touched, "a mask", &mask->touched));
     int falls = product->frequencies > 1 && product->frequency_hz[1] < product->frequency_hz[0];
-    for (uint64_t i = 0; i < product->flag_channels; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         double offset = (double)(i % each) - (double)(each - 1) / 2;
-        places[i] =
+        mask->theirs[i] =
             (struct place){product->frequency_hz[i / each] + (falls ? -offset : offset) * width, i};
     }
-    qsort(places, (size_t)product->flag_channels, sizeof *places, flag_mask_by_hz);
+    qsort(mask->theirs, (size_t)count, sizeof *mask->theirs, flag_mask_by_hz);
     for (uint64_t i = 0; i < mask->channels; i++) {
         double hz = mask->by_hz[i].hz;
-        uint64_t near = flag_mask_find(places, product->flag_channels, hz - width / 2);
-        int is_there = near < product->flag_channels && places[near].hz <= hz + width / 2;
-        mask->theirs[mask->by_hz[i].at] = is_there ? places[near].at : UINT64_MAX;
+        mask->touched[mask->by_hz[i].at] =
+            (struct span){flag_mask_find(mask->theirs, count, hz - reach),
+                          flag_mask_find(mask->theirs, count, hz + reach)};
     }
 out:
-    free(places);
     return st;
 }
 
@@ -233,23 +242,42 @@ out:
     return st;
 }
 
-/* Reads the row of cells in which a time lies; *found 0: there is none. */
-static status_t flag_mask_find_row(flag_mask_t *mask, double seconds, int *found)
+/* Finds the rows of their cells that overlap one of ours. */
+static struct span flag_mask_rows(const flag_mask_t *mask, double from, double to)
+{
+    const struct product *product = mask->product;
+    const double rows = (double)product->flag_rows;
+    double step = product->time_step / (double)(product->flag_rows / product->rows);
+    double shift = mask->later - product->first_time + product->time_step / 2;
+    double rounding = flag_mask_rounding * fmin(step, to - from);
+    double first = floor((from + shift + rounding) / step);
+    double end = ceil((to + shift - rounding) / step);
+    return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
+}
+
+static status_t flag_mask_read_row(flag_mask_t *mask, uint64_t row)
 {
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
-    double step = product->time_step / (double)(product->flag_rows / product->rows);
-    double theirs = seconds + mask->later - product->first_time + product->time_step / 2;
-    double row = floor(theirs / step + 1e-6);
     uint64_t bytes = product->flag_ifs * product->flag_channels;
-    *found = row >= 0 && row < (double)product->flag_rows;
-    if (*found && mask->row_at != (uint64_t)row) {
-        mask->row_at = (uint64_t)row;
-        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + mask->row_at * bytes,
-                      mask->row, bytes));
+    if (mask->row_at != row) {
+        mask->row_at = UINT64_MAX;
+        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes, mask->row,
+                      bytes));
+        mask->row_at = row;
     }
 out:
     return st;
+}
+
+static int flag_mask_is_marked(const flag_mask_t *mask, uint64_t number, struct span channels)
+{
+    const unsigned char *row = mask->row + number * mask->product->flag_channels;
+    int is_marked = 0;
+    for (uint64_t i = channels.first; i < channels.end; i++) {
+        is_marked |= row[mask->theirs[i].at] != 0;
+    }
+    return is_marked;
 }
 
 static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint64_t ifs,
@@ -261,8 +289,8 @@ static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint6
         uint64_t from = is_same ? first_if + s : 0;
         uint64_t end = is_same ? from + 1 : product->flag_ifs;
         for (uint64_t i = 0; i < mask->channels; i++) {
-            for (uint64_t f = from; f < end && mask->theirs[i] < UINT64_MAX; f++) {
-                int is_marked = mask->row[f * product->flag_channels + mask->theirs[i]] != 0;
+            for (uint64_t f = from; f < end; f++) {
+                int is_marked = flag_mask_is_marked(mask, f, mask->touched[i]);
                 flags[s * mask->channels + i] |= is_marked ? FLAG_MASK : 0;
             }
         }
@@ -277,15 +305,18 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uin
     status_t st = STATUS_OK;
     double centre = mask->time.first + (double)cell * mask->time.step;
     double half = mask->time.step / 2;
-    int found = 0;
+    struct span rows = {0, 0};
     for (size_t i = 0; i < mask->nranges; i++) {
         const struct range *range = &mask->ranges[i];
         if (centre - half < range->to && centre + half > range->from) {
             flag_mask_mark_range(mask, range, ifs, flags);
         }
     }
-    TRY(mask->product ? flag_mask_find_row(mask, centre, &found) : STATUS_OK);
-    if (found) {
+    if (mask->product) {
+        rows = flag_mask_rows(mask, centre - half, centre + half);
+    }
+    for (uint64_t row = rows.first; row < rows.end; row++) {
+        TRY(flag_mask_read_row(mask, row));
         flag_mask_mark_row(mask, first_if, ifs, flags);
     }
 out:
@@ -349,6 +380,7 @@ void flag_mask_destroy(flag_mask_t *mask)
         free(mask->by_hz);
         free(mask->ranges);
         free(mask->theirs);
+        free(mask->touched);
         free(mask->row);
         free(mask);
     }

@@ -8,10 +8,12 @@
  *   freq_hz 104e6 104.01e6 seconds 2.5 3
  *   channels 100 120
  *
- * A channel is left out when some of its band is in the range, a cell when some of its time is. Or
- * a product with /flags: what lies with its centre in one of its flagged cells is left out, if by
- * if where both have the same number of them, else where any if is flagged. Each counts seconds
- * from its own start; where only one of the two has a start it is refused. */
+ * Or a product with /flags, if by if where both have the same number of them, else where any if is
+ * flagged. Each counts seconds from its own start. Refused where only one of the two has a start.
+ *
+ * Of both, a channel is left out when some of its band is in a range or in a flagged channel, a
+ * cell when some of its time is. Cells of a product that overlap by less than a thousandth of the
+ * smaller one only touch. */
 #ifndef VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 #define VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 
