@@ -30,8 +30,11 @@ static const struct option_row rows[] = {
      "prints the `dedisperse` of a job for it, a search for each range"},
     {.name = NULL}};
 
-static void ddplan_print(const struct fbh5 *fbh5, const struct ddplan_range *ranges, uint32_t count)
+static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 *fbh5,
+                             const struct dispersion_spec *spec, const struct ddplan_range *ranges,
+                             uint32_t count)
 {
+    status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
@@ -44,17 +47,21 @@ static void ddplan_print(const struct fbh5 *fbh5, const struct ddplan_range *ran
     for (uint32_t i = 0; i < count; i++) {
         const struct ddplan_range *r = &ranges[i];
         char steps[64];
+        double loss = 0;
+        TRY(ddplan_loss(spec, s->width, s->tolerance, r, &loss));
         display_format(steps, sizeof steps, "%.3g..%.3g", r->first_step, r->last_step);
         display_print("  %5u %8.6g %8.6g %11llu %10s %7u  %-14s %10s %10s  at most %.1f %%\n", i,
                       r->start, r->end, (unsigned long long)r->downsample,
                       units_seconds(fbh5->tsamp * (double)r->downsample, a), r->count, steps,
-                      units_seconds(r->smear, b), units_seconds(r->width, c), 100 * r->loss);
+                      units_seconds(r->smear, b), units_seconds(r->width, c), 100 * loss);
         all += r->count;
         work += (double)r->count / (double)r->downsample;
     }
     display_print("  %s DMs in all, %.3g %% of the sums that as many without downsampling would "
                   "be\n",
                   units_count(all, a), 100 * work / (double)(all > 0 ? all : 1));
+out:
+    return st;
 }
 
 /* In quotes, whatever YAML makes of its characters else. */
@@ -115,7 +122,7 @@ static status_t ddplan_run(void *settings)
     if (s->job) {
         ddplan_print_job(s, ranges, count);
     } else {
-        ddplan_print(fbh5, ranges, count);
+        TRY(ddplan_print(s, fbh5, &spec, ranges, count));
     }
 out:
     fbh5_destroy(fbh5);

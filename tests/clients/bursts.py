@@ -14,6 +14,7 @@ import numpy as np
 
 from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, note, ok, same, scratch, synth, voltmill, write_yaml
 from mocks.filterbanks import write_fil
+from mocks.halfway import halfway
 
 TSAMP, CHANNELS, TIMES, TOP = 1e-3, 32, 60000, 1500.0
 MHZ = TOP - 4.0 * np.arange(CHANNELS)
@@ -305,7 +306,9 @@ a = 2 / 2.41e-4 * 4 / ((MHZ[0] + MHZ[-1]) / 2) ** 3
 for line in lines[1:]:
     dm, dt = float(line[1]), TSAMP * int(line[3])
     ok(abs(math.sqrt((dt ** 2 + (a * dm) ** 2) / (TSAMP ** 2 + (a * dm) ** 2)) - 1.25) < 1e-4, f"a pulse grows by 1.25 at DM {dm}")
-ok(all(0 < float(line[-2]) < 20 for line in lines), "and loses less than 20 %", said)
+losses = halfway("halfway", MHZ, TSAMP, 400)
+ok(len(losses) == 2 and all(abs(printed - measured) < 3 for printed, measured in losses),
+   "bursts half-way between its DMs lose as much as it says, within 3 percentage points", losses)
 odd = scratch("it's, #1: {odd}.fil")
 os.symlink(source, odd)
 with open(scratch("ranges.yaml"), "w") as file:

@@ -1,11 +1,13 @@
 /* Where each doubling of the sampling time begins to cost no more than is tolerated. */
 #include "dsp/dispersion/ddplan.h"
 
+#include "dsp/dispersion/burst_snr.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 struct widths {
-    double a2, b2; /* squares of smearing within a channel, over the band, per DM */
+    double a2; /* square of smearing within a channel, per DM */
     double sample, width;
     double tolerance2;
 };
@@ -38,26 +40,15 @@ static status_t ddplan_fill(const struct dispersion_spec *spec, const struct wid
     status_t st = STATUS_OK;
     struct dispersion_spec coarse = *spec;
     double *dms = NULL;
-    double step = 0;
     coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
     TRY(dispersion_tolerant(&coarse, range->start, range->end, w->width, tolerance, most, &dms,
                             &range->count));
     if (range->count > 1) {
         range->first_step = dms[1] - dms[0];
-        range->last_step = step = dms[range->count - 1] - dms[range->count - 2];
+        range->last_step = dms[range->count - 1] - dms[range->count - 2];
     }
-    double last = range->end;
-    double own = ddplan_square(w, last, coarse.sample_seconds);
-    double worst = own + w->b2 * step * step / 4;
-    range->smear = sqrt(w->a2) * last;
-    range->width = sqrt(own);
-    /* S/N goes with the root of the width that a pulse should have over the one it has. */
-    double at_end = 1 - pow(ddplan_square(w, last, spec->sample_seconds) / worst, 0.25);
-    double first = range->start;
-    double begin = ddplan_square(w, first, coarse.sample_seconds) +
-                   w->b2 * range->first_step * range->first_step / 4;
-    double at_start = 1 - pow(ddplan_square(w, first, spec->sample_seconds) / begin, 0.25);
-    range->loss = fmax(at_start, at_end);
+    range->smear = sqrt(w->a2) * range->end;
+    range->width = sqrt(ddplan_square(w, range->end, coarse.sample_seconds));
 out:
     free(dms);
     return st;
@@ -71,8 +62,9 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
     struct widths w = {.sample = spec->sample_seconds,
                        .width = width_seconds,
                        .tolerance2 = tolerance * tolerance};
+    double band = 0;
     uint32_t n = 0;
-    TRY(dispersion_smearing(spec, &w.a2, &w.b2));
+    TRY(dispersion_smearing(spec, &w.a2, &band));
     for (uint64_t factor = 1; n < DDPLAN_RANGES; factor *= 2) {
         double begin = fmax(start, factor == 1 ? 0 : ddplan_begin(&w, (double)factor));
         double next = n + 1 == DDPLAN_RANGES ? end : ddplan_begin(&w, 2 * (double)factor);
@@ -92,5 +84,53 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
     }
     *count = n;
 out:
+    return st;
+}
+
+/* Computes the loss of S/N of a burst half-way between DM number i of a range and the next. */
+static double ddplan_loss_at(const struct dispersion_spec *spec, double width, const double *dms,
+                             const struct ddplan_range *range, uint32_t i)
+{
+    double next = range->count > 1 ? dms[i + 1] : dms[i];
+    const struct burst found = {.dm = (dms[i] + next) / 2,
+                                .trial = dms[i],
+                                .sample = spec->sample_seconds * (double)range->downsample,
+                                .width = width};
+    const struct burst best = {
+        .dm = found.dm, .trial = found.dm, .sample = spec->sample_seconds, .width = width};
+    return 1 - burst_snr(spec, &found) / burst_snr(spec, &best);
+}
+
+/* The largest of some: of the first DMs, whose delays are the first that are rounded, and of some
+ * up to the last. */
+static double ddplan_loss_of(const struct dispersion_spec *spec, double width, const double *dms,
+                             const struct ddplan_range *range)
+{
+    enum { FIRST = 4, MORE = 8 };
+    uint32_t steps = range->count > 1 ? range->count - 1 : 1;
+    double loss = 0;
+    for (uint32_t i = 0; i < FIRST && i < steps; i++) {
+        loss = fmax(loss, ddplan_loss_at(spec, width, dms, range, i));
+    }
+    for (uint64_t i = 1; i <= MORE && steps > FIRST; i++) {
+        uint32_t at = (uint32_t)(i * (steps - 1) / MORE);
+        loss = fmax(loss, ddplan_loss_at(spec, width, dms, range, at));
+    }
+    return loss;
+}
+
+status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
+                     const struct ddplan_range *range, double *out)
+{
+    status_t st = STATUS_OK;
+    struct dispersion_spec coarse = *spec;
+    double *dms = NULL;
+    uint32_t count = 0;
+    coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
+    TRY(dispersion_tolerant(&coarse, range->start, range->end, width_seconds, tolerance,
+                            range->count, &dms, &count));
+    *out = ddplan_loss_of(spec, width_seconds, dms, range);
+out:
+    free(dms);
     return st;
 }

@@ -15,8 +15,6 @@ struct ddplan_range {
     double first_step, last_step; /* between its DMs; 0: there is but one */
     double smear;                 /* within a channel at its end, seconds */
     double width;                 /* of a pulse at its end, on one of its DMs, seconds */
-    double loss; /* of S/N, at its worst: of a pulse half-way between its last two DMs, against one
-                    at its DM in samples as they come; 0 .. 1 */
 };
 
 /* Samples are added up by so many that a pulse's width (in squares: sample, width_seconds, smearing
@@ -26,5 +24,11 @@ struct ddplan_range {
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);
+
+/* Computes the largest loss of S/N (0 .. 1) in a range that ddplan_make() made of the same: of a
+ * pulse half-way between two of its DMs, against one at its DM in samples as they come, each found
+ * by the best box (burst_snr.h). Fails as dispersion_tolerant(). */
+status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, double tolerance,
+                     const struct ddplan_range *range, double *out);
 
 #endif
