@@ -21,17 +21,38 @@ static double agreement_square(double x)
     return x * x;
 }
 
+/* Rounding of numbers below FLT_MIN, whose steps do not shrink with them: half a step for each of
+ * so many operations, some of whose errors a few more multiply. */
+static double agreement_least(double operations)
+{
+    return 4 * ((double)FLT_TRUE_MIN * operations);
+}
+
+/* Squares and products of two polarisations, and what becomes of their sums. */
+static double agreement_least_power(uint64_t integrate)
+{
+    return agreement_least(2 * (double)integrate + 4);
+}
+
+/* Taps and transforms: errors of sums grow as the root of how many there are. */
+static double agreement_least_spectrum(uint64_t channels)
+{
+    return agreement_least(4 * sqrt((double)channels) + 4);
+}
+
 /* What went into filters, if there are some, and it is known. */
 static double agreement_input(const struct agreement *agreement)
 {
     return agreement->filters > 0 ? agreement->went_in : 0;
 }
 
-/* Takes up an error of numbers whose allowed one is `allowed`, in any unit; `of_y`: as one of Y, of
- * which so many were added up that errors of each are `more` times as large in it. */
-static void agreement_take(struct agreement *agreement, double error, double allowed, double of_y,
-                           double more)
+/* Takes up an error of numbers whose allowed one is `allowed`, in any unit, beyond what is `least`
+ * of any; `of_y`: as one of Y, of which so many were added up that errors of each are `more` times
+ * as large in it. */
+static void agreement_take(struct agreement *agreement, double error, double least, double allowed,
+                           double of_y, double more)
 {
+    error = fmax(error - least, 0);
     double worst = error > 0 ? error / (allowed + FLT_MIN) * agreement_worst_limit : 0;
     agreement->errors += agreement_square(error);
     if (agreement_input(agreement) > 0) {
@@ -81,7 +102,8 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
             error[j] = agreement_are_finite(agreement, a, b) ? (double)a - (double)b : 0;
         }
         double both = hypot(error[0], error[1]);
-        agreement_take(agreement, both, unit * agreement_worst_limit, both, 1);
+        agreement_take(agreement, both, agreement_least_spectrum(channels),
+                       unit * agreement_worst_limit, both, 1);
     }
     agreement->numbers +=
         fmax(power, (double)channels * agreement_square(agreement_input(agreement)));
@@ -132,7 +154,7 @@ static void agreement_power(struct agreement *agreement, const float *found, con
             double error = fabs((double)found[i] - (double)expected[i]);
             numbers += power * fmax(power, least);
             agreement->power += whole ? whole->mean : power;
-            agreement_take(agreement, error,
+            agreement_take(agreement, error, agreement_least_power(integrate),
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
                            sqrt(power + error) - sqrt(power), sqrt((double)integrate));
         }
@@ -167,9 +189,10 @@ static void agreement_squares(struct agreement *agreement, const float *found,
             double error = fabs((double)found[i] - (double)expected[i]);
             double root = sqrt(sqrt(sum));
             double allowed = agreement_square(agreement_square(root + bound)) - sum;
-            agreement_take(agreement, error, allowed + rounding * sum,
-                           sqrt(sqrt(sum + error)) - root, sqrt(sqrt((double)integrate)));
-            errors += agreement_square(error);
+            agreement_take(agreement, error, agreement_least_power(integrate),
+                           allowed + rounding * sum, sqrt(sqrt(sum + error)) - root,
+                           sqrt(sqrt((double)integrate)));
+            errors += agreement_square(fmax(error - agreement_least_power(integrate), 0));
         }
     }
     agreement->errors -= 0.75 * errors;
@@ -193,7 +216,7 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
         numbers += sqrt(power_a * power_b) * fmax(sqrt(power_a * power_b), least);
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double error = fabs((double)found[i] - (double)expected[i]);
-            agreement_take(agreement, error,
+            agreement_take(agreement, error, agreement_least_power(integrate),
                            sqrt(power_a) * bound_b + sqrt(power_b) * bound_a + bound_a * bound_b +
                                rounding * sqrt(power_a * power_b),
                            sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)),
@@ -236,7 +259,7 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
             whole ? agreement_whole_numbers(whole, least) : power * fmax(power, least);
         if (agreement_are_finite(agreement, found[at], expected[at])) {
             double error = fabs((double)found[at] - (double)expected[at]);
-            agreement_take(agreement, error,
+            agreement_take(agreement, error, agreement_least_power(integrate),
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
                            sqrt(power + error) - sqrt(power), sqrt((double)integrate));
         }
@@ -267,6 +290,7 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
     for (uint64_t i = 0; i < count; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
+                           agreement_least(sqrt((double)count)),
                            agreement_worst_limit * fmax(rms, fabs((double)expected[i])), 0, 1);
         }
     }

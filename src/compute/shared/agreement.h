@@ -7,7 +7,8 @@
  * transforms spread that over all rows of a block, and sums may cancel most of what goes in, so
  * that behind filters a number is also right when its error is that small beside what went in:
  * beside `went_in`, or, where nobody knows that, beside the rms of all numbers that were compared.
- */
+ * Below 1.2e-38 (FLT_MIN) floats have fewer digits: errors of their steps of 1.4e-45, as many as
+ * there are operations, do not count. */
 #ifndef VOLTMILL_COMPUTE_SHARED_AGREEMENT_H
 #define VOLTMILL_COMPUTE_SHARED_AGREEMENT_H
 
