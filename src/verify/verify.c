@@ -5,6 +5,7 @@
 #include "base/display.h"
 #include "io/file.h"
 #include "output/journal/product_files.h"
+#include "product/check/contents.h"
 #include "product/stamp/stamped.h"
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
@@ -63,6 +64,12 @@ static void verify_add_up_all(struct verify *verify)
     verify->recomputed = sum_u64_all(verify->comm, verify->recomputed);
     verify->passed = sum_u64_all(verify->comm, verify->passed);
     verify->missing = sum_u64_all(verify->comm, verify->missing);
+    verify->clipped = sum_u64_all(verify->comm, verify->clipped);
+    verify->beside = sum_u64_all(verify->comm, verify->beside);
+    verify->bad_spans = sum_u64_all(verify->comm, verify->bad_spans);
+    uint64_t first = verify->first_bad_span;
+    MPI_Reduce(&first, &verify->first_bad_span, 1, MPI_UINT64_T, MPI_MIN, 0, verify->comm);
+    verify_marks_add_up_all(verify->comm, verify->rank, verify->marked);
 }
 
 /* What was found, for people. */
@@ -107,20 +114,41 @@ static void verify_write(const struct verify *verify, const struct verify_kind *
     json_bool(json, "agrees", agrees);
 }
 
+/* What no recomputing sees: CRCs of all that the product holds beside its rows. */
+static status_t verify_judge_objects(const struct verify *verify,
+                                     const struct contents_found *objects)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(objects->bad == 0, STATUS_DATA,
+            "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
+            verify->product->path, (unsigned long long)objects->bad,
+            objects->bad == 1 ? "is not" : "are not", (int)strcspn(objects->words.data, "\n"),
+            objects->words.data);
+out:
+    return st;
+}
+
 static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)
 {
     status_t st = STATUS_OK;
+    struct contents_found objects = {0};
     const struct agreement *agreement = &verify->agreement;
     const struct product *product = verify->product;
     uint64_t total = product->rows * (product->series ? product->frequencies : 1);
-    int agrees = agreement->numbers > 0 && agreement_holds(agreement);
+    TRY(contents_compare(product->path, &product->place, &objects));
+    int agrees = agreement->numbers > 0 && agreement_holds(agreement) && objects.bad == 0 &&
+                 verify->bad_spans == 0;
     (verify->options->json ? verify_write : verify_print)(verify, kind, total, agrees);
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
             product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
             kind->unit);
     TRY(kind->judge ? kind->judge(verify) : STATUS_OK);
+    TRY(verify_marks_judge(verify));
+    TRY(verify_spans_judge(verify));
+    TRY(verify_judge_objects(verify, &objects));
 out:
+    text_free(&objects.words);
     return st;
 }
 
@@ -146,6 +174,7 @@ static status_t verify_open(struct verify *verify)
     if (verify->product->place.holes_offset > 0) {
         TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
     }
+    TRY(verify_marks_create(verify, &verify->marked));
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
 out:
     product_files_free(&find);
@@ -160,15 +189,21 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     job_destroy(verify->job);
     rows_close(verify->rows);
     product_destroy(verify->product);
+    verify_marks_destroy(verify->marked);
     free(verify->picked);
     free(verify->stored);
+    free(verify->span);
     file_close(verify->fd);
 }
 
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
-    struct verify verify = {.comm = comm, .options = options, .fd = -1};
+    struct verify verify = {.comm = comm,
+                            .options = options,
+                            .fd = -1,
+                            .first_bad_span = UINT64_MAX,
+                            .last_span = UINT64_MAX};
     const struct verify_kind *kind = &verify_spectra;
     MPI_Comm_rank(comm, &verify.rank);
     TRY(agree_all(comm, verify_open(&verify)));

@@ -14,6 +14,8 @@
 
 #include <stdatomic.h>
 
+struct verify_marked;
+
 struct verify {
     MPI_Comm comm;
     int rank;
@@ -41,6 +43,12 @@ struct verify {
     uint64_t missing;    /* samples of the chunks that were recomputed */
     atomic_ulong chunks; /* that were compared and are not told yet */
     uint64_t done;       /* rank 0: all that are told */
+    uint64_t clipped;    /* numbers of voltages in them, */
+    uint64_t beside;     /* and those that were rounded the other way */
+    struct verify_marked *marked;
+    uint64_t bad_spans, first_bad_span; /* of rows, whose CRC differs */
+    uint64_t last_span;                 /* that was read */
+    char *span;                         /* room for some rows of one */
 };
 
 /* What a kind of product is made of, and how its rows are compared. */
@@ -85,6 +93,25 @@ int verify_may_take_more(status_t st, const struct verify *verify);
  * has marks, whether the row is marked. */
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
+
+/* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
+ * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is large; of
+ * all chunks all spans. Fails with DATA: a row cannot be read. Judges what all ranks found, on
+ * rank 0. Fails with DATA: a span differs. */
+status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
+                      uint64_t rows);
+status_t verify_spans_judge(const struct verify *verify);
+
+/* All rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */
+status_t verify_marks_create(const struct verify *verify, struct verify_marked **out);
+void verify_marks_destroy(struct verify_marked *marked); /* takes NULL */
+/* Notes that a row was recomputed, of one group of streams (of series: of times), and whether some
+ * of it is NaN by input that cannot be read. Rows that are not marked are ignored. */
+void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread);
+void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked);
+/* On rank 0: that no row is marked for nothing, as far as all of it was recomputed. Fails with
+ * DATA. */
+status_t verify_marks_judge(const struct verify *verify);
 
 /* On rank 0: that the medians which a product stores, if any, are those of its rows; reads all of
  * them. Fails with DATA. */

@@ -50,6 +50,20 @@ void verify_rows_destroy(struct verify_rows *rows)
     }
 }
 
+double verify_rows_went_in(const struct verify_rows *rows)
+{
+    const struct product_spec *spec = rows->spec;
+    double most = 0;
+    double factor = spec->sum_weights ? 0 : 1;
+    for (uint32_t i = 0; i < spec->nsum_weights; i++) {
+        factor = fmax(factor, spec->sum_weights[i]);
+    }
+    for (uint32_t i = 0; rows->went_in && i < spec->archive->nstreams; i++) {
+        most = fmax(most, rows->went_in[i]);
+    }
+    return most * sqrt(factor);
+}
+
 /* How a chunk's rows are judged: [groups][together][coarse][floats], numbers of `together` lines by
  * what all of them are. Where channels were left out, coarse channels are one. */
 struct judged {

@@ -12,6 +12,9 @@ struct verify_rows;
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
 
+/* The maximum over the streams of what went into filters (struct agreement); 0: there are none. */
+double verify_rows_went_in(const struct verify_rows *rows);
+
 /* Takes up how verify->stored, a chunk's streams of a row, differs from what is expected.
  *
  *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels

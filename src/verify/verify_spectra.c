@@ -41,7 +41,8 @@ static void spectra_end(void *kind)
 }
 
 /* A row is marked when, and only when, some of it is NaN because its input cannot be read. A group
- * of streams alone cannot tell: another one may be what could not be read. */
+ * of streams alone cannot tell, since another one may be what could not be read: that is judged
+ * when all were recomputed (verify_marks_judge()). */
 static status_t spectra_check_mark(const struct verify *verify, const struct chunk *chunk,
                                    uint64_t row, int is_marked, int is_unreadable)
 {
@@ -158,8 +159,13 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
+        verify_marks_note(verify->marked, first_row + i, holes && holes[i]);
         if (spectra->steps) {
-            TRY(verify_steps_nearest(verify, spectra->steps, chunk, first_row + i, expected));
+            const struct verify_steps_row of = {.expected = expected,
+                                                .wholes = wholes ? wholes + i * ifs : NULL,
+                                                .nwholes = ifs,
+                                                .went_in = verify_rows_went_in(spectra->rows)};
+            TRY(verify_steps_nearest(verify, spectra->steps, chunk, first_row + i, &of));
         }
         TRY(verify_rows_compare(verify, spectra->rows, chunk, first_row + i, is_marked, expected,
                                 wholes ? wholes + i * ifs : NULL));
@@ -167,6 +173,7 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     if (chunk->first_stream == 0) {
         verify->recomputed += rows;
     }
+    TRY(verify_spans(verify, chunk, first_row, rows));
 out:
     return st;
 }
@@ -194,6 +201,7 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
                 "%s is not what the reference makes of its archive: number %llu of sample %llu is "
                 "%d, expected %d",
                 product->path, (unsigned long long)i, (unsigned long long)row, value[0], value[1]);
+        verify->beside += value[0] != value[1] ? 1 : 0;
         verify->agreement.numbers += (double)value[1] * value[1];
     }
 out:
@@ -220,6 +228,7 @@ static status_t spectra_compare_voltages(void *context, uint32_t index, const st
     if (chunk->first_stream == 0) {
         verify->recomputed += rows;
     }
+    TRY(verify_spans(verify, chunk, first_row, rows));
 out:
     return st;
 }
@@ -228,15 +237,18 @@ out:
 static status_t spectra_compare_steps(void *context, uint32_t index, const struct chunk *chunk,
                                       const struct product_steps *steps)
 {
+    const struct verify *verify = context;
+    const struct spectra *spectra = verify->kind;
     (void)index;
-    return verify_steps_compare(context, chunk, steps);
+    return verify_steps_compare(verify, chunk, steps, verify_rows_went_in(spectra->rows));
 }
 
-static status_t spectra_count_missing(void *context, const struct chunk *chunk,
-                                      const struct chunk_counts *counts)
+static status_t spectra_count(void *context, const struct chunk *chunk,
+                              const struct chunk_counts *counts)
 {
     struct verify *verify = context;
     verify->missing += counts->missing;
+    verify->clipped += counts->clipped;
     return verify_chunk_end(verify, chunk, counts);
 }
 
@@ -345,10 +357,15 @@ out:
     return st;
 }
 
+/* The chunk in which a row has the NaN that was found. */
 static uint64_t spectra_chunk_of(const struct verify *verify, const struct verify_mark *mark)
 {
-    return mark->row * verify->product->integrate / verify->chunking->chunk_spectra *
-           chunk_groups(verify->chunking);
+    const struct product *product = verify->product;
+    const struct chunking *chunking = verify->chunking;
+    uint64_t numbers = product->place.row_bytes * 8 / max_u64(product->bits, 8);
+    uint64_t stream = mark->at * chunking->streams / numbers;
+    return mark->row * product->integrate / chunking->chunk_spectra * chunk_groups(chunking) +
+           stream / chunking->group_streams;
 }
 
 static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
@@ -358,7 +375,7 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     struct pipeline_sink sink = {verify,
                                  product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages
                                                                    : spectra_compare_rows,
-                                 spectra_count_missing,
+                                 spectra_count,
                                  spectra_compare_weights,
                                  spectra_compare_flags,
                                  spectra_compare_steps};
@@ -436,6 +453,26 @@ out:
     return st;
 }
 
+/* Numbers of voltages that rounding brings to the other side of the last one, clipped or not, are
+ * as rare as those beside others. */
+static status_t spectra_judge_voltages(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    uint64_t near = verify->beside + 2;
+    TRY(spectra_judge_missing(verify));
+    REQUIRE(verify->picked || product->bits == 32 ||
+                (product->clipped <= verify->clipped + near &&
+                 product->clipped + near >= verify->clipped),
+            STATUS_DATA,
+            "%s is not what its job and input make of it: /provenance/clipped_samples is %llu, "
+            "expected %llu",
+            product->path, (unsigned long long)product->clipped,
+            (unsigned long long)verify->clipped);
+out:
+    return st;
+}
+
 const struct verify_kind verify_spectra = {.what = "rows",
                                            .unit = "a spectrum's rms + max|Y| / 10",
                                            .prepare_all = spectra_prepare_all,
@@ -445,5 +482,5 @@ const struct verify_kind verify_spectra = {.what = "rows",
 const struct verify_kind verify_voltages = {.what = "samples",
                                             .unit = "the rms of a sample's streams",
                                             .prepare_all = spectra_prepare_all,
-                                            .judge = spectra_judge_missing,
+                                            .judge = spectra_judge_voltages,
                                             .end = spectra_end};

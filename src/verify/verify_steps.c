@@ -6,7 +6,9 @@
 #include "io/file.h"
 #include "verify/verify_parts.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,14 @@ struct verify_steps {
     uint64_t block, first, count;
     float *scale;
     float *row; /* [lines][parts] */
+    /* Clipped numbers of the block that rows come of, so far: [low, high][least, most][lines]. */
+    uint32_t *clipped[2][2];
+    uint64_t counted; /* its rows */
+};
+
+/* How far a number may be from the reference's. */
+struct steps_slack {
+    double mean, bound, rounding;
 };
 
 /* So many of a block's floats from line `first` on. */
@@ -51,6 +61,11 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *steps->scale, "scales", &steps->scale));
     TRY(memory_zeroed((size_t)steps->lines, steps->parts * sizeof *steps->row, "a row",
                       &steps->row));
+    TRY(memory_zeroed((size_t)steps->lines, 4 * sizeof *steps->clipped[0][0], "counts",
+                      &steps->clipped[0][0]));
+    for (int i = 1; i < 4; i++) {
+        steps->clipped[i / 2][i % 2] = steps->clipped[0][0] + (size_t)i * steps->lines;
+    }
     if (spec->has_first_scales) {
         TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
         TRY(steps_read(verify, place->scale_offset, steps->lines, 0, 0, steps->lines, given));
@@ -72,6 +87,7 @@ void verify_steps_destroy(struct verify_steps *steps)
     if (steps) {
         free(steps->scale);
         free(steps->row);
+        free(steps->clipped[0][0]);
         free(steps);
     }
 }
@@ -98,46 +114,167 @@ out:
     return st;
 }
 
-status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
-                              const struct chunk *chunk, uint64_t row, const float *expected)
+/* What is allowed of a row's numbers, all of them by the strongest spectrum (agreement.h), twice:
+ * some were divided by a gain. */
+static struct steps_slack steps_slack_of(const struct verify *verify,
+                                         const struct verify_steps *steps,
+                                         const struct verify_steps_row *of)
+{
+    const struct product_spec *spec = steps->spec;
+    const double filters = 2 * (1 + 2.0 * verify->agreement.filters) * agreement_worst_limit;
+    const double spectra = steps->form.is_signed ? 1 : sqrt((double)spec->integrate);
+    const uint64_t channels =
+        spec->nchannels < spec->frequencies ? spec->nchannels : spec->frequencies;
+    double mean = 0;
+    double most = 0;
+    for (uint64_t line = 0; line < steps->count; line += channels) {
+        uint64_t end = min_u64(line + channels, steps->count);
+        double sum = 0;
+        for (uint64_t i = line; i < end; i++) {
+            const float *number = of->expected + i * steps->parts;
+            double power = steps->parts == 2 ? (double)number[0] * (double)number[0] +
+                                                   (double)number[1] * (double)number[1]
+                                             : fabs((double)number[0]);
+            power = isfinite(power) ? power : 0;
+            most = fmax(most, power);
+            sum += power;
+        }
+        mean = fmax(mean, sum / (double)(end - line));
+    }
+    for (uint64_t i = 0; i < of->nwholes && of->wholes; i++) {
+        mean = fmax(mean, of->wholes[i].mean);
+        most = fmax(most, of->wholes[i].most);
+    }
+    return (struct steps_slack){.mean = mean,
+                                .bound = filters *
+                                         (sqrt(mean) + 0.1 * sqrt(most) + spectra * of->went_in),
+                                .rounding = 32 * FLT_EPSILON};
+}
+
+/* In steps, of a value. */
+static double steps_slack_at(const struct verify_steps *steps, const struct steps_slack *slack,
+                             float value, double factor)
+{
+    double power = fmax(fabs((double)value), slack->mean);
+    double allowed = steps->form.is_signed
+                         ? slack->bound
+                         : 2 * sqrt(power) * slack->bound + slack->bound * slack->bound +
+                               slack->rounding * power;
+    return allowed * factor + 1e-6;
+}
+
+/* Counts a number of line `line` that is at an end of its range: certainly clipped, perhaps
+ * clipped. Beyond half a step it is. */
+static void steps_count(struct verify_steps *steps, const struct steps_slack *slack, uint64_t line,
+                        int32_t number, float expected)
+{
+    int is_high = number == steps_most(steps->form);
+    if (!is_high && number != steps_least(steps->form)) {
+        return;
+    }
+    float factor = 1 / steps->scale[line];
+    double beyond = steps_of(expected, steps->scale[steps->lines + line], factor) - number;
+    beyond = (is_high ? beyond : -beyond) - 0.5;
+    double near = steps_slack_at(steps, slack, expected, (double)factor);
+    int is_infinite = isinf(expected);
+    steps->clipped[is_high][0][line] += is_infinite || beyond > near ? 1 : 0;
+    steps->clipped[is_high][1][line] += is_infinite || !(beyond < -near) ? 1 : 0;
+}
+
+/* Compares what a block says was clipped of a chunk's lines, when all its rows have come. */
+static status_t steps_compare_counts(const struct verify *verify, const struct verify_steps *steps,
+                                     uint64_t block)
 {
     status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const uint64_t offsets[] = {product->place.low_offset, product->place.high_offset};
+    uint16_t *found = NULL;
+    TRY(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
+    for (int high = 0; high < 2; high++) {
+        uint64_t at = block * steps->lines + steps->first;
+        TRY(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found, found,
+                      steps->count * sizeof *found));
+        for (uint64_t i = 0; i < steps->count; i++) {
+            uint32_t least = steps->clipped[high][0][i];
+            uint32_t most = steps->clipped[high][1][i];
+            char expected[64] = "";
+            snprintf(expected, sizeof expected, least < most ? "%u to %u" : "%u", least, most);
+            REQUIRE(found[i] >= least && found[i] <= most, STATUS_DATA,
+                    "%s is not what its job and input make of it: /clipped_%s of block %llu, "
+                    "channel %llu of its ifs, is %u, expected %s",
+                    product->path, high ? "high" : "low", (unsigned long long)block,
+                    (unsigned long long)(steps->first + i), found[i], expected);
+        }
+    }
+out:
+    free(found);
+    return st;
+}
+
+status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
+                              const struct chunk *chunk, uint64_t row,
+                              const struct verify_steps_row *of)
+{
+    status_t st = STATUS_OK;
+    const uint64_t block_rows = steps->spec->scale_rows;
+    const uint64_t block = row / block_rows;
+    const uint64_t end = min_u64((block + 1) * block_rows, steps->spec->rows);
     TRY(steps_find(verify, steps, chunk, row));
+    if (row % block_rows == 0) {
+        steps->counted = 0;
+        memset(steps->clipped[0][0], 0, (size_t)steps->lines * 4 * sizeof *steps->clipped[0][0]);
+    }
+    const struct steps_slack slack = steps_slack_of(verify, steps, of);
     uint64_t numbers = steps->count * steps->parts;
     for (uint64_t i = 0; i < numbers; i++) {
         uint64_t line = i / steps->parts;
-        steps->row[i] =
-            steps_nearest(steps->form, steps_number(steps->form, verify->stored, i),
-                          steps->scale[line], steps->scale[steps->lines + line], expected[i]);
+        int32_t number = steps_number(steps->form, verify->stored, i);
+        steps_count(steps, &slack, line, number, of->expected[i]);
+        steps->row[i] = steps_nearest(steps->form, number, steps->scale[line],
+                                      steps->scale[steps->lines + line], of->expected[i]);
     }
     memcpy(verify->stored, steps->row, (size_t)numbers * sizeof *steps->row);
+    steps->counted++;
+    TRY(row + 1 == end && steps->counted == end - block * block_rows
+            ? steps_compare_counts(verify, steps, block)
+            : STATUS_OK);
 out:
     return st;
 }
 
 /* What a block says of a line. */
 struct told {
-    double scale, offset, low, high;
+    double scale, offset;
 };
+
+/* What filters may leave of what went into them, in the rms of a line over steps_a_rms(). */
+static double steps_left_of(const struct verify *verify, const struct told *line, double went_in)
+{
+    const struct product *product = verify->product;
+    double left = agreement_most_worst(&verify->agreement) * went_in;
+    if (product_quantity(product->kind) == QUANTITY_POWER) {
+        double mean = fabs(line->offset + steps_centre(product->bits) * line->scale);
+        left *= sqrt((double)product->integrate);
+        left = 2 * sqrt(mean) * left + left * left;
+    }
+    return left / steps_a_rms(product->bits);
+}
 
 /* Quiet channels beside a strong one have its errors. */
 static status_t steps_compare_line(const struct verify *verify, uint64_t block, uint64_t line,
                                    const struct told *found, const struct told *expected,
-                                   double largest, int has_scale)
+                                   double largest, double went_in)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    double off = 1e-3 * expected->scale + 1e-4 * largest;
+    double off = 1e-3 * expected->scale + 1e-4 * largest + steps_left_of(verify, expected, went_in);
     double centre = steps_centre(product->bits);
-    double counts = 2 + (double)product->place.scale_rows / 64;
     struct {
         const char *name;
         double found, expected, most;
-    } const told[] = {{"scale", found->scale, expected->scale, has_scale ? off : INFINITY},
-                      {"offset", found->offset, expected->offset,
-                       has_scale ? centre * off + 1e-5 * fabs(expected->offset) : INFINITY},
-                      {"clipped_low", found->low, expected->low, counts},
-                      {"clipped_high", found->high, expected->high, counts}};
+    } const told[] = {
+        {"scale", found->scale, expected->scale, off},
+        {"offset", found->offset, expected->offset, centre * off + 1e-5 * fabs(expected->offset)}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         REQUIRE(fabs(told[i].found - told[i].expected) <= told[i].most, STATUS_DATA,
                 "%s is not what its job and input make of it: /%s of block %llu, channel %llu of "
@@ -145,30 +282,6 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
                 product->path, told[i].name, (unsigned long long)block, (unsigned long long)line,
                 told[i].found, told[i].expected);
     }
-out:
-    return st;
-}
-
-/* A block's numbers of a chunk's lines: scale and offset, then counts. */
-struct block {
-    float *scale, *offset;
-    uint16_t *low, *high;
-};
-
-static status_t steps_read_block(const struct verify *verify, uint64_t lines, uint64_t number,
-                                 uint64_t first, uint64_t count, const struct block *out)
-{
-    status_t st = STATUS_OK;
-    const struct product *product = verify->product;
-    const struct product_place *place = &product->place;
-    uint64_t scale = place->scales == 1 ? 0 : number;
-    uint64_t at = (number * lines + first) * sizeof *out->low;
-    TRY(steps_read(verify, place->scale_offset, lines, scale, first, count, out->scale));
-    TRY(steps_read(verify, place->offset_offset, lines, scale, first, count, out->offset));
-    TRY(file_read(verify->fd, product->path, place->low_offset + at, out->low,
-                  count * sizeof *out->low));
-    TRY(file_read(verify->fd, product->path, place->high_offset + at, out->high,
-                  count * sizeof *out->high));
 out:
     return st;
 }
@@ -196,47 +309,41 @@ out:
 }
 
 status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
-                              const struct product_steps *expected)
+                              const struct product_steps *expected, double went_in)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
+    const struct product_place *place = &product->place;
     uint64_t lines = product->streams * product->frequencies;
     uint64_t first = chunk_share(verify->chunking, lines, chunk->first_stream);
     uint64_t count = chunk_share(verify->chunking, lines, chunk->streams);
-    char *room = NULL;
-    TRY(memory_zeroed((size_t)count, 2 * sizeof(float) + 2 * sizeof(uint16_t), "scales", &room));
-    struct block block = {.scale = (float *)(void *)room};
-    block.offset = block.scale + count;
-    block.low = (uint16_t *)(void *)(block.offset + count);
-    block.high = block.low + count;
-    for (uint64_t b = 0; b < expected->count; b++) {
-        const uint64_t from = b * count;
+    float *found = NULL; /* scales, then offsets */
+    TRY(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
+    for (uint64_t b = 0; b < expected->count && expected->first + b < place->scales; b++) {
+        const float *scale = expected->scale + b * count;
+        const float *offset = expected->offset + b * count;
         uint64_t number = expected->first + b;
-        double largest = 0;
         uint64_t mean_of = UINT64_MAX;
+        double largest = 0;
         struct told mean = {0};
-        TRY(steps_read_block(verify, lines, number, first, count, &block));
+        TRY(steps_read(verify, place->scale_offset, lines, number, first, count, found));
+        TRY(steps_read(verify, place->offset_offset, lines, number, first, count, found + count));
         for (uint64_t i = 0; i < count; i++) {
-            largest = fmax(largest, (double)expected->scale[from + i]);
+            largest = fmax(largest, (double)scale[i]);
         }
         for (uint64_t i = 0; i < count; i++) {
-            struct told found = {(double)block.scale[i], (double)block.offset[i], block.low[i],
-                                 block.high[i]};
-            struct told told = {(double)expected->scale[from + i],
-                                (double)expected->offset[from + i], expected->low[from + i],
-                                expected->high[from + i]};
-            if (number == 0 && expected->scale[from + i] == 0) {
-                uint64_t own = (first + i) / product->frequencies;
+            const struct told stored = {(double)found[i], (double)found[count + i]};
+            struct told told = {(double)scale[i], (double)offset[i]};
+            uint64_t own = (first + i) / product->frequencies;
+            if (number == 0 && scale[i] == 0) {
                 TRY(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
                 mean_of = own;
-                told.scale = mean.scale;
-                told.offset = mean.offset;
+                told = mean;
             }
-            TRY(steps_compare_line(verify, number, first + i, &found, &told, largest,
-                                   number < product->place.scales));
+            TRY(steps_compare_line(verify, number, first + i, &stored, &told, largest, went_in));
         }
     }
 out:
-    free(room);
+    free(found);
     return st;
 }

@@ -67,6 +67,13 @@ wrong power "a good row that is marked" 'f["provenance/holes"][5] = 1' 'row 5 is
 wrong power "one that is NaN, too" 'f["provenance/holes"][5] = 1; f["data"][5] = np.nan' 'row 5 is marked as one whose input'
 wrong power "span_rows" 'put("provenance/crc32", "span_rows", f["provenance/crc32"].attrs["span_rows"] + np.uint64(1))' 'span_rows of /provenance/crc32'
 wrong power "an object of nobody" 'f["data2"] = 5' '/ has an object data2'
+wrong power "a CRC of rows" 'f["provenance/crc32"][0] ^= np.uint32(1)' 'rows 0 to 92 do not have the CRC of /provenance/crc32'
+wrong power "a CRC of an object" 'o = f["provenance/objects"][...]; o["crc32"][3] ^= 1; f["provenance/objects"][...] = o' \
+    '1 is not as written \(/provenance/objects\): /[^:]*: damaged'
+wrong power "a name of an object" 'o = f["provenance/objects"][...]; o["name"][3] = b"/none"; f["provenance/objects"][...] = o' \
+    '2 are not as written \(/provenance/objects\): /none: missing'
+wrong power "who made it" 'put("provenance", "version", b"0")' '/provenance@version: damaged'
+wrong spectra "a CRC of rows" 'f["provenance/crc32"][0] ^= np.uint32(1)' 'do not have the CRC of /provenance/crc32'
 wrong spectra "axes" 'f["spectra"].attrs["axes"] = np.bytes_(b"time,frequency,pol")' 'axes of /spectra is .time,frequency,pol., expected .time,pol,frequency.'
 wrong spectra "sideband" 'put("/", "sideband", -1)' 'sideband of / is -1, expected 1'
 wrong series "tstart" 'shift("dedispersed", "tstart", 1 / 86400)' 'attribute tstart of /dedispersed is '
@@ -79,6 +86,24 @@ wrong series "the reference" 'shift("provenance", "reference_hz", 1e6)' 'referen
 wrong series "a DM that is marked" 'f["provenance/holes"][1] = 1' 'row 1 is marked in /provenance/holes, but holds numbers'
 wrong series "one that is NaN, too" 'f["provenance/holes"][1] = 1; f["dedispersed"][1, 50] = np.nan' 'DM 20 is NaN at time 50, as if its input'
 wrong series "missing_samples" 'f["provenance/missing_samples"][()] = 7' 'missing_samples is 7, expected 0'
+
+wrong series "a CRC of DMs" 'f["provenance/crc32"][0] ^= np.uint32(1)' 'rows 0 to 2 do not have the CRC of /provenance/crc32'
+
+# --- marks of rows that are NaN, but not by what could not be read: series, and groups of streams
+sed 's/volts.h5/gappy.h5/; s/samples: 6000, streams: {pols: 2}/samples: 65536, streams: {stations: 32, pols: 2}/' synth.yaml >gappy-synth.yaml
+cat >gappy.yaml <<'END'
+input: {files: gappy.h5}
+channelise: {channels: 4096, taps: 2}
+products: [{kind: power, file: gaps-power.h5}]
+dedisperse: {dm: [0, 20, 40], file: gaps-series.h5}
+END
+"$voltmill" synth gappy-synth.yaml >/dev/null && warm -c 'import h5py, numpy as np; h5py.File("gappy.h5", "r+")["gaps"] = np.array([[20000, 25000]], "u8")'
+runs "products with gaps" "$voltmill" run gappy.yaml
+wrong gaps-series "a DM with gaps that is marked" 'f["provenance/holes"][1] = 1' 'row 1 is marked in /provenance/holes, but nothing of it is NaN by input'
+wrong gaps-power "a row of gaps that is marked" 'f["provenance/holes"][5] = 1' 'row 5 is marked as one whose input could not be read'
+runs "right ones verify, some streams at a time" "$voltmill" verify --all --set run.memory=100MiB gaps-power.h5
+errs 4 'row 5 is marked in /provenance/holes, but nothing of it is NaN by input' "$voltmill" verify --all --set run.memory=100MiB changed.h5
+ok $bad "and such a row is found some streams at a time"
 
 touch begun.h5.part
 errs 4 'begun\.h5 is not complete, there is only begun\.h5\.part: see voltmill status begun\.h5' "$voltmill" verify begun.h5

@@ -66,6 +66,9 @@ with open("torn.h5", "r+b") as file:
 volts = noise((4096, 2)).astype("f4")
 volts[500, 0] = np.inf
 native("infinite-volts.h5", volts, "time,reim")
+# Noise whose power is below 1.2e-38, and whose spectra are.
+for name, scale in (("tiny", 1e-21), ("tiniest", 1e-42)):
+    native(name + ".h5", (random.standard_normal((8192, 2)) * scale).astype("f4"), "time,reim")
 # Islands of one to three samples between gaps; noise of rms 1, by itself and on 35.
 gaps = np.array([[20000 + 700 * i + 2 * i, 700 + i % 3 - 1] for i in range(30)], "u8")
 islands = random.standard_normal((1 << 15, 1, 2)).astype("f4")
@@ -185,6 +188,27 @@ ok $bad "a good row that was made a hole is found"
 rm power.h5
 runs "a sample that is infinite" "$voltmill" run volts.yaml --set input.files=infinite-volts.h5
 runs "a sample that is infinite: verify" "$voltmill" verify --all power.h5
+rm power.h5
+
+# --- numbers so small that floats have fewer digits, of which a wrong one is found all the same
+tiny() { # FILE KIND [SET...]
+    local name="$1, $2 ${*:3}" sets=("${@:3}")
+    runs "$name" "$voltmill" run --force volts.yaml --set input.files=$1.h5 --set products.0.kind=$2 "${sets[@]/#/--set=}"
+    runs "$name: verifies" "$voltmill" verify --all power.h5
+    cp power.h5 changed.h5
+    warm -c 'import h5py, numpy as np
+with h5py.File("changed.h5", "r+") as f:
+    rows = f["data"] if "data" in f else f["spectra"]
+    row = rows[5]
+    row.reshape(-1)[3] *= 1.5
+    rows[5] = row'
+    errs 4 'changed\.h5 is not what the reference makes' "$voltmill" verify --all changed.h5
+    ok $bad "$name: a wrong number is found"
+}
+tiny tiny power
+tiny tiny power products.0.integrate=32
+tiny tiny spectra
+tiny tiniest spectra
 rm power.h5
 
 # --- filters leave little of what goes in: rounding is relative to that, and what is wrong is found all the same

@@ -198,19 +198,23 @@ for i in (1, 2, 4, 5, 6, 8):
         ok("agrees with the reference" in out and "0 damaged" in out, f"product {i} is verified", out)
     except Failed as failed:
         ok(False, f"product {i} is verified", failed)
-for i, name in ((1, "scale"), (4, "clipped_high"), (1, "data"), (4, "spectra"), (6, "offset")):
+for i, name in ((1, "scale"), (4, "clipped_high"), (2, "clipped_low"), (6, "clipped_high"), (1, "data"), (4, "spectra"), (6, "offset")):
     shutil.copy(scratch(f"one-{i}.h5"), scratch("bad.h5"))
+    is_count = name.startswith("clipped")
     with h5py.File(scratch("bad.h5"), "r+") as file:
         place, size = file[name].id.get_offset(), file[name].id.get_storage_size()
+        if is_count:  # one more was clipped, of one channel in one block
+            file[name][1, -1, 2] += 1
     with open(scratch("bad.h5"), "r+b") as file:
         file.seek(place)
-        data = np.frombuffer(file.read(size), {"scale": "f4", "offset": "f4", "clipped_high": "u2"}.get(name, "u1"))
+        data = np.frombuffer(file.read(size), {"scale": "f4", "offset": "f4"}.get(name, "u1"))
         file.seek(place)
-        file.write((data + np.array(100 if name == "clipped_high" else 2, data.dtype)).tobytes())
+        file.write((data + np.array(0 if is_count else 2, data.dtype)).tobytes())
     try:
-        ok(False, f"verify finds other {name}", voltmill("verify", scratch("bad.h5")))
+        ok(False, f"verify finds other {name}", voltmill("verify", *(["--all"] if is_count else []), scratch("bad.h5")))
     except Failed as failed:
-        ok("bad.h5" in str(failed).split("error: ")[-1], f"verify finds other {name}", failed)
+        ok("bad.h5" in str(failed).split("error: ")[-1] and (not is_count or f"/{name} of block 1, channel" in str(failed)),
+           f"verify finds other {name}", failed)
 
 
 def values(i):

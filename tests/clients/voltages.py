@@ -1,11 +1,12 @@
 """Products of voltages: what is stored is what numpy stores, and voltmill reads it as an archive."""
 import os
+import shutil
 import subprocess
 
 import h5py
 import numpy as np
 
-from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, ok, same, scratch, voltmill, write_archive, write_yaml
+from common import ENVIRONMENT, SCRATCH, VOLTMILL, Failed, finish, ok, same, scratch, voltmill, write_archive, write_yaml
 
 RATE, DAY, SECOND = 1e6, 60370, 100.0
 FIRST, END = 1003, 31007
@@ -64,6 +65,14 @@ for bits, scale in (8, 1), (8, 0.25), (8, 3), (16, 0.1), (16, 1e-3), (32, 1), (3
         ok(abs(file.attrs["start_second"] - SECOND - FIRST / RATE) < 1e-9, f"{name}: start")
     ok(subprocess.run([VOLTMILL, "verify", "--crc", path], env=ENVIRONMENT, capture_output=True).returncode == 0,
        f"{name}: CRCs")
+
+shutil.copy(scratch("v8-0.25.h5"), scratch("more.h5"))
+with h5py.File(scratch("more.h5"), "r+") as file:
+    file["provenance/clipped_samples"][()] += 5
+try:
+    ok(False, "verify finds another count of clipped numbers", voltmill("verify", "--all", scratch("more.h5")))
+except Failed as failed:
+    ok("/provenance/clipped_samples is" in str(failed), "verify finds another count of clipped numbers", failed)
 
 # Read again: the same spectra, at the same times.
 expected = rows("of-archive", archive)
