@@ -190,6 +190,13 @@ run("cut", paths[1], [{"polarisation": "IQUV"}, {"polarisation": "coherency"}, {
     run={"chunk": 48})
 same(digests("cut", 4), digests("holed", 4), "the same bytes on three ranks")
 
+# One polarisation is silent at first: behind filters cross terms are rounding beside the other's strength.
+half = 100 * whole
+half[:15000, 1] = 0
+silent = write_archive("half", half, "time,pol,reim", RATE, "complex", centres=[CENTRE], names={"pol": ["X", "Y"]})
+run("half", silent, [{"polarisation": "coherency", "integrate": 2}], filter=[{"dispersion": {"dm": 0.3}}])
+ok("agrees" in voltmill("verify", "--all", scratch("half-0.h5")), "and verify takes it as such")
+
 # Raw sums: a station that lacks too much is left out, and nothing is multiplied in its place.
 three = np.repeat(whole[:, None], 3, axis=1)
 three[6000:20000, 0] = np.nan

@@ -200,7 +200,8 @@ static void agreement_squares(struct agreement *agreement, const float *found,
 }
 
 /* |sum A B* - its like| <= |A| E_b + |B| E_a + E_a E_b (Cauchy, Schwarz): each part of it, too.
- * What both polarisations could have in common is what errors are relative to. */
+ * What both polarisations could have in common is what errors are relative to. Beside what went
+ * into filters, E_a = E_b = E is the root of E^2 + (|A| + |B|) E: one of both may be empty. */
 static void agreement_cross(struct agreement *agreement, const float *found, const float *expected,
                             const float *a, const float *b, uint64_t channels, uint64_t integrate,
                             const struct agreement_whole *whole)
@@ -216,11 +217,11 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
         numbers += sqrt(power_a * power_b) * fmax(sqrt(power_a * power_b), least);
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double error = fabs((double)found[i] - (double)expected[i]);
+            double half = (sqrt(power_a) + sqrt(power_b)) / 2;
             agreement_take(agreement, error, agreement_least_power(integrate),
                            sqrt(power_a) * bound_b + sqrt(power_b) * bound_a + bound_a * bound_b +
                                rounding * sqrt(power_a * power_b),
-                           sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)),
-                           sqrt((double)integrate));
+                           sqrt(half * half + error) - half, sqrt((double)integrate));
         }
     }
     agreement->numbers += whole ? sqrt(agreement_whole_numbers(&whole[0], least) *
