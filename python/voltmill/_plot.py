@@ -13,7 +13,7 @@ def draw(product, axes, which):
     key = list(product.index(**which))
     # One stream is drawn: the first, unless said.
     for i, name in enumerate(product.dims):
-        if name in ("station", "beam", "pol", "if", "chan") and isinstance(key[i], slice):
+        if name in ("station", "beam", "pol", "chan") and isinstance(key[i], slice):
             key[i] = range(product.shape[i])[key[i]][0]
     if product.kind == "voltages":
         _spectrum(product, key, axes)

@@ -15,7 +15,7 @@ except ImportError:
     pass # filters that h5py has not itself (LZ4, bitshuffle, Zstandard) come with it
 
 # The dataset that holds the rows of each kind, and its dimensions where the file does not name them.
-KINDS = {"spectra": ("spectra", None), "power": ("data", ("time", "if", "frequency")),
+KINDS = {"spectra": ("spectra", None), "power": ("data", ("time", "pol", "frequency")),
          "dedispersed": ("dedispersed", ("dm", "time")), "candidates": ("peaks", ("dm", "time")),
          "voltage": ("voltages", None)}
 MARKS = {b"r": "voltmill run JOB", b"s": "voltmill synth SPEC", b"i": "voltmill import -o FILE INPUT...",
@@ -170,12 +170,12 @@ class Product:
         return self._axes[name]
 
     def _make_axis(self, name, count):
-        stored = {"chan": "freq_hz", "if": "pol"}.get(name, name)
+        stored = {"chan": "freq_hz"}.get(name, name)
         if stored in self._file and self._file[stored].shape == (count,):
             values = self._file[stored]
             return values[()] if values.dtype.kind in "iuf" else _texts(values)
         said = self.attributes
-        if name == "if" and len(str(said.get("pol_type", "")).split(",")) == count > 1:
+        if name == "pol" and len(str(said.get("pol_type", "")).split(",")) == count > 1:
             return np.array(said["pol_type"].split(","))
         if name == "time" and self.kind == "voltages":
             return np.arange(count) / float(said["sample_rate_hz"])
@@ -227,8 +227,8 @@ class Product:
 
     @property
     def names(self):
-        """What the stream axes are called: {"pol": ["X", "Y"], ...}; of power "if": station/beam/polarisation."""
-        return {n: list(map(str, self._axis(n))) for n in self.dims if n in ("station", "beam", "pol", "if")}
+        """What the stream axes are called: {"pol": ["X", "Y"], ...}; of power of several stations or beams "CS001/X"."""
+        return {n: list(map(str, self._axis(n))) for n in self.dims if n in ("station", "beam", "pol")}
 
     @property
     def stored(self):
@@ -237,7 +237,7 @@ class Product:
 
     @property
     def weights(self):
-        """Shares of each dump that were there, [time][if][coarse channel], read as they are indexed; None: nothing
+        """Shares of each dump that were there, [time][pol][coarse channel], read as they are indexed; None: nothing
         could be missing."""
         return self._file["weights"] if "weights" in self._file else None
 
@@ -276,6 +276,7 @@ class Product:
         is the nearest, a name the one that is called so."""
         key = [slice(None)] * self.ndim
         for name, asked in ranges.items():
+            name = "pol" if name == "if" else name # as it was called before
             if name not in self.dims:
                 raise KeyError(f"no axis {name!r}, only {', '.join(self.dims)}")
             key[self.dims.index(name)] = self._find(name, asked)

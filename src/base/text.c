@@ -201,6 +201,30 @@ int text_guess(struct text_guess *guess, const char *word)
     return is_near;
 }
 
+status_t text_add_line(struct text *lines, const char *name)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(lines, "%s", lines->length > 0 ? "\n" : ""));
+    size_t first = lines->length;
+    TRY(text_add(lines, "%s", name));
+    for (size_t i = first; i < lines->length; i++) {
+        lines->data[i] = lines->data[i] == '\n' ? '?' : lines->data[i];
+    }
+out:
+    return st;
+}
+
+const char *text_line(const char *lines, size_t at, size_t *length)
+{
+    while (lines && at > 0) {
+        lines = strchr(lines, '\n');
+        lines += lines != NULL;
+        at--;
+    }
+    *length = lines ? strcspn(lines, "\n") : 0;
+    return lines;
+}
+
 const char *text_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

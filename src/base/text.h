@@ -44,6 +44,13 @@ struct text_guess {
  * it did. */
 int text_guess(struct text_guess *guess, const char *word);
 
+/* Appends a name as a line of its own after those before; line feeds within it become '?'. Fails
+ * with DEVICE (memory). */
+status_t text_add_line(struct text *lines, const char *name);
+
+/* Line `at` (from 0) of a text and its length, without its line feed; NULL if there are fewer. */
+const char *text_line(const char *lines, size_t at, size_t *length);
+
 /* The part of `path` behind the last '/'. */
 const char *text_basename(const char *path);
 

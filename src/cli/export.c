@@ -14,8 +14,8 @@ enum { MOST_DMS = 65536 };
 struct export_settings {
     struct shared shared;
     const char *format, *output, *url;
-    uint32_t bits;    /* 0: as stored */
-    uint64_t only_if; /* when it is given */
+    uint32_t bits; /* 0: as stored */
+    const char *only_pol;
     struct scale_options scale;
     int sum;
     double dms[2]; /* from, to */
@@ -62,6 +62,8 @@ static int export_read_dms(const struct option_row *row, const char *text, void 
     return out->count > 0;
 }
 
+static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
+
 static const struct option_row rows[] = {
     {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim|kerchunk|csv|heimdall|fetch",
      NULL,
@@ -84,9 +86,9 @@ static const struct option_row rows[] = {
      "channels: each channel's mean becomes a quarter of the "
      "numbers, its rms a sixteenth; range: the least value becomes 0, the greatest the largest; "
      "LOW..HIGH: these do"},
-    {"if", "N", value_u64, AT(only_if), "0..2147483647", NULL,
-     "only this if (polarisation), counted from 0 (default: all)"},
-    {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the ifs"},
+    {"pol", "X", value_text, AT(only_pol), NULL, NULL,
+     "only this polarisation, by name such as X or by number from 0 on (default: all)"},
+    {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the polarisations"},
     {.help = "With --format dat or tim:"},
     {"dm", "LIST", export_read_dms, AT(dm),
      "DMs such as 475 or 474.5,475 (--dms 470..480 is a range)", NULL,
@@ -112,14 +114,14 @@ static status_t export_check(void *settings)
     int is_series = strcmp(s->format, "dat") == 0 || strcmp(s->format, "tim") == 0;
     REQUIRE(is_series || !has_dms, STATUS_USAGE,
             "export: --dm and --dms are for --format dat and tim");
-    REQUIRE(is_bank || !options_first(s, "bits scale if sum"), STATUS_USAGE,
-            "export: --bits, --scale, --if and --sum are for --format fil and psrfits");
+    REQUIRE(is_bank || !options_first(s, "bits scale pol sum"), STATUS_USAGE,
+            "export: --bits, --scale, --pol and --sum are for --format fil and psrfits");
     REQUIRE(is_kerchunk || !options_first(s, "url"), STATUS_USAGE,
             "export: --url is for --format kerchunk");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
-    REQUIRE(!s->sum || !options_first(s, "if"), STATUS_USAGE,
-            "export: either --if or --sum, not both");
+    REQUIRE(!s->sum || !options_first(s, "pol"), STATUS_USAGE,
+            "export: either --pol or --sum, not both");
 out:
     return st;
 }
@@ -135,8 +137,7 @@ static status_t export_run(void *settings)
                                            .product = s->shared.operand,
                                            .out = s->output,
                                            .bits = s->bits,
-                                           .only_if =
-                                               options_first(s, "if") ? (int64_t)s->only_if : -1,
+                                           .only_pol = s->only_pol,
                                            .sum = s->sum,
                                            .scale = s->scale,
                                            .force = s->shared.force};
@@ -185,6 +186,7 @@ const struct command cli_export = {
     .operand = "product",
     .ends = "h5",
     .rows = rows,
+    .older = older,
     .bytes = sizeof(struct export_settings),
     .check = export_check,
     .run = export_run};

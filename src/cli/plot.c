@@ -56,6 +56,8 @@ static int plot_read_kinds(const struct option_row *row, const char *text, void 
     return *text != '\0';
 }
 
+static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
+
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in .png)"},
@@ -86,10 +88,10 @@ static const struct option_row rows[] = {
     {"candidate", "N", value_u64, AT(choice.candidate), "0..4294967295", NULL,
      "of the candidates of a search, the one in row N of the table, from 0 on, and what is around "
      "it (default: all, and the strongest)"},
-    {"if", "LIST", value_text, AT(choice.ifs), NULL, NULL,
-     "ifs (polarisations, beams), by number from 0 on or by name, such as 0,1 or XX (default: the "
-     "first four)"},
-    {"sum", NULL, value_flag, AT(choice.sum), NULL, NULL, "the sum of the ifs"},
+    {"pol", "LIST", value_text, AT(choice.pols), NULL, NULL,
+     "polarisations (of each station and beam), by name such as X,Y or by number from 0 on "
+     "(default: the first four)"},
+    {"sum", NULL, value_flag, AT(choice.sum), NULL, NULL, "the sum of the polarisations"},
     {"flatten", NULL, value_flag, AT(choice.flatten), NULL, NULL,
      "the waterfall above each channel's median in time: what changes"},
     {.name = NULL}};
@@ -99,7 +101,7 @@ static status_t plot_check(void *settings)
     status_t st = STATUS_OK;
     struct plot_settings *s = settings;
     struct plot_choice *choice = &s->choice;
-    const char *mine = options_first(s, "kind time freq dm candidate if sum flatten");
+    const char *mine = options_first(s, "kind time freq dm candidate pol sum flatten");
     REQUIRE(s->filter + s->bench + s->tuner <= 1, STATUS_USAGE,
             "plot: one of --filter, --bench, --tuner at a time");
     REQUIRE(!mine || s->filter + s->bench + s->tuner == 0, STATUS_USAGE,
@@ -107,7 +109,7 @@ static status_t plot_check(void *settings)
     REQUIRE(s->filter || !options_first(s, "set"), STATUS_USAGE, "plot: --set is for --filter");
     REQUIRE(s->bench || s->shared.noperands <= 1, STATUS_USAGE,
             "plot: one file at a time, but for tables of --bench");
-    REQUIRE(!choice->ifs || !choice->sum, STATUS_USAGE, "plot: either --if or --sum, not both");
+    REQUIRE(!choice->pols || !choice->sum, STATUS_USAGE, "plot: either --pol or --sum, not both");
     choice->has_time = options_first(s, "time") != NULL;
     choice->has_freq = options_first(s, "freq") != NULL;
     choice->has_dm = options_first(s, "dm") != NULL;
@@ -156,6 +158,7 @@ const struct command cli_plot = {
     .ends = "h5|yaml|csv|txt|fil",
     .takes_many = 1,
     .rows = rows,
+    .older = older,
     .bytes = sizeof(struct plot_settings),
     .check = plot_check,
     .run = plot_run};

@@ -72,7 +72,6 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
                                                 .out = item->file,
                                                 .into = &into,
                                                 .stamp = &stamp,
-                                                .only_if = -1,
                                                 .tick = convert_tick,
                                                 .context = &converting};
     TRY(export_bank(&options, &said));

@@ -52,15 +52,15 @@ static status_t plan_check_sum(const struct dedisperse_plan *d)
     const struct fbh5 *fbh5 = d->fbh5;
     struct text powers = {0};
     REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
-            "%s: %s does not say what its 4 ifs are (pol_type), and Stokes parameters or products "
-            "of polarisations have no meaningful sum: dedisperse.%u.ifs: which are added up?",
+            "%s: %s does not say what its 4 pols are (pol_type), and Stokes parameters or products "
+            "of polarisations have no meaningful sum: dedisperse.%u.pols: which are added up?",
             d->job->path, fbh5->path, plan_number_of(d));
     for (uint32_t i = 0; i < d->nifs; i++) {
         if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
             TRY(fbh5_powers(fbh5, &powers));
             TRY(report_fail(STATUS_USAGE,
-                            "%s: the ifs of %s are %s, and a sum with number %u means nothing: "
-                            "dedisperse.%u.ifs: one of them, or powers: %s",
+                            "%s: the pols of %s are %s, and a sum with number %u means nothing: "
+                            "dedisperse.%u.pols: one of them, or powers: %s",
                             d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d),
                             powers.data));
         }
@@ -75,7 +75,7 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t there = d->fbh5->nifs;
-    TRY(memory_zeroed(there, sizeof *d->ifs, "ifs", &d->ifs));
+    TRY(memory_zeroed(there, sizeof *d->ifs, "pols", &d->ifs));
     for (uint32_t i = 0; i < there; i++) {
         /* Of Stokes parameters of ours I, of coherencies the powers. */
         int is_wanted = d->what->nifs == 0 && (!d->fbh5->is_ours || fbh5_is_power(d->fbh5, i));
@@ -89,11 +89,11 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
     }
     for (uint32_t j = 0; j < d->what->nifs; j++) {
         REQUIRE(d->what->ifs[j] < there, STATUS_USAGE,
-                "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
+                "%s: dedisperse.%u.pols: is %u, but %s has %u (counted from 0)", d->job->path,
                 plan_number_of(d), d->what->ifs[j], d->fbh5->path, there);
     }
     REQUIRE(d->what->nifs == 0 || d->what->nifs == d->nifs, STATUS_USAGE,
-            "%s: dedisperse.%u.ifs: an if is there twice", d->job->path, plan_number_of(d));
+            "%s: dedisperse.%u.pols: a pol is there twice", d->job->path, plan_number_of(d));
     TRY(plan_check_sum(d));
 out:
     return st;
@@ -395,6 +395,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     }
     TRY(ifs_pol_type(spec, &pols));
     TRY(memory_text(pols.data, &fbh5->pols));
+    TRY(ifs_list(spec, &fbh5->pol_names));
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;

@@ -11,8 +11,8 @@ enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };
 /* What of a product is drawn. */
 struct plot_choice {
     const char *kinds; /* names of panels, with commas between; NULL: all that there are */
-    const char *ifs;   /* numbers or names, with commas between; NULL: the first four */
-    int sum;           /* of the ifs */
+    const char *pols;  /* numbers or names, with commas between; NULL: the first four */
+    int sum;           /* of the pols */
     int flatten;       /* levels count from each channel's median */
     int has_time, has_freq, has_dm, has_candidate;
     uint64_t candidate;             /* a row of /candidates */

@@ -133,6 +133,24 @@ out:
     return st;
 }
 
+status_t ifs_list(const struct product_spec *spec, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text lines = {0};
+    char **names = NULL;
+    uint32_t count = 0;
+    TRY(ifs_name(spec, &names, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(text_add_line(&lines, names[i]));
+    }
+    *out = lines.data;
+    lines.data = NULL;
+out:
+    text_free(&lines);
+    h5_free_texts(names, count);
+    return st;
+}
+
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
 {
     status_t st = STATUS_OK;

@@ -26,6 +26,9 @@ uint32_t ifs_streams(const struct product_spec *spec);
  * h5_free_texts() returns them. Fails with DEVICE (memory). */
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
 
+/* The same, one a line. */
+status_t ifs_list(const struct product_spec *spec, char **out);
+
 /* What they are as PSRFITS has it, of one station and beam: "AABB", "IQUV", "AABBCRCI", "I"; else
  * names, with commas between. */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);

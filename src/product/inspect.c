@@ -30,6 +30,7 @@ void product_destroy(struct product *product)
     free(product->telescope);
     free(product->source);
     free(product->pols);
+    free(product->pol_names);
     free(product->pol_type);
     free(product->feed);
     free(product->stokes_v);
@@ -37,6 +38,60 @@ void product_destroy(struct product *product)
     free(product->frequency_hz);
     dedispersed_destroy(product->series);
     free(product);
+}
+
+/* Appends each of the names of a scale to each line; a scale that is missing changes nothing. */
+static status_t inspect_name_further(hid_t file, const char *path, const char *scale,
+                                     struct text *lines)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 4096 }; /* lines */
+    struct text more = {0};
+    struct text line = {0};
+    char **names = NULL;
+    size_t count = 0;
+    size_t length = 0;
+    uint32_t made = 0;
+    int found = 0;
+    TRY(h5_has(file, path, scale, &found));
+    TRY(found ? h5_read_texts(file, path, scale, &names, &count) : STATUS_OK);
+    for (uint32_t i = 0; lines->length == 0 && i < count && made < MOST; i++, made++) {
+        TRY(text_add_line(&more, names[i]));
+    }
+    for (uint32_t at = 0; lines->length > 0 && text_line(lines->data, at, &length); at++) {
+        const char *before = text_line(lines->data, at, &length);
+        for (size_t i = 0; i < count && made < MOST; i++, made++) {
+            line.length = 0;
+            TRY(text_add(&line, "%.*s/%s", (int)length, before, names[i]));
+            TRY(text_add_line(&more, line.data));
+        }
+    }
+    if (count > 0) {
+        text_free(lines);
+        *lines = more;
+        more = (struct text){0};
+    }
+out:
+    text_free(&line);
+    text_free(&more);
+    h5_free_texts(names, count);
+    return st;
+}
+
+/* The names of the lines of a row: of power /pol has them. */
+static status_t inspect_name_lines(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    static const char *const scales[] = {"station", "beam", "pol"};
+    struct text lines = {0};
+    for (size_t i = product->kind == PRODUCT_SPECTRA ? 0 : 2; i < 3; i++) {
+        TRY(inspect_name_further(file, product->path, scales[i], &lines));
+    }
+    product->pol_names = lines.data;
+    lines.data = NULL;
+out:
+    text_free(&lines);
+    return st;
 }
 
 /* Where it looks, and what its polarisations are called. */
@@ -60,6 +115,9 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
     }
     product->pols = list.data;
     list.data = NULL;
+    TRY(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
+            ? inspect_name_lines(file, product)
+            : STATUS_OK);
 out:
     text_free(&list);
     h5_free_texts(names, count);
@@ -478,6 +536,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(ra_deg),
     FIELD(dec_deg),
     FIELD(pols),
+    FIELD(pol_names),
     FIELD(pol_type),
     FIELD(feed),
     FIELD(stokes_v),

@@ -167,6 +167,9 @@ struct product {
     int has_position;
     double ra_deg, dec_deg;
     char *pols; /* names of its polarisations or ifs, with ", " between; NULL when unknown */
+    /* Names of the lines of a row of power or spectra, such as CS001/X, one a line; NULL: unknown.
+     */
+    char *pol_names;
     int has_start;
     struct utc start;                               /* of sample 0 of the observation */
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;

@@ -56,7 +56,7 @@ status_t verify_bandpass(const struct verify *verify)
                       columns * sizeof *stored));
         for (uint64_t i = 0; i < columns; i++) {
             REQUIRE(stored[i] == found[i] || (isnan(stored[i]) && isnan(found[i])), STATUS_DATA,
-                    "%s: /bandpass of channel %llu of if %llu is %.9g, but the median of its rows "
+                    "%s: /bandpass of channel %llu of pol %llu is %.9g, but the median of its rows "
                     "is %.9g",
                     product->path, (unsigned long long)((from + i) % product->frequencies),
                     (unsigned long long)((from + i) / product->frequencies), (double)stored[i],

@@ -241,7 +241,7 @@ static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *
         float weight = rows->weights ? rows->weights[of] : 1;
         int is_blank = isnan(part->expected[i]);
         REQUIRE(is_blank == isnan(part->stored[i]), STATUS_DATA,
-                "%s: row %llu: number %llu of if %llu is %g, expected %g", verify->product->path,
+                "%s: row %llu: number %llu of pol %llu is %g, expected %g", verify->product->path,
                 (unsigned long long)row, (unsigned long long)(i % judged->floats),
                 (unsigned long long)line, (double)part->stored[i], (double)part->expected[i]);
         rows->plain[0][i] = is_blank ? 0 : part->stored[i] * weight;
@@ -274,7 +274,7 @@ static status_t rows_compare_part(struct verify *verify, struct verify_rows *row
         REQUIRE(isnan(number), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
                 verify->product->path, (unsigned long long)row,
                 is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
-                (unsigned long long)(i % judged->floats), judged->has_ifs ? "if" : "stream",
+                (unsigned long long)(i % judged->floats), judged->has_ifs ? "pol" : "stream",
                 part->first + (uint32_t)line, (double)number);
     }
 out:

@@ -265,7 +265,7 @@ static status_t spectra_compare_description(const struct verify *verify)
     REQUIRE(product->kind == spec->kind && product->rows == spec->rows && product->streams == ifs &&
                 product->frequencies == frequencies,
             STATUS_DATA,
-            "%s holds %llu rows of %llu ifs x %llu channels, but its job and archive make %llu "
+            "%s holds %llu rows of %llu pols x %llu channels, but its job and archive make %llu "
             "rows of %llu x %llu",
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,

@@ -278,7 +278,7 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         REQUIRE(fabs(told[i].found - told[i].expected) <= told[i].most, STATUS_DATA,
                 "%s is not what its job and input make of it: /%s of block %llu, channel %llu of "
-                "its ifs, is %.7g, expected %.7g",
+                "its pols, is %.7g, expected %.7g",
                 product->path, told[i].name, (unsigned long long)block, (unsigned long long)line,
                 told[i].found, told[i].expected);
     }

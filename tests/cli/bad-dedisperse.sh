@@ -147,8 +147,10 @@ bad "downsample beyond the observation" 2 'dedisperse\.0\.downsample: is 401, bu
 bad "a mask beyond the channels" 2 'mask: channel 16, but .*bank\.h5 has 16 \(counted from 0\)' 'dedisperse.0.mask=[3, 10-16]'
 bad "a mask that is none" 2 'mask\.0: is 7-3, expected a channel' 'dedisperse.0.mask=[7-3]'
 bad "a mask of all" 2 'dedisperse\.0\.mask: leaves none of the 16 channels' 'dedisperse.0.mask=[0-15]'
-bad "an if named twice" 2 'dedisperse\.0\.ifs: an if is there twice' input.files=two.h5 'dedisperse.0.ifs=[0, 0]'
-bad "an if that is not there" 2 'dedisperse\.0\.ifs: is 1, but .*bank\.h5 has 1' dedisperse.0.ifs=1
+bad "a pol named twice" 2 'dedisperse\.0\.pols: a pol is there twice' input.files=two.h5 'dedisperse.0.pols=[0, 0]'
+bad "a pol that is not there" 2 'dedisperse\.0\.pols: is 1, but .*bank\.h5 has 1' dedisperse.0.pols=1
+bad "its older name" 2 'dedisperse\.0\.pols: is 1, but .*bank\.h5 has 1' dedisperse.0.ifs=1
+bad "beside the new one" 2 'dedisperse\.0\.ifs: given twice' 'dedisperse.0={dm: {list: [1]}, pols: 0, ifs: 0, file: out.h5}'
 bad "an unknown key" 2 'dedisperse\.0\.edge: unknown key, did you mean edges' dedisperse.0.edge=pad
 bad "no file" 2 'dedisperse\.0\.file: is missing' 'dedisperse=[{dm: {list: [1]}}]'
 bad "the file of the input" 2 'the same as input' dedisperse.0.file=bank.h5
@@ -156,27 +158,27 @@ bad "one file for two" 2 'the same as dedisperse\.0\.file' 'dedisperse.1={dm: {l
 bad "an input without products" 2 'dedisperse\.0\.input' dedisperse.0.input=0
 bad "products without channelise" 2 'channelise' 'products=[{kind: power, file: power.h5}]'
 bad "two filterbanks" 2 'files' 'input.files=[bank.h5, long.h5]'
-bad "Stokes parameters added up" 2 'the ifs of stokes\.h5 are IQUV, and a sum with number 1 means nothing: dedisperse\.0\.ifs: one of them, or powers: 0 \(I\)' input.files=stokes.h5
+bad "Stokes parameters added up" 2 'the pols of stokes\.h5 are IQUV, and a sum with number 1 means nothing: dedisperse\.0\.pols: one of them, or powers: 0 \(I\)' input.files=stokes.h5
 bad "in another order" 2 'vuqi\.h5 are VUQI, .* number 0 means nothing.* powers: 3 \(I\)$' input.files=vuqi.h5
 bad "in a list" 2 'listed\.h5 are Q, I, U, V, .* number 0 .* powers: 1 \(I\)$' input.files=listed.h5
-bad "two of them" 2 'listed\.h5 .* number 3 means nothing' input.files=listed.h5 'dedisperse.0.ifs=[1, 3]'
+bad "two of them" 2 'listed\.h5 .* number 3 means nothing' input.files=listed.h5 'dedisperse.0.pols=[1, 3]'
 bad "I and V" 2 'half-stokes\.h5 are I,V, .* number 1 ' input.files=half-stokes.h5
-bad "fewer names than ifs" 2 'short\.h5 are IQU, .* number 0 .* powers: none' input.files=short.h5
+bad "fewer names than pols" 2 'short\.h5 are IQU, .* number 0 .* powers: none' input.files=short.h5
 bad "products of polarisations" 2 'cross\.h5 are XX,YY,XY,YX, .* number 2 .* powers: 0 \(XX\), 1 \(YY\)$' input.files=cross.h5
 bad "the same in pairs" 2 'aabb\.h5 are AABBCRCI, .* number 2 .* powers: 0 \(AA\), 1 \(BB\)$' input.files=aabb.h5
 bad "the same in parts" 2 'parts\.h5 .* number 2 .* powers: 0 \(XX\), 1 \(YY\)$' input.files=parts.h5
-bad "four ifs without names" 2 'unnamed\.h5 does not say what its 4 ifs are \(pol_type\).*dedisperse\.0\.ifs: which' input.files=unnamed.h5
+bad "four pols without names" 2 'unnamed\.h5 does not say what its 4 pols are \(pol_type\).*dedisperse\.0\.pols: which' input.files=unnamed.h5
 for which in 'linear all' 'beams all' 'cross [0,1]' 'aabb [1,0]' 'unnamed [0,1,2,3]' 'vuqi 3' 'listed 2'; do
     set -- $which
     sets=(--set input.files=$1.h5)
-    [ "$2" = all ] || sets+=(--set "dedisperse.0.ifs=$2")
-    runs "ifs that may be added up: $which" mpirun -n 2 "$voltmill" run job.yaml --force "${sets[@]}"
+    [ "$2" = all ] || sets+=(--set "dedisperse.0.pols=$2")
+    runs "pols that may be added up: $which" mpirun -n 2 "$voltmill" run job.yaml --force "${sets[@]}"
 done
 rm -f out.h5
-runs "info names ifs" "$voltmill" info cross.h5
-grep -q '^  ifs           4, XX,YY,XY,YX$' output
+runs "info names pols" "$voltmill" info cross.h5
+grep -q '^  pols          4, XX,YY,XY,YX$' output
 ok $? "as the file does"
-runs "Stokes I" "$voltmill" plan job.yaml --set input.files=stokes.h5 --set dedisperse.0.ifs=0
+runs "Stokes I" "$voltmill" plan job.yaml --set input.files=stokes.h5 --set dedisperse.0.pols=0
 
 # --- filterbanks
 file() { bad "$1" 4 "$3" "input.files=$2.h5"; }
@@ -214,7 +216,7 @@ rm -f out.h5
 breaks "rows that cannot be read" 4 'deflated\.h5' mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5
 
 runs "info" "$voltmill" info two.h5
-grep -q '^  channels      16, 400 MHz to 370 MHz' output && grep -q '^  ifs           2' output
+grep -q '^  channels      16, 400 MHz to 370 MHz' output && grep -q '^  pols          2' output
 ok $? "describes a filterbank"
 errs 4 'foff = 0' "$voltmill" info no-bandwidth.h5
 ok $bad "info of one without bandwidth"

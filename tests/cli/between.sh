@@ -34,7 +34,7 @@ run: {chunk: 400, threads: 1}
 YAML
 }
 job=$(
-    for line in "edges: valid" "edges: pad" "edges: pad, downsample: 3" "ifs: [1]" "mode: two-step, group: 4"; do
+    for line in "edges: valid" "edges: pad" "edges: pad, downsample: 3" "pols: [1]" "mode: two-step, group: 4"; do
         i=$((${i:-0} + 1))
         echo "  - {dm: {start: 0, step: 0.1, count: 9}, backend: opencl, $line, file: $i.h5}"
     done

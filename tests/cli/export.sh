@@ -103,9 +103,9 @@ fails "two products" 2 'expected one product, got 2' "${fil[@]}" bank.h5 float.h
 fails "no such option" 2 'export: unknown option --fast' "${fil[@]}" --fast bank.h5
 fails "no value" 2 'needs a value' "${fil[@]}" bank.h5 --bits
 fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
-fails "--if -1" 2 'export --if -1: expected a whole number from 0 to' "${fil[@]}" --if -1 bank.h5
-fails "--if beyond" 2 'bank.h5 has 2, counted from 0' "${fil[@]}" --if 2 bank.h5
-fails "--if and --sum" 2 'not both' "${fil[@]}" --if 1 --sum bank.h5
+fails "--pol -1" 2 'export: --pol -1: .*bank.h5 has 2' "${fil[@]}" --pol -1 bank.h5
+fails "--pol beyond" 2 'bank.h5 has 2' "${fil[@]}" --pol 2 bank.h5
+fails "--pol and --sum" 2 'either --pol or --sum, not both' "${fil[@]}" --pol 1 --sum bank.h5
 fails "a sum of Stokes parameters" 2 'are I,Q,U,V, whose sum means nothing: .* powers: 0 \(I\)' "${fil[@]}" --sum stokes.h5
 fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)' "${fil[@]}" --sum half-stokes.h5
 for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
@@ -153,7 +153,7 @@ fails "a fifth of a channel beside its place" 4 'channel 3 lies at 1401.6 MHz, n
 runs "channels without" "${fil[@]}" even.h5
 fails "nothing to scale" 4 'no finite number' "${fil[@]}" --bits 8 --scale range blank.h5
 fails "more channels than a header counts" 4 'too large' "${fil[@]}" broad.h5
-fails "too many ifs" 4 'too large' "${fil[@]}" ifs.h5
+fails "too many polarisations" 4 'too large' "${fil[@]}" ifs.h5
 fails "more samples than a number counts" 4 'too large' "${fil[@]}" endless.h5
 fails "more than fits the disk" 3 'no space for long.fil' "${fil[@]}" long.h5
 fails "an external file that is not there" 4 'external.h5: external file nowhere.raw: No such file' "${fil[@]}" external.h5
@@ -181,9 +181,9 @@ same "nothing else was made" "even.fil holes_DM2.00.dat holes_DM2.00.inf" "$(ech
 # --- what is there already
 runs "the name is that of the product" "${fil[@]}" bank.h5
 "${fil[@]}" -o kept.fil bank.h5 >/dev/null 2>&1
-fails "an output that exists" 2 'bank.fil exists already: --force' "${fil[@]}" --if 0 bank.h5
+fails "an output that exists" 2 'bank.fil exists already: --force' "${fil[@]}" --pol 0 bank.h5
 same "it is untouched" "" "$(cmp bank.fil kept.fil 2>&1)"
-runs "--force" "${fil[@]}" --force --if 0 bank.h5
+runs "--force" "${fil[@]}" --force --pol 0 bank.h5
 same "it is another" 1 "$(cmp -s bank.fil kept.fil; echo $?)"
 runs "series" "${dat[@]}" --dms 2..3 series.h5
 rm series_DM2.00.inf series_DM2.00.dat series_DM3.00.dat

@@ -76,7 +76,7 @@ alike "a product that exists" 2 'there.h5 exists' job.yaml --set products.0.file
 alike "series that exist" 2 'there.h5 exists' job.yaml --set dedisperse.0.file=there.h5
 alike "delays longer than the observation" 2 'no valid output is left' job.yaml --set 'dedisperse.0.dm={start: 0, step: 100, count: 9}'
 alike "a mask of all channels" 2 'leaves none' job.yaml --set dedisperse.0.mask=0-127
-alike "an if that is not there" 2 'ifs: is 7' job.yaml --set dedisperse.0.ifs=7
+alike "a pol that is not there" 2 'pols: is 7' job.yaml --set dedisperse.0.pols=7
 alike "no such constant" 2 'constant: is none' job.yaml --set dedisperse.0.constant=none
 
 # --- what is complete

@@ -88,16 +88,16 @@ runs "of a size" plot --size 900x700 -o small.png tone.h5
 same "which it has" "900 700" "$(size_of small.png)"
 runs "and as SVG, with its numbers" plot -o tone.svg --data numbers.csv tone.h5
 texts=$(letters tone.svg)
-for words in "tone.h5:  J1939+2134" "0 s: 2017-09-04T00:00:00" "if 0 (XX), waterfall" "if 1 (YY), bandpass" "frequency (MHz)" "time (s)" "power (dB)"; do
+for words in "tone.h5:  J1939+2134" "0 s: 2017-09-04T00:00:00" "pol XX, waterfall" "pol YY, bandpass" "frequency (MHz)" "time (s)" "power (dB)"; do
     case $texts in *"$words"*) ok 0 "it says: $words" ;; *) ok 1 "it says: $words"; echo "# $texts" ;; esac
 done
 same "nothing in it is of another file" 0 "$(grep -c 'href=.[^#d]' tone.svg)"
 same "a tone is at its frequency, at its level" "1410 - 20" "$(values bandpass mean | greatest | awk '{ printf "%g %s %.0f\n", $1, $2, $3 }')"
 same "NaN are drawn as such" "1402.5 1.005 10" "$(values waterfall | grep nan | awk '{ x = $1; y = n++ ? y : $2 } END { print x, y, n }')"
 same "with a colour of their own, and a word" 1 "$(letters tone.svg | grep -c 'no numbers')"
-runs "one if, some times, some channels, one panel" plot --if YY --time 0.5..1 --freq 1405..1407 --kind waterfall -o part.png --data numbers.csv tone.h5
+runs "one polarisation, some times, some channels, one panel" plot --pol YY --time 0.5..1 --freq 1405..1407 --kind waterfall -o part.png --data numbers.csv tone.h5
 same "are all that there is" "1405 0.505 1407 0.995 250" "$(values waterfall | awk 'NR == 1 { a = $1 " " $2 } END { print a, $1, $2, NR }')"
-runs "the sum of ifs" plot --sum -o sum.png --data numbers.csv tone.h5
+runs "the sum of polarisations" plot --sum -o sum.png --data numbers.csv tone.h5
 same "has the sum of powers" "1410 20" "$(values bandpass mean | greatest | awk '{ printf "%g %.0f\n", $1, $3 }')"
 runs "channels against their median" plot --flatten -o flat.png --data numbers.csv tone.h5
 same "have lost the tone" yes "$(values waterfall | greatest | awk '{ print ($3 < 4 ? "yes" : "no " $3) }')"
@@ -107,7 +107,7 @@ same "stays what it is" 1 "$(letters words.svg | grep -cF "O'Brien \"x\" \`touch
 runs "in PNG, too" plot -o words.png words.h5
 same "and runs nothing" "" "$(ls hit 2>/dev/null)"
 runs "Stokes parameters have no decibels" plot -o stokes.svg stokes.h5
-same "but values" 1 "$(letters stokes.svg | grep -c 'if 1 (Q), waterfall.*value')"
+same "but values" 1 "$(letters stokes.svg | grep -c 'pol Q, waterfall.*value')"
 for size in 400x400 500x400 1000x400; do
     plot --kind waterfall --size $size -o narrow.svg narrow.h5 >/dev/null
     same "labels of a narrow band differ, $size" "" "$(letters narrow.svg | tr '|' '\n' | grep '^3[12][0-9]' | sort | uniq -d)"
@@ -118,8 +118,8 @@ runs "bytes" plot -o bytes.png --data numbers.csv bytes.h5
 same "whose band descends" "1368.5 -" "$(values bandpass mean | greatest | awk '{ print $1, $2 }')"
 runs "two numbers" plot -o one.png one.h5
 runs "nothing but NaN" plot -o blank.png blank.h5
-runs "nine ifs" plot -o many.png many.h5
-same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 ifs: the first 4 are drawn' output)"
+runs "nine polarisations" plot -o many.png many.h5
+same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 pols: the first 4 are drawn' output)"
 runs "a band from 0 Hz on" plot -o base.png base.h5
 runs "one channel" plot --kind waterfall --size 300x300 -o single.png single.h5
 runs "and one row" plot --kind waterfall --size 300x300 -o one.png one.h5
@@ -174,6 +174,49 @@ same "plot says the best pulse" yes "$(grep -q '^the best: signal / noise .* at 
 same "and its list of DMs" "53 -" "$(values snr | greatest | awk '{ print $1, $2 }')"
 runs "some DMs alone" plot --dm 41..45 --time 1..3 -o dms.png series.h5
 
+# One polarisation has one name wherever a user meets it; --if is the older --pol.
+cat >names.yaml <<'END'
+file: names.h5
+samples: 20000
+streams: {stations: 2, pols: 2}
+polarisations: [R, L]
+bits: 8
+sample_rate_hz: 1.0e6
+freq_hz: 1.4e+9
+noise: 12
+END
+cat >named.yaml <<'END'
+input: {files: names.h5, select: {stations: 1}}
+channelise: {channels: 64, taps: 4, window: hann, backend: cpu}
+products:
+  - {kind: power, integrate: 8, file: separate.h5}
+  - {kind: power, integrate: 8, polarisation: coherency, file: coherency.h5}
+  - {kind: spectra, file: spectra.h5}
+END
+runs "an observation with names" "$voltmill" synth names.yaml
+runs "and its products" "$voltmill" run named.yaml
+for product in separate coherency spectra; do
+    case $product in
+    separate) names="S001/R S001/L" infos="S001/R, S001/L" ;;
+    coherency) names="S001/RR* S001/LL* S001/Re(RL*) S001/Im(RL*)" infos=${names// /, } ;;
+    spectra) names="S001/R S001/L" infos="R, L" ;;
+    esac
+    same "$product: info has these names" "$infos" "$("$voltmill" info $product.h5 | sed -n 's/^  polarisations \([^:]*\).*/\1/p')"
+    plot -o named.svg $product.h5 >/dev/null
+    same "$product: its picture has the same" "$names" "$(letters named.svg | tr '|' '\n' | sed -n 's/^pol \(.*\), bandpass.*/\1/p' | paste -sd ' ')"
+    runs "$product: and so has --pol" plot --pol S001/"$([ $product = coherency ] && echo 'LL*' || echo L)" -o named.svg --data numbers.csv $product.h5
+    cp numbers.csv named.csv
+    runs "$product: beside a number, by its older name" plot --if 1 -o named.svg --data numbers.csv $product.h5
+    runs "$product: which draws the same" cmp named.csv numbers.csv
+done
+same "plan and run count pols" 2 "$({ "$voltmill" plan --force named.yaml; "$voltmill" run --force named.yaml; } | grep -c 'coherency.h5: .* 4 pols x 64 channels')"
+runs "export --pol takes the same name" "$voltmill" export --format fil --pol S001/L -o named.fil separate.h5
+runs "or that of pol_type" "$voltmill" export --format fil --pol BB -o bb.fil separate.h5
+runs "or a number after the older option" "$voltmill" export --format fil --if 1 -o number.fil separate.h5
+same "of the same polarisation" "" "$(cmp named.fil bb.fil; cmp named.fil number.fil)"
+fails "and says which there are" 2 '--pol X: separate.h5 has 2: S001/R, S001/L' "$voltmill" export --format fil --pol X -o x.fil separate.h5
+same "help has --pol alone" 2 "$({ "$voltmill" export --help; "$voltmill" plot --help; } | grep -Ec '^  --(pol|if) ')"
+
 sed "s|TMP|$work|" >job.yaml <<'END'
 input: {files: nowhere.h5}
 channelise: {channels: 256, taps: 8}
@@ -212,13 +255,13 @@ fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot 
 fails "numbers where the picture is written" 2 'b\.png\.part: picture and numbers cannot be one file' "$voltmill" plot -o b.png --data ./b.png.part tone.h5
 fails "a panel that nobody knows" 2 'kind' "$voltmill" plot --kind spectrum tone.h5
 fails "a panel that it has not" 2 'tone.h5 has no weights to draw, expected some of waterfall' "$voltmill" plot --force --kind weights tone.h5
-fails "an if that it has not" 2 'tone.h5 has no if 2: it has 2' "$voltmill" plot --force --if 2 tone.h5
+fails "a polarisation that it has not" 2 'tone.h5 has no pol 2: it has 2' "$voltmill" plot --force --pol 2 tone.h5
 fails "channels that it has not" 2 'no channel from 1 to 2 MHz: it has 1400 .. 1431.5' "$voltmill" plot --force --freq 1..2 tone.h5
 fails "times that it has not" 2 'no rows from 5 to 6 s: it has 0 .. 3 s' "$voltmill" plot --force --time 5..6 tone.h5
 fails "a range the wrong way" 2 'expected seconds' "$voltmill" plot --force --time 2..1 tone.h5
 fails "DMs of power" 2 'has no DMs' "$voltmill" plot --force --dm 1..2 tone.h5
-fails "ifs of series" 2 'neither ifs' "$voltmill" plot --force --sum series.h5
-fails "the sum of Stokes parameters" 2 'if 1 is no power' "$voltmill" plot --force --sum stokes.h5
+fails "polarisations of series" 2 'neither pols' "$voltmill" plot --force --sum series.h5
+fails "the sum of Stokes parameters" 2 'pol Q is no power' "$voltmill" plot --force --sum stokes.h5
 fails "options of a product for a job" 2 'is for products' "$voltmill" plot --filter --sum job.yaml
 fails "two of a kind" 2 'one of --filter' "$voltmill" plot --filter --bench job.yaml
 fails "a size of nothing" 2 'size' "$voltmill" plot --size 10x10 tone.h5

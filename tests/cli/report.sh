@@ -73,7 +73,7 @@ same "tags are closed" 0 "$(look wrong)"
 same "nothing is fetched, nothing runs" 0 "$(look fetched)"
 same "pictures of each product, and of the filter bank" 23 "$(look pictures)"
 for words in "voltmill: job.yaml" "All products are complete." "<script>alert('1 & 2')</script>" "run.threads=1" \
-    "on 2 ranks" "power.h5" "x 2 ifs x 64 channels" "x 2 streams x 64 channels" "10,000" "mean weight" "rank 0: read" "kind: power, file: power.h5" "window hann"; do
+    "on 2 ranks" "power.h5" "x 2 pols x 64 channels" "x 2 streams x 64 channels" "10,000" "mean weight" "rank 0: read" "kind: power, file: power.h5" "window hann"; do
     says "$words"
 done
 sum=$(sha256sum power.h5)

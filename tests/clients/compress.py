@@ -32,7 +32,7 @@ def job(compress, **more):
     return write_yaml("job.yaml", {
         "input": {"files": archive}, "channelise": {"channels": 64, "taps": 4},
         "products": [{**product, **keys} for product in PRODUCTS],
-        "dedisperse": {"dm": {"start": 0, "step": 0.5, "count": 5}, "edges": "pad", "ifs": 1, "file": "series.h5",
+        "dedisperse": {"dm": {"start": 0, "step": 0.5, "count": 5}, "edges": "pad", "pols": 1, "file": "series.h5",
                        **keys}, **more})
 
 

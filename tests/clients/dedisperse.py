@@ -202,8 +202,8 @@ def options():
                   name + ": tstart is the leading edge")
 
     check("all ifs", whole, delays_of(mhz, dms), {})
-    check("two ifs", data[:, [0, 2]].sum(1, dtype=int), delays_of(mhz, dms), {"ifs": [2, 0]})
-    check("one if", data[:, 1], delays_of(mhz, dms), {"ifs": 1})
+    check("two ifs", data[:, [0, 2]].sum(1, dtype=int), delays_of(mhz, dms), {"pols": [2, 0]})
+    check("one polarisation", data[:, 1], delays_of(mhz, dms), {"pols": 1})
     check("mask", whole, delays_of(mhz, dms), {"mask": ["3-5", "0", "15"]}, mask=(0, 3, 4, 5, 15))
     check("edges: pad", whole, delays_of(mhz, dms), {}, edges="pad")
     check("a reference in the middle", whole, delays_of(mhz, dms, reference=380.0),

@@ -135,8 +135,8 @@ def ifs():
     for dtype, bits in ("u1", 16), ("u2", 32), ("f4", 32):
         data = noise(dtype, 3)
         product = filterbank("ifs", data, 0.5)
-        header, found, _ = export(f"if-{dtype}.fil", product, "--if", "1")
-        same(found, data[:, 1:2, ::-1], f"--if of {dtype}")
+        header, found, _ = export(f"if-{dtype}.fil", product, "--pol", "1")
+        same(found, data[:, 1:2, ::-1], f"--pol of {dtype}")
         header, found, _ = export(f"sum-{dtype}.fil", product, "--sum")
         total = data.sum(axis=1, keepdims=True, dtype="f8")[:, :, ::-1]
         same(found.astype("f4"), total.astype("f4"), f"--sum of {dtype}")

@@ -31,7 +31,7 @@ def check(name, path, values):
     for k in range(values.shape[1]):
         for masked in [], [[0, 4]], [[9, 15]]:
             left = [c for c in range(CHANS) if not any(low <= c <= high for low, high in masked)]
-            found, *_ = series("sum", path, ifs=[k], **({"mask": [f"{low}-{high}" for low, high in masked]}
+            found, *_ = series("sum", path, pols=[k], **({"mask": [f"{low}-{high}" for low, high in masked]}
                                                         if masked else {}))
             expected = values[:, k, left].sum(axis=1)
             ok(found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5, atol=1e-4),

@@ -341,8 +341,8 @@ fails(2, "in.h5.packed.part.*are one file", "plan", job([{**POWER, "file": "in.h
 with h5py.File(scratch("six.h5"), "w") as file:
     file["data"] = np.ones((9, 6, 8), "f4")
     file["data"].attrs.update({"fch1": 1400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58000.25})
-fails(2, "has 6 ifs: --if takes one", "export", "--format", "psrfits", "six.h5")
-voltmill("export", "--format", "psrfits", "--if", "2", "six.h5")
+fails(2, "has 6 pols: --pol takes one", "export", "--format", "psrfits", "six.h5")
+voltmill("export", "--format", "psrfits", "--pol", "2", "six.h5")
 
 # ---- other programs
 try:

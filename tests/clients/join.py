@@ -116,7 +116,7 @@ before = digest("joined.h5")
 voltmill("join", "-o", "joined.h5", "--force", *parts)
 same(digest("joined.h5"), before, "the same bytes in any order")
 voltmill("run", write_yaml("dm.yaml", {"input": {"files": scratch("joined.h5")}, "dedisperse": {
-    "dm": {"start": 0, "step": 1, "count": 3}, "ifs": 0, "file": "series.h5"}}))
+    "dm": {"start": 0, "step": 1, "count": 3}, "pols": 0, "file": "series.h5"}}))
 
 # ---- compressed parts, flagged ones, another start
 squeezed = [make(f"squeezed{i}.h5", {"samples": list(cut)}, compress="deflate") for i, cut in enumerate(cuts)]
@@ -169,7 +169,7 @@ fails(2, "dumps do not lie on one grid", "join", "-o", "x.h5", "time0.h5", "off.
 make("longer.h5", {"samples": [150 * step, 200 * step]}, integrate=8)
 fails(2, "a row every so many seconds", "join", "-o", "x.h5", "time0.h5", "longer.h5")
 make("stokes.h5", {"samples": [150 * step, 200 * step]}, polarisation="coherency")
-fails(2, "streams or ifs", "join", "-o", "x.h5", "time0.h5", "stokes.h5")
+fails(2, "streams or pols", "join", "-o", "x.h5", "time0.h5", "stokes.h5")
 make("spectra.h5", kind="spectra")
 fails(2, "holds spectra, but", "join", "-o", "x.h5", "time0.h5", "spectra.h5")
 make("raw.h5", {"chans": [1]}, weights="raw")

@@ -48,7 +48,7 @@ def mean(power, count):
 
 
 out = run("one")
-ok("6 ifs" not in out and "4 ifs x 64 channels" in out, "the run says what is kept", out)
+ok("6 pols" not in out and "4 pols x 64 channels" in out, "the run says what is kept", out)
 power, frequency, header = load("one-0.h5")
 spectra = load("one-1.h5")[0]
 found, found_hz, found_header = load("one-2.h5")
@@ -74,7 +74,7 @@ one = digests("one")
 run("two", ranks=3, run={"chunk": 24})
 same(digests("two"), one, "the same bytes in other chunks, on three ranks")
 plan = voltmill("plan", scratch("one.yaml"))
-ok("4 ifs x 4 channels" in plan, "plan says what is kept", plan)
+ok("4 pols x 4 channels" in plan, "plan says what is kept", plan)
 for i in (2, 3, 4, 5, 6):
     voltmill("verify", "--all", scratch(f"one-{i}.h5"))
     voltmill("verify", "--crc", scratch(f"one-{i}.h5"))

@@ -71,7 +71,7 @@ os.environ["VOLTMILL"] = VOLTMILL
 
 KEYS = [(), 3, -1, slice(5, 9), (slice(None), 1), (Ellipsis, 17), (slice(0, 50, 7), slice(None), slice(3, 60)), (2, Ellipsis),
         (slice(4, 4),), (slice(None), [0, 1])]
-for name, dataset, dims in (("s", "spectra", ("time", "pol", "frequency")), ("p", "data", ("time", "if", "frequency")),
+for name, dataset, dims in (("s", "spectra", ("time", "pol", "frequency")), ("p", "data", ("time", "pol", "frequency")),
                             ("d", "dedispersed", ("dm", "time"))):
     with voltmill.open(f"out/{name}.h5") as product, h5py.File(f"out/{name}.h5") as file:
         whole = file[dataset][()]
@@ -225,7 +225,7 @@ else:
         array = product.to_xarray()
         equal((array.dims, array.time.values[3], float(array.frequency[5])), (product.dims, product.time[3], product.frequency[5]),
              f"xarray {xarray.__version__}: coordinates")
-        ok(np.array_equal(array.sel({"if": "X"})[3:9].values, product[3:9, 0]) and
+        ok(np.array_equal(array.sel({"pol": "X"})[3:9].values, product[3:9, 0]) and
            np.array_equal(array.isel(frequency=[1, 5, 7], time=slice(2, 8)).values, product[2:8][:, :, [1, 5, 7]]) and
            np.allclose(array.mean("time").values, np.asarray(product).mean(axis=0)), "xarray: numbers")
     with voltmill.open("huge.h5") as product:

@@ -31,6 +31,7 @@ void fbh5_destroy(struct fbh5 *fbh5)
         free(fbh5->telescope);
         free(fbh5->rawdatafile);
         free(fbh5->pols);
+        free(fbh5->pol_names);
         free(fbh5->data_path);
         storage_free(&fbh5->storage);
         lost_free(fbh5->lost, fbh5->nlost);
@@ -76,11 +77,11 @@ static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5
             "%s is no filterbank: /data has %d dimensions, expected [time][if][chan]", fbh5->path,
             data->rank);
     REQUIRE(dims[0] > 0 && dims[1] > 0 && dims[2] > 0, STATUS_DATA,
-            "%s: /data is empty: %llu spectra, %llu ifs, %llu channels", fbh5->path,
+            "%s: /data is empty: %llu spectra, %llu pols, %llu channels", fbh5->path,
             (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)dims[2]);
     REQUIRE(dims[1] <= MOST_IFS && dims[2] <= INT32_MAX &&
                 multiply_u64(dims[0], dims[1] * dims[2], &samples) && samples <= INT64_MAX / 8,
-            STATUS_DATA, "%s: /data is too large: %llu spectra, %llu ifs, %llu channels",
+            STATUS_DATA, "%s: /data is too large: %llu spectra, %llu pols, %llu channels",
             fbh5->path, (unsigned long long)dims[0], (unsigned long long)dims[1],
             (unsigned long long)dims[2]);
     fbh5->rows = dims[0];

@@ -83,7 +83,8 @@ struct fbh5 {
     double raj_hours, dej_degrees;
     double az_start, za_start; /* degrees */
     int32_t telescope_id, machine_id, nbeams, ibeam;
-    char *pols; /* pol_type: what its ifs are; NULL when unknown */
+    char *pols;      /* pol_type: what its ifs are; NULL when unknown */
+    char *pol_names; /* of ours: the names of its ifs, such as X, one a line; NULL when unknown */
 };
 
 /* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5: apart if this process
@@ -109,8 +110,19 @@ status_t fbh5_check_even_here(struct fbh5 *fbh5);
  * product of two polarisations. True when the file does not say. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
-/* Appends its name: "XX", "I"; where the file has none, nothing. */
+/* Appends its name in pol_type: "AA", "I"; where the file has none, nothing. */
 status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
+
+/* Appends its name for users: that of the archive's polarisation ("X", "CS001/X") in products of
+ * ours, else as fbh5_name_if(). */
+status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
+
+/* Finds the polarisation that `word` (of `length` characters) names: its number, or either of its
+ * names. Returns whether there is one. */
+int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
+
+/* Appends how many there are and the names of the first 16: "2: X, Y". */
+status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out);
 
 /* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);

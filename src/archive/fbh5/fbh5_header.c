@@ -149,6 +149,27 @@ out:
     return st;
 }
 
+/* The names of the polarisations of a power product of our own, where it has one for each. */
+static status_t fbh5_read_pol_names(hid_t file, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct text list = {0};
+    char **names = NULL;
+    size_t count = 0;
+    int has_names = 0;
+    TRY(h5_has(file, fbh5->path, "pol", &has_names));
+    TRY(has_names ? h5_read_texts(file, fbh5->path, "pol", &names, &count) : STATUS_OK);
+    for (size_t i = 0; i < count && count == fbh5->nifs; i++) {
+        TRY(text_add_line(&list, names[i]));
+    }
+    fbh5->pol_names = list.data;
+    list.data = NULL;
+out:
+    text_free(&list);
+    h5_free_texts(names, count);
+    return st;
+}
+
 /* Whether it is a power product of our own. */
 static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
 {
@@ -160,8 +181,7 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
     if (fbh5->is_ours) {
         TRY(h5_get_f64(file, fbh5->path, "coherent_dm", &fbh5->coherent_dm, &found));
         TRY(h5_get_f64(file, fbh5->path, "coherent_constant", &fbh5->coherent_constant, &found));
-    }
-    if (fbh5->is_ours) {
+        TRY(fbh5_read_pol_names(file, fbh5));
         TRY(h5_has_attribute(file, fbh5->path, "source", &found));
     }
     if (fbh5->is_ours && !found) {

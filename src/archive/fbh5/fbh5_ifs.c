@@ -4,6 +4,7 @@
 #include "archive/fbh5/fbh5.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME = 16 };
@@ -101,6 +102,56 @@ status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out)
     return fbh5_find_name(fbh5, at, name) ? text_add(out, "%s", name) : STATUS_OK;
 }
 
+status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out)
+{
+    size_t length = 0;
+    const char *name = text_line(fbh5->pol_names, at, &length);
+    return length > 0 ? text_add(out, "%.*s", (int)length, name) : fbh5_name_if(fbh5, at, out);
+}
+
+static int fbh5_is_called(const struct fbh5 *fbh5, uint32_t at, const char *word, size_t length)
+{
+    size_t given = 0;
+    char listed[NAME] = "";
+    const char *name = text_line(fbh5->pol_names, at, &given);
+    return (given == length && given > 0 && strncmp(name, word, length) == 0) ||
+           (fbh5_find_name(fbh5, at, listed) && strlen(listed) == length &&
+            strncmp(listed, word, length) == 0);
+}
+
+int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out)
+{
+    char *end = NULL;
+    unsigned long number = strtoul(word, &end, 10);
+    *out = (uint32_t)number;
+    if (isdigit((unsigned char)word[0]) && end == word + length && number < fbh5->nifs) {
+        return 1;
+    }
+    for (*out = 0; *out < fbh5->nifs; ++*out) {
+        if (fbh5_is_called(fbh5, *out, word, length)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out)
+{
+    status_t st = STATUS_OK;
+    enum { LISTED = 16 };
+    struct text name = {0};
+    TRY(text_add(out, "%u", fbh5->nifs));
+    for (uint32_t i = 0; i < fbh5->nifs && i < LISTED; i++) {
+        name.length = 0;
+        TRY(fbh5_name_pol(fbh5, i, &name));
+        TRY(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
+    }
+    TRY(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
+out:
+    text_free(&name);
+    return st;
+}
+
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -108,7 +159,9 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
     for (uint32_t i = 0; i < fbh5->nifs; i++) {
         char name[NAME] = "?";
         if (fbh5_is_power(fbh5, i) && fbh5_find_name(fbh5, i, name)) {
-            TRY(text_add(out, "%s%u (%s)", out->length > before ? ", " : "", i, name));
+            TRY(text_add(out, "%s%u (", out->length > before ? ", " : "", i));
+            TRY(fbh5_name_pol(fbh5, i, out));
+            TRY(text_add(out, ")"));
         }
     }
     if (out->length == before) {

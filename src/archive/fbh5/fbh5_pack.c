@@ -54,6 +54,7 @@ static const struct pack_field fbh5_fields[] = {
     PACK_FIELD(struct fbh5, dej_degrees),
     PACK_FIELD(struct fbh5, telescope_id),
     PACK_FIELD(struct fbh5, pols),
+    PACK_FIELD(struct fbh5, pol_names),
     PACK_FIELD(struct fbh5, is_ours),
     PACK_FIELD(struct fbh5, rawdatafile),
     PACK_FIELD(struct fbh5, az_start),

@@ -132,7 +132,8 @@ void json_filterbank(struct json *json, const struct fbh5 *fbh5)
     json_u64(json, "channels", fbh5->nchannels);
     json_f64(json, "first_channel_hz", derived_band_of_filterbank(fbh5).low_hz);
     json_f64(json, "last_channel_hz", derived_band_of_filterbank(fbh5).high_hz);
-    json_u64(json, "ifs", fbh5->nifs);
+    json_u64(json, "pols", fbh5->nifs);
+    json_u64(json, "ifs", fbh5->nifs); /* its older name */
     json_text(json, "polarisations", fbh5->pols);
     json_u64(json, "bits", derived_bits(fbh5));
     json_bool(json, "has_scales", fbh5->table.has_scales);

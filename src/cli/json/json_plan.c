@@ -136,7 +136,8 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
     if (work->is_bank) {
         json_u64(json, "bank", work->job->products[i].bank);
         json_u64(json, "channels", spec->nchannels);
-        json_u64(json, "ifs", spec->nifs);
+        json_u64(json, "pols", spec->nifs);
+        json_u64(json, "ifs", spec->nifs); /* its older name */
         json_u64(json, "first_frequency", spec->first_frequency);
         json_u64(json, "frequencies", spec->frequencies);
         json_u64(json, "average", spec->average);

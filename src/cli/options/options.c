@@ -19,7 +19,7 @@ const char *options_name(const struct option_row *row)
 
 /* What getopt_long() is told, and the rows of its numbers. */
 struct options_known {
-    struct option names[MOST + 2];
+    struct option names[2 * MOST + 2];
     char letters[2 * MOST + 3];
     size_t rows[FIRST + MOST];
 };
@@ -38,6 +38,12 @@ static void options_know(const struct command *command, struct options_known *ou
             out->rows[number] = i;
             out->names[count++] =
                 (struct option){options_name(row), row->value != NULL, NULL, number};
+            for (size_t j = 0; command->older && command->older[j][0]; j++) {
+                if (strcmp(command->older[j][1], options_name(row)) == 0) {
+                    out->names[count++] =
+                        (struct option){command->older[j][0], row->value != NULL, NULL, number};
+                }
+            }
         }
     }
     out->names[count] = (struct option){"help", no_argument, NULL, 'h'};

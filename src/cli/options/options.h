@@ -36,7 +36,10 @@ struct command {
     const char *instead; /* the option that takes the operand's place; NULL: there is none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
-    size_t bytes;                  /* of its settings, which begin with a struct shared */
+    /* Older names of options, which still work and which --help omits, and their present ones; ends
+     * with NULLs; NULL: there are none. */
+    const char *const (*older)[2];
+    size_t bytes; /* of its settings, which begin with a struct shared */
     /* Before MPI begins: looks for options that do not go together. May be NULL. Fails with USAGE.
      */
     status_t (*check)(void *settings);

@@ -220,9 +220,9 @@ void describe_archive(const struct archive *archive)
 static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;
-    display_print("  %-13s %llu", product->pol_type ? "ifs" : "streams", ifs);
+    display_print("  %-13s %llu", product->pol_type ? "pols" : "streams", ifs);
     if (product->pol_type) {
-        display_print(", %s", product->pol_type);
+        display_print(", pol_type %s", product->pol_type);
     }
     if (product->feed && product->stokes_v) {
         display_print(" of %s feeds, V as %s", product->feed,
@@ -234,7 +234,7 @@ static void describe_print_ifs(const struct product *product)
     }
     display_print("\n");
     if (product->kind == PRODUCT_POWER && ifs > 1) {
-        display_print("  %-13s turbo_seti takes one if and crashes on more: polarisation: I makes "
+        display_print("  %-13s turbo_seti takes one pol and crashes on more: polarisation: I makes "
                       "one of two\n",
                       "");
     }
@@ -327,7 +327,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
     display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
     display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
                   units_hertz(band.low_hz, a), units_hertz(band.high_hz, b));
-    display_print("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
+    display_print("  %-13s %u%s%s\n", "pols", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
     uint32_t bits = derived_bits(fbh5);
     display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", bits,

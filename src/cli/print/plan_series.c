@@ -49,7 +49,7 @@ static void series_print(const struct dedisperse_pass *series)
     display_print("  channels      %u", d->fbh5->nchannels);
     display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
                   units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
-    display_print(", ifs %s added up\n", d->ifs_words.data);
+    display_print(", pols %s added up\n", d->ifs_words.data);
     display_print("  samples       %s of %s\n", units_count(d->input.samples, a),
                   units_seconds(step, b));
     display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],

@@ -251,11 +251,11 @@ static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sum
         device_release(device, r->ifs);
         r->ifs = NULL;
         r->nifs = 0;
-        TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of ifs", &r->ifs));
+        TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of pols", &r->ifs));
         r->nifs = sums->nifs;
     }
     TRY(device_write(device, r->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
-                     "a list of ifs"));
+                     "a list of pols"));
 out:
     return st;
 }

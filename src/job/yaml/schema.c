@@ -138,7 +138,8 @@ out:
 
 static const struct schema *schema_find(const struct schema *rows, const char *key)
 {
-    while (rows->key && strcmp(rows->key, key) != 0) {
+    while (rows->key && strcmp(rows->key, key) != 0 &&
+           (!rows->was || strcmp(rows->was, key) != 0)) {
         rows++;
     }
     return rows->key ? rows : NULL;

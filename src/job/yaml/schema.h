@@ -54,6 +54,7 @@ struct schema {
     size_t given_at;       /* offset of an int or enum that becomes `given`, if that is not 0, */
     int given;             /* where the key stands there */
     const char *expected;  /* what it must be, in words; NULL: told from type and range */
+    const char *was;       /* an older name of the key that is still read; NULL: none */
 };
 
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)

@@ -58,7 +58,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     if (!ifs_are_combined(spec) && !spec->is_flagged) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *step, "ifs", &step));
+    TRY(memory_zeroed(1, sizeof *step, "pols", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
@@ -76,7 +76,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     TRY(combine_expand_factors(spec, step));
     rows = spec->is_flagged ? rows / flagged_cells(spec) + 1 : rows;
     TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,
-                      sizeof *step->weights, "weights of ifs", &step->weights));
+                      sizeof *step->weights, "weights of pols", &step->weights));
     TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     *out = step;
     step = NULL;

@@ -220,7 +220,7 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
     const struct product_spec *spec = &work->products[i].spec;
     uint32_t streams = work->seen->nstreams;
     if (plan_products_is_finished(work, i)) {
-        return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "if", "ifs"),
+        return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "pol", "pols"),
                                             spec->frequencies};
     }
     return (struct plan_products_shape){streams, units_plural(streams, "stream", "streams"),

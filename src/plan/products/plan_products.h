@@ -37,7 +37,7 @@ uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i
  * side, and of how many channels each. */
 struct plan_products_shape {
     uint32_t columns;
-    const char *what; /* "streams", "if", ... */
+    const char *what; /* "streams", "pol", ... */
     uint64_t channels;
 };
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i);

@@ -252,8 +252,8 @@ status_t from_candidates(const struct product *product, const struct plot_choice
     status_t st = STATUS_OK;
     struct bursts_picture p = {.product = product, .choice = choice};
     TRY(choice_check(choice, product->path, bursts_there));
-    REQUIRE(!choice->ifs && !choice->sum && !choice->flatten && !choice->has_freq, STATUS_USAGE,
-            "%s: candidates have neither ifs nor frequencies to choose from", product->path);
+    REQUIRE(!choice->pols && !choice->sum && !choice->flatten && !choice->has_freq, STATUS_USAGE,
+            "%s: candidates have neither pols nor frequencies to choose from", product->path);
     TRY(candidates_open(product->path, &p.file));
     REQUIRE(p.file->ndms == product->rows && p.file->ndms > 0, STATUS_DATA,
             "%s: /dm is not that of /peaks", product->path);

@@ -139,14 +139,27 @@ int bank_is_power(const struct bank *bank, uint32_t at)
     return !bank->fbh5 || fbh5_is_power(bank->fbh5, at);
 }
 
-status_t bank_name_if(const struct bank *bank, uint32_t at, struct text *out)
+status_t bank_name_pol(const struct bank *bank, uint32_t at, struct text *out)
 {
     status_t st = STATUS_OK;
     struct text name = {0};
-    TRY(bank->fbh5 ? fbh5_name_if(bank->fbh5, at, &name) : STATUS_OK);
-    TRY(text_add_shown(out, "if %u", at));
-    TRY(name.data ? text_add_shown(out, " (%s)", name.data) : STATUS_OK);
+    size_t length = 0;
+    if (bank->fbh5) {
+        TRY(fbh5_name_pol(bank->fbh5, at, &name));
+    } else {
+        const char *line = text_line(bank->product->pol_names, at, &length);
+        TRY(line ? text_add(&name, "%.*s", (int)length, line) : STATUS_OK);
+    }
+    TRY(name.length ? text_add_shown(out, "pol %s", name.data) : text_add(out, "pol %u", at));
 out:
     text_free(&name);
     return st;
+}
+
+int bank_find_pol(const struct bank *bank, const char *word, size_t length, uint32_t *out)
+{
+    return fbh5_find_pol(
+        bank->fbh5 ? bank->fbh5
+                   : &(struct fbh5){.nifs = bank->nifs, .pol_names = bank->product->pol_names},
+        word, length, out);
 }

@@ -41,7 +41,9 @@ status_t bank_read(struct bank *bank, const struct bank_block *block, float *out
 
 /* Whether an if is a power, which has a level in decibels and may be added to others. */
 int bank_is_power(const struct bank *bank, uint32_t at);
-/* Appends its number and, where it has one, its name: "if 1 (Y)". */
-status_t bank_name_if(const struct bank *bank, uint32_t at, struct text *out);
+/* Appends its name, or else its number: "pol Y", "pol 1". */
+status_t bank_name_pol(const struct bank *bank, uint32_t at, struct text *out);
+/* Finds the polarisation that `word` names, as fbh5_find_pol(). Returns whether there is one. */
+int bank_find_pol(const struct bank *bank, const char *word, size_t length, uint32_t *out);
 
 #endif

@@ -24,37 +24,20 @@ struct bank_picture {
     struct pixels pixels[MOST_COLUMNS];
 };
 
-static int bank_finds_if(struct bank *bank, const char *word, size_t length, uint32_t *out)
-{
-    struct text name = {0};
-    char *end = NULL;
-    unsigned long number = strtoul(word, &end, 10);
-    int found = end == word + length && number < bank->nifs;
-    *out = (uint32_t)number;
-    for (uint32_t i = 0; i < bank->nifs && !found && bank->fbh5; i++) {
-        name.length = 0;
-        found = fbh5_name_if(bank->fbh5, i, &name) == STATUS_OK && name.length == length &&
-                strncmp(name.data, word, length) == 0;
-        *out = i;
-    }
-    text_free(&name);
-    return found;
-}
-
 static status_t bank_choose_listed(struct bank_picture *p)
 {
     status_t st = STATUS_OK;
-    for (const char *word = p->choice->ifs; *word;) {
+    for (const char *word = p->choice->pols; *word;) {
         size_t length = strcspn(word, ",");
-        REQUIRE(p->count < MOST_COLUMNS, STATUS_USAGE, "%s: more than %d ifs in one picture",
+        REQUIRE(p->count < MOST_COLUMNS, STATUS_USAGE, "%s: more than %d pols in one picture",
                 p->bank->path, (int)MOST_COLUMNS);
-        REQUIRE(bank_finds_if(p->bank, word, length, &p->ifs[p->count]), STATUS_USAGE,
-                "%s has no if %.*s: it has %u, counted from 0", p->bank->path, (int)length, word,
+        REQUIRE(bank_find_pol(p->bank, word, length, &p->ifs[p->count]), STATUS_USAGE,
+                "%s has no pol %.*s: it has %u, counted from 0", p->bank->path, (int)length, word,
                 p->bank->nifs);
         p->count++;
         word += length + (word[length] == ',');
     }
-    REQUIRE(p->count > 0, STATUS_USAGE, "%s: no if is named", p->bank->path);
+    REQUIRE(p->count > 0, STATUS_USAGE, "%s: no pol is named", p->bank->path);
 out:
     return st;
 }
@@ -62,14 +45,17 @@ out:
 static status_t bank_choose_ifs(struct bank_picture *p)
 {
     status_t st = STATUS_OK;
+    struct text name = {0};
     if (p->choice->sum) {
         for (uint32_t i = 0; i < p->bank->nifs; i++) {
+            name.length = 0;
+            TRY(bank_name_pol(p->bank, i, &name));
             REQUIRE(bank_is_power(p->bank, i), STATUS_USAGE,
-                    "%s: if %u is no power, and cannot be added to others: choose with --if",
-                    p->bank->path, i);
+                    "%s: %s is no power, and cannot be added to others: choose with --pol",
+                    p->bank->path, name.data);
         }
         p->count = 1;
-    } else if (p->choice->ifs) {
+    } else if (p->choice->pols) {
         TRY(bank_choose_listed(p));
     } else {
         p->count = p->bank->nifs < MOST_COLUMNS ? p->bank->nifs : MOST_COLUMNS;
@@ -77,7 +63,7 @@ static status_t bank_choose_ifs(struct bank_picture *p)
             p->ifs[i] = i;
         }
         if (p->count < p->bank->nifs) {
-            report_note("%s has %u ifs: the first %u are drawn (--if, or --sum)", p->bank->path,
+            report_note("%s has %u pols: the first %u are drawn (--pol, or --sum)", p->bank->path,
                         p->bank->nifs, p->count);
         }
     }
@@ -90,6 +76,7 @@ static status_t bank_choose_ifs(struct bank_picture *p)
     p->all.first_if = first;
     p->all.nifs = last - first + 1;
 out:
+    text_free(&name);
     return st;
 }
 
@@ -230,9 +217,9 @@ static status_t bank_put_panels(struct bank_picture *p, struct figure *out)
                                  .out = out};
         name.length = 0;
         if (p->choice->sum && p->bank->nifs > 1) {
-            TRY(text_add(&name, "sum of %u ifs", p->bank->nifs));
+            TRY(text_add(&name, "sum of %u pols", p->bank->nifs));
         } else {
-            TRY(bank_name_if(p->bank, p->ifs[i], &name));
+            TRY(bank_name_pol(p->bank, p->ifs[i], &name));
         }
         view.name = name.data;
         TRY(bank_panels(&view, &p->pixels[i]));

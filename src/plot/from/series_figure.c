@@ -194,8 +194,8 @@ status_t from_series(const char *path, const struct plot_choice *choice, struct 
     status_t st = STATUS_OK;
     struct series_picture p = {.choice = choice};
     TRY(choice_check(choice, path, series_there));
-    REQUIRE(!choice->ifs && !choice->sum && !choice->flatten && !choice->has_freq, STATUS_USAGE,
-            "%s: dedispersed series have neither ifs nor frequencies to choose from", path);
+    REQUIRE(!choice->pols && !choice->sum && !choice->flatten && !choice->has_freq, STATUS_USAGE,
+            "%s: dedispersed series have neither pols nor frequencies to choose from", path);
     TRY(series_open(path, &p.series));
     REQUIRE(p.series->ndms > 0 && p.series->samples > 0 && p.series->header.tsamp > 0, STATUS_DATA,
             "%s: holds no samples to draw", path);

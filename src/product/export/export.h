@@ -22,8 +22,8 @@ struct export_bank_options {
     const struct export_into *into; /* that becomes `out`; NULL: makes it itself */
     const struct stamp *stamp;      /* of the job whose product it is; NULL: of none */
     uint32_t bits;                  /* 8, 16, 32 (float); 0: as stored */
-    int64_t only_if;                /* below 0: all */
-    int sum;                        /* of the ifs */
+    const char *only_pol;           /* its number or name; NULL: all */
+    int sum;                        /* of the pols */
     struct scale_options scale;
     int force;
     status_t (*tick)(

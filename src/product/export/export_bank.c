@@ -80,7 +80,7 @@ static status_t bank_check_sum(const struct fbh5 *in)
             TRY(fbh5_powers(in, &powers));
             TRY(report_fail(
                 STATUS_USAGE,
-                "export: the ifs of %s are %s, whose sum means nothing: --if takes one; "
+                "export: the pols of %s are %s, whose sum means nothing: --pol takes one; "
                 "powers: %s",
                 in->path, in->pols, powers.data));
         }
@@ -90,17 +90,30 @@ out:
     return st;
 }
 
+static status_t bank_refuse_pol(const struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    TRY(fbh5_list_pols(bank->in, &names));
+    TRY(report_fail(STATUS_USAGE, "export: --pol %s: %s has %s", bank->options->only_pol,
+                    bank->in->path, names.data));
+out:
+    text_free(&names);
+    return st;
+}
+
 static status_t bank_choose_ifs(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     const struct export_bank_options *options = bank->options;
     uint64_t there = bank->in->nifs;
-    REQUIRE(options->only_if < 0 || (uint64_t)options->only_if < there, STATUS_USAGE,
-            "export: --if %lld: %s has %llu, counted from 0", (long long)options->only_if,
-            bank->in->path, (unsigned long long)there);
+    const char *only = options->only_pol;
+    uint32_t at = 0;
+    TRY(only && !fbh5_find_pol(bank->in, only, strlen(only), &at) ? bank_refuse_pol(bank)
+                                                                  : STATUS_OK);
     TRY(options->sum ? bank_check_sum(bank->in) : STATUS_OK);
-    bank->first_if = options->only_if < 0 ? 0 : (uint64_t)options->only_if;
-    bank->nifs = options->only_if < 0 ? there : 1;
+    bank->first_if = at;
+    bank->nifs = only ? 1 : there;
     bank->header.nifs = options->sum ? 1 : bank->nifs;
 out:
     return st;

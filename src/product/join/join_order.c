@@ -45,7 +45,7 @@ static status_t join_check_alike(const struct join *join, uint32_t i)
             product_name(b->kind), join->parts[0].path, product_name(a->kind));
     TRY(join_check_number(join, i, "a row every so many seconds:", a->time_step, b->time_step));
     TRY(join_check_number(join, i, "channels in its filter bank:", a->channels, b->channels));
-    TRY(join_check_number(join, i, "streams or ifs:", (double)a->streams, (double)b->streams));
+    TRY(join_check_number(join, i, "streams or pols:", (double)a->streams, (double)b->streams));
     TRY(join_check_number(join, i, "the sample rate", a->sample_rate_hz, b->sample_rate_hz));
     REQUIRE(a->has_start == b->has_start, STATUS_USAGE,
             "join: of %s and %s only one says when it starts", join->parts[0].path,

@@ -40,7 +40,7 @@ status_t filterbank_finish(struct fbh5 *fbh5)
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
     REQUIRE(fbh5->nifs >= 1 && fbh5->nifs <= MOST_IFS && fbh5->nchannels >= 1 &&
                 fbh5->nchannels <= MOST_CHANNELS,
-            STATUS_DATA, "%s: %u ifs of %u channels, expected 1 to %d, and 1 to %d", fbh5->path,
+            STATUS_DATA, "%s: %u pols of %u channels, expected 1 to %d, and 1 to %d", fbh5->path,
             fbh5->nifs, fbh5->nchannels, MOST_IFS, MOST_CHANNELS);
     REQUIRE(table->bits <= 32 && (table->bits & (table->bits - 1)) == 0 && table->bits > 0,
             STATUS_DATA, "%s: %u bits, expected 1, 2, 4, 8, 16 or 32", fbh5->path, table->bits);

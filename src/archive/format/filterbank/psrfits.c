@@ -147,7 +147,7 @@ static status_t psrfits_read_samples(const struct psrfits *fits, const struct as
         multiply_u64(streams * table->bits, table->rows_each, &bytes) &&
             bytes / 8 <= fits->row_bytes - fits->data.at,
         STATUS_DATA,
-        "%s: %" PRIu64 " spectra (NSBLK) of %u ifs (NPOL), %u channels, %u bits do not fit into "
+        "%s: %" PRIu64 " spectra (NSBLK) of %u pols (NPOL), %u channels, %u bits do not fit into "
         "rows of %" PRIu64 " bytes",
         fits->path, table->rows_each, fbh5->nifs, fbh5->nchannels, table->bits, fits->row_bytes);
     table->has_scales = 1;
