@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from types import MappingProxyType
 
 import h5py
@@ -54,6 +55,16 @@ def _refuse_unfinished(path):
     if command:
         raise OSError(f"{os.fsdecode(path)} is not complete: it is being written, or was left, by `{command}`; the same "
                       "command again completes it")
+
+
+def _pol_names(pol_type, count):
+    """The names in a pol_type of FBH5: a list (XX,YY), letters (IQUV) or pairs of them (AABBCRCI); [] if it names
+    another number of polarisations."""
+    listed = [name.upper() for name in re.split("[,;/| ]+", pol_type) if name]
+    if len(listed) == 1 < count and len(listed[0]) in (count, 2 * count):
+        each = len(listed[0]) // count
+        listed = [listed[0][i:i + each] for i in range(0, len(listed[0]), each)]
+    return listed if len(listed) == count else []
 
 
 class Product:
@@ -175,8 +186,8 @@ class Product:
             values = self._file[stored]
             return values[()] if values.dtype.kind in "iuf" else _texts(values)
         said = self.attributes
-        if name == "pol" and len(str(said.get("pol_type", "")).split(",")) == count > 1:
-            return np.array(said["pol_type"].split(","))
+        if name == "pol" and _pol_names(str(said.get("pol_type", "")), count):
+            return np.array(_pol_names(said["pol_type"], count))
         if name == "time" and self.kind == "voltages":
             return np.arange(count) / float(said["sample_rate_hz"])
         if name == "time" and "tsamp" in said: # of FBH5: centres, after the first leading edge

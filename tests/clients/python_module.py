@@ -201,6 +201,17 @@ with voltmill.open("q.h5") as product:
     ok(not bad, "of any part", bad)
     same(product.stored[3, 1, 2], q[3, 1, 2], "as it is stored")
 
+# ---- Polarisations of others' filterbanks, as pictures and --pol name them
+
+for pol_type, names in (("xx,YY,XY,YX", ["XX", "YY", "XY", "YX"]), ("IQUV", list("IQUV")), ("AABBCRCI", ["AA", "BB", "CR", "CI"]),
+                        ("I", None), ("I", ["I"]), ("", None)):
+    names_there = names or ["0", "1", "2"]
+    with h5py.File("foreign.h5", "w") as file:
+        file["data"] = np.ones((3, len(names_there), 8), "f4")
+        file["data"].attrs.update({"fch1": 100.0, "foff": 1.0, "tsamp": 1.0, "pol_type": pol_type})
+    with voltmill.open("foreign.h5") as product:
+        equal(product.names, {"pol": names_there}, f"polarisations of pol_type {pol_type!r}")
+
 # ---- What is none
 
 with open("text.h5", "w", encoding="utf-8") as file:
