@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random jobs on random archives beside a plain numpy model (tests/tools/plain_model.py): gaps, missing samples, NaN,
 stations, beams, polarisations, integers and floats; power and spectra of one or two banks, averages, ranges of
-channels, Stokes parameters, coherencies, sums, weights, flags, few bits. Data, weights, flags, kurtosis, scales, counts
+channels, Stokes parameters, coherencies, sums, weights, flags, masks, few bits. Data, weights, flags, kurtosis, scales, counts
 of clipped numbers, times and frequencies must be the model's.
 
     COUNT=200 SEED=1 tests/long/jobs.py         # jobs of the seeds 1 to 200
@@ -174,6 +174,27 @@ def choose_mask(dice, archive, bank, name):
     return lines
 
 
+def choose_mask_product(dice, archive, name):
+    """A flagged product of another filter bank as a mask: its job, which take_mask() runs."""
+    bank, spectra = choose_bank(dice, "mask"), int(dice.choice([8, 16]))
+    del bank["name"]
+    first = int(dice.integers(0, archive.chans * bank["channels"]))
+    flag = {"spectra": spectra, **({"kurtosis": 3.0} if dice.random() < 0.7 else {"channels": [[first, first]]})}
+    product = {"kind": "power", "file": name + ".h5", "integrate": spectra * 2, "flag": flag}
+    job = {"input": {"files": archive.path}, "channelise": dict(bank, backend="cpu"), "products": [product]}
+    period = bank["channels"] * (2 if archive.real else 1)
+    return {"kind": "product", "path": scratch(name + ".h5"), "job": write_yaml(name + ".yaml", job),
+            "half": spectra * period / RATE / 2, "width": RATE / period}
+
+
+def take_mask(mask):
+    """Makes the product that is a mask, and reads what the model needs of it."""
+    voltmill("run", "--force", mask["job"])
+    with h5py.File(mask["path"]) as file:
+        mask["times"] = file["cell_time" if "cell_time" in file else "time"][...]
+        mask["frequency"], mask["flags"] = file["frequency"][...], file["flags"][...]
+
+
 def choose_flag(dice, archive, bank, spectra, product, name):
     flag, mask = {}, []
     if dice.random() < 0.7:
@@ -186,9 +207,13 @@ def choose_flag(dice, archive, bank, spectra, product, name):
         band = archive.chans * bank["channels"]
         first = int(dice.integers(0, band))
         flag["channels"] = [[first, min(band - 1, first + int(dice.integers(0, 4)))]]
-    if dice.random() < 0.4:
+    kind = dice.random()
+    if kind < 0.4:
         mask = choose_mask(dice, archive, bank, name + ".mask")
         flag["mask"] = scratch(name + ".mask")
+    elif kind < 0.6:
+        mask = [choose_mask_product(dice, archive, name + "-mask")]
+        flag["mask"] = scratch(name + "-mask.h5")
     return flag, mask
 
 
@@ -436,6 +461,8 @@ def try_job(seed):
     with np.errstate(all="ignore"):
         banks = {spec["name"]: Bank(volts, good, spec, archive.real, archive.sideband, RATE, select[0])
                  for spec in specs}
+        for mask in (line for product in products for line in product["mask"] if line["kind"] == "product"):
+            take_mask(mask)
         try:
             printed = voltmill("run", path)
         except Failed as error:

@@ -82,9 +82,9 @@ def sums_error(power):
     return 2 * np.sqrt(power) * y + y ** 2 + 18 * EPSILON * power
 
 
-def is_below(weight, least):
+def as_stored(weight):
     """Weights are 32-bit floats, of which 1 means that nothing is missing."""
-    return np.where(weight < 1, np.minimum(weight.astype("f4"), np.float32(1 - EPSILON)), 1) < least
+    return np.where(weight < 1, np.minimum(weight.astype("f4"), np.float32(1 - EPSILON)), 1).astype("f8")
 
 
 class Lines:
@@ -136,6 +136,9 @@ class Flags:
         times = bank.times(m, cells)
         half = m * bank.period / bank.rate / 2
         for line in mask:
+            if line["kind"] == "product":
+                self._take_product(line, frequency, bank.width(), times, half)
+                continue
             channel = np.arange(len(frequency))
             hit = (channel >= line["low"]) & (channel <= line["high"]) if line["kind"] == "channels" else \
                 (frequency + bank.width() / 2 > line["low"]) & (frequency - bank.width() / 2 < line["high"])
@@ -146,6 +149,16 @@ class Flags:
             self.why[..., first:last + 1] |= 4
         if JOINT[product["polarisation"]]:
             self.why[...] = np.bitwise_or.reduce(self.why, axis=3, keepdims=True)
+
+    def _take_product(self, mask, frequency, width, times, half):
+        """What overlaps a flagged cell of the product `mask` [cell][if][channel] of the same streams. Edges that
+        rounding alone moves across each other do not overlap."""
+        def overlap(centres, half_width, others, half_other):
+            return np.abs(centres[:, None] - others) < (half_width + half_other) * (1 - 1e-9)
+        when = overlap(times, half, mask["times"], mask["half"]).astype("f8")
+        where = overlap(frequency, width / 2, mask["frequency"], mask["width"] / 2).astype("f8")
+        hit = np.einsum("ct,tik,fk->cif", when, (mask["flags"] > 0).astype("f8"), where, optimize=True) > 0
+        self.why |= np.where(hit, 2, 0).astype("u1").reshape(self.why.shape)
 
     def _judge(self, bank, found):
         """By the product's own limits; a kurtosis that rounding may move across one is taken as it was found."""
@@ -205,7 +218,7 @@ def detect(bank, product, flags, rows):
         error = (divided(error, each_both, renormalises) + rounded_weight(np.stack([a, b], 3), each_both)).sum(3)
         lines = Lines(np.stack(values, 3), np.stack([error] * len(values), 3), np.stack([both] * len(values), 3), names)
     # What lacks too much, or all, is NaN.
-    lines.lost = is_below(lines.weight, product["min_weight"]) | \
+    lines.lost = (as_stored(lines.weight) < product["min_weight"]) | \
         ((lines.weight <= 0) & bool(renormalises or flags))
     return lines
 
@@ -229,9 +242,9 @@ def add_up(lines, product):
         scale = total / rest if product["weights"] == "renormalise" else 1.0
         value = np.where(left, lines.value, 0)
         value, error = ((factor * x).sum(axes, keepdims=True) * scale for x in (value, np.where(left, lines.error, 0)))
-    lines.weight = (factor * left * lines.weight).sum(axes, keepdims=True) / total
+    lines.weight = (factor * left * as_stored(lines.weight)).sum(axes, keepdims=True) / total
     lines.error = error + 4 * EPSILON * np.abs(value)
-    lines.lost = is_below(lines.weight, product["min_weight"]) | ~left.any(axes, keepdims=True)
+    lines.lost = (as_stored(lines.weight) < product["min_weight"]) | ~left.any(axes, keepdims=True)
     lines.value = np.where(lines.lost, np.nan, value)
 
 
@@ -323,7 +336,7 @@ class Product:
         power = np.abs(bank.y) ** 2
         error = 5e-6 * np.sqrt(power.mean(-1, keepdims=True)) + 5e-7 * np.sqrt(power.max(-1, keepdims=True))
         error = np.broadcast_to(error, power.shape)
-        lost = spread(is_below(bank.w, product["min_weight"]), bank.channels)
+        lost = spread(as_stored(bank.w) < product["min_weight"], bank.channels)
         self.data = side_by_side(np.where(lost, np.nan + 1j * np.nan, flat(bank.y))[..., first:last + 1])
         self.error = side_by_side(flat(error)[..., first:last + 1])
         self.weights = side_by_side(bank.w)
