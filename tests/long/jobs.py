@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random jobs on random archives beside a plain numpy model (tests/tools/plain_model.py): gaps, missing samples, NaN,
 stations, beams, polarisations, integers and floats; power and spectra of one or two banks, averages, ranges of
-channels, Stokes parameters, coherencies, sums, weights, flags, masks, few bits. Data, weights, flags, kurtosis, scales, counts
-of clipped numbers, times and frequencies must be the model's.
+channels, Stokes parameters, coherencies, sums, weights, flags, masks, few bits. Data, weights, flags, kurtosis, scales,
+counts of clipped numbers, times and frequencies must be the model's.
 
     COUNT=200 SEED=1 tests/long/jobs.py         # jobs of the seeds 1 to 200
     SEEDS="5 17" KEEP=jobs tests/long/jobs.py   # these again, as a failure names them; KEEP: their files go there"""
