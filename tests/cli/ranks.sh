@@ -17,12 +17,17 @@ same "once" 1 "$(grep -c '^Usage' output)"
 fails "one of two with an unknown option" 2 'unknown option --bogus; .*\(rank 1 on' \
     mpirun -n 2 bash -c 'exec "$0" run $([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 0 ] || echo --bogus) job.yaml' "$voltmill"
 
-# Without a launcher nothing is started beside it.
-mkdir bin
+# Without a launcher there is no MPI: neither a daemon beside the process, nor a folder of MPI's, which
+# a process that ends would take away from one that starts, and which may be another user's.
+mkdir bin tmp
 printf '#!/bin/sh\ntouch "%s/daemon"\nexit 1\n' "$work" >bin/orted
 chmod +x bin/orted
+touch "tmp/ompi.$(uname -n).$(id -u)"
 printf '{file: obs.h5, samples: 1000, streams: {pols: 1}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}\n' >spec.yaml
-runs "a process by itself" env -u OMPI_MCA_ess_singleton_isolated OPAL_BINDIR="$work/bin" "$voltmill" synth spec.yaml
+runs "a process by itself" env OPAL_BINDIR="$work/bin" TMPDIR="$work/tmp" OMPI_MCA_orte_tmpdir_base="$work/tmp" \
+    PMIX_SYSTEM_TMPDIR="$work/tmp" "$voltmill" synth spec.yaml
 same "it has started no daemon" no "$([ -e daemon ] && echo yes || echo no)"
-runs "two ranks" env -u OMPI_MCA_ess_singleton_isolated mpirun -n 2 "$voltmill" synth --force spec.yaml
+same "and touched no folder of MPI's" "ompi.$(uname -n).$(id -u)" "$(ls tmp)"
+runs "two ranks" mpirun -n 2 "$voltmill" synth --force spec.yaml
+STARTS=40 . "$here/tests/long/starts.bash"
 plan

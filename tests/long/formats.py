@@ -74,7 +74,7 @@ class Work:
     def start(self, what, ranks=1, preload=(), environment={}, words=()):
         """Begins a command in a group of processes of its own; what it says goes to `said`."""
         before = {**ENVIRONMENT, "VOLTMILL_CACHE": os.path.join(self.top, "cache"), "OMP_NUM_THREADS": "1",
-                  "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_orte_tmpdir_base": os.path.join(self.top, "mpi")}
+                  "OMPI_MCA_orte_tmpdir_base": os.path.join(self.top, "mpi")}
         shim = [f"LD_PRELOAD={':'.join(os.path.join(SHIMS, name) for name in preload)}"] if preload else []
         shim += [f"{key}={value}" for key, value in environment.items()]
         command = (["mpirun", "-n", str(ranks)] if ranks > 1 else []) + (["env", *shim] if shim else [])

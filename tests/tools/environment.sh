@@ -8,8 +8,8 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_plm_ss
 # Not loaded: each is a file of its own, and ranks of one machine need none of them.
 export OMPI_MCA_shmem=^posix,sysv OMPI_MCA_reachable=^netlink OMPI_MCA_op=^avx OMPI_MCA_rcache=^grdma
 export OMPI_MCA_mpool=^hugepage OMPI_MCA_schizo=^flux,jsm OMPI_MCA_osc=^monitoring,pt2pt,rdma,sm,ucx
-# A process without mpirun starts no daemon of its own, and ranks that wait let other tests have the processor.
-export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
+# Ranks that wait let other tests have the processor.
+export OMPI_MCA_mpi_yield_when_idle=1
 # To learn what processors there are, neither looks at other devices, nor loads what could (an empty folder of
 # plugins): half of what starting a process takes, without X servers asked and PCI devices read.
 export HWLOC_COMPONENTS=-opencl,-pci,-gl,-linuxio HWLOC_PLUGINS_PATH=/var/empty

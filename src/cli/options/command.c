@@ -131,51 +131,33 @@ static void command_help_table(const struct command *const *commands)
     }
 }
 
-/* What MPI need not do, unless the user's environment says otherwise: hwloc, which it asks about
- * processors, would also wake up displays and devices. For a process that no launcher has started
- * Open MPI starts a daemon, which takes longer than small jobs do and is wanted only by who starts
- * further processes; opens all networks, where there is nobody to talk to; loads collective
- * operations for many ranks, where the basic ones do, and one-sided ones, which nobody uses; loads
- * what ranks share memory with, sum with and are started by, each from a file of its own; and has
- * hwloc look at each device of the machine, which takes 0.1 s on a GPU's host, and load plugins for
- * them and for XML. Who wants the daemon gets it, and all that it needs. What knows SLURM stays: it
- * sees that a batch script has started the process itself, without srun. */
-static void command_begin_light(void)
+/* Devices that hwloc need not look at, unless the user's environment says otherwise: MPI and OpenCL
+ * of processors have it look for processors, and it would wake up displays and devices, too.
+ * Without MPI it need not look at each device of the machine either, which takes 0.1 s on a GPU's
+ * host, nor load plugins for them and for XML. */
+static void command_begin_light(int is_alone)
 {
 #define NO_DEVICES "-gl,-opencl,-cuda,-nvml,-levelzero,-rsmi"
-    static const char *const alone[][2] = {
-        {"OMPI_MCA_ess_singleton_isolated", "1"},
-        {"OMPI_MCA_pml", "ob1"},
-        {"OMPI_MCA_btl", "self"},
-        {"OMPI_MCA_coll", "^adapt,han,hcoll,inter,monitoring,sm,sync,tuned,ucc"},
-        {"OMPI_MCA_osc", "^monitoring,pt2pt,rdma,sm,ucx"},
-        {"OMPI_MCA_shmem", "^posix,sysv"},
-        {"OMPI_MCA_reachable", "^netlink"},
-        {"OMPI_MCA_op", "^avx"},
-        {"OMPI_MCA_rcache", "^grdma"},
-        {"OMPI_MCA_mpool", "^hugepage"},
-        {"OMPI_MCA_schizo", "^flux,jsm"},
-        {"OMPI_MCA_errmgr", "^default_hnp,default_orted,default_tool"},
-        {"OMPI_MCA_state", "^hnp,novm,orted,tool"},
-        {"HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio"},
-        {"HWLOC_PLUGINS_PATH", "/nonexistent"}};
-    const char *isolated = getenv(alone[0][0]);
-    const int is_alone = !launch_is_used() && (!isolated || strcmp(isolated, alone[0][1]) == 0);
-    for (size_t i = 0; i < sizeof alone / sizeof *alone && is_alone; i++) {
-        (void)setenv(alone[i][0], alone[i][1], 0);
+    if (is_alone) {
+        (void)setenv("HWLOC_COMPONENTS", NO_DEVICES ",-pci,-linuxio", 0);
+        (void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     }
     (void)setenv("HWLOC_COMPONENTS", NO_DEVICES, 0);
 #undef NO_DEVICES
 }
 
-/* Begins MPI, whatever has become of this rank so far (st), since all others wait for it; from here
- * on rank 0 speaks for all. Gives STATUS_OK when all ranks are well, else what agree_all() gives.
- * Collective over all ranks that the launcher has started. */
+/* Begins MPI where a launcher has started this process (else: ranks/alone.c), whatever has become
+ * of this rank so far (st), since all others wait for it; from here on rank 0 speaks for all. Gives
+ * STATUS_OK when all ranks are well, else what agree_all() gives. Collective over all ranks that
+ * the launcher has started. */
 static status_t command_start_all(status_t st, int *rank, int *ranks)
 {
     int level = 0;
-    command_begin_light();
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    const int is_alone = !launch_is_used();
+    command_begin_light(is_alone);
+    if (!is_alone) {
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, ranks);
     report_quiet(*rank != 0);

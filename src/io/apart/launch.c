@@ -6,18 +6,23 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 int launch_is_used(void)
 {
-    /* Of Open MPI, of PMI (MPICH, Intel MPI) and PMIx, and of SLURM's own launcher. */
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
-                                        "SLURM_STEP_NUM_TASKS"};
+    /* Of Open MPI, of PMI (MPICH, Intel MPI, Cray), PMIx, MVAPICH, PALS and ALPS; and the user's
+     * word for any other. */
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_SIZE", "PMI_RANK",    "PMI_SIZE",    "PMIX_RANK", "PALS_RANKID",
+        "MV2_COMM_WORLD_RANK",  "ALPS_APP_PE", "VOLTMILL_MPI"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (getenv(names[i])) {
             return 1;
         }
     }
-    return 0;
+    /* SLURM's own launcher, unless it has started a shell (srun --pty bash). */
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    return tasks && strcmp(tasks, "1") != 0;
 }
 
 long launch_rank(void)
