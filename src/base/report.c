@@ -24,7 +24,7 @@ static _Thread_local struct record own;
 static struct record handed; /* by helper threads to the main thread; with the lock */
 static atomic_uint_fast64_t nfailures;
 static int is_quiet;
-static int is_said;
+static atomic_int is_said;
 static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
 static uint32_t nwarnings;
 static void (*relay_to)(enum report_kind kind, const char *message);
@@ -131,12 +131,16 @@ void report_next(void)
     memset(warnings, 0, sizeof warnings);
 }
 
+int report_claim(void)
+{
+    return !atomic_exchange(&is_said, 1);
+}
+
 void report_print(void)
 {
-    if (is_quiet || is_said) {
+    if (is_quiet || !report_claim()) {
         return;
     }
-    is_said = 1;
     report_take_handed();
     fflush(stdout);
     const char *kind = own.status == STATUS_STOPPED ? "stopped"

@@ -45,6 +45,10 @@ status_t report_forgive(status_t st);
 /* Other work begins: forgets that a cause was printed, too. */
 void report_next(void);
 
+/* Whether nothing has been said of how this process, or its present work, ends: from now on it
+ * counts as said. Any thread. */
+int report_claim(void);
+
 /* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
  * CAUSE" when it is HOLES, unless this process was told to be quiet, or has printed one before: a
  * program fails once. */

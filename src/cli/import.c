@@ -33,7 +33,7 @@ static status_t import_check(void *settings)
     const struct import_settings *s = settings;
     REQUIRE(s->output, STATUS_USAGE,
             "import: expected -o FILE, the file to be made; see voltmill import --help");
-    stop_begin(0); /* to begin MPI may take long */
+    stop_hold(1);
 out:
     return st;
 }

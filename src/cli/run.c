@@ -77,7 +77,7 @@ static status_t run_check(void *settings)
             "run: --each does not go with --dry-run: plan one of the files");
     REQUIRE(!s->report || (s->each.count == 0 && !s->dry_run), STATUS_USAGE,
             "run: --report is of one run: it goes neither with --each nor with --dry-run");
-    stop_begin(0); /* to begin MPI may take long */
+    stop_hold(1);
     if (options_first(s, "stall-timeout")) {
         apart_limit(s->stall);
     } else {
@@ -149,9 +149,11 @@ const struct command cli_run = {
         "job file JOB says (docs/job-file.md).\n"
         "A product is written as FILE.part and renamed when it is complete. A run that was killed, "
         "stopped or failed leaves what it has done, and FILE.journal beside it: the same command "
-        "goes on from there, on any number of ranks. SIGTERM, SIGINT and SIGUSR1, to any rank, "
-        "stop a run within 12 seconds; a second SIGINT at once. `voltmill status FILE` says how "
-        "far a product is.",
+        "goes on from there, on any number of ranks. SIGTERM and SIGINT (Ctrl-C), to any rank, "
+        "drop "
+        "the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's warning, "
+        "leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` may hand "
+        "signals on a second later. `voltmill status FILE` says how far a product is.",
     .ending =
         "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory, 6 "
         "complete, but rows are NaN because their input could not be read (run.on_bad: nan), 75 "

@@ -9,6 +9,7 @@
 #include "output/protect.h"
 #include "plan/channelise_plan.h"
 #include "ranks/stop.h"
+#include "ranks/watch.h"
 #include "run/share.h"
 #include "tune/store.h"
 
@@ -288,6 +289,8 @@ static status_t tune_run(void *settings)
     status_t st = STATUS_OK;
     struct tuning_work *w = settings;
     struct tune_settings *s = &w->settings;
+    stop_hold(0);
+    TRY(watch_begin());
     stop_begin(1);
     w->budget = (struct tune_budget){.seconds = s->budget, .is_stopped = stop_wanted};
     s->tuning.budget = &w->budget;

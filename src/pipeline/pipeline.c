@@ -250,7 +250,7 @@ out:
 }
 
 /* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
- * written. Fails as reader, backend or writer do. */
+ * written, or the driver wants no more of the work. Fails as reader, backend or writer do. */
 static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                                   uint64_t under_way)
 {
@@ -267,8 +267,8 @@ static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64
         } else if (liveness_has_stalled(&stall)) {
             TRY(pipeline_say_what_hangs(pipeline, &at));
         }
-        if (driver) {
-            driver_serve(driver);
+        if (driver && driver_serve(driver)) {
+            break;
         }
         int is_behind = at.submitted - at.computed > pending;
         if (!is_behind && at.submitted - at.written <= under_way) {

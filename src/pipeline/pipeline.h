@@ -59,7 +59,7 @@ int pipeline_hangs(const pipeline_t *pipeline);
 /* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
-/* Waits for what is under way, and writes it. */
+/* Waits for what is under way, and writes it, unless the driver wants none of it any more. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
 /* Seconds spent. */

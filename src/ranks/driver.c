@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "ranks/agree.h"
+#include "ranks/stop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +23,17 @@ static void driver_give_up(const driver_t *driver)
 {
     int left = driver->size - 1 - driver->ended;
     int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
-    if (driver->failed_rank < 0) {
+    if (driver->failed_rank < 0 && report_claim()) {
         fprintf(stderr, "stopped: %d %s did not answer within %.0f s\n", left,
                 units_plural((uint64_t)left, "rank", "ranks"), DRIVER_TIMEOUT);
-    } else if (left > 0) {
+    } else if (driver->failed_rank >= 0 && left > 0) {
         report_note("%d %s did not answer within %.0f s", left,
                     units_plural((uint64_t)left, "rank", "ranks"), DRIVER_TIMEOUT);
     }
     if (driver->work->abandon) {
         driver->work->abandon(driver->work->context);
     }
+    stop_tell_peers((status_t)status);
     MPI_Abort(driver->comm, status);
 }
 

@@ -8,8 +8,8 @@
  * A rank that dies, or of which nothing is heard for too long, is a failure, too; the run is given
  * up when the others have ended.
  *
- * A run can be asked to stop, on any rank: no more chunks are begun, those in work are finished, or
- * dropped when that takes longer than ten seconds. */
+ * A run can be asked to stop, on any rank: no more chunks are begun; those in work are dropped, at
+ * once or, if it may finish them, when that takes longer than eight seconds. */
 #ifndef VOLTMILL_RANKS_DRIVER_H
 #define VOLTMILL_RANKS_DRIVER_H
 
@@ -44,10 +44,10 @@ struct driver_work {
     status_t (*tell)(void *context, struct text *out);
     /* On rank 0: takes what one call of tell() gave on some rank. */
     status_t (*take)(void *context, const char *data, size_t bytes);
-    /* On every rank, often: whether somebody asks for the run to stop. */
+    /* On every rank, often: whether somebody asks for the run to stop: enum stop (ranks/stop.h). */
     int (*wants_stop)(void);
-    /* On every rank that is still at work when it learns that the run stops, once. */
-    void (*hurry)(void *context);
+    /* On every rank that is still at work when it learns that the run stops, or stops sooner. */
+    void (*hurry)(void *context, int how);
     /* On every rank, as soon as it learns that one has failed; on that one, and on rank 0, with its
      * status. */
     void (*failing)(void *context, status_t st);

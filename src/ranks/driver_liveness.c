@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/display.h"
+#include "ranks/stop.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -89,7 +90,7 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     }
     /* Rank 0 may have said more before. */
     driver_look_for_stop(driver);
-    if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK) {
+    if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK && report_claim()) {
         fprintf(stderr, "error: %s\n", message);
         if (!is_dead) {
             /* It may come back. */
@@ -98,7 +99,9 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     }
     /* A slow launcher may hear of this end before rank 0's: the status is the error's. */
     status_t st = driver->is_stopped ? driver->failed_with : driver->trouble;
-    MPI_Abort(driver->comm, (int)(st == STATUS_OK ? STATUS_DEVICE : st));
+    st = st == STATUS_OK ? STATUS_DEVICE : st;
+    stop_tell_peers(st);
+    MPI_Abort(driver->comm, (int)st);
 }
 
 /* On the others: rank 0 most of all. */

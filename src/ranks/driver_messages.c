@@ -58,7 +58,7 @@ static void driver_take(driver_t *driver, int rank, int tag, size_t bytes)
         driver_note_trouble(driver, driver_take_told(driver, rank, bytes, tag == TAG_TELL));
         break;
     case TAG_WISH:
-        driver_begin_stop(driver);
+        driver_begin_stop(driver, driver->heard->wish);
         break;
     case TAG_TROUBLE:
         driver_note_failure(driver, rank, &driver->heard->ending);
@@ -126,17 +126,18 @@ out:
 
 static void driver_look_for_wish(driver_t *driver)
 {
-    int asked = !driver->has_wished && driver->work->wants_stop && driver->work->wants_stop();
+    int wish = driver->work->wants_stop ? driver->work->wants_stop() : 0;
+    int is_new = wish > driver->wished;
     /* Launchers ask all others to stop when one has died. */
-    driver_look_after(driver, asked);
-    if (!asked) {
+    driver_look_after(driver, is_new);
+    if (!is_new) {
         return;
     }
-    driver->has_wished = 1;
+    driver->wished = wish;
     if (driver->rank == 0) {
-        driver_begin_stop(driver);
+        driver_begin_stop(driver, wish);
     } else {
-        driver_post(driver, NULL, 0, 0, TAG_WISH);
+        driver_post(driver, &wish, sizeof wish, 0, TAG_WISH);
     }
 }
 

@@ -11,7 +11,7 @@ enum {
     TAG_ASK = 21,       /* from others to rank 0: uint64 chunks finished since the last time */
     TAG_GIVE = 22,      /* back: uint64 chunk, or NO_CHUNK */
     TAG_TELL = 23,      /* to rank 0: at most TELL_BYTES, the end of what one call of tell() gave */
-    TAG_WISH = 24,      /* to rank 0: this rank was asked to stop */
+    TAG_WISH = 24,      /* to rank 0: int, enum stop: this rank was asked to stop */
     TAG_END = 25,       /* to rank 0: struct ending, the last one of a rank */
     TAG_STOP = 26,      /* from rank 0: int [STOP_WORDS], enum reason and status */
     TAG_TROUBLE = 27,   /* to rank 0: struct ending, as soon as something has gone wrong */
@@ -24,7 +24,7 @@ enum {
     CAUSE_BYTES = 4096
 };
 
-enum reason { REASON_FAILURE = 1, REASON_WISH = 2 };
+enum reason { REASON_FAILURE = 1, REASON_WISH = 2, REASON_WISH_AT_ONCE = 3 };
 
 /* How long the others may take to come in after one has failed, and work that is under way when
  * the run is to stop; then what is left may take a moment to be synced. */
@@ -45,6 +45,7 @@ struct ending {
 union heard {
     uint64_t done;
     int lost;
+    int wish;
     struct ending ending;
     char told[TELL_BYTES];
 };
@@ -64,6 +65,7 @@ struct driver {
     struct text told;      /* room for what tell() gives */
     struct letter *posted; /* sent, and perhaps not on their way yet */
     double stopping_since; /* < 0: nobody wants to stop */
+    int stopping;          /* enum stop */
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
     uint64_t next;      /* chunk to give out */
@@ -81,7 +83,7 @@ struct driver {
     int is_stopped;                  /* rank 0 said that somebody has failed */
     status_t failed_with;            /* and with what */
     int has_ended;                   /* it has said so: rank 0 does not listen to it any more */
-    int has_wished;                  /* rank 0 was told of a wish to stop */
+    int wished;                      /* enum stop: rank 0 was told of that wish */
     status_t trouble;                /* what went wrong while serving */
 };
 
@@ -103,8 +105,8 @@ void driver_note_trouble(driver_t *driver, status_t st);
 /* Rank 0: a rank has failed. */
 void driver_note_failure(driver_t *driver, int rank, const struct ending *ending);
 
-/* Somebody wants the run to stop. */
-void driver_begin_stop(driver_t *driver);
+/* Somebody wants the run to stop: enum stop. */
+void driver_begin_stop(driver_t *driver, int how);
 
 /* Other ranks: receives what rank 0 has sent with a tag, if it is there; and its word that the run
  * ends. */

@@ -3,6 +3,7 @@
 #include "ranks/driver_parts.h"
 
 #include "base/clock.h"
+#include "ranks/stop.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -132,22 +133,25 @@ void driver_note_trouble(driver_t *driver, status_t st)
     }
 }
 
-void driver_begin_stop(driver_t *driver)
+void driver_begin_stop(driver_t *driver, int how)
 {
-    if (driver->stopping_since < 0) {
-        driver->stopping_since = clock_now();
+    if (how > driver->stopping) {
+        driver->stopping = how;
+        driver->stopping_since = driver->stopping_since < 0 ? clock_now() : driver->stopping_since;
         if (driver->rank == 0) {
-            driver_send_stop(driver, REASON_WISH, STATUS_STOPPED);
+            driver_send_stop(driver, how == STOP_DROP ? REASON_WISH_AT_ONCE : REASON_WISH,
+                             STATUS_STOPPED);
         }
         if (driver->work->hurry) {
-            driver->work->hurry(driver->work->context);
+            driver->work->hurry(driver->work->context, how);
         }
     }
 }
 
 int driver_is_late(const driver_t *driver)
 {
-    return driver->stopping_since >= 0 && clock_now() - driver->stopping_since > DRIVER_TIMEOUT;
+    return driver->stopping == STOP_DROP ||
+           (driver->stopping_since >= 0 && clock_now() - driver->stopping_since > DRIVER_TIMEOUT);
 }
 
 int driver_receive(driver_t *driver, int tag, void *data, size_t bytes)
@@ -165,8 +169,8 @@ void driver_look_for_stop(driver_t *driver)
     int words[STOP_WORDS] = {0};
     if (driver_receive(driver, TAG_STOP, words, sizeof words)) {
         driver->stops_seen++;
-        if (words[0] == REASON_WISH) {
-            driver_begin_stop(driver);
+        if (words[0] != REASON_FAILURE) {
+            driver_begin_stop(driver, words[0] == REASON_WISH ? STOP_FINISH : STOP_DROP);
         } else {
             driver->is_stopped = 1;
             driver->failed_with = (status_t)words[1];

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "ranks/agree.h"
+#include "ranks/peers.h"
+#include "ranks/stop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,22 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, behind the state */ };
-
 static const double look_seconds = 1;
 /* Heartbeats in the time of a timeout: some may be late. */
 static const double heartbeats = 5;
 
-struct peer {
-    char host[MPI_MAX_PROCESSOR_NAME];
-    long process;
-    unsigned long long born; /* ticks of the machine's clock, so that a number taken again shows */
-};
-
 struct liveness {
     int rank, size;
     double timeout;
-    struct peer *peers;
+    peers_t *peers;
     char *is_seen;     /* [size] its process can be looked at */
     double *heard;     /* [size] */
     double looked;     /* at silence */
@@ -35,60 +29,21 @@ struct liveness {
     double beaten;     /* a heartbeat was sent */
 };
 
-/* When a process was born, or 0 when it is not there any more: gone, or a corpse. */
-static unsigned long long liveness_birth_of(long process)
-{
-    char path[64];
-    char line[LINE];
-    unsigned long long born = 0;
-    snprintf(path, sizeof path, "/proc/%ld/stat", process);
-    FILE *file = fopen(path, "re");
-    const char *at = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    if (file) {
-        fclose(file);
-    }
-    if (!at || strlen(at) < 3 || strchr("ZXx", at[2])) {
-        return 0;
-    }
-    at += 2;
-    for (int i = 0; i < FIELDS_TO_START && at; i++, at = at ? strchr(at + 1, ' ') : NULL) {
-    }
-    return at && sscanf(at, "%llu", &born) == 1 ? born : 0;
-}
-
-static int liveness_is_there(const liveness_t *liveness, int rank)
-{
-    const struct peer *peer = &liveness->peers[rank];
-    return liveness_birth_of(peer->process) == peer->born;
-}
-
-/* Collective. */
-static void liveness_fill(liveness_t *liveness, MPI_Comm comm)
-{
-    struct peer mine = {.process = getpid(), .born = liveness_birth_of(getpid())};
-    int length = 0;
-    MPI_Get_processor_name(mine.host, &length);
-    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, liveness->peers, sizeof mine, MPI_BYTE, comm);
-    for (int i = 0; i < liveness->size; i++) {
-        /* In a container each rank may see its own processes only. */
-        liveness->is_seen[i] = i != liveness->rank &&
-                               strcmp(liveness->peers[i].host, mine.host) == 0 && mine.born > 0 &&
-                               liveness_is_there(liveness, i);
-        liveness->heard[i] = clock_now();
-    }
-}
-
-static status_t liveness_make_room(MPI_Comm comm, double timeout, liveness_t **out)
+static status_t liveness_make_room(peers_t *peers, double timeout, liveness_t **out)
 {
     status_t st = STATUS_OK;
     liveness_t *liveness = NULL;
     TRY(memory_zeroed(1, sizeof *liveness, "ranks", &liveness));
-    MPI_Comm_rank(comm, &liveness->rank);
-    MPI_Comm_size(comm, &liveness->size);
+    liveness->rank = peers_rank(peers);
+    liveness->size = peers_count(peers);
     liveness->timeout = timeout;
-    TRY(memory_zeroed((size_t)liveness->size, sizeof *liveness->peers, "ranks", &liveness->peers));
     TRY(memory_zeroed((size_t)liveness->size, 1, "ranks", &liveness->is_seen));
     TRY(memory_zeroed((size_t)liveness->size, sizeof *liveness->heard, "ranks", &liveness->heard));
+    for (int i = 0; i < liveness->size; i++) {
+        liveness->is_seen[i] = (char)peers_is_seen(peers, i);
+        liveness->heard[i] = clock_now();
+    }
+    liveness->peers = peers;
     *out = liveness;
     liveness = NULL;
 out:
@@ -99,20 +54,24 @@ out:
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
 {
     status_t st = STATUS_OK;
+    peers_t *peers = NULL;
     liveness_t *liveness = NULL;
-    TRY(agree_all(comm, liveness_make_room(comm, timeout, &liveness)));
-    liveness_fill(liveness, comm);
+    TRY(peers_create_all(comm, &peers));
+    st = liveness_make_room(peers, timeout, &liveness);
+    peers = liveness ? NULL : peers;
+    TRY(agree_all(comm, st));
     *out = liveness;
     liveness = NULL;
 out:
     liveness_destroy(liveness);
+    peers_destroy(peers);
     return st;
 }
 
 void liveness_destroy(liveness_t *liveness)
 {
     if (liveness) {
-        free(liveness->peers);
+        peers_destroy(liveness->peers);
         free(liveness->is_seen);
         free(liveness->heard);
         free(liveness);
@@ -191,7 +150,7 @@ int liveness_find_dead(liveness_t *liveness, int all)
     for (int i = 0; i < liveness->size; i++) {
         int rank = all ? i : (liveness->rank + 1 + i) % liveness->size;
         if (liveness->is_seen[rank]) {
-            if (!liveness_is_there(liveness, rank)) {
+            if (!peers_is_there(liveness->peers, rank)) {
                 return rank;
             }
             if (!all) {
@@ -214,8 +173,7 @@ int liveness_is_first(const liveness_t *liveness)
 
 void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME])
 {
-    const struct peer *peer = &liveness->peers[rank];
-    snprintf(out, LIVENESS_NAME, "rank %d on %s", rank, peer->host);
+    peers_name(liveness->peers, rank, out);
 }
 
 void liveness_moved(struct liveness_timeout *timeout)
@@ -247,6 +205,7 @@ static void *liveness_watch(void *argument)
     while (!watchdog->has_ended) {
         thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
         if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
+            stop_tell_peers(STATUS_DATA);
             fprintf(stderr, "error: %s\n", watchdog->message);
             _exit(STATUS_DATA);
         }

@@ -9,6 +9,7 @@
 #define VOLTMILL_RANKS_LIVENESS_H
 
 #include "base/status.h"
+#include "ranks/peers.h"
 
 #include <mpi.h>
 
@@ -40,7 +41,7 @@ int liveness_find_dead(liveness_t *liveness, int all);
 int liveness_is_first(const liveness_t *liveness);
 
 /* "rank 2 on node1" */
-enum { LIVENESS_NAME = 320 };
+enum { LIVENESS_NAME = PEERS_NAME };
 void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME]);
 
 /* ---- Stalls of this process ---- */

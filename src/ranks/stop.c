@@ -1,133 +1,314 @@
-/* The signal handlers, and the alarm that ends a process that does not. */
+/* What the signals ask for, and the limits of time by which a process is ended. */
 #include "ranks/stop.h"
 
+#include "base/clock.h"
 #include "io/apart/apart.h"
+#include "io/apart/launch.h"
 
-#include <signal.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Schedulers give twelve or more: eight are the driver's, and a launcher takes two to end the other
- * ranks. The speaker is first: a launcher kills it as soon as another rank has ended. */
-enum { LIMIT_SECONDS = 9, OTHERS_LATER_US = 500000 };
+/* Seconds from a request to the end of the process. Open MPI kills ranks a second after it has
+ * asked them to end. Schedulers give twelve or more: eight are the driver's. */
+static const double drop_seconds = 0.65;
+static const double finish_seconds = 9;
+/* Ranks that do not speak end later than the one that does: a launcher kills it as soon as another
+ * has ended. A rank that waits for a file system notes it before. */
+static const double others_later[] = {[STOP_FINISH] = 0.5, [STOP_DROP] = 0.1};
+static const double note_earlier = 0.2;
 
-static atomic_int asked;
-static atomic_int limited;
-static atomic_int limit_status = STATUS_STOPPED;
-static atomic_int is_speaker;
-static atomic_llong looked; /* at the handlers and the child: ms of the clock */
+/* With the lock; but for the first three, which main thread and watch read at any time, and the
+ * last two, which only the watch changes once it is there. */
+static atomic_int asked; /* enum stop */
+static atomic_int is_watched;
+static atomic_int is_concluded;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int is_speaker;
+static double until; /* the process ends then; 0: no limit */
+static int is_noted;
+static int limit_status = STATUS_STOPPED;
+static uint64_t chunks_done, chunks; /* of the work in hand */
+static char awaited[512];
+static const peers_t *peers;
+static int gone = -1; /* a rank that was dead when this one was asked to stop: the reason for it */
 
-static void stop_begin_limit(void)
+static int drops;
+static int is_interrupted; /* by a first SIGINT */
+
+/* The main thread's. */
+static double looked;
+
+static int stop_told_signal(void)
 {
-    if (!atomic_exchange(&limited, 1)) {
-        const struct itimerval limit = {
-            .it_value = {LIMIT_SECONDS, atomic_load(&is_speaker) ? 0 : OTHERS_LATER_US}};
-        setitimer(ITIMER_REAL, &limit, NULL);
+    return SIGRTMIN + 7;
+}
+
+static void stop_fill_held(sigset_t *out)
+{
+    sigemptyset(out);
+    sigaddset(out, SIGTERM);
+    sigaddset(out, SIGINT);
+    sigaddset(out, SIGUSR1);
+}
+
+void stop_hold(int may_drop)
+{
+    sigset_t held;
+    stop_fill_held(&held);
+    pthread_sigmask(SIG_BLOCK, &held, NULL);
+    drops = may_drop;
+    is_speaker = launch_rank() == 0;
+}
+
+void stop_fill_signals(sigset_t *out)
+{
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    /* Commands that do not hold them die of these signals. */
+    if (sigismember(&blocked, SIGUSR1)) {
+        stop_fill_held(out);
+    } else {
+        sigemptyset(out);
+    }
+    sigaddset(out, SIGALRM);
+    sigaddset(out, stop_told_signal());
+    atomic_store(&is_watched, 1);
+}
+
+static void stop_wake_watch(void)
+{
+    if (atomic_load(&is_watched)) {
+        (void)kill(getpid(), SIGALRM);
     }
 }
 
-static void stop_ask(int number)
+/* With the lock. The earlier limit holds. */
+static void stop_set_limit(double seconds, double later)
 {
-    if (number == SIGINT && atomic_load(&asked)) {
-        signal(SIGINT, SIG_DFL);
-        raise(SIGINT);
-        return;
-    }
-    atomic_store(&asked, 1);
-    stop_begin_limit();
+    double end = clock_now() + seconds + (is_speaker ? 0 : later);
+    until = until > 0 && until < end ? until : end;
 }
 
-static void stop_end(int number)
+/* With the lock. A rank that does not speak can tell the others only when MPI has begun. */
+static void stop_limit_by(int how)
 {
-    static const char stopped[] =
-        "stopped: what was under way took too long; the same command goes on\n";
-    /* The error itself was said when it came. */
-    static const char failed[] =
-        "note: what was under way took too long to end; chunks that are done are kept: the same "
-        "command goes on from there\n";
-    (void)number;
-    int status = atomic_load(&limit_status);
-    if (atomic_load(&is_speaker)) {
-        ssize_t written = status == STATUS_STOPPED
-                              ? write(STDERR_FILENO, stopped, sizeof stopped - 1)
-                              : write(STDERR_FILENO, failed, sizeof failed - 1);
-        (void)written;
-    }
-    _exit(status);
-}
-
-static void stop_handle(int number, void (*handler)(int))
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
-}
-
-/* Puts back what a library has taken: LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for
- * itself when it first compiles. */
-static void stop_keep_handlers(void)
-{
-    static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction action;
-        /* A second SIGINT ends the process: that handler has taken itself away. */
-        int is_ours = sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == stop_ask;
-        if (!is_ours && !atomic_load(&asked)) {
-            stop_handle(numbers[i], stop_ask);
-        }
+    int is_soon = how == STOP_DROP && (is_speaker || peers);
+    if (how != STOP_NO) {
+        stop_set_limit(is_soon ? drop_seconds : finish_seconds,
+                       others_later[is_soon ? STOP_DROP : STOP_FINISH]);
     }
 }
 
 void stop_begin(int speaks)
 {
-    const struct itimerval none = {0};
-    setitimer(ITIMER_REAL, &none, NULL);
-    atomic_store(&limited, 0);
-    atomic_store(&limit_status, STATUS_STOPPED);
-    atomic_store(&is_speaker, speaks);
-    if (atomic_load(&asked)) {
-        stop_begin_limit();
-    }
-    stop_handle(SIGALRM, stop_end);
-    stop_handle(SIGTERM, stop_ask);
-    stop_handle(SIGINT, stop_ask);
-    stop_handle(SIGUSR1, stop_ask);
+    pthread_mutex_lock(&lock);
+    is_speaker = speaks;
+    until = 0;
+    is_noted = 0;
+    limit_status = STATUS_STOPPED;
+    chunks_done = chunks = 0;
+    awaited[0] = '\0';
+    stop_limit_by(atomic_load(&asked));
+    pthread_mutex_unlock(&lock);
+    stop_wake_watch();
     apart_stops(stop_wanted);
-}
-
-/* Whether what need not be looked at with every question is due. */
-static int stop_is_due(void)
-{
-    enum { EVERY_MS = 10 };
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-    if (ms < atomic_load(&looked) + EVERY_MS) {
-        return 0;
-    }
-    atomic_store(&looked, ms);
-    return 1;
 }
 
 int stop_wanted(void)
 {
-    if (stop_is_due()) {
-        stop_keep_handlers();
+    static const double every = 0.01;
+    double now = clock_now();
+    if (now >= looked + every) {
+        looked = now;
         apart_look();
     }
     return atomic_load(&asked);
 }
 
+/* With the lock. On a terminal, over a line of progress. */
+static void stop_say_that_it_stops(void)
+{
+    gone = peers ? peers_find_gone(peers) : -1;
+    if (is_speaker && gone < 0 && limit_status == STATUS_STOPPED) {
+        dprintf(STDERR_FILENO, isatty(STDERR_FILENO) ? "\r%-78s\n" : "%s\n", "stopping ...");
+    }
+}
+
+void stop_ask(int how)
+{
+    pthread_mutex_lock(&lock);
+    if (how > atomic_load(&asked)) {
+        atomic_store(&asked, how);
+        stop_limit_by(how);
+        if (how == STOP_DROP && !atomic_load(&is_concluded)) {
+            stop_say_that_it_stops();
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    stop_wake_watch();
+}
+
 void stop_limit(status_t st)
 {
-    if (st != STATUS_STOPPED) {
-        atomic_store(&limit_status, st);
+    pthread_mutex_lock(&lock);
+    limit_status = (int)st;
+    stop_set_limit(finish_seconds, others_later[STOP_FINISH]);
+    pthread_mutex_unlock(&lock);
+    stop_wake_watch();
+}
+
+void stop_count(uint64_t done, uint64_t all)
+{
+    pthread_mutex_lock(&lock);
+    chunks_done = done;
+    chunks = all;
+    pthread_mutex_unlock(&lock);
+}
+
+void stop_waits_for(const char *what)
+{
+    pthread_mutex_lock(&lock);
+    snprintf(awaited, sizeof awaited, "%s", what ? what : "");
+    pthread_mutex_unlock(&lock);
+}
+
+void stop_conclude(status_t st)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&is_concluded, 1);
+    limit_status = (int)st;
+    pthread_mutex_unlock(&lock);
+}
+
+void stop_know(const peers_t *all)
+{
+    pthread_mutex_lock(&lock);
+    peers = all;
+    if (atomic_load(&asked) == STOP_DROP) {
+        peers_send(peers, SIGTERM, 0);
+        stop_limit_by(STOP_DROP);
     }
-    stop_begin_limit();
+    pthread_mutex_unlock(&lock);
+    stop_wake_watch();
+}
+
+void stop_tell_peers(status_t st)
+{
+    pthread_mutex_lock(&lock);
+    if (peers) {
+        peers_send(peers, stop_told_signal(), (int)st);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Another rank has said why all end. */
+static void stop_be_told(const siginfo_t *info)
+{
+    pthread_mutex_lock(&lock);
+    if (peers && peers_has(peers, info->si_pid) && !atomic_load(&is_concluded)) {
+        (void)report_claim();
+        limit_status = info->si_value.sival_int;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A launcher asks all ranks; who asks one of them by hand means all of this machine, and those of
+ * others hear of it through MPI. */
+static void stop_pass_on(const siginfo_t *info)
+{
+    pthread_mutex_lock(&lock);
+    if (peers && info->si_pid != getppid() && !peers_has(peers, info->si_pid)) {
+        peers_send(peers, SIGTERM, 0);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void stop_take(const siginfo_t *info)
+{
+    int number = info->si_signo;
+    if (number == stop_told_signal()) {
+        stop_be_told(info);
+    } else if (number == SIGINT && is_interrupted) {
+        sigset_t only;
+        sigemptyset(&only);
+        sigaddset(&only, SIGINT);
+        signal(SIGINT, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        raise(SIGINT);
+    } else if (number != SIGALRM) {
+        is_interrupted = is_interrupted || number == SIGINT;
+        int how = drops && number != SIGUSR1 ? STOP_DROP : STOP_FINISH;
+        if (how == STOP_DROP) {
+            stop_pass_on(info);
+        }
+        stop_ask(how);
+    }
+}
+
+/* With the lock: what a stopped process was at. */
+static void stop_say_what_is_left(void)
+{
+    char done[64] = "";
+    if (chunks > 0) {
+        snprintf(done, sizeof done, "%llu of %llu chunks are done, ",
+                 (unsigned long long)chunks_done, (unsigned long long)chunks);
+    }
+    dprintf(STDERR_FILENO, "stopped: %s%s; the same command goes on\n", done,
+            awaited[0]                         ? awaited
+            : atomic_load(&asked) == STOP_DROP ? "the work in hand was dropped"
+                                               : "what was under way took too long");
+}
+
+/* With the lock. The process ends here. */
+static _Noreturn void stop_end_process(void)
+{
+    char name[PEERS_NAME];
+    int st = limit_status;
+    int is_stopped = st == STATUS_STOPPED && !atomic_load(&is_concluded);
+    if (is_stopped && gone >= 0) {
+        st = STATUS_DEVICE;
+        peers_name(peers, gone, name);
+        if (peers_is_first(peers) && report_claim()) {
+            dprintf(STDERR_FILENO, "error: %s has died: the same command goes on\n", name);
+        }
+    } else if (is_stopped && is_speaker && report_claim()) {
+        stop_say_what_is_left();
+    } else if (st != STATUS_STOPPED && is_speaker && !atomic_load(&is_concluded)) {
+        /* The error itself was printed when it came. */
+        dprintf(STDERR_FILENO, "note: what was under way took too long to end; chunks that are "
+                               "done are kept: the same command goes on from there\n");
+    }
+    _exit(st);
+}
+
+/* With the lock: a rank that does not speak says for what the others wait. */
+static void stop_note_what_it_waits_for(void)
+{
+    is_noted = 1;
+    if (!is_speaker && awaited[0] && peers && gone < 0) {
+        char name[PEERS_NAME];
+        peers_name(peers, peers_rank(peers), name);
+        dprintf(STDERR_FILENO, "note: %s: %s\n", name, awaited);
+    }
+}
+
+double stop_look(void)
+{
+    double left = 3600;
+    pthread_mutex_lock(&lock);
+    if (until > 0) {
+        left = until - clock_now();
+        if (left <= 0) {
+            stop_end_process();
+        }
+        if (!is_noted && left <= note_earlier) {
+            stop_note_what_it_waits_for();
+        }
+        left = is_noted ? left : left - note_earlier;
+    }
+    pthread_mutex_unlock(&lock);
+    return left;
 }

@@ -212,13 +212,18 @@ static status_t pass_tell(void *context, struct text *out)
 
 static status_t pass_take(void *context, const char *data, size_t bytes)
 {
-    return outputs_take(((struct pass *)context)->outputs, data, bytes);
+    status_t st = STATUS_OK;
+    const struct pass *pass = context;
+    TRY(outputs_take(pass->outputs, data, bytes));
+    stop_count(outputs_done(pass->outputs), chunk_count(&pass->making.chunking));
+out:
+    return st;
 }
 
-static void pass_hurry(void *context)
+static void pass_hurry(void *context, int how)
 {
     outputs_hurry(((struct pass *)context)->outputs);
-    stop_limit(STATUS_STOPPED);
+    stop_ask(how);
 }
 
 static void pass_failing(void *context, status_t st)
@@ -233,7 +238,7 @@ static int pass_hangs(void *context)
     return pass->is_stuck || pipeline_hangs(pass->pipeline);
 }
 
-enum { MESSAGE_BYTES = 8192 };
+enum { MESSAGE_BYTES = 8192, FLUSH_BYTES = 512 };
 
 static const char finished[] = "finished";
 
@@ -260,12 +265,19 @@ static status_t pass_settle(void *context)
     status_t st = STATUS_OK;
     const struct pass *pass = context;
     liveness_watchdog_t *watchdog = NULL;
+    char what[FLUSH_BYTES];
     int size;
     MPI_Comm_size(pass->comm, &size);
+    display_format(
+        what, sizeof what,
+        "the file system delays the flush of %s: what it has not confirmed is done again",
+        pass->making.items[0].file);
+    stop_waits_for(what);
     TRY(size == 1 ? pass_begin_limit(pass, finished, &watchdog)
                   : STATUS_OK); /* else the driver of another looks */
     TRY(outputs_settle(pass->outputs));
 out:
+    stop_waits_for(NULL);
     liveness_watchdog_end(watchdog);
     return st;
 }
@@ -334,12 +346,14 @@ status_t pass_work_off_all(struct pass *pass)
     pass->idle_since = began;
     do {
         progress.before = pass->rank == 0 ? outputs_done(pass->outputs) : 0;
+        stop_count(outputs_done(pass->outputs), chunks);
         st = driver_run_all(pass->comm, &work, &progress);
         pass->waited = clock_now() - pass->idle_since;
         st = st == STATUS_OK ? outputs_compare_end_all(pass->outputs, &again) : st;
     } while (st == STATUS_OK && again);
     if (st == STATUS_STOPPED && pass->rank == 0) {
         report_fail(st, "%s are done; the same command goes on", pass_count_done(pass, count));
+        report_print(); /* before what may take long: threads and devices end */
     }
     /* Else reading what earlier runs have written may have taken most of it. */
     if (st == STATUS_OK && !pass->begun.is_begun) {

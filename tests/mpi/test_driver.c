@@ -2,6 +2,7 @@
 /* The driver gives out every chunk exactly once, and ends on all ranks when one fails. */
 #include "ranks/agree.h"
 #include "ranks/driver.h"
+#include "ranks/stop.h"
 
 #include <mpi.h>
 #include <setjmp.h>
@@ -150,12 +151,13 @@ static status_t settle(void *context)
     return STATUS_OK;
 }
 
-static void hurry(void *context)
+static void hurry(void *context, int how)
 {
+    assert_int_equal(how, STOP_FINISH);
     ((struct teller *)context)->hurries++;
 }
 
-static int stop_wanted(void)
+static int stop_is_wanted(void)
 {
     return wants_stop;
 }
@@ -168,7 +170,7 @@ static status_t run_teller(struct teller *teller)
                                .is_done = is_even,
                                .tell = tell_chunks,
                                .take = take_chunks,
-                               .wants_stop = stop_wanted,
+                               .wants_stop = stop_is_wanted,
                                .hurry = hurry,
                                .settle = settle};
     wants_stop = 0;

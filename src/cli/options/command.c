@@ -7,6 +7,7 @@
 #include "io/apart/apart.h"
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
+#include "ranks/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,13 +156,18 @@ static status_t command_start_all(status_t st, int *rank, int *ranks)
     int level = 0;
     const int is_alone = !launch_is_used();
     command_begin_light(is_alone);
+    status_t begun = watch_begin();
+    st = st == STATUS_OK ? begun : st;
     if (!is_alone) {
         MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     }
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, ranks);
     report_quiet(*rank != 0);
-    return agree_all(MPI_COMM_WORLD, st);
+    TRY(agree_all(MPI_COMM_WORLD, st));
+    TRY(is_alone ? STATUS_OK : watch_know_all(MPI_COMM_WORLD));
+out:
+    return st;
 }
 
 static status_t command_run(const struct command *command, int argc, char **argv)
@@ -261,6 +267,7 @@ int command_main(const struct command *const *commands, int argc, char **argv)
     if (st != STATUS_OK) {
         report_print();
     }
+    watch_conclude(st);
     MPI_Initialized(&has_begun);
     if (has_begun) {
         MPI_Finalize();
