@@ -68,6 +68,7 @@ static status_t driver_wind_up(driver_t *driver, status_t st, int is_wanted)
     driver->is_short |= driver_is_late(driver);
     if (st == STATUS_OK && is_wanted && work->finish) {
         st = work->finish(work->context, driver);
+        driver->is_short |= driver_is_late(driver);
     }
     if (work->settle) {
         status_t settled = work->settle(work->context);

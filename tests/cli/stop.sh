@@ -111,9 +111,15 @@ took, error = end(begin(*long, SHIM_NAP=400), signal.SIGTERM)
 ok(took < 4, f"SIGTERM: a long chunk is dropped at once ({took:.2f} s)")
 ok(error.count("stopped: ") == 1 and error.count("stopping ...\n") == 1 and "error" not in error, "and it is said", error)
 
+# All blocks of it are read already, and wait to be written.
+run = begin("--set", "run.chunk=1e6", SHIM_NAP=900)
+time.sleep(0.3)
+took, error = end(run, signal.SIGTERM)
+ok(run.returncode == 75 and error.count("stopped: 0 of 1 chunks") == 1 and "error" not in error, "so is its end", error)
+
 run = begin(*long, SHIM_NAP=400)
 run.send_signal(signal.SIGUSR1)
-time.sleep(0.5)
+time.sleep(0.3)
 ok(run.poll() is None, "SIGUSR1 leaves time to finish a chunk")
 took, error = end(run, signal.SIGINT)
 ok(run.returncode == 75 and took < 4, f"SIGINT after it does not ({took:.2f} s)")
@@ -147,7 +153,7 @@ took, error = end(run, signal.SIGTERM)
 ok("note: rank 1 on " in error and "the file system delays the flush of spectra.h5" in error, "of another rank, too", error)
 ok(error.count("stopped: ") == 1, "and one rank speaks", error)
 PYTHON
-count=$((count + 13))
+count=$((count + 15))
 clear_all
 runs "what it left is no hindrance" "$voltmill" run job.yaml
 plan

@@ -96,6 +96,9 @@ def strike(size, number, at_mpirun, delay, words):
         bad.append("an error")
     if all(map(os.path.exists, PRODUCTS)):
         return bad + (["stopped, though complete"] if stops else []), "complete", said
+    if status == 128 + number and not at_mpirun and not os.path.exists("power.h5.journal"):
+        # The system still loaded the program: nothing of it has begun that could take the signal.
+        return bad, "died while it was loaded", said
     if began_late or (at_mpirun and not re.search("^stopping", said, re.M)):
         # The launcher was asked before its ranks could hear of it, or hands on nothing of them.
         return bad, "ended by mpirun", said
