@@ -10,6 +10,7 @@
 #include "plot/report/report.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
+#include "ranks/watch.h"
 #include "tune/budget.h"
 
 #include <mpi.h>
@@ -80,6 +81,7 @@ static status_t run_check(void *settings)
     stop_hold(1);
     if (options_first(s, "stall-timeout")) {
         apart_limit(s->stall);
+        watch_limit(s->stall);
     } else {
         s->stall = -1;
     }

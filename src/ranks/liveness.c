@@ -198,6 +198,21 @@ struct liveness_watchdog {
     char *message;
 };
 
+/* What is watched may wait for another rank. */
+static _Noreturn void liveness_end(const char *message)
+{
+    char name[PEERS_NAME];
+    int is_still = stop_find_still(name);
+    status_t st = is_still ? STATUS_DEVICE : STATUS_DATA;
+    stop_tell_peers(st);
+    if (is_still) {
+        fprintf(stderr, "error: %s has been stopped: cannot go on without it\n", name);
+    } else {
+        fprintf(stderr, "error: %s\n", message);
+    }
+    _exit((int)st);
+}
+
 static void *liveness_watch(void *argument)
 {
     liveness_watchdog_t *watchdog = argument;
@@ -205,9 +220,7 @@ static void *liveness_watch(void *argument)
     while (!watchdog->has_ended) {
         thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
         if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
-            stop_tell_peers(STATUS_DATA);
-            fprintf(stderr, "error: %s\n", watchdog->message);
-            _exit(STATUS_DATA);
+            liveness_end(watchdog->message);
         }
     }
     pthread_mutex_unlock(&watchdog->lock);

@@ -183,6 +183,14 @@ void stop_conclude(status_t st)
     pthread_mutex_unlock(&lock);
 }
 
+status_t stop_status(status_t otherwise)
+{
+    pthread_mutex_lock(&lock);
+    status_t st = atomic_load(&is_concluded) ? (status_t)limit_status : otherwise;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
 void stop_know(const peers_t *all)
 {
     pthread_mutex_lock(&lock);
@@ -202,6 +210,17 @@ void stop_tell_peers(status_t st)
         peers_send(peers, stop_told_signal(), (int)st);
     }
     pthread_mutex_unlock(&lock);
+}
+
+int stop_find_still(char name[PEERS_NAME])
+{
+    pthread_mutex_lock(&lock);
+    int rank = peers ? peers_find_still(peers) : -1;
+    if (rank >= 0) {
+        peers_name(peers, rank, name);
+    }
+    pthread_mutex_unlock(&lock);
+    return rank >= 0;
 }
 
 /* Another rank has said why all end. */

@@ -49,12 +49,18 @@ void stop_waits_for(const char *what);
 /* All is said and done but for the end of MPI and of this process, which then has this status. */
 void stop_conclude(status_t st);
 
+/* Any thread: the status of stop_conclude(), or another where that was not called. */
+status_t stop_status(status_t otherwise);
+
 /* MPI has begun: the ranks of this machine, which hear of a signal to one of them. */
 void stop_know(const peers_t *peers);
 
 /* Any thread: an error has been printed, and this process is about to end with that status, for
  * which a launcher ends the others: they shall say nothing of it. */
 void stop_tell_peers(status_t st);
+
+/* Any thread: whether a rank of this machine is stopped, and which. */
+int stop_find_still(char name[PEERS_NAME]);
 
 /* ---- The watch ---- */
 

@@ -8,6 +8,7 @@
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
+#include "ranks/watch.h"
 #include "run/share.h"
 
 #include <stdio.h>
@@ -347,7 +348,9 @@ status_t pass_work_off_all(struct pass *pass)
     do {
         progress.before = pass->rank == 0 ? outputs_done(pass->outputs) : 0;
         stop_count(outputs_done(pass->outputs), chunks);
+        watch_rest(1);
         st = driver_run_all(pass->comm, &work, &progress);
+        watch_rest(0);
         pass->waited = clock_now() - pass->idle_since;
         st = st == STATUS_OK ? outputs_compare_end_all(pass->outputs, &again) : st;
     } while (st == STATUS_OK && again);

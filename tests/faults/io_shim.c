@@ -1,7 +1,7 @@
 /* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
  * the N-th such call of this process and all after it fail with the number WHAT of errno.h;
  * NAME=N!:WHAT: the N-th alone. Reads and writes can also be `short` (half of what was asked for,
- * each), or `hang`; `kill` and `crash` end the process.
+ * each), or `hang`; `kill` and `crash` end the process, `stop` stops it.
  *
  *   SHIM_WRITE     all that is written to x.part and x.journal, by any thread
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
@@ -115,6 +115,9 @@ static int failing(enum counter counter)
     }
     if (strcmp(what, "kill") == 0) {
         raise(SIGKILL);
+    }
+    if (strcmp(what, "stop") == 0) {
+        raise(SIGSTOP);
     }
     if (strcmp(what, "crash") == 0) {
         raise(SIGSEGV);

@@ -60,6 +60,26 @@ lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank
 faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
 lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" true
 
+# Before the first chunk: while MPI begins, and where it opens its first file. The program stops itself there.
+hung() { # hung NAME PATTERN: the run of three ranks that is under way
+    local status=0 began=$SECONDS bad=0
+    { wait $run || status=$?; } 2>/dev/null
+    [ $status != 0 ] && [ $((SECONDS - began)) -le 30 ] || { echo "# exit $status after $((SECONDS - began)) s"; bad=1; }
+    [ "$(grep -c '^error: ' stderr)" = 1 ] && grep -Eq "^error: $2" stderr || bad=1
+    [ -z "$(ranks)" ] || { echo "# still there: $(ranks)"; bad=1; kill -9 $(ranks); }
+    ok $bad "$1"
+    [ $bad = 0 ] || note <stderr
+    clear_all
+}
+timeout -k 1 60 mpirun -n 3 "${slow[@]}" SHIM_RANK=1 SHIM_START="$(kill -l STOP)" \
+    "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr &
+run=$!
+hung "a rank that hangs while MPI begins" "MPI has not begun within 2 s: a rank hangs or is missing \(rank 0 on $host\)"
+timeout -k 1 60 mpirun -n 3 "${slow[@]}" SHIM_RANK=2 SHIM_OPEN=1:stop \
+    "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr &
+run=$!
+hung "a rank that hangs before the first chunk" "rank 2 on $host has been stopped: cannot go on without it"
+
 # A file system that goes away when products are made or finished: nobody else looks then.
 for call in 1:made 5:finished; do
     for size in 1 2; do
