@@ -2,7 +2,9 @@
 #include "base/report.h"
 
 #include "base/display.h"
+#include "base/status.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -25,6 +27,7 @@ static struct record handed; /* by helper threads to the main thread; with the l
 static atomic_uint_fast64_t nfailures;
 static int is_quiet;
 static atomic_int is_said;
+static int lost_reason;                        /* errno of the first flush of stdout that failed */
 static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
 static uint32_t nwarnings;
 static void (*relay_to)(enum report_kind kind, const char *message);
@@ -136,13 +139,43 @@ int report_claim(void)
     return !atomic_exchange(&is_said, 1);
 }
 
+void report_show(void)
+{
+    errno = 0;
+    if (fflush(stdout) != 0 && lost_reason == 0) {
+        lost_reason = errno;
+    }
+}
+
+/* Closing a copy makes network file systems write what they keep, and say whether they could. */
+static void report_show_for_good(void)
+{
+    report_show();
+    int copy = dup(STDOUT_FILENO);
+    if (copy >= 0 && close(copy) != 0 && lost_reason == 0) {
+        lost_reason = errno;
+    }
+}
+
+status_t report_flush(void)
+{
+    status_t st = STATUS_OK;
+    report_show_for_good();
+    int is_full = lost_reason == ENOSPC || lost_reason == EDQUOT || lost_reason == EFBIG;
+    REQUIRE(lost_reason == 0, is_full ? STATUS_NO_SPACE : STATUS_DATA,
+            "standard output cannot be written: %s", strerror(lost_reason));
+    REQUIRE(!ferror(stdout), STATUS_DATA, "standard output cannot be written: some of it is lost");
+out:
+    return st;
+}
+
 void report_print(void)
 {
     if (is_quiet || !report_claim()) {
         return;
     }
     report_take_handed();
-    fflush(stdout);
+    report_show();
     const char *kind = own.status == STATUS_STOPPED ? "stopped"
                        : own.status == STATUS_HOLES ? "incomplete"
                                                     : "error";
@@ -182,7 +215,7 @@ void report_say(enum report_kind kind, const char *format, ...)
         relay_to(kind, message);
         return;
     }
-    fflush(stdout);
+    report_show();
     fprintf(stderr, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
 }
 

@@ -49,6 +49,13 @@ void report_next(void);
  * counts as said. Any thread. */
 int report_claim(void);
 
+/* Writes what standard output keeps, for who waits for it. report_flush() reports a failure. */
+void report_show(void);
+
+/* Writes what standard output still keeps. Fails with NO_SPACE (full, over quota) or DATA when that
+ * fails, or when anything that was printed before is lost. */
+status_t report_flush(void);
+
 /* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
  * CAUSE" when it is HOLES, unless this process was told to be quiet, or has printed one before: a
  * program fails once. */

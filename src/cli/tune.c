@@ -37,7 +37,7 @@ static void tune_print_head(const struct tuning_work *w)
            backend_name(backend_which(w->opened)), *device ? ", " : "", device, s->telescope->name,
            s->telescope->nchannels, s->shared.seconds, s->bits,
            tune_method_name(s->compares ? TUNE_EXHAUSTIVE : s->tuning.search.method));
-    fflush(stdout);
+    report_show();
 }
 
 static void tune_print_summary(const char *what, const struct tune_summary *summary)
@@ -64,7 +64,7 @@ static status_t tune_print_row(const struct tuning_work *w, const struct experim
     if (w->settings.has_histogram && row->histogram.data) {
         printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "count", row->histogram.data);
     }
-    fflush(stdout);
+    report_show();
 out:
     text_free(&words);
     return st;
@@ -77,7 +77,7 @@ static void tune_print_comparison(const struct experiment_comparison *c)
         "(%.1f %%); random ones, as many: %.1f %%\n",
         1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
         1e2 * c->spent / c->all_spent, 1e2 * c->random);
-    fflush(stdout);
+    report_show();
 }
 
 static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
@@ -258,7 +258,7 @@ static void tune_tell(const char *what, const struct tune_summary *summary, cons
                1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),
                statistics->signal_to_noise);
     }
-    fflush(stdout);
+    report_show();
 }
 
 static status_t tune_a_job(struct tune_settings *s)

@@ -68,7 +68,7 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
                1e3 * (r->seconds + r->search), 1e3 * r->transpose,
                1e-9 * r->adds / (r->seconds + r->search), r->realtime / (1 + more), 1e2 * more);
     }
-    fflush(stdout);
+    report_show();
     csv_print(
         &s->csv,
         "%s,%u,%u,%g,%s,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%u,%.6f,%.4f,%.4f,%s\n",

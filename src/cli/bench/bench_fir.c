@@ -70,7 +70,7 @@ static void bench_print_row(const struct fir_settings *s, const struct fir_row *
            1e-6 * (double)c->points / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds, moved,
            1e3 * row->plain_seconds, row->plain_points < c->points ? "*" : " ",
            bench_over(row->plain_seconds, r->seconds), cpu, r->error, r->is_right ? "" : " FAILED");
-    fflush(stdout);
+    report_show();
 }
 
 static void bench_write_row(struct fir_settings *s, const struct fir_row *row)

@@ -110,7 +110,7 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
               bench_link_share(settings, r), joules, 1e3 * r->bare_seconds, ratio, c->threads,
               channelise_simd(&r->choice), r->rms, r->is_right ? "ok" : "FAILED");
     csv_flush(&settings->csv);
-    fflush(stdout);
+    report_show();
 }
 
 /* One row; a case that this device cannot do is said and passed over. */

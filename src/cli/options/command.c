@@ -263,6 +263,7 @@ int command_main(const struct command *const *commands, int argc, char **argv)
     const struct command *command = command_find(commands, argc, argv, &words);
     status_t st = command ? command_run(command, argc - words, argv + words)
                           : command_none(commands, argc, argv);
+    st = st == STATUS_OK ? report_flush() : st;
     /* Before MPI ends: a launcher kills all ranks as soon as one of them has ended badly. */
     if (st != STATUS_OK) {
         report_print();

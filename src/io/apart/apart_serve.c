@@ -64,10 +64,10 @@ static void apart_relay(enum report_kind kind, const char *message)
 static void apart_keep_output(void)
 {
     int fd = memfd_create("output", MFD_CLOEXEC);
-    if (fd >= 0) {
-        (void)dup2(fd, STDOUT_FILENO);
-        close(fd);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        _exit(STATUS_DEVICE);
     }
+    close(fd);
 }
 
 static void apart_tell_output(void)
@@ -75,12 +75,15 @@ static void apart_tell_output(void)
     char piece[1 << 14];
     off_t at = 0;
     ssize_t count;
-    fflush(stdout);
+    if (fflush(stdout) != 0) {
+        _exit(STATUS_DEVICE);
+    }
     while ((count = pread(STDOUT_FILENO, piece, sizeof piece, at)) > 0) {
         apart_tell(APART_OUTPUT, piece, (size_t)count);
         at += count;
     }
-    if (at > 0 && (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)) {
+    if (count < 0 ||
+        (at > 0 && (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0))) {
         _exit(STATUS_DEVICE);
     }
 }

@@ -65,7 +65,7 @@ pid_t apart_fork_safely(void)
     if (stat("/proc/self/task", &threads) != 0 || threads.st_nlink != 3) {
         return -1;
     }
-    fflush(stdout); /* not by both */
+    report_show(); /* not by both */
     apart_hold_signals(&before);
     pid_t child = fork();
     if (child != 0) {

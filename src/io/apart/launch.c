@@ -3,10 +3,13 @@
 
 #include "io/hdf5/h5.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int launch_is_used(void)
 {
@@ -39,8 +42,20 @@ long launch_rank(void)
     return 0;
 }
 
+/* A standard descriptor that the caller has closed would be given to the next file that is opened,
+ * and what is printed would be written into that. Opened so that its use fails as before. */
+static void launch_keep_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 void launch_begin(void)
 {
+    launch_keep_standard();
     h5_begin();
     signal(SIGXFSZ, SIG_IGN);
 }

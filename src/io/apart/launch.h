@@ -9,8 +9,8 @@ int launch_is_used(void);
 /* The rank that the launcher has given to this process, as far as it tells; 0 without one. */
 long launch_rank(void);
 
-/* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it. Call
- * once, before all else. */
+/* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard
+ * descriptors that are closed are never given to a file. Call once, before all else. */
 void launch_begin(void);
 
 #endif
