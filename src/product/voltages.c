@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
+#include "io/hdf5/h5_scales.h"
 #include "product/kind/parts.h"
 
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +110,9 @@ static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, c
         dim += *c == ',';
     }
     H5_TRY(H5Sget_simple_extent_dims(space, dims, NULL), "the shape of its samples cannot be read");
-    H5_TRY(H5DSset_scale(scale, name), "%s cannot be made a scale", name);
+    TRY(h5_make_scale(scale, name));
     if (dims[dim] == count && end[strlen(name)] != ':') {
-        H5_TRY(H5DSattach_scale(voltages, scale, dim), "scale %s cannot be attached", name);
+        TRY(h5_attach_scale(voltages, scale, name, (int)dim));
     }
 out:
     h5_close(space);

@@ -33,6 +33,28 @@ drf_write("drf/ch", "rf@1700000000.000.h5", [(1700000000000, 1000)], (1000, 1))
 drf_metadata("drf/ch", 1700000000000, (1000, 1), [1e9])
 PYTHON
 
+cat >job.yaml <<'YAML'
+input: {files: obs.h5}
+channelise: {channels: 8, taps: 4, backend: cpu}
+products: [{kind: power, file: whole.h5, integrate: 2}]
+run: {threads: 1}
+YAML
+runs "a product" "$voltmill" run job.yaml
+runs "its first part" "$voltmill" run --set input.select.samples=[0,2000] --set products.0.file=first.h5 job.yaml
+runs "its second part" "$voltmill" run --set input.select.samples=[1968,4000] --set products.0.file=second.h5 job.yaml
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+
+# Of no known format: its dimensions are named by scales.
+with h5py.File("other.h5", "w") as f:
+    d = f.create_dataset("x", data=np.ones((3, 64, 5), "i2"))
+    for i, name in enumerate(("chan", "time", "beam")):
+        f[name] = np.arange(d.shape[i])
+        f[name].make_scale(name)
+        d.dims[i].attach_scale(f[name])
+PYTHON
+
 # says OUT COMMAND...: what it says and writes but for its errors; nothing when it fails
 says() {
     local out=$1
@@ -68,6 +90,18 @@ unread "export" series.h5 2 ATTACK_RANK=0 "$voltmill" export --format dat --dms 
 unread "info of an archive" obs.h5 6 ATTACK_APART=yes "$voltmill" info obs.h5
 unread "info of a recording in folders" 'dmd_properties.h5$' 1 ATTACK_APART=yes "$voltmill" info drf
 unread "info of a series" series.h5 6 ATTACK_APART=yes "$voltmill" info series.h5
+
+unread "kerchunk" whole.h5 2 ATTACK_RANK=0 "$voltmill" export --format kerchunk -o s_k.json whole.h5
+unread "join" second.h5 3 ATTACK_RANK=0 "$voltmill" join --out s_joined.h5 first.h5 second.h5
+unread "verify" whole.h5 15 ATTACK_RANK=0 "$voltmill" verify whole.h5
+unread "info of another file" other.h5 8 ATTACK_APART=yes "$voltmill" info other.h5
+
+"$python" -c 'import h5py
+with h5py.File("other.h5", "r+") as f:
+    f["x"].attrs["DIMENSION_LIST"] = 5'
+"$voltmill" info other.h5 >../stdout 2>../stderr
+same "scales that make no sense: a warning, and a guess" "0 1 1" \
+    "$? $(grep -c '^warning: other.h5: DIMENSION_LIST is not what HDF5 writes' ../stderr) $(grep -c 'axes: .*by the sizes' ../stdout)"
 
 # A run that was begun is gone on with, or fails: what it has done is never given up.
 mkdir ../job && cd ../job || exit 1

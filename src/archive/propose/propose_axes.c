@@ -5,10 +5,10 @@
 #include "base/memory.h"
 #include "base/terms.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_scales.h"
 #include "io/hdf5/h5_versions.h"
 
 #include <ctype.h>
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,30 +21,42 @@ struct propose_dims {
     int axis[H5S_MAX_RANK]; /* AXIS_KINDS: not known */
 };
 
-/* The last part of a scale's path. */
-static herr_t propose_take_scale(hid_t dataset, unsigned dim, hid_t scale, void *context)
+/* The last parts of the paths of scales. */
+static status_t propose_take_scales(hid_t dataset, const char *path, struct propose_dims *dims)
 {
-    struct propose_dims *dims = context;
-    char name[256] = "";
-    (void)dataset;
-    if (H5Iget_name(scale, name, sizeof name) > 0) {
-        const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-        snprintf(dims->name[dim], NAME_BYTES, "%.31s", base);
+    status_t st = STATUS_OK;
+    char scale[H5_SCALE_NAME];
+    for (int i = 0; i < dims->rank; i++) {
+        TRY(h5_first_scale(dataset, path, i, scale));
+        snprintf(dims->name[i], NAME_BYTES, "%.31s", text_basename(scale));
     }
-    return 1;
+out:
+    return st;
 }
 
 /* Texts of an attribute, one for each dimension. */
-static void propose_take_texts(hid_t dataset, const char *attribute, struct propose_dims *dims)
+static status_t propose_take_texts(hid_t dataset, const char *path, const char *attribute,
+                                   struct propose_dims *dims)
 {
-    hid_t id = H5Aexists(dataset, attribute) > 0 ? H5Aopen(dataset, attribute, H5P_DEFAULT) : -1;
-    hid_t type = id >= 0 ? H5Aget_type(id) : -1;
-    hid_t space = id >= 0 ? H5Aget_space(id) : -1;
+    status_t st = STATUS_OK;
+    char raw[H5S_MAX_RANK * 64];
+    int is_there = 0;
+    hid_t id = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    TRY(h5_has_attribute(dataset, path, attribute, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    id = H5Aopen(dataset, attribute, H5P_DEFAULT);
+    H5_TRY(id, "%s: attribute %s cannot be opened", path, attribute);
+    type = H5Aget_type(id);
+    space = H5Aget_space(id);
     size_t size = type >= 0 && H5Tget_class(type) == H5T_STRING ? H5Tget_size(type) : 0;
     int is_variable = size > 0 && H5Tis_variable_str(type) > 0;
-    char raw[H5S_MAX_RANK * 64];
     if (size > 0 && H5Sget_simple_extent_npoints(space) == dims->rank &&
-        size * (size_t)dims->rank <= sizeof raw && H5Aread(id, type, raw) >= 0) {
+        size * (size_t)dims->rank <= sizeof raw) {
+        H5_TRY(H5Aread(id, type, raw), "%s: attribute %s cannot be read", path, attribute);
         for (int i = 0; i < dims->rank; i++) {
             const char *text = raw + (size_t)i * size;
             size_t length = is_variable ? 0 : strnlen(text, size);
@@ -62,9 +74,22 @@ static void propose_take_texts(hid_t dataset, const char *attribute, struct prop
             h5_reclaim(type, space, raw);
         }
     }
+out:
     h5_close(space);
     h5_close(type);
     h5_close(id);
+    return st;
+}
+
+/* A name in words of no use is guessed, with a warning. Fails with DEVICE, and with DATA where the
+ * file itself cannot be read. */
+static status_t propose_forgive(status_t st)
+{
+    if (st != STATUS_DATA || strstr(report_cause(), "file read failed")) {
+        return st;
+    }
+    report_warn("%s: names of dimensions are guessed", report_cause());
+    return report_forgive(st);
 }
 
 static int propose_axis_of(const char *name)
@@ -140,17 +165,14 @@ static void propose_guess(struct propose_dims *dims, int is_compound)
     }
 }
 
-static void propose_name(hid_t dataset, struct propose_dims *dims)
+static status_t propose_name(hid_t dataset, const char *path, struct propose_dims *dims)
 {
+    status_t st = STATUS_OK;
     static const char *const attributes[] = {"axis", "axes", "dim_name", "DIMENSION_LABELS"};
     unsigned seen = 0;
-    for (int i = 0; i < dims->rank; i++) {
-        if (H5DSget_num_scales(dataset, (unsigned)i) > 0) {
-            H5DSiterate_scales(dataset, (unsigned)i, NULL, propose_take_scale, dims);
-        }
-    }
+    TRY(propose_forgive(propose_take_scales(dataset, path, dims)));
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-        propose_take_texts(dataset, attributes[i], dims);
+        TRY(propose_forgive(propose_take_texts(dataset, path, attributes[i], dims)));
     }
     for (int i = 0; i < dims->rank; i++) {
         dims->axis[i] = propose_axis_of(dims->name[i]);
@@ -159,6 +181,8 @@ static void propose_name(hid_t dataset, struct propose_dims *dims)
         }
         seen |= dims->axis[i] < AXIS_KINDS ? 1U << dims->axis[i] : 0;
     }
+out:
+    return st;
 }
 
 status_t propose_add_axes(hid_t dataset, const char *path, struct text *out)
@@ -174,7 +198,7 @@ status_t propose_add_axes(hid_t dataset, const char *path, struct text *out)
         TRY(text_add(out, "    axes: time  # check: the dataset has %d dimensions\n", dims.rank));
         goto out;
     }
-    propose_name(dataset, &dims);
+    TRY(propose_name(dataset, path, &dims));
     for (int i = 0; i < dims.rank; i++) {
         is_guess |= dims.axis[i] == AXIS_KINDS;
     }

@@ -5,12 +5,12 @@
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
+#include "io/hdf5/h5_scales.h"
 #include "product/check/compare_parts.h"
 #include "product/kind/kinds.h"
 #include "product/pack/packed_rows.h"
 
 #include <errno.h>
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,28 +147,17 @@ out:
     return st;
 }
 
-static herr_t compare_add_scale(hid_t dataset, unsigned dim, hid_t scale, void *context)
-{
-    (void)dataset;
-    (void)dim;
-    char name[256] = "";
-    H5Iget_name(scale, name, sizeof name);
-    return text_add(context, "%s ", name) == STATUS_OK ? 0 : -1;
-}
-
 /* "time: /time " */
-static status_t compare_describe_dimension(hid_t dataset, unsigned dim, struct text *out)
+static status_t compare_describe_dimension(hid_t dataset, const char *name, int dim,
+                                           struct text *out)
 {
     status_t st = STATUS_OK;
-    char label[128] = "";
-    if (H5DSget_label(dataset, dim, label, sizeof label) < 0) {
-        label[0] = '\0';
-    }
+    char label[H5_SCALE_NAME];
+    int is_scale = 0;
+    TRY(h5_get_label(dataset, name, dim, label));
     TRY(text_add(out, "%s: ", label));
-    if (H5DSis_scale(dataset) <= 0) {
-        H5_TRY(H5DSiterate_scales(dataset, dim, NULL, compare_add_scale, out),
-               "a dimension's scales cannot be listed");
-    }
+    TRY(h5_is_scale(dataset, name, &is_scale));
+    TRY(is_scale ? STATUS_OK : h5_list_scales(dataset, name, dim, out));
 out:
     return st;
 }
@@ -180,8 +169,8 @@ static status_t compare_dimensions(struct comparison *comparison, const struct p
     for (int i = 0; i < rank; i++) {
         words[0].length = 0;
         words[1].length = 0;
-        TRY(compare_describe_dimension(pair->found, (unsigned)i, &words[0]));
-        TRY(compare_describe_dimension(pair->expected, (unsigned)i, &words[1]));
+        TRY(compare_describe_dimension(pair->found, pair->name, i, &words[0]));
+        TRY(compare_describe_dimension(pair->expected, pair->name, i, &words[1]));
         if (strcmp(words[0].data, words[1].data) != 0) {
             TRY(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
                                pair->name, words[0].data, words[1].data));

@@ -1,9 +1,9 @@
 /* What zarr has to know of arrays: types, shapes, codecs, attributes. */
 #include "archive/chunks/unfilter.h"
 #include "base/memory.h"
+#include "io/hdf5/h5_scales.h"
 #include "product/export/kerchunk.h"
 
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,24 +201,39 @@ status_t kerchunk_put_attributes(hid_t object, const char *path, struct json *js
 {
     status_t st = STATUS_OK;
     struct h5_names names = {0};
+    int is_scale = 0; /* with a CLASS of HDF5's; that of the root is FBH5's */
+    TRY(h5_is_scale(object, path, &is_scale));
     TRY(h5_list_attributes(object, path, "/", &names));
     for (size_t i = 0; i < names.count; i++) {
-        /* CLASS of a scale; that of the root is FBH5's. */
-        int is_of_scale = strcmp(names.names[i], "CLASS") == 0 && H5DSis_scale(object) > 0;
-        if (!kerchunk_is_of_hdf5(names.names[i]) && !is_of_scale) {
-            TRY(kerchunk_put_attribute(object, path, names.names[i], json));
+        if (kerchunk_is_of_hdf5(names.names[i]) ||
+            (is_scale && strcmp(names.names[i], "CLASS") == 0)) {
+            continue;
         }
+        TRY(kerchunk_put_attribute(object, path, names.names[i], json));
     }
 out:
     h5_free_texts(names.names, names.count);
     return st;
 }
 
-static herr_t kerchunk_take_scale(hid_t dataset, unsigned dim, hid_t scale, void *name)
+/* The dimension's own name where no scale has one. */
+static status_t kerchunk_put_dimension(const struct kerchunk_array *array, int dim,
+                                       struct json *json)
 {
-    (void)dataset;
-    (void)dim;
-    return H5Iget_name(scale, name, 256) > 0 ? 1 : 0;
+    status_t st = STATUS_OK;
+    char scale[H5_SCALE_NAME] = "";
+    char own[H5_SCALE_NAME + 16];
+    int is_scale = 0;
+    TRY(h5_is_scale(array->data.id, array->name, &is_scale));
+    if (is_scale) {
+        json_text(json, NULL, array->name);
+        goto out;
+    }
+    TRY(h5_first_scale(array->data.id, array->name, dim, scale));
+    snprintf(own, sizeof own, "%s_%d", array->name, dim);
+    json_text(json, NULL, scale[0] ? text_basename(scale) : own);
+out:
+    return st;
 }
 
 status_t kerchunk_put_words(const struct kerchunk_array *array, struct json *json)
@@ -227,14 +242,7 @@ status_t kerchunk_put_words(const struct kerchunk_array *array, struct json *jso
     json_begin(json, NULL);
     json_list(json, "_ARRAY_DIMENSIONS");
     for (int i = 0; i < array->data.rank; i++) {
-        char scale[256] = "";
-        char own[320];
-        int is_scale = H5DSis_scale(array->data.id) > 0;
-        if (!is_scale) {
-            H5DSiterate_scales(array->data.id, (unsigned)i, NULL, kerchunk_take_scale, scale);
-        }
-        snprintf(own, sizeof own, "%s_%d", array->name, i);
-        json_text(json, NULL, is_scale ? array->name : scale[0] ? text_basename(scale) : own);
+        TRY(kerchunk_put_dimension(array, i, json));
     }
     if (array->has_pairs) {
         json_text(json, NULL, "reim");

@@ -2,13 +2,13 @@
  * need, once it is certain that the others say the same. */
 #include "base/memory.h"
 #include "io/hdf5/h5_file.h"
+#include "io/hdf5/h5_scales.h"
 #include "product/check/contents.h"
 #include "product/join/join_parts.h"
 #include "product/join/join_words.h"
 #include "product/kind/kinds.h"
 #include "product/spans.h"
 
-#include <hdf5_hl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,47 +26,46 @@ static int join_is_among(const char *const *names, size_t count, const char *nam
 }
 #define IS_AMONG(names, name) join_is_among(names, sizeof(names) / sizeof *(names), name)
 
-static herr_t join_take_scale(hid_t dataset, unsigned dim, hid_t scale, void *name)
+/* What an axis of a dataset counts, by its scale; "": nothing that has a name. */
+static status_t join_name_axis(const struct h5_dataset *data, const char *name, int axis,
+                               char out[H5_SCALE_NAME])
 {
-    (void)dataset;
-    (void)dim;
-    return H5Iget_name(scale, name, 256) > 0 ? 1 : 0;
+    status_t st = STATUS_OK;
+    int is_scale = 0;
+    TRY(h5_is_scale(data->id, name, &is_scale));
+    if (is_scale) {
+        snprintf(out, H5_SCALE_NAME, "%s", name);
+    } else if (strcmp(name, "provenance/holes") == 0) {
+        snprintf(out, H5_SCALE_NAME, "time");
+    } else if (strcmp(name, "delay_hz") == 0) {
+        snprintf(out, H5_SCALE_NAME, "frequency");
+    } else {
+        TRY(h5_first_scale(data->id, name, axis, out));
+        const char *counts = text_basename(out);
+        memmove(out, counts, strlen(counts) + 1);
+    }
+out:
+    return st;
 }
 
-/* What an axis of a dataset counts, by its scale; NULL: nothing that has a name. */
-static const char *join_name_axis(const struct h5_dataset *data, const char *name, int axis,
-                                  char room[256])
+/* The axis along which a dataset is put together, and what it counts; -1: it is alike in all parts.
+ */
+static status_t join_find_own_axis(const struct join *join, const struct h5_dataset *data,
+                                   const char *name, int *axis, char scale[H5_SCALE_NAME])
 {
-    room[0] = '\0';
-    if (H5DSis_scale(data->id) > 0) {
-        return name;
-    }
-    if (strcmp(name, "provenance/holes") == 0) {
-        return "time";
-    }
-    if (strcmp(name, "delay_hz") == 0) {
-        return "frequency";
-    }
-    H5DSiterate_scales(data->id, (unsigned)axis, NULL, join_take_scale, room);
-    return room[0] ? text_basename(room) : NULL;
-}
-
-/* The axis along which a dataset is put together; -1: it is alike in all parts. */
-static int join_find_own_axis(const struct join *join, const struct h5_dataset *data,
-                              const char *name, char scale[256])
-{
+    status_t st = STATUS_OK;
     static const char *const times[] = {"time", "cell_time", "block"};
     static const char *const bands[] = {"frequency", "cell_frequency", "coarse_frequency"};
     for (int i = 0; i < data->rank; i++) {
-        const char *counts = join_name_axis(data, name, i, scale);
-        int is_it = counts &&
-                    (join->along == JOIN_TIME ? IS_AMONG(times, counts) : IS_AMONG(bands, counts));
-        if (is_it) {
-            memmove(scale, counts, strlen(counts) + 1);
-            return i;
+        TRY(join_name_axis(data, name, i, scale));
+        if (join->along == JOIN_TIME ? IS_AMONG(times, scale) : IS_AMONG(bands, scale)) {
+            *axis = i;
+            goto out;
         }
     }
-    return -1;
+    *axis = -1;
+out:
+    return st;
 }
 
 /* Parts cut within one coarse channel, or made of one archive, share their coarse channels. */
@@ -214,16 +213,18 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     status_t st = STATUS_OK;
     struct h5_dataset data = {0};
     hid_t made = -1;
-    char scale[256];
+    char scale[H5_SCALE_NAME] = "";
     hsize_t dims[H5S_MAX_RANK];
     uint32_t first = 0;
+    int at = -1;
+    int is_scale = 0;
     int is_counted = IS_AMONG(counted, name);
     int is_alike = 0;
     TRY(join_find(join, name, &first));
     const struct join_part *part = &join->parts[first];
     TRY(h5_dataset_open(part->file, part->path, name, &data));
     memcpy(dims, data.dims, sizeof dims);
-    int at = is_counted ? -1 : join_find_own_axis(join, &data, name, scale);
+    TRY(is_counted ? STATUS_OK : join_find_own_axis(join, &data, name, &at, scale));
     if (at >= 0 && strcmp(scale, "coarse_frequency") == 0) {
         TRY(join_is_alike(join, "coarse_frequency", &is_alike));
         at = is_alike ? -1 : at;
@@ -238,9 +239,8 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
         dims[0] = ceil_div_u64(join->place.rows, join->place.span_rows);
     }
     TRY(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
-    if (H5DSis_scale(data.id) > 0) {
-        H5_TRY(H5DSset_scale(made, name), "%s cannot be made a scale", name);
-    }
+    TRY(h5_is_scale(data.id, name, &is_scale));
+    TRY(is_scale ? h5_make_scale(made, name) : STATUS_OK);
     TRY(join_copy_attributes(join, name, data.id, made));
     if (at < 0 && !is_counted) {
         TRY(join_copy_values(&data, part->path, name, made));
@@ -256,8 +256,9 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
 {
     status_t st = STATUS_OK;
     struct h5_dataset data = {0};
-    char label[256];
-    char path[256];
+    char label[H5_SCALE_NAME];
+    char path[H5_SCALE_NAME];
+    int is_scale = 0;
     hid_t made = -1;
     hid_t scale = -1;
     uint32_t first = 0;
@@ -265,21 +266,19 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
     TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
     made = H5Dopen2(out, name, H5P_DEFAULT);
     H5_TRY(made, "%s cannot be opened", name);
-    for (int i = 0; i < data.rank && H5DSis_scale(data.id) <= 0; i++) {
-        path[0] = label[0] = '\0';
-        H5DSiterate_scales(data.id, (unsigned)i, NULL, join_take_scale, path);
+    TRY(h5_is_scale(data.id, name, &is_scale));
+    for (int i = 0; i < data.rank && !is_scale; i++) {
+        TRY(h5_first_scale(data.id, name, i, path));
         if (!path[0]) {
             continue;
         }
         scale = H5Dopen2(out, path, H5P_DEFAULT);
         H5_TRY(scale, "scale %s cannot be opened", path);
-        H5_TRY(H5DSattach_scale(made, scale, (unsigned)i), "scale %s cannot be attached", path);
+        TRY(h5_attach_scale(made, scale, path, i));
         h5_close(scale);
         scale = -1;
-        if (H5DSget_label(data.id, (unsigned)i, label, sizeof label) > 0) {
-            H5_TRY(H5DSset_label(made, (unsigned)i, label), "dimension %s cannot be labelled",
-                   label);
-        }
+        TRY(h5_get_label(data.id, name, i, label));
+        TRY(label[0] ? h5_put_label(made, i, label) : STATUS_OK);
     }
 out:
     h5_close(scale);

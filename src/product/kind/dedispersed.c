@@ -8,7 +8,6 @@
 #include "product/kind/sigproc.h"
 #include "product/pack/packed_rows.h"
 
-#include <hdf5_hl.h>
 #include <stdlib.h>
 
 static const char coherent_convention[] =

@@ -2,10 +2,10 @@
 #include "product/kind/parts.h"
 
 #include "base/memory.h"
+#include "io/hdf5/h5_scales.h"
 #include "product/pack/compress.h"
 #include "product/spans.h"
 
-#include <hdf5_hl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsi
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     TRY(parts_dataset(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, values, &dataset));
-    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_make_scale(dataset, name));
     TRY(h5_put_text(dataset, "units", units));
     TRY(h5_put_text(dataset, "long_name", long_name));
 out:
@@ -59,7 +59,7 @@ status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsi
         memcpy(packed + i * longest, texts[i], strlen(texts[i]));
     }
     TRY(parts_dataset(file, name, type, type, 1, &count, packed, &dataset));
-    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_make_scale(dataset, name));
     TRY(h5_put_text(dataset, "long_name", long_name));
     /* By this readers of netCDF (xarray) make texts of the bytes. */
     TRY(h5_put_text(dataset, "_Encoding", "utf-8"));
@@ -75,8 +75,8 @@ status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, c
     status_t st = STATUS_OK;
     hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
     H5_TRY(dataset, "scale %s cannot be opened", scale);
-    H5_TRY(H5DSattach_scale(data, dataset, dim), "scale %s cannot be attached", scale);
-    H5_TRY(H5DSset_label(data, dim, label), "dimension %s cannot be labelled", label);
+    TRY(h5_attach_scale(data, dataset, scale, (int)dim));
+    TRY(h5_put_label(data, (int)dim, label));
 out:
     h5_close(dataset);
     return st;
