@@ -322,5 +322,30 @@ runs "info: a job begins with it" "$voltmill" plan proposed.yaml
 same "info: by names" 'axes: "chan,station,time"|sample_period_s: {attribute: "/@delta_time"}' \
     "$(sed -nE 's/^    ((axes|sample_period).*)/\1/p' stdout | sed 's/  # check.*//' | paste -sd'|')"
 same "info: filters" '/x: 4 x 2 x 500 of 32 bits, floating point, in chunks, shuffle, deflate' "$(sed -n 's/^  \(.x: .*\)/\1/p' stdout)"
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+with h5py.File("deep.h5", "w") as f:
+    group = f
+    for _ in range(1000):
+        group = group.create_group("g")
+    group["x"] = np.ones((100, 2), "i2")
+    for i, name in enumerate(("time", "pol")):
+        f[name] = np.arange((100, 2)[i])
+        f[name].make_scale(name)
+        group["x"].dims[i].attach_scale(f[name])
+with h5py.File("links.h5", "w") as f:
+    a = f.create_group("a")
+    b = a.create_group("b")
+    b["up"], b["a"], f["aa"] = f["/"], a, b
+    a["d"] = np.ones((4, 2))
+    f["zd"] = a["d"]
+    f["soft"], f["nowhere"], f["elsewhere"] = h5py.SoftLink("/a"), h5py.SoftLink("/none"), h5py.ExternalLink("said.h5", "/")
+    f["z"] = 5
+PYTHON
+(ulimit -t 5; "$voltmill" info deep.h5) >stdout 2>stderr || note <stderr
+same "info: groups in groups take seconds, not minutes" 'axes: "time,pol"' "$(grep -o 'axes: .*"' stdout)"
+"$voltmill" info links.h5 >stdout 2>stderr || note <stderr
+same "info: each object once, whatever leads to it" '/a/d /z' "$(sed -n 's|^  \(/[^ ]*\): .*|\1|p' stdout | paste -sd' ')"
 nothing_left
 plan

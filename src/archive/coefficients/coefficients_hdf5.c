@@ -7,6 +7,7 @@
 #include "io/apart/apart.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,14 @@ struct datasets {
     char *name;
 };
 
-static herr_t coefficients_note_dataset(hid_t root, const char *name, H5O_type_t type, void *out)
+static status_t coefficients_note_dataset(const struct h5_found *found, void *out, int *is_enough)
 {
-    struct datasets *found = out;
-    (void)root;
-    if (type != H5O_TYPE_DATASET) {
-        return 0;
+    struct datasets *datasets = out;
+    (void)is_enough;
+    if (!found->is_new || found->type != H5O_TYPE_DATASET) {
+        return STATUS_OK;
     }
-    return found->count++ == 0 && memory_text(name, &found->name) != STATUS_OK ? -1 : 0;
+    return datasets->count++ == 0 ? memory_text(found->path, &datasets->name) : STATUS_OK;
 }
 
 /* The name of the dataset: as asked, "coefficients", or that of the only one. */
@@ -45,8 +46,7 @@ static status_t coefficients_find(hid_t file, const char *path, const char *memb
         FAIL(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
              names.length ? names.data : "none at all");
     }
-    H5_TRY(h5_visit(file, coefficients_note_dataset, &found), "%s: what it holds cannot be listed",
-           path);
+    TRY(h5_walk(file, path, coefficients_note_dataset, &found));
     if (found.count != 1) {
         TRY(holds_names(file, path, &names));
         FAIL(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,

@@ -2,7 +2,7 @@
 #include "archive/format/holds.h"
 
 #include "io/hdf5/h5.h"
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <stddef.h>
 
@@ -24,27 +24,21 @@ const char *holds_what(hid_t file)
 }
 
 /* The names, until the list is long enough. */
-static herr_t holds_add_name(hid_t root, const char *name, H5O_type_t type, void *out)
+static status_t holds_add_name(const struct h5_found *found, void *out, int *is_enough)
 {
     enum { ENOUGH = 300 };
     struct text *list = out;
-    (void)root;
-    if (type != H5O_TYPE_DATASET) {
-        return 0;
+    if (!found->is_new || found->type != H5O_TYPE_DATASET) {
+        return STATUS_OK;
     }
-    if (list->length > ENOUGH) {
-        (void)text_add(list, ", ...");
-        return 1;
-    }
-    return text_add(list, "%s/%s", list->length ? ", " : "", name) == STATUS_OK ? 0 : 1;
+    *is_enough = list->length > ENOUGH;
+    return *is_enough ? text_add(list, ", ...")
+                      : text_add(list, "%s/%s", list->length ? ", " : "", found->path);
 }
 
 status_t holds_names(hid_t file, const char *path, struct text *out)
 {
-    status_t st = STATUS_OK;
-    H5_TRY(h5_visit(file, holds_add_name, out), "%s: what it holds cannot be listed", path);
-out:
-    return st;
+    return h5_walk(file, path, holds_add_name, out);
 }
 
 /* ", in chunks, deflate, shuffle" */
@@ -68,17 +62,18 @@ out:
     return st;
 }
 
-static herr_t holds_add_dataset(hid_t root, const char *name, H5O_type_t kind, void *out)
+static status_t holds_add_dataset(const struct h5_found *found, void *out, int *is_enough)
 {
-    if (kind != H5O_TYPE_DATASET) {
-        return 0;
+    (void)is_enough;
+    if (!found->is_new || found->type != H5O_TYPE_DATASET) {
+        return STATUS_OK;
     }
-    hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(found->at, found->name, H5P_DEFAULT);
     hid_t space = dataset >= 0 ? H5Dget_space(dataset) : -1;
     hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     hsize_t dims[H5S_MAX_RANK] = {0};
     int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
-    status_t st = text_add_shown(out, "  /%s:", name);
+    status_t st = text_add_shown(out, "  /%s:", found->path);
     for (int i = 0; i < rank && st == STATUS_OK; i++) {
         st = text_add(out, "%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
     }
@@ -97,7 +92,7 @@ static herr_t holds_add_dataset(hid_t root, const char *name, H5O_type_t kind, v
     h5_close(type);
     h5_close(space);
     h5_close(dataset);
-    return st == STATUS_OK ? 0 : -1;
+    return st;
 }
 
 status_t holds_describe(const char *path, struct text *out)
@@ -105,7 +100,7 @@ status_t holds_describe(const char *path, struct text *out)
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY(h5_open_cut_file(path, &file));
-    H5_TRY(h5_visit(file, holds_add_dataset, out), "%s: what it holds cannot be listed", path);
+    TRY(h5_walk(file, path, holds_add_dataset, out));
 out:
     h5_close(file);
     return st;

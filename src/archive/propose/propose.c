@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/hdf5/h5.h"
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +54,6 @@ struct proposal {
     uint64_t elements;
     char *said[CLUES]; /* where the attribute was found: PATH@NAME */
     char *freq;        /* a dataset that seems to hold frequencies */
-    status_t st;
 };
 
 /* " = 2.56e-06", " = \"CHIME\"", or nothing where it is neither number nor text. */
@@ -118,7 +117,6 @@ static herr_t propose_see_attribute(hid_t object, const char *name, const H5A_in
         TRY(text_add(p->out, "\n"));
     }
 out:
-    p->st = st;
     return st == STATUS_OK ? 0 : -1;
 }
 
@@ -149,25 +147,25 @@ out:
     return st;
 }
 
-static herr_t propose_see_object(hid_t root, const char *name, H5O_type_t type, void *context)
+static status_t propose_see_object(const struct h5_found *found, void *context, int *is_enough)
 {
     struct proposal *p = context;
     status_t st = STATUS_OK;
-    struct propose_object of = {p, name};
+    struct propose_object of = {p, found->path};
     hid_t object = -1;
-    if (type != H5O_TYPE_DATASET && type != H5O_TYPE_GROUP) {
-        return 0;
+    (void)is_enough;
+    if (!found->is_new || (found->type != H5O_TYPE_DATASET && found->type != H5O_TYPE_GROUP)) {
+        return STATUS_OK;
     }
-    apart_at("%s: /%s", p->path, name);
-    object = H5Oopen(root, name, H5P_DEFAULT);
-    H5_TRY(object, "%s: /%s cannot be opened", p->path, name);
+    apart_at("%s: /%s", p->path, found->path);
+    object = H5Oopen(found->at, found->name, H5P_DEFAULT);
+    H5_TRY(object, "%s: /%s cannot be opened", p->path, found->path);
     H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
-           "%s: attributes of /%s cannot be listed", p->path, name);
-    TRY(type == H5O_TYPE_DATASET ? propose_see_dataset(p, object, name) : STATUS_OK);
+           "%s: attributes of /%s cannot be listed", p->path, found->path);
+    TRY(found->type == H5O_TYPE_DATASET ? propose_see_dataset(p, object, found->path) : STATUS_OK);
 out:
     h5_close(object);
-    p->st = st;
-    return st == STATUS_OK ? 0 : -1;
+    return st;
 }
 
 /* The line of each key, by the first clue that was found. */
@@ -233,10 +231,7 @@ status_t propose_layout(const char *path, struct text *out)
     status_t st = STATUS_OK;
     struct proposal p = {.path = path, .file = -1, .out = out};
     TRY(h5_open_cut_file(path, &p.file));
-    if (h5_visit(p.file, propose_see_object, &p) < 0) {
-        TRY(p.st);
-        H5_TRY(-1, "%s: its objects cannot be listed", path);
-    }
+    TRY(h5_walk(p.file, path, propose_see_object, &p));
     if (p.lines > MOST_LINES) {
         TRY(text_add(out, "  and %d attributes more\n", p.lines - MOST_LINES));
     }

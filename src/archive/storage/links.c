@@ -160,7 +160,7 @@ static status_t links_step(struct links_way *way, int *is_there)
     status_t st = STATUS_OK;
     char *name = NULL;
     struct h5_link link;
-    H5O_type_t type;
+    struct h5_object object;
     size_t from = strspn(way->left.data, "/");
     size_t length = strcspn(way->left.data + from, "/");
     TRY(memory_zeroed(length + 1, 1, "a name", &name));
@@ -176,10 +176,10 @@ static status_t links_step(struct links_way *way, int *is_there)
             TRY(links_follow(way, name, &link, from + length));
             goto out;
         }
-        H5_TRY(h5_object_type(way->at, name, &type), "%s: %s cannot be looked up", way->path.data,
+        H5_TRY(h5_object_read(way->at, name, &object), "%s: %s cannot be looked up", way->path.data,
                name);
-        hid_t next = type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
-                                              : H5Oopen(way->at, name, H5P_DEFAULT);
+        hid_t next = object.type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
+                                                     : H5Oopen(way->at, name, H5P_DEFAULT);
         H5_TRY(next, "%s: %s cannot be opened", way->path.data, way->request->name);
         links_stand_at(way, next);
     }

@@ -96,7 +96,8 @@ int h5_is_cut(hid_t file, uint64_t bytes)
     return H5Fget_filesize(file, &declared) >= 0 && declared > bytes;
 }
 
-/* At 0, 512, 1024, 2048, ... bytes: what comes before is the user's (HDF5 file format 2.0, II.A). */
+/* At 0, 512, 1024, 2048, ... bytes: what comes before is the user's (HDF5 file format 2.0, II.A).
+ */
 int h5_is_hdf5(const char *path)
 {
     static const char signature[8] = "\211HDF\r\n\032\n";

@@ -4,8 +4,10 @@
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_NAMES = 1 << 16 };
 
@@ -68,8 +70,9 @@ out:
     return st;
 }
 
-static herr_t h5_names_link(const char *name, void *context)
+static herr_t h5_names_link(const char *name, H5L_type_t type, void *context)
 {
+    (void)type;
     return h5_names_add(context, name) == STATUS_OK ? 0 : -1;
 }
 
@@ -99,10 +102,13 @@ out:
     return st;
 }
 
+static status_t h5_names_found(const struct h5_found *found, void *context, int *is_enough)
+{
+    (void)is_enough;
+    return strcmp(found->path, ".") == 0 ? STATUS_OK : h5_names_add(context, found->path);
+}
+
 status_t h5_list_all(hid_t file, const char *where, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
-    H5_TRY(h5_visit_links(file, h5_names_link, out), "%s: its objects cannot be listed", where);
-out:
-    return st;
+    return h5_walk(file, where, h5_names_found, out);
 }

@@ -2,6 +2,8 @@
 #include "io/hdf5/h5_scales.h"
 
 #include "base/memory.h"
+#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <hdf5_hl.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@ struct lists {
 static void h5_close_lists(struct lists *lists)
 {
     if (lists->elements) {
-        H5Dvlen_reclaim(lists->type, lists->space, H5P_DEFAULT, lists->elements);
+        h5_reclaim(lists->type, lists->space, lists->elements);
     }
     free(lists->elements);
     h5_close(lists->space);
@@ -63,18 +65,38 @@ out:
     return st;
 }
 
+/* An object to be found by its address, and its path. */
+struct sought {
+    haddr_t address;
+    char *path;
+    int is_long;
+};
+
+static status_t h5_seek(const struct h5_found *found, void *context, int *is_enough)
+{
+    struct sought *sought = context;
+    if (found->address == sought->address) {
+        int length = snprintf(sought->path, H5_SCALE_NAME, "/%s", found->path);
+        sought->is_long = length >= H5_SCALE_NAME;
+        *is_enough = 1;
+    }
+    return STATUS_OK;
+}
+
 /* The path of the scale to which a reference leads; "" where it has none in its file. */
 static status_t h5_name_scale(hid_t dataset, const char *name, int dim, const hobj_ref_t *reference,
                               char out[H5_SCALE_NAME])
 {
     status_t st = STATUS_OK;
-    hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, reference);
+    hid_t scale = h5_open_reference(dataset, reference);
     H5_TRY(scale, "%s: a scale of dimension %d cannot be opened", name, dim);
+    struct sought sought = {.path = out};
+    H5_TRY(h5_address(scale, &sought.address), "%s: a scale of dimension %d cannot be looked at",
+           name, dim);
     out[0] = '\0';
-    ssize_t length = H5Iget_name(scale, out, H5_SCALE_NAME);
-    H5_TRY(length, "%s: a scale of dimension %d cannot be named", name, dim);
-    REQUIRE(length < H5_SCALE_NAME, STATUS_DATA, "%s: a scale of dimension %d has too long a path",
-            name, dim);
+    TRY(h5_walk(dataset, name, h5_seek, &sought));
+    REQUIRE(!sought.is_long, STATUS_DATA, "%s: a scale of dimension %d has too long a path", name,
+            dim);
 out:
     h5_close(scale);
     return st;

@@ -8,47 +8,39 @@
 #define HAS_TOKENS 1
 #define object_info H5O_info2_t
 #define link_info H5L_info2_t
-#define object_visit H5Ovisit3
 #define object_get_info H5Oget_info3
 #define object_get_info_by_name H5Oget_info_by_name3
 #define link_get_info H5Lget_info2
 #define link_iterate H5Literate2
-#define link_visit H5Lvisit2
 #else
 #define HAS_TOKENS 0
 #define object_info H5O_info_t
 #define link_info H5L_info_t
-#define object_visit H5Ovisit2
 #define object_get_info H5Oget_info2
 #define object_get_info_by_name H5Oget_info_by_name2
 #define link_get_info H5Lget_info
 #define link_iterate H5Literate
-#define link_visit H5Lvisit
 #endif
 
-struct visit {
-    h5_visit_t visit;
-    void *context;
-};
-
-static herr_t h5_visit_object(hid_t root, const char *name, const object_info *info, void *context)
+static herr_t h5_address_of(hid_t at, const object_info *info, haddr_t *out)
 {
-    const struct visit *visit = context;
-    return visit->visit(root, name, info->type, visit->context);
+#if HAS_TOKENS
+    return H5VLnative_token_to_addr(at, info->token, out);
+#else
+    (void)at;
+    *out = info->addr;
+    return 0;
+#endif
 }
 
-herr_t h5_visit(hid_t file, h5_visit_t visit, void *context)
-{
-    struct visit all = {visit, context};
-    return object_visit(file, H5_INDEX_NAME, H5_ITER_INC, h5_visit_object, &all, H5O_INFO_BASIC);
-}
-
-herr_t h5_object_type(hid_t at, const char *name, H5O_type_t *out)
+herr_t h5_object_read(hid_t at, const char *name, struct h5_object *out)
 {
     object_info info;
+    haddr_t address = HADDR_UNDEF;
     herr_t status = object_get_info_by_name(at, name, &info, H5O_INFO_BASIC, H5P_DEFAULT);
+    status = status < 0 ? status : h5_address_of(at, &info, &address);
     if (status >= 0) {
-        *out = info.type;
+        *out = (struct h5_object){info.type, info.rc, address};
     }
     return status;
 }
@@ -57,14 +49,7 @@ herr_t h5_address(hid_t object, haddr_t *out)
 {
     object_info info;
     herr_t status = object_get_info(object, &info, H5O_INFO_BASIC);
-#if HAS_TOKENS
-    return status < 0 ? status : H5VLnative_token_to_addr(object, info.token, out);
-#else
-    if (status >= 0) {
-        *out = info.addr;
-    }
-    return status;
-#endif
+    return status < 0 ? status : h5_address_of(object, &info, out);
 }
 
 hid_t h5_open_address(hid_t file, haddr_t address)
@@ -98,34 +83,27 @@ herr_t h5_link_read(hid_t at, const char *name, struct h5_link *out)
     return status;
 }
 
-struct names {
-    h5_name_t take;
+struct taker {
+    h5_take_t take;
     void *context;
 };
 
 static herr_t h5_take_link(hid_t group, const char *name, const link_info *info, void *context)
 {
-    const struct names *names = context;
+    const struct taker *taker = context;
     (void)group;
-    (void)info;
-    return names->take(name, names->context);
+    return taker->take(name, info->type, taker->context);
 }
 
-herr_t h5_iterate_links(hid_t group, h5_name_t take, void *context)
+herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context)
 {
-    struct names names = {take, context};
-    return link_iterate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_take_link, &names);
+    struct taker taker = {take, context};
+    return link_iterate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_take_link, &taker);
 }
 
-herr_t h5_visit_links(hid_t group, h5_name_t take, void *context)
+hid_t h5_open_reference(hid_t file, const void *reference)
 {
-    struct names names = {take, context};
-    return link_visit(group, H5_INDEX_NAME, H5_ITER_INC, h5_take_link, &names);
-}
-
-ssize_t h5_reference_name(hid_t file, const void *reference, char *out, size_t bytes)
-{
-    return H5Rget_name(file, H5R_OBJECT, reference, out, bytes);
+    return H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, reference);
 }
 
 void h5_reclaim(hid_t type, hid_t space, void *values)

@@ -7,18 +7,16 @@
 #include <hdf5.h>
 #include <stddef.h>
 
-/* Called for an object with its path below the root, without the first slash. A value other than 0
- * ends the visit. */
-typedef herr_t (*h5_visit_t)(hid_t root, const char *name, H5O_type_t type, void *context);
+/* Type of an object, hard links that lead to it, and the offset of its header from the base address
+ * of its file. `name` leads there from a group. Negative after an error. */
+struct h5_object {
+    H5O_type_t type;
+    unsigned links;
+    haddr_t address;
+};
+herr_t h5_object_read(hid_t at, const char *name, struct h5_object *out);
 
-/* Visits every object of a file once, the root (".") first, in the order of names. Returns what
- * ended the visit: negative after an error. */
-herr_t h5_visit(hid_t file, h5_visit_t visit, void *context);
-
-/* Type of the object that a name of a group leads to. Negative after an error. */
-herr_t h5_object_type(hid_t at, const char *name, H5O_type_t *out);
-
-/* Offset of an object's header from the base address of its file. Negative after an error. */
+/* The offset of an open object's header. Negative after an error. */
 herr_t h5_address(hid_t object, haddr_t *out);
 /* Opens the object at such an offset. Negative after an error. */
 hid_t h5_open_address(hid_t file, haddr_t address);
@@ -33,14 +31,13 @@ struct h5_link {
 };
 herr_t h5_link_read(hid_t at, const char *name, struct h5_link *out);
 
-/* Calls back with the names of a group's links, or with the paths of all links below it. Negative
- * after an error. */
-typedef herr_t (*h5_name_t)(const char *name, void *context);
-herr_t h5_iterate_links(hid_t group, h5_name_t take, void *context);
-herr_t h5_visit_links(hid_t group, h5_name_t take, void *context);
+/* Calls back with the name and kind of each link of a group, in the order of names. Negative after
+ * an error, or what ended it. */
+typedef herr_t (*h5_take_t)(const char *name, H5L_type_t type, void *context);
+herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context);
 
-/* Name of the object that a stored reference (H5T_STD_REF_OBJ) leads to, as H5Rget_name(). */
-ssize_t h5_reference_name(hid_t file, const void *reference, char *out, size_t bytes);
+/* Opens the object that a stored reference (H5T_STD_REF_OBJ) leads to. Negative after an error. */
+hid_t h5_open_reference(hid_t file, const void *reference);
 
 /* Frees texts of variable length that HDF5 read into `values`. */
 void h5_reclaim(hid_t type, hid_t space, void *values);

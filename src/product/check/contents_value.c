@@ -116,7 +116,7 @@ static status_t contents_value_add_reference(hid_t file, const char *value, cons
 {
     status_t st = STATUS_OK;
     char name[1024];
-    ssize_t length = h5_reference_name(file, value, name, sizeof name);
+    ssize_t length = H5Rget_name(file, H5R_OBJECT, value, name, sizeof name);
     H5_TRY(length, "%s leads nowhere", where);
     REQUIRE((size_t)length < sizeof name, STATUS_DATA, "%s leads to a name of %zd letters", where,
             length);
