@@ -4,11 +4,13 @@
 #include "base/display.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 enum { SHOWN_BYTES = 16384 };
 
@@ -74,17 +76,44 @@ void text_free(struct text *text)
     *text = (struct text){0};
 }
 
+static int text_is_nameless_pipe(int fd, const struct stat *info)
+{
+    enum { PIPEFS = 0x50495045 };
+    struct statfs system;
+    return S_ISFIFO(info->st_mode) && fstatfs(fd, &system) == 0 && system.f_type == PIPEFS;
+}
+
+status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    /* A named pipe would wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+            strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)), STATUS_DATA,
+            "cannot read %s%s: expected a file, it is a %s", what, path,
+            S_ISFIFO(info.st_mode)  ? "named pipe"
+            : S_ISDIR(info.st_mode) ? "folder"
+                                    : "device");
+    REQUIRE(fcntl(fd, F_SETFL, O_RDONLY) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+            strerror(errno));
+    *out = fdopen(fd, "r");
+    REQUIRE(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
+    fd = -1;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected)
 {
     status_t st = STATUS_OK;
     static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
     FILE *file = NULL;
-    struct stat info;
-    /* A named pipe might never say anything. (A shell's <(...) is a link to one, and does.) */
-    REQUIRE(lstat(path, &info) != 0 || !S_ISFIFO(info.st_mode), STATUS_DATA,
-            "%s is a named pipe, expected a file", path);
-    file = fopen(path, "rb");
-    REQUIRE(file, STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    TRY(text_open(path, "", 1, &file));
     char block[65536];
     for (;;) {
         size_t count = fread(block, 1, sizeof block, file);

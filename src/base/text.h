@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Growing text; start from {0}. `data` is NULL while it is empty, else ends in '\0'. */
 struct text {
@@ -20,6 +21,12 @@ status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
 status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
+
+/* Opens an ordinary file for reading; with `takes_pipe` also a pipe without a name, such as a
+ * shell's <(...), which somebody writes. Named pipes may never say anything, devices never end.
+ * `what` stands before the path in messages. Fails with
+ * DATA. */
+status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
  * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be. */

@@ -104,8 +104,8 @@ for value in boxcar kaiser kaiser:-1 kaiser:abc kaiser:101 kaiser:nan file; do
     bad "window $value" 2 "channelise\.window: is .*$value.*, expected one of hann, .*kaiser:BETA .*file:PATH" \
         channelise.window=$value
 done
-bad "window file missing" 4 'nowhere\.txt cannot be read: No such file' channelise.window=file:nowhere.txt
-bad "window file a folder" 4 'folder: Is a directory' channelise.window=file:folder
+bad "window file missing" 4 'cannot read .*nowhere\.txt: No such file' channelise.window=file:nowhere.txt
+bad "window file a folder" 4 'expected a file, it is a folder' channelise.window=file:folder
 bad "window file short" 4 'short\.txt, line 63: 63 filter coefficients found .* 64 expected \(4 taps times 16' \
     channelise.window=file:short.txt
 bad "window file long" 4 'long\.txt, line 65: 65 filter coefficients found .* 64 expected' channelise.window=file:long.txt

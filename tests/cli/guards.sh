@@ -61,6 +61,18 @@ fails "a pipe has the product's name" 2 'no ordinary file' "$voltmill" run --for
 fails "the job is a pipe" 4 'named pipe' "$voltmill" run guard/fifo
 fails "the archive is a pipe" 4 'is not a file' "$voltmill" run job.yaml --set input.files=guard/fifo
 fails "the window is a pipe" 4 'named pipe' "$voltmill" run job.yaml --set channelise.window=file:guard/fifo
+ln -s fifo guard/to-fifo
+fails "the job is a link to a pipe" 4 'named pipe' timeout 20 "$voltmill" run guard/to-fifo
+fails "the job is a device" 4 'is a device' timeout 20 "$voltmill" run /dev/zero
+runs "the job is a pipe of the shell" bash -c '"$0" plan <(cat job.yaml)' "$voltmill"
+for file in guard/fifo guard/to-fifo /dev/zero; do
+    fails "the droop is $file" 4 'cannot read the droop.* expected a file' timeout 20 "$voltmill" plan job.yaml \
+        --set "products.0.droop=file:$file"
+    fails "the mask is $file" 4 'cannot read the mask.* expected a file' timeout 20 "$voltmill" plan job.yaml \
+        --set "products.0.flag={mask: $file}"
+done
+fails "the report is a pipe" 2 'no ordinary file' timeout 20 "$voltmill" run job.yaml --report guard/fifo \
+    --set products.0.file=guard/r.h5
 same "the archive stays" "$archive" "$(sha256sum <obs.h5)"
 
 # A product that comes to be during the run is not replaced.

@@ -113,7 +113,7 @@ run("again", archive, [{"coefficients": write_coefficients("low.txt", low), "ali
     [{"droop": ["correct", table]}])
 alone = gain(low, np.tile(offset, 2), RATE) * expected
 ok(np.abs(load("again-0.h5")[2] / alone - 1).max() < 1e-6, "both together")
-for droop, words, text in (("correct", "has no filter", None), ("file:none.txt", "cannot be read", None),
+for droop, words, text in (("correct", "has no filter", None), ("file:none.txt", "cannot read the droop", None),
                            ("flat", "expected correct, file:PATH", None), ([table, table], "two files", None),
                            ("file:" + scratch("bad.txt"), "line 2: expected Hz", "1 1\n0 1\n"),
                            ("file:" + scratch("bad.txt"), "at least two", "1 1\n"),

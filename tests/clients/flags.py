@@ -364,7 +364,7 @@ for change, words in (({"integrate": 100}, "divides integrate"), ({"kind": "spec
                       ({"flag": {"kurtosis": 3, "spectra": 4}}, "at least 8"), ({"flag": {"spectra": M}}, "expected kurtosis"),
                       ({"flag": {"channels": [[3, 99]]}}, "there are 32"),
                       ({"flag": {"channels": [[3, 2]]}}, "where it begins"),
-                      ({"flag": {"mask": scratch("none.txt")}}, "cannot be read"),
+                      ({"flag": {"mask": scratch("none.txt")}}, "cannot read the mask"),
                       ({"flag": {"mask": obs}}, "a product with /flags"),
                       ({"flag": {"mask": scratch("bad.txt")}}, "line 2: expected freq_hz")):
     with open(scratch("bad.txt"), "w") as file:

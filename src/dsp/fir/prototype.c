@@ -2,6 +2,7 @@
 #include "dsp/fir/prototype.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/kaiser.h"
 #include "dsp/telescope/resample.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Longer words are no numbers: this bounds what a file without blanks can make us read. */
@@ -148,15 +148,8 @@ static status_t prototype_fill_from_file(const struct prototype_spec *spec, size
     status_t st = STATUS_OK;
     size_t found = 0;
     size_t last_line = 1;
-    struct stat info;
-    int is_pipe = lstat(spec->path, &info) == 0 && S_ISFIFO(info.st_mode);
-    struct words in = {.file = is_pipe ? NULL : fopen(spec->path, "r"), .line = 1};
-    REQUIRE(!is_pipe, STATUS_DATA,
-            "the coefficients of window file:%s: a named pipe, expected a "
-            "file",
-            spec->path);
-    REQUIRE(in.file, STATUS_DATA, "the coefficients of window file:%s cannot be read: %s",
-            spec->path, strerror(errno));
+    struct words in = {.line = 1};
+    TRY(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
     while (prototype_next_word(&in)) {
         double value = 0;
         REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,

@@ -2,6 +2,7 @@
 #include "plan/products/droop.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dsp/dft.h"
 #include "product/kind/bank.h"
@@ -76,8 +77,8 @@ static status_t droop_read(const char *path, struct droop_table *table)
     status_t st = STATUS_OK;
     char *text = NULL;
     size_t room = 0;
-    FILE *file = fopen(path, "r");
-    REQUIRE(file, STATUS_DATA, "the droop in %s cannot be read: %s", path, strerror(errno));
+    FILE *file = NULL;
+    TRY(text_open(path, "the droop in ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         static const char blanks[] = " \t\r\n\v\f,";
         double point[2] = {0, 0};

@@ -2,6 +2,7 @@
 #include "plan/products/flag_mask.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "product/flag/flagged.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A channel of the bank, in the order of frequencies. */
 struct place {
@@ -149,8 +149,8 @@ static status_t flag_mask_read_text(flag_mask_t *mask)
     status_t st = STATUS_OK;
     char *text = NULL;
     size_t room = 0;
-    FILE *file = fopen(mask->path, "r");
-    REQUIRE(file, STATUS_DATA, "the mask %s cannot be read: %s", mask->path, strerror(errno));
+    FILE *file = NULL;
+    TRY(text_open(mask->path, "the mask ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         TRY(flag_mask_take_line(mask, line, text));
     }
@@ -328,13 +328,8 @@ static status_t flag_mask_is_hdf5(const char *path, int *out)
     status_t st = STATUS_OK;
     static const char signature[] = "\211HDF\r\n\032\n";
     char first[sizeof signature - 1] = "";
-    struct stat info;
     FILE *file = NULL;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "the mask %s cannot be read: %s", path,
-            strerror(errno));
-    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "the mask %s: expected a file", path);
-    file = fopen(path, "r");
-    REQUIRE(file, STATUS_DATA, "the mask %s cannot be read: %s", path, strerror(errno));
+    TRY(text_open(path, "the mask ", 0, &file));
     *out = fread(first, 1, sizeof first, file) == sizeof first &&
            memcmp(first, signature, sizeof first) == 0;
 out:

@@ -2,6 +2,7 @@
 #include "plan/products/sum_weights.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Takes the numbers of a line. */
 static status_t sum_weights_take(const char *path, size_t line, char *text, uint32_t count,
@@ -36,19 +36,13 @@ out:
 status_t sum_weights_read(const char *path, uint32_t count, const char *whose, double **out)
 {
     status_t st = STATUS_OK;
-    struct stat info;
     FILE *file = NULL;
     char *text = NULL;
     size_t room = 0;
     double *weights = NULL;
     double sum = 0;
     uint32_t found = 0;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "the weights of sums in %s cannot be read: %s",
-            path, strerror(errno));
-    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "the weights of sums in %s: expected a file", path);
-    file = fopen(path, "r");
-    REQUIRE(file, STATUS_DATA, "the weights of sums in %s cannot be read: %s", path,
-            strerror(errno));
+    TRY(text_open(path, "the weights of sums in ", 0, &file));
     TRY(memory_zeroed(count, sizeof *weights, "weights of sums", &weights));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         TRY(sum_weights_take(path, line, text, count, weights, &found));

@@ -35,8 +35,11 @@ static void report_keep_message(enum report_kind kind, const char *message)
 static int report_is_ours(const char *path)
 {
     char start[256] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = NULL;
     size_t length = strlen(page_mark);
+    if (text_open(path, "", 0, &file) != STATUS_OK) {
+        report_clear();
+    }
     size_t count = file ? fread(start, 1, length < sizeof start ? length : sizeof start, file) : 0;
     if (file) {
         fclose(file);
