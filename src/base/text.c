@@ -83,6 +83,25 @@ static int text_is_nameless_pipe(int fd, const struct stat *info)
     return S_ISFIFO(info->st_mode) && fstatfs(fd, &system) == 0 && system.f_type == PIPEFS;
 }
 
+/* Of UTF-8, as editors of Windows write it before all else. */
+static void text_skip_byte_order_mark(FILE *file)
+{
+    static const unsigned char mark[] = {0xef, 0xbb, 0xbf};
+    int found = 0;
+    int c = getc(file);
+    while (found < 3 && c == mark[found]) {
+        found++;
+        c = found < 3 ? getc(file) : c;
+    }
+    if (found == 3) {
+        return;
+    }
+    (void)ungetc(c, file);
+    while (found > 0) {
+        (void)ungetc(mark[--found], file);
+    }
+}
+
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out)
 {
     status_t st = STATUS_OK;
@@ -101,6 +120,7 @@ status_t text_open(const char *path, const char *what, int takes_pipe, FILE **ou
     *out = fdopen(fd, "r");
     REQUIRE(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
     fd = -1;
+    text_skip_byte_order_mark(*out);
 out:
     if (fd >= 0) {
         close(fd);

@@ -24,8 +24,8 @@ void text_free(struct text *text);
 
 /* Opens an ordinary file for reading; with `takes_pipe` also a pipe without a name, such as a
  * shell's <(...), which somebody writes. Named pipes may never say anything, devices never end.
- * `what` stands before the path in messages. Fails with
- * DATA. */
+ * A byte-order mark of UTF-8 at its begin is skipped. `what` stands before the path in messages.
+ * Fails with DATA. */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than

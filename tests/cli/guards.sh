@@ -65,6 +65,15 @@ ln -s fifo guard/to-fifo
 fails "the job is a link to a pipe" 4 'named pipe' timeout 20 "$voltmill" run guard/to-fifo
 fails "the job is a device" 4 'is a device' timeout 20 "$voltmill" run /dev/zero
 runs "the job is a pipe of the shell" bash -c '"$0" plan <(cat job.yaml)' "$voltmill"
+{ printf '\xef\xbb\xbf'; cat job.yaml; } >marked.yaml
+runs "a job with a byte-order mark" "$voltmill" plan marked.yaml
+runs "the same from a pipe" bash -c '"$0" plan <(cat marked.yaml)' "$voltmill"
+printf '\xef\xbb\xbf0 1\n5e8 0.5\n' >marked.txt
+runs "a table with one" "$voltmill" plan job.yaml --set products.0.droop=file:marked.txt
+printf '\xef\xbb' >half.yaml
+fails "a part of one is no job" 2 'half\.yaml' "$voltmill" plan half.yaml
+printf '\xef\xbb\xbf' >only.yaml
+fails "one alone is an empty job" 2 'is empty' "$voltmill" plan only.yaml
 for file in guard/fifo guard/to-fifo /dev/zero; do
     fails "the droop is $file" 4 'cannot read the droop.* expected a file' timeout 20 "$voltmill" plan job.yaml \
         --set "products.0.droop=file:$file"
