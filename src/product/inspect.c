@@ -12,6 +12,7 @@
 #include "product/spans.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,7 +108,8 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
     int has_pols = 0;
     TRY(h5_get_f64(file, path, "ra_deg", &product->ra_deg, &has_ra));
     TRY(h5_get_f64(file, path, "dec_deg", &product->dec_deg, &has_dec));
-    product->has_position = has_ra && has_dec;
+    product->has_position =
+        has_ra && has_dec && fabs(product->ra_deg) <= 360 && fabs(product->dec_deg) <= 90;
     TRY(h5_has(file, path, "pol", &has_pols));
     TRY(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
     for (size_t i = 0; i < count; i++) {

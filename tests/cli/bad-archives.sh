@@ -85,6 +85,7 @@ for name, root in {
     "format-number": {"format": 7}, "scale-tai": {"time_scale": "TAI"},
     "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
     "day-text": {"start_mjd_day": "today"}, "second-nan": {"start_second": np.nan},
+    "ra-huge": {"ra_deg": 1.7e308, "dec_deg": 5.0}, "dec-nan": {"ra_deg": 5.0, "dec_deg": np.nan},
     "second-missing": {"start_second": None}, "day-missing": {"start_mjd_day": None},
     "telescope-number": {"telescope": 42}, "no-start": {"start_mjd_day": None, "start_second": None},
 }.items():
@@ -283,6 +284,8 @@ bad "time_scale TAI" 4 'scale-tai\.h5: time_scale is TAI, expected UTC' scale-ta
 bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-number.h5
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
 bad "start a text" 4 'day-text\.h5: attribute start_mjd_day is not a number' day-text.h5
+bad "right ascension out of range" 4 'ra-huge\.h5: ra_deg 1\.7e\+308, dec_deg 5: not a position' ra-huge.h5
+bad "declination NaN" 4 'dec-nan\.h5: .*not a position' dec-nan.h5
 bad "start second NaN" 4 'second-nan\.h5: .*start_second nan' second-nan.h5
 bad "start_second missing" 4 'second-missing\.h5 .*start_second' second-missing.h5
 bad "start_mjd_day missing" 4 'day-missing\.h5 .*start_mjd_day' day-missing.h5

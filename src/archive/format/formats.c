@@ -7,6 +7,7 @@
 
 #include <hdf5.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -101,6 +102,17 @@ out:
     return st;
 }
 
+/* What files of others say and cannot be is not handed on to products. */
+static void formats_check_position(const char *path, struct archive *archive)
+{
+    if (archive->has_position && !(fabs(archive->ra_deg) <= 360 && fabs(archive->dec_deg) <= 90)) {
+        report_warn("%s: RA %.10g, Dec %.10g degrees cannot be: its position is taken as unknown",
+                    path, archive->ra_deg, archive->dec_deg);
+        archive->has_position = 0;
+        archive->ra_deg = archive->dec_deg = 0;
+    }
+}
+
 status_t formats_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -129,6 +141,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
              input->paths[0], native_format.expected, expected.data);
     }
     TRY(format->open(input, out));
+    formats_check_position(input->paths[0], *out);
 out:
     text_free(&expected);
     return st;

@@ -59,6 +59,11 @@ static status_t native_read_root(hid_t file, const char *path, struct job_layout
     TRY(h5_get_f64(file, path, "ra_deg", &archive->ra_deg, &found));
     TRY(h5_get_f64(file, path, "dec_deg", &archive->dec_deg, &has_dec));
     archive->has_position = found && has_dec;
+    REQUIRE(!archive->has_position ||
+                (fabs(archive->ra_deg) <= 360 && fabs(archive->dec_deg) <= 90),
+            STATUS_DATA,
+            "%s: ra_deg %.10g, dec_deg %.10g: not a position, expected -360 to 360 and -90 to 90",
+            path, archive->ra_deg, archive->dec_deg);
 out:
     free(scale);
     return st;
