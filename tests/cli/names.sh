@@ -53,6 +53,11 @@ quoted 0 status $'p\e[31m\nvil.h5'
 quoted 0 verify $'p\e[31m\nvil.h5'
 quoted 0 verify --crc $'s\e[31m\nvil.h5'
 quoted 0 export --format fil --out $'f\e[31m\nvil.fil' $'p\e[31m\nvil.h5'
+quoted 0 export --format dat --dm 1 --out "$evil" $'s\e[31m\nvil.h5'
+same "a .inf: no control characters, and a line for each key" "0 0" \
+    "$(LC_ALL=C grep -c '[^[:print:]]' "$evil"*.inf) $(grep -vc '=  \|^ Any\|^    \|^$' "$evil"*.inf)"
+grep -q 'without suffix *=  e.x1b.31m.nvil' "$evil"*.inf
+ok $? "its name is quoted"
 quoted 4 info $'no\e[31m\nvil.h5'
 quoted 4 run $'no\e[31m\nvil.yaml'
 quoted 2 plan --set $'channelise.c\e[31m\nvil=5' job.yaml

@@ -1,6 +1,8 @@
 /* The lines of a .inf file. */
 #include "product/export/presto.h"
 
+#include "base/display.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +13,18 @@ enum { MOST_LETTERS = 80 };
 static status_t presto_put(struct text *out, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A line ends where a value would end it. */
+/* A line ends where a value would end it; other control characters are written as C does. */
 static status_t presto_put(struct text *out, const char *key, const char *format, ...)
 {
     char value[MOST_LETTERS + 1];
+    char shown[MOST_LETTERS + 1];
     va_list args;
     va_start(args, format);
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
     value[strcspn(value, "\r\n")] = '\0';
-    return text_add(out, " %-39s=  %s\n", key, value);
+    display_format(shown, sizeof shown, "%s", value);
+    return text_add(out, " %-39s=  %s\n", key, shown);
 }
 
 static status_t presto_put_sixtieths(struct text *out, const char *key, double value)
@@ -104,7 +108,8 @@ status_t presto_inf(const struct series *series, const char *name, uint64_t dm, 
                     struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(text_add(out, " %-39s=  %.*s\n", "Data file name without suffix", 2 * MOST_LETTERS, name));
+    TRY(text_add_shown(out, " %-39s=  %.*s\n", "Data file name without suffix", 2 * MOST_LETTERS,
+                       name));
     TRY(presto_put_where(series, dm, out));
     TRY(presto_put(out, "Number of bins in the time series", "%-11llu",
                    (unsigned long long)samples));
