@@ -48,10 +48,11 @@ def run(job, ranks=1, sets=None, force=False, restart=False, mpirun="mpirun", en
             path = os.path.join(folder, "job.yaml")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(job, file, ensure_ascii=False) # JSON is YAML
-        command = [program(), "run", os.fspath(path)]
+        command = [program(), "run"]
         for key, value in (sets or {}).items():
             command += ["--set", f"{key}={json.dumps(value, ensure_ascii=False)}"]
         command += ["--force"] * bool(force) + ["--restart"] * bool(restart)
+        command += ["--", os.fspath(path)]  # which may begin with a "-"
         if ranks > 1:
             launcher = [mpirun] if isinstance(mpirun, str) else list(mpirun)
             command = launcher + ["-n", str(ranks)] + command

@@ -50,6 +50,11 @@ with open("job.yaml", "w", encoding="utf-8") as file:
 voltmill.run("job.yaml", sets={"products.0.bits": 16, "run.threads": 1})
 with h5py.File("v.h5") as file:
     ok(file["voltages"].dtype == "i2", "a job from a file, and a key of it set")
+os.rename("job.yaml", "--job.yaml")
+for ranks in 1, 2:
+    os.remove("v.h5")
+    voltmill.run("--job.yaml", ranks=ranks, sets={"products.0.bits": 16, "run.threads": 1})
+    ok(os.path.exists("v.h5"), f"a job whose name looks like an option, {ranks} rank{'s' * (ranks > 1)}")
 for change, status, message in (({"channelise": {"channels": 7}}, 2, "channelise.channels"),
                                 ({"input": {"files": "nowhere.h5"}}, 4, "nowhere.h5: No such file"),
                                 ({"input": {"files": archive, "selekt": 1}, "chanelise": {}}, 2, "unknown key")):
