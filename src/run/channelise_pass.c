@@ -14,6 +14,7 @@
 #include "run/tuned.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Per cent of a product's numbers; Gaussian noise has less than 0.01. */
@@ -598,10 +599,13 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
                              double started, struct device_carry *between)
 {
     status_t st = STATUS_OK;
-    struct dedisperse_pass later[JOB_DEDISPERSE] = {{.number = 0}};
+    struct dedisperse_pass *later = NULL; /* too large for small stacks */
     struct channelise_pass p = {
-        .archive = archive, .between = between, .skip = skip, .later = later, .since = started};
+        .archive = archive, .between = between, .skip = skip, .since = started};
     pass_begin(&p.pass, comm, job, options);
+    st = memory_zeroed(job->ndedisperse, sizeof *later, "passes to come", &later);
+    p.later = later;
+    TRY(agree_all(comm, st));
     TRY(pass_prepare_all(&p));
     double ready = clock_now();
     if (options->before) {
@@ -628,5 +632,6 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
 out:
     pass_end_later(&p);
     channelise_pass_end(&p, st);
+    free(later);
     return st;
 }

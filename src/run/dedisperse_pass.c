@@ -12,6 +12,8 @@
 #include "run/share.h"
 #include "run/tuned.h"
 
+#include <stdlib.h>
+
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
 {
     pass_end(&p->pass, st);
@@ -133,19 +135,21 @@ status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
                                    const struct run_options *options, const struct resume *skip)
 {
     status_t st = STATUS_OK;
-    struct dedisperse_pass passes[JOB_DEDISPERSE] = {{.number = 0}};
+    struct dedisperse_pass *passes = NULL;
     struct room room = {.count = 0};
     struct pass like = {.rank = 0};
     pass_begin(&like, comm, job, options);
     if (like.rank == 0) {
+        TRY(memory_zeroed(job->ndedisperse, sizeof *passes, "passes to come", &passes));
         TRY(dedisperse_pass_foresee(&like, skip, NULL, passes));
         TRY(dedisperse_pass_add_room(passes, job->ndedisperse, &room));
         TRY(room_check(&room));
     }
 out:
-    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+    for (uint32_t i = 0; i < job->ndedisperse && passes; i++) {
         dedisperse_pass_end(&passes[i], STATUS_OK);
     }
+    free(passes);
     return agree_all(comm, st);
 }
 

@@ -84,6 +84,11 @@ fails "the report is a pipe" 2 'no ordinary file' timeout 20 "$voltmill" run job
     --set products.0.file=guard/r.h5
 same "the archive stays" "$archive" "$(sha256sum <obs.h5)"
 
+# Little stack: the limit is that of each thread, too.
+runs "a stack of 256 KiB" bash -c 'ulimit -s 256 && "$0" run job.yaml --set products.0.file=small.h5 --set products.0.integrate=4 \
+    --set "dedisperse={file: small-d.h5, dm: {list: [0, 1]}}" && "$0" verify small.h5 && "$0" verify small-d.h5' "$voltmill"
+rm -f small.h5 small-d.h5
+
 # A product that comes to be during the run is not replaced.
 warm - obs.h5 <<'PYTHON'
 import sys

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -53,9 +54,27 @@ static void launch_keep_standard(void)
     }
 }
 
+/* Threads get as much stack as the limit of the main thread's says (ulimit -s), which may be too
+ * little for libraries: OpenMP's, MPI's and ours. */
+static void launch_give_threads_stacks(void)
+{
+    enum { LEAST = 2 << 20 };
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_getattr_default_np(&attributes) != 0) {
+        return;
+    }
+    if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes < LEAST &&
+        pthread_attr_setstacksize(&attributes, LEAST) == 0) {
+        (void)pthread_setattr_default_np(&attributes);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
 void launch_begin(void)
 {
     launch_keep_standard();
+    launch_give_threads_stacks();
     h5_begin();
     signal(SIGXFSZ, SIG_IGN);
 }
