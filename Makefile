@@ -36,7 +36,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' \
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all $(ONE_COPY))
 # A copy for each constant argument is for speed alone, and takes compilers long to check: sanitizers see one of all.
 ONE_COPY = -Dalways_inline=unused
-ALL_LDFLAGS = -fopenmp -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+# Our calls of these are made again where a signal has interrupted them (src/io/again.c).
+AGAIN = open openat stat lstat fstat fsync fdatasync ftruncate sync_file_range
+ALL_LDFLAGS = -fopenmp -pthread $(AGAIN:%=-Wl,--wrap=%) $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 # VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised, and its 32,000 lines,
 # which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too.

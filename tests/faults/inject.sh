@@ -92,4 +92,12 @@ if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && memory=$(mktemp -d /de
 else
     skip "memory-backed files: none here"
 fi
+
+# A call that a signal has interrupted is made again.
+EINTR=4
+for call in OPEN=1 OPEN=2 OPEN=4 FSYNC=1 FSYNC=3 SYNC=1 CUT=1; do
+    runs "SHIM_$call!:$EINTR: a run" "${shim[@]}" "SHIM_$call!:$EINTR" "$voltmill" run job.yaml
+    same "the same bytes" "$expected" "$(digest)"
+    clear_all
+done
 plan

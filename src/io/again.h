@@ -1,0 +1,31 @@
+/* Calls that a signal has interrupted (EINTR), as it can on network file systems, are made again.
+ * The linker puts these functions in the place of the C library's, for all of our code (Makefile:
+ * --wrap); they have the same contracts, but never fail with EINTR. */
+#ifndef VOLTMILL_IO_AGAIN_H
+#define VOLTMILL_IO_AGAIN_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_openat(int folder, const char *path, int flags, ...);
+int __wrap_stat(const char *path, struct stat *out);
+int __wrap_lstat(const char *path, struct stat *out);
+int __wrap_fstat(int fd, struct stat *out);
+int __wrap_fsync(int fd);
+int __wrap_fdatasync(int fd);
+int __wrap_ftruncate(int fd, off_t bytes);
+int __wrap_sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags);
+
+/* The C library's own. */
+int __real_open(const char *path, int flags, ...);
+int __real_openat(int folder, const char *path, int flags, ...);
+int __real_stat(const char *path, struct stat *out);
+int __real_lstat(const char *path, struct stat *out);
+int __real_fstat(int fd, struct stat *out);
+int __real_fsync(int fd);
+int __real_fdatasync(int fd);
+int __real_ftruncate(int fd, off_t bytes);
+int __real_sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags);
+
+#endif
