@@ -125,7 +125,7 @@ static status_t bench_make_scratch(const char *path, uint64_t bytes)
     REQUIRE(file, STATUS_USAGE, "%s cannot be made, or is there already", path);
     st = file_reserve(fileno(file), path, bytes);
     if (st != STATUS_OK) {
-        unlink(path);
+        file_remove(path);
     }
 out:
     if (file) {
@@ -151,7 +151,7 @@ static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, 
     bounds->writing += bench_since_all(bounds, started);
     st = agree_all(bounds->comm, st);
     if (bounds->rank == 0) {
-        unlink(path.data);
+        file_remove(path.data);
     }
 out:
     text_free(&path);

@@ -115,3 +115,13 @@ out:
     folder_unmake(part, folders);
     return st;
 }
+
+void claim_remove(int fd, const char *part)
+{
+    struct stat named;
+    if (claim_is_on(fd, part)) {
+        file_remove(part);
+    } else if (lstat(part, &named) != 0 && !file_is_absent(errno)) {
+        report_warn("%s cannot be looked up and is left: %s", part, strerror(errno));
+    }
+}

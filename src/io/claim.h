@@ -25,4 +25,8 @@ int claim_is_held(const char *part);
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
+/* Removes the file that is open as `fd`, unless its name is by now another's. What cannot be looked
+ * up or removed stays, with a warning. */
+void claim_remove(int fd, const char *part);
+
 #endif

@@ -336,6 +336,13 @@ out:
     return st;
 }
 
+void file_remove(const char *path)
+{
+    if (unlink(path) != 0 && !file_is_absent(errno)) {
+        report_warn("%s cannot be removed and is left: %s", path, strerror(errno));
+    }
+}
+
 /* Renames without replacing; file systems that cannot do so in one step make a second name first.
  */
 static int file_rename_new(const char *part, const char *path)

@@ -75,6 +75,9 @@ int file_is_huge(uint64_t bytes);
  * file_write() does. */
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
 
+/* Removes a name; nothing where there is none. What cannot be removed stays, with a warning. */
+void file_remove(const char *path);
+
 /* Syncs the bytes to the disk; all that is known of the file, too. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);

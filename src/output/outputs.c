@@ -115,7 +115,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     struct output *output = &outputs->outputs[i];
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
-    unlink(output->journal_path);
+    file_remove(output->journal_path);
     TRY(output_spec_create(outputs->spec, i, output->part, made_of, &output->place));
     TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
@@ -291,7 +291,7 @@ static status_t outputs_publish(outputs_t *outputs)
     }
     TRY(st);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        unlink(outputs->outputs[i].journal_path);
+        file_remove(outputs->outputs[i].journal_path);
     }
     TRY(folder_sync(outputs->spec->items[0].file));
 out:
@@ -329,11 +329,10 @@ void outputs_abandon(outputs_t *outputs)
             }
         } else if (output->is_ours) {
             /* Another run may have its own there since ours was removed. */
-            if (claim_is_on(output->claim_fd, output->part)) {
-                unlink(output->part);
-                if (outputs->is_open && output->journal) {
-                    unlink(output->journal_path);
-                }
+            int is_there = claim_is_on(output->claim_fd, output->part);
+            claim_remove(output->claim_fd, output->part);
+            if (is_there && outputs->is_open && output->journal) {
+                file_remove(output->journal_path);
             }
             output->is_ours = 0;
         }

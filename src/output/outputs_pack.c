@@ -262,8 +262,8 @@ out:
 
 void outputs_pack_abandon(struct output *output)
 {
-    if (output->packed_fd >= 0 && claim_is_on(output->packed_fd, output->packed_path)) {
-        unlink(output->packed_path);
+    if (output->packed_fd >= 0) {
+        claim_remove(output->packed_fd, output->packed_path);
     }
     file_close(output->packed_fd);
     output->packed_fd = -1;

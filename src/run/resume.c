@@ -69,7 +69,7 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
         goto out;
     }
     for (uint32_t i = 0; i < making->count && !only_looks; i++) {
-        unlink(files[i].journal);
+        file_remove(files[i].journal);
     }
     *has_tidied = 1;
     report_note("%s and the other products are complete: of a run that was killed at its very end, "

@@ -53,7 +53,7 @@ static void synthesis_abandon(void *context)
 {
     struct synthesis *s = context;
     if (s->is_ours) {
-        unlink(s->part);
+        file_remove(s->part);
         s->is_ours = 0;
     }
     folder_unmake(s->part, s->made);

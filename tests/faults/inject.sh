@@ -93,6 +93,17 @@ else
     skip "memory-backed files: none here"
 fi
 
+# What cannot be removed is left, and said.
+"${shim[@]}" SHIM_CREATE=3:$EIO SHIM_REMOVE=3:$EACCES "$voltmill" run job.yaml >stdout 2>stderr
+same "names that cannot be removed: the cause, and each that is left" "4 1 yes" \
+    "$? $(grep -c '^error: .*Input/output error' stderr) $([ "$(ls ./*.part | wc -l)" = "$(grep -c '^warning: .*part cannot be removed and is left: ' stderr)" ] && echo yes)"
+runs "a run goes on" "$voltmill" run job.yaml
+same "the same bytes" "$expected" "$(digest)"
+clear_all
+"${shim[@]}" SHIM_REMOVE=1:$EACCES "$voltmill" run job.yaml >stdout 2>stderr
+same "journals of a complete run" "0 2" "$? $(grep -c '^warning: .*journal cannot be removed and is left' stderr)"
+clear_all
+
 # A call that a signal has interrupted is made again.
 EINTR=4
 for call in OPEN=1 OPEN=2 OPEN=4 FSYNC=1 FSYNC=3 SYNC=1 CUT=1; do

@@ -17,6 +17,7 @@
  *   SHIM_OPEN      files that the program opens
  *   SHIM_LOCK      locks
  *   SHIM_CUT       files that are cut
+ *   SHIM_REMOVE    names of x.part and x.journal that are removed
  *   SHIM_NAME      products that get their names
  *   SHIM_CLOSE     what is closed of x.part by the main thread; it is closed, whatever it says
  *   SHIM_MEMORY    memory that the program itself asks for
@@ -64,6 +65,7 @@ enum counter {
     LOCK,
     CUT,
     NAME,
+    REMOVE,
     CLOSE,
     MEMORY,
     COUNTERS
@@ -71,7 +73,7 @@ enum counter {
 static const char *const names[COUNTERS] = {
     "SHIM_WRITE", "SHIM_ROWS",    "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD",    "SHIM_SAMPLES",
     "SHIM_LOOK",  "SHIM_RESUMED", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_RESERVE", "SHIM_OPEN",
-    "SHIM_LOCK",  "SHIM_CUT",     "SHIM_NAME",   "SHIM_CLOSE",   "SHIM_MEMORY"};
+    "SHIM_LOCK",  "SHIM_CUT",     "SHIM_NAME",   "SHIM_REMOVE",  "SHIM_CLOSE",   "SHIM_MEMORY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -308,6 +310,22 @@ int ftruncate(int fd, off_t bytes)
         return -1;
     }
     return real(fd, bytes);
+}
+
+int unlink(const char *path)
+{
+    int (*real)(const char *);
+    void *found = next_function("unlink");
+    size_t length = strlen(path);
+    int is_ours = (length > 5 && strcmp(path + length - 5, ".part") == 0) ||
+                  (length > 8 && strcmp(path + length - 8, ".journal") == 0);
+    int error = is_ours ? failing(REMOVE) : 0;
+    memcpy(&real, &found, sizeof real);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(path);
 }
 
 int flock(int fd, int operation)

@@ -211,7 +211,7 @@ out:
 void export_file_end(struct export_file *file)
 {
     if (file->part && file->fd >= 0 && !file->is_lent && file->state == EXPORT_WRITES) {
-        unlink(file->part);
+        file_remove(file->part);
     }
     if (file->path && file->fd >= 0 && !file->is_lent) {
         close(file->fd);

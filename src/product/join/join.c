@@ -199,8 +199,8 @@ status_t join_parts(const struct join_options *options, struct text *said)
     is_written = 1;
     TRY(join_say(&join, said));
 out:
-    if (fd >= 0 && !is_written && !is_whole && claim_is_on(fd, part)) {
-        unlink(part);
+    if (fd >= 0 && !is_written && !is_whole) {
+        claim_remove(fd, part);
     }
     file_close(fd);
     if (!is_written) {

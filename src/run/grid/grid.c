@@ -5,6 +5,7 @@
 #include "archive/inputs.h"
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion_grid.h"
+#include "io/file.h"
 #include "output/journal/product_files.h"
 #include "output/protect.h"
 #include "product/product.h"
@@ -12,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The DMs of the job, which are no list of a tolerance. */
 static status_t grid_list_dms(const struct job_dms *dm, double **out)
@@ -236,11 +236,11 @@ static void grid_remove_product(const char *path)
                                         files.has_part ? files.part : NULL};
         for (int i = 0; i < 2; i++) {
             if (products[i] && product_is_ours(products[i])) {
-                unlink(products[i]);
+                file_remove(products[i]);
             }
         }
         if (files.has_journal) {
-            unlink(files.journal);
+            file_remove(files.journal);
         }
     }
     product_files_free(&files);
