@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/bench_chain.h"
+#include "io/claim.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
 #include "ranks/agree.h"
@@ -95,15 +96,15 @@ out:
     return st;
 }
 
-static status_t bench_write_part(const struct bounds *bounds, const char *path, uint64_t bytes,
-                                 const void *piece)
+static status_t bench_write_part(const struct bounds *bounds, const char *path,
+                                 const struct claim_mark *mark, uint64_t bytes, const void *piece)
 {
     status_t st = STATUS_OK;
     int fd = -1;
     uint64_t from;
     uint64_t to;
     bench_my_part(bounds, bytes, &from, &to);
-    TRY(file_open_write(path, &fd));
+    TRY(claim_open(path, mark, &fd));
     for (uint64_t at = from; at < to; at += PIECE_BYTES) {
         uint64_t count = min_u64(PIECE_BYTES, to - at);
         TRY(file_write(fd, path, at, piece, count));
@@ -118,12 +119,13 @@ out:
 }
 
 /* Rank 0 makes the file and reserves its room, as for a product. */
-static status_t bench_make_scratch(const char *path, uint64_t bytes)
+static status_t bench_make_scratch(const char *path, uint64_t bytes, struct claim_mark *mark)
 {
     status_t st = STATUS_OK;
     FILE *file = fopen(path, "wxe");
     REQUIRE(file, STATUS_USAGE, "%s cannot be made, or is there already", path);
-    st = file_reserve(fileno(file), path, bytes);
+    st = claim_mark_of(fileno(file), path, mark);
+    st = st == STATUS_OK ? file_reserve(fileno(file), path, bytes) : st;
     if (st != STATUS_OK) {
         file_remove(path);
     }
@@ -141,13 +143,15 @@ static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, 
     const struct channelise_plan_product *of = &bounds->work->products[product];
     uint64_t bytes = of->spec.rows * of->row_bytes;
     struct text path = {0};
+    struct claim_mark mark = {.identity = {.bytes = 0}};
     st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
     if (st == STATUS_OK && bounds->rank == 0) {
-        st = bench_make_scratch(path.data, bytes);
+        st = bench_make_scratch(path.data, bytes, &mark);
     }
     TRY(agree_all(bounds->comm, st));
+    share_bytes_all(bounds->comm, &mark, sizeof mark);
     double started = clock_now();
-    st = bench_write_part(bounds, path.data, bytes, piece);
+    st = bench_write_part(bounds, path.data, &mark, bytes, piece);
     bounds->writing += bench_since_all(bounds, started);
     st = agree_all(bounds->comm, st);
     if (bounds->rank == 0) {

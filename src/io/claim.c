@@ -29,12 +29,41 @@ static int claim_lock_patiently(int fd, int kind)
     return 0;
 }
 
-int claim_is_on(int fd, const char *part)
+static void claim_host(char host[CLAIM_HOST])
 {
-    struct stat info;
-    struct stat named;
-    return fstat(fd, &info) == 0 && lstat(part, &named) == 0 && info.st_dev == named.st_dev &&
-           info.st_ino == named.st_ino;
+    memset(host, 0, CLAIM_HOST);
+    (void)gethostname(host, CLAIM_HOST - 1);
+}
+
+status_t claim_mark_of(int fd, const char *part, struct claim_mark *out)
+{
+    status_t st = STATUS_OK;
+    memset(out, 0, sizeof *out);
+    claim_host(out->host);
+    TRY(identity_of_open(fd, part, &out->identity));
+out:
+    return st;
+}
+
+status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
+{
+    status_t st = STATUS_OK;
+    char host[CLAIM_HOST];
+    struct identity identity;
+    int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    REQUIRE(fd >= 0, STATUS_DATA, "%s cannot be opened: %s", part,
+            errno == ELOOP ? "a link has its name" : strerror(errno));
+    TRY(identity_of_open(fd, part, &identity));
+    claim_host(host);
+    int is_same = memcmp(host, mark->host, sizeof host) == 0
+                      ? identity_is_same_file(&identity, &mark->identity)
+                      : identity.inode == mark->identity.inode;
+    REQUIRE(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
+    *out = fd;
+    fd = -1;
+out:
+    file_close(fd);
+    return st;
 }
 
 /* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
@@ -45,7 +74,7 @@ static status_t claim_open_locked(const char *part, int *fd)
     TRY(file_open_own(part, fd));
     REQUIRE(claim_lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run",
             part);
-    if (!claim_is_on(*fd, part)) {
+    if (!file_is_on(*fd, part)) {
         close(*fd);
         *fd = -1;
     }
@@ -119,7 +148,10 @@ out:
 void claim_remove(int fd, const char *part)
 {
     struct stat named;
-    if (claim_is_on(fd, part)) {
+    if (fd < 0) {
+        return;
+    }
+    if (file_is_on(fd, part)) {
         file_remove(part);
     } else if (lstat(part, &named) != 0 && !file_is_absent(errno)) {
         report_warn("%s cannot be looked up and is left: %s", part, strerror(errno));

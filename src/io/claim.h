@@ -3,8 +3,11 @@
 #define VOLTMILL_IO_CLAIM_H
 
 #include "base/status.h"
+#include "io/identity.h"
 
 #include <stdint.h>
+
+enum { CLAIM_HOST = 256 };
 
 /* Opens the file at `part`, made when it is not there (its folder is), and locks it against every
  * other run until *fd is closed; *bytes is what it holds. Fails with USAGE: another run holds it
@@ -13,8 +16,17 @@ status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */
 status_t claim_share(int fd, const char *part);
-/* Whether `part` is still the name of the file that was taken. */
-int claim_is_on(int fd, const char *part);
+
+/* Which file was taken, for other ranks. Bytes may be sent as they are. Fails with DATA. */
+struct claim_mark {
+    struct identity identity;
+    char host[CLAIM_HOST]; /* of the process that took it */
+};
+status_t claim_mark_of(int fd, const char *part, struct claim_mark *out);
+/* Opens it for reading and writing by its name. Fails with DATA if the name leads to another file:
+ * links are not followed, and inode numbers are compared (on the machine of the mark also the
+ * device: others may number it differently). */
+status_t claim_open(const char *part, const struct claim_mark *mark, int *fd);
 /* Whether somebody holds a lock of either kind; -1: cannot be told. */
 int claim_is_held(const char *part);
 
@@ -25,8 +37,8 @@ int claim_is_held(const char *part);
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
-/* Removes the file that is open as `fd`, unless its name is by now another's. What cannot be looked
- * up or removed stays, with a warning. */
+/* Removes the file that is open as `fd` (below 0: none), unless its name is by now another's. What
+ * cannot be looked up or removed stays, with a warning. */
 void claim_remove(int fd, const char *part);
 
 #endif

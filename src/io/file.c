@@ -128,11 +128,35 @@ status_t file_open_own(const char *path, int *out)
             errno == ELOOP ? "a link has its name" : strerror(errno));
     REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
             path);
+    REQUIRE(info.st_nlink <= 1, STATUS_USAGE,
+            "%s is one of %llu names of a file (hard links): writing it would change the others; "
+            "remove it",
+            path, (unsigned long long)info.st_nlink);
     *out = fd;
     fd = -1;
 out:
     file_close(fd);
     return st;
+}
+
+status_t file_open_new(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(unlink(path) == 0 || errno == ENOENT, STATUS_USAGE, "%s cannot be replaced: %s", path,
+            strerror(errno));
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path, strerror(errno));
+    *out = fd;
+out:
+    return st;
+}
+
+int file_is_on(int fd, const char *path)
+{
+    struct stat info;
+    struct stat named;
+    return fstat(fd, &info) == 0 && lstat(path, &named) == 0 && info.st_dev == named.st_dev &&
+           info.st_ino == named.st_ino;
 }
 
 static status_t file_look_at_folder(const char *path, struct stat *info, struct statvfs *system)
@@ -230,15 +254,6 @@ status_t file_open_read(const char *path, int *fd)
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     REQUIRE(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
             "%s cannot be opened: %s", path, strerror(errno));
-out:
-    return st;
-}
-
-status_t file_open_write(const char *path, int *fd)
-{
-    status_t st = STATUS_OK;
-    *fd = open(path, O_RDWR | O_CLOEXEC);
-    REQUIRE(*fd >= 0, STATUS_DATA, "%s cannot be opened: %s", path, strerror(errno));
 out:
     return st;
 }
@@ -368,9 +383,11 @@ static int file_rename_new(const char *part, const char *path)
     return rename(part, path);
 }
 
-status_t file_publish(const char *part, const char *path, int force)
+status_t file_publish(int fd, const char *part, const char *path, int force)
 {
     status_t st = STATUS_OK;
+    REQUIRE(file_is_on(fd, part), STATUS_DATA, "%s was removed or replaced while it was written",
+            part);
     int status = force ? rename(part, path) : file_rename_new(part, path);
     REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
             "%s came to be while this run wrote it: the product is complete, but is left as %s",

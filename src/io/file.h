@@ -37,8 +37,13 @@ int file_is_full(int reason);
 status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Opens a file of our own for reading and writing, made when it is not there: links are not
- * followed, they would lead to somebody else's. Fails with USAGE. */
+ * followed, they would lead to another file, and one that has other names (hard links) is refused
+ * for the same reason. Fails with USAGE. */
 status_t file_open_own(const char *path, int *fd);
+/* Whether `path` is still the name of the open file itself, without links. */
+int file_is_on(int fd, const char *path);
+/* Makes a file of our own in place of whatever had the name. Fails with USAGE. */
+status_t file_open_new(const char *path, int *fd);
 
 /* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
  * cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes needed
@@ -53,10 +58,9 @@ status_t file_device(const char *path, uint64_t *device);
 /* Whether a number of errno.h says that this process or machine has run out of something. */
 int file_is_out_of(int reason);
 
-/* Open an existing file for reading, or for writing rows. Fail with DATA; the first with DEVICE
- * when this process may open no more, or there is no memory. */
+/* Opens an existing file for reading. Fails with DATA; with DEVICE when this process may open no
+ * more, or there is no memory. */
 status_t file_open_read(const char *path, int *fd);
-status_t file_open_write(const char *path, int *fd);
 /* Takes one below 0, which is none. */
 void file_close(int fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
@@ -81,8 +85,9 @@ void file_remove(const char *path);
 /* Syncs the bytes to the disk; all that is known of the file, too. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
-/* Renames part to path and syncs the name. Without `force`, a file that came to be there in
- * the meantime stays, and so does part: fails with USAGE. */
-status_t file_publish(const char *part, const char *path, int force);
+/* Renames part, which is open as `fd`, to path and syncs the name. Without `force`, a file that
+ * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with DATA, too,
+ * when part is the name of another file by now. */
+status_t file_publish(int fd, const char *part, const char *path, int force);
 
 #endif

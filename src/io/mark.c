@@ -50,22 +50,30 @@ static int mark_is_absent(int reason)
     return file_is_absent(reason) || reason == EACCES || reason == EPERM || reason == ENXIO;
 }
 
-status_t mark_find(const char *path, enum mark *out)
+status_t mark_read(int fd, const char *path, enum mark *out)
 {
     status_t st = STATUS_OK;
     char start[MARK_BYTES] = "";
     struct stat info;
+    *out = MARK_NONE;
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    if (S_ISREG(info.st_mode) && info.st_size >= MARK_BYTES) {
+        TRY(file_read(fd, path, 0, start, sizeof start));
+        *out = mark_of_bytes(start);
+    }
+out:
+    return st;
+}
+
+status_t mark_find(const char *path, enum mark *out)
+{
+    status_t st = STATUS_OK;
     /* A pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *out = MARK_NONE;
     REQUIRE(fd >= 0 || mark_is_absent(errno), file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
             "%s cannot be read: %s", path, strerror(errno));
-    REQUIRE(fd < 0 || fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be read: %s", path,
-            strerror(errno));
-    if (fd >= 0 && S_ISREG(info.st_mode) && info.st_size >= MARK_BYTES) {
-        TRY(file_read(fd, path, 0, start, sizeof start));
-        *out = mark_of_bytes(start);
-    }
+    TRY(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);
 out:
     file_close(fd);
     return st;

@@ -20,7 +20,9 @@ void mark_bytes(enum mark mark, char out[MARK_BYTES]);
 /* The mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA or
  * DEVICE if it cannot be read. */
 status_t mark_find(const char *path, enum mark *out);
-/* The same, for callers to whom a file that cannot be read has no mark. */
+/* The mark of an open file. */
+status_t mark_read(int fd, const char *path, enum mark *out);
+/* The same by name, for callers to whom a file that cannot be read has no mark. */
 enum mark mark_of(const char *path);
 
 /* The command of a mark, as users give it; "" of NONE. */

@@ -143,10 +143,10 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
     }
 }
 
-status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,
+status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place)
 {
     struct product_spec product = spec->items[i].spec;
     product.inputs = made_of;
-    return product_create(path, &product, place);
+    return product_create(fd, path, &product, place);
 }

@@ -61,7 +61,7 @@ void output_spec_free(struct output_spec *spec);
 
 /* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The plan is
  * known. */
-status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,
+status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place);
 
 #endif

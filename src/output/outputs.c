@@ -116,7 +116,8 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     file_remove(output->journal_path);
-    TRY(output_spec_create(outputs->spec, i, output->part, made_of, &output->place));
+    TRY(output_spec_create(outputs->spec, i, output->claim_fd, output->part, made_of,
+                           &output->place));
     TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
@@ -171,8 +172,10 @@ static status_t outputs_make_files(outputs_t *outputs)
         TRY(outputs_create_journal(outputs, i));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        if (outputs->outputs[i].claim_fd >= 0) {
-            TRY(claim_share(outputs->outputs[i].claim_fd, outputs->outputs[i].part));
+        struct output *output = &outputs->outputs[i];
+        if (output->claim_fd >= 0) {
+            TRY(claim_mark_of(output->claim_fd, output->part, &output->mark));
+            TRY(claim_share(output->claim_fd, output->part));
         }
     }
 out:
@@ -188,7 +191,7 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     if (output->is_published) {
         goto out;
     }
-    TRY(file_open_write(output->part, &output->fd));
+    TRY(claim_open(output->part, &output->mark, &output->fd));
     TRY(claim_share(output->fd, output->part));
     uint64_t rows = spec->chunking.chunk_spectra * spec->items[i].ratio / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
@@ -222,6 +225,7 @@ status_t outputs_open_all(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         share_bytes_all(outputs->comm, &output->place, sizeof output->place);
+        share_bytes_all(outputs->comm, &output->mark, sizeof output->mark);
         share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
     }
     TRY(agree_all(outputs->comm, outputs_open_files(outputs)));
@@ -237,7 +241,7 @@ static status_t outputs_complete(struct output *output)
 {
     status_t st = STATUS_OK;
     int is_squeezed = output->packed_fd >= 0;
-    REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
+    REQUIRE(file_is_on(output->claim_fd, output->part), STATUS_DATA,
             "%s was removed or replaced while this run wrote it", output->part);
     if (!is_squeezed && !output->is_packed) {
         TRY(outputs_put_counts(output));
@@ -245,6 +249,8 @@ static status_t outputs_complete(struct output *output)
     TRY(journal_complete(output->journal,
                          output->is_packed ? output->journal->holes : output->holes));
     if (is_squeezed) {
+        REQUIRE(file_is_on(output->packed_fd, output->packed_path), STATUS_DATA,
+                "%s was removed or replaced while this run wrote it", output->packed_path);
         REQUIRE(rename(output->packed_path, output->part) == 0, STATUS_DATA,
                 "%s cannot become %s: %s", output->packed_path, output->part, strerror(errno));
         file_close(output->claim_fd);
@@ -266,7 +272,7 @@ static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
     if (output->is_published) {
         TRY(identity_of_path(file, &output->identity));
     } else {
-        TRY(file_publish(output->part, file, outputs->options.force));
+        TRY(file_publish(output->claim_fd, output->part, file, outputs->options.force));
         TRY(identity_of_open(output->claim_fd, file, &output->identity));
     }
 out:
@@ -329,7 +335,7 @@ void outputs_abandon(outputs_t *outputs)
             }
         } else if (output->is_ours) {
             /* Another run may have its own there since ours was removed. */
-            int is_there = claim_is_on(output->claim_fd, output->part);
+            int is_there = file_is_on(output->claim_fd, output->part);
             claim_remove(output->claim_fd, output->part);
             if (is_there && outputs->is_open && output->journal) {
                 file_remove(output->journal_path);

@@ -223,8 +223,11 @@ static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
     }
     TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
                    &made));
-    TRY(packed_begin(output->packed_path, output->part, &spec, outputs->spec->items[i].compression,
-                     &s->packed, &s->shape));
+    const struct packed_files files = {.from = output->fd,
+                                       .to = output->packed_fd,
+                                       .part = output->part,
+                                       .path = output->packed_path};
+    TRY(packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
 out:
     candidates_free(&found);
     free(made);
@@ -262,9 +265,7 @@ out:
 
 void outputs_pack_abandon(struct output *output)
 {
-    if (output->packed_fd >= 0) {
-        claim_remove(output->packed_fd, output->packed_path);
-    }
+    claim_remove(output->packed_fd, output->packed_path);
     file_close(output->packed_fd);
     output->packed_fd = -1;
 }

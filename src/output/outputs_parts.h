@@ -5,6 +5,7 @@
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
 #include "base/thread.h"
+#include "io/claim.h"
 #include "output/journal/journal.h"
 #include "output/outputs.h"
 #include "output/sync_thread.h"
@@ -16,6 +17,7 @@ struct output {
     char *packed_path;  /* the name of the file with compressed rows while it is made */
     int fd;             /* for rows */
     struct product_place place;
+    struct claim_mark mark; /* of part, for all ranks */
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
     char *made;          /* the first folder that was made for it; NULL: none */

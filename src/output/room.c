@@ -17,7 +17,7 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
     struct inputs inputs = {0};
     TRY(inputs_of_product(&spec->inputs, i, &inputs));
     TRY(inputs_contents_room(&inputs, &made_of));
-    TRY(output_spec_create(spec, i, NULL, made_of.data, &place));
+    TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place));
     *bytes = place.file_bytes;
 out:
     inputs_free(&inputs);

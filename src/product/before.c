@@ -9,7 +9,6 @@
 #include "io/mark.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,17 +55,15 @@ out:
     return st;
 }
 
-status_t before_make(struct before *before, const char **path)
+status_t before_make(struct before *before, int claim_fd, int *fd)
 {
     status_t st = STATUS_OK;
-    *path = before->part;
+    *fd = claim_fd;
     if (before->kind != BEFORE_NOTHING) {
         before->expected_fd = memfd_create("expected", MFD_CLOEXEC);
         REQUIRE(before->expected_fd >= 0, STATUS_DEVICE, "no memory for what %s must say: %s",
                 before_path(before), strerror(errno));
-        snprintf(before->expected, sizeof before->expected, "/proc/self/fd/%d",
-                 before->expected_fd);
-        *path = before->expected;
+        *fd = before->expected_fd;
     }
 out:
     return st;
@@ -118,7 +115,7 @@ static status_t before_compare_range(const struct before *before, int fd, uint64
     TRY(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
     for (uint64_t at = from; at < to; at += PIECE) {
         uint64_t count = min_u64(PIECE, to - at);
-        TRY(file_read(before->expected_fd, before->expected, at, piece, count));
+        TRY(file_read(before->expected_fd, before_path(before), at, piece, count));
         TRY(before_compare(before, fd, at, piece, count));
     }
 out:
@@ -131,9 +128,9 @@ status_t before_check_rest(const struct before *before, int fd, const struct vol
     status_t st = STATUS_OK;
     struct identity there;
     struct identity expected;
-    TRY(mark_hdf5(before->expected_fd, before->expected, MARK_NONE));
+    TRY(mark_hdf5(before->expected_fd, before_path(before), MARK_NONE));
     TRY(identity_of_open(fd, before_path(before), &there));
-    TRY(identity_of_open(before->expected_fd, before->expected, &expected));
+    TRY(identity_of_open(before->expected_fd, before_path(before), &expected));
     TRY(there.bytes == expected.bytes ? STATUS_OK : before_differ(before));
     TRY(before_compare_range(before, fd, 0, place->data_offset));
     TRY(before_compare_range(before, fd, place->file_bytes, expected.bytes));

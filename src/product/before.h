@@ -17,7 +17,6 @@ struct before {
     const char *file, *part; /* its name, and FILE.part */
     /* Rank 0. */
     int expected_fd; /* of a file in memory that has all but the samples; -1: none */
-    char expected[32];
 };
 
 /* On rank 0: finds out which it is. Unless it is complete, FILE.part is claimed, made with its
@@ -27,9 +26,9 @@ status_t before_claim(struct before *before, int force, int *claim_fd, char **ma
 
 /* The file that is written or read. */
 const char *before_path(const struct before *before);
-/* On rank 0: the path under which to make the file: that one, or one in memory. Fails with DEVICE.
- */
-status_t before_make(struct before *before, const char **path);
+/* On rank 0: the descriptor through which to make the file: the claimed one, or one in memory.
+ * Fails with DEVICE. */
+status_t before_make(struct before *before, int claim_fd, int *fd);
 /* On rank 0: the file that is there must be as long as the one that was made, or longer by what
  * comes last. Fails with USAGE. */
 status_t before_check_size(const struct before *before, const struct voltages_place *place);

@@ -40,12 +40,12 @@ out:
     return st;
 }
 
-status_t product_create(const char *path, const struct product_spec *spec,
+status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_file_create(path, MARK_RUN, &file));
+    TRY(h5_file_create(fd, path, MARK_RUN, &file));
     TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);

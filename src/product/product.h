@@ -113,8 +113,9 @@ uint64_t product_spec_row_bytes(const struct product_spec *spec);
 /* Of rows that have time stamps. */
 struct time_axis product_time(const struct product_spec *spec);
 
-/* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
-status_t product_create(const char *path, const struct product_spec *spec,
+/* Writes the open file anew, which `path` names in messages; `fd` below 0: only finds where things
+ * would lie. Fails with NO_SPACE or DATA. */
+status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
 /* What is known when all rows are written. */

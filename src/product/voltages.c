@@ -237,12 +237,12 @@ out:
     return st;
 }
 
-status_t voltages_create(const char *path, const struct voltages_spec *spec,
+status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_file_create(path, MARK_SYNTH, &file));
+    TRY(h5_file_create(fd, path, MARK_SYNTH, &file));
     TRY(voltages_describe(file, spec));
     hid_t whole = file;
     file = -1;

@@ -65,8 +65,9 @@ struct voltages_place {
     uint64_t file_bytes;
 };
 
-/* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
-status_t voltages_create(const char *path, const struct voltages_spec *spec,
+/* Writes the open file anew, which `path` names in messages; `fd` below 0: only finds where things
+ * would lie. Fails with NO_SPACE or DATA. */
+status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
 struct archive;
@@ -75,7 +76,7 @@ struct loss;
 /* The same of an archive's selected streams and samples, as its reader hands them out
  * (archive/read/reader.h), packed as is said: numbers, frequencies and names are kept. Gaps come
  * later. */
-status_t voltages_create_copy(const char *path, const struct archive *archive,
+status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
 /* How the archive's selected numbers are packed: of every rank the same. */
@@ -90,6 +91,7 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
 /* Gaps of a file that is complete but for them: samples that all streams lack, or some. Samples and
  * streams are numbered as in the file; losses come in any order, which changes, and may overlap.
  * Fails as voltages_create(). */
-status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, uint32_t nstreams);
+status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
+                           uint32_t nstreams);
 
 #endif

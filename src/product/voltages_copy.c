@@ -99,7 +99,7 @@ out:
     return st;
 }
 
-status_t voltages_create_copy(const char *path, const struct archive *archive,
+status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place)
 {
     status_t st = STATUS_OK;
@@ -112,7 +112,7 @@ status_t voltages_create_copy(const char *path, const struct archive *archive,
     spec.has_missing_value = archive->has_missing_value;
     spec.missing_value = packing->missing;
     spec.scale = packing->scale;
-    TRY(h5_file_create(path, MARK_IMPORT, &file));
+    TRY(h5_file_create(fd, path, MARK_IMPORT, &file));
     TRY(voltages_describe_streams(file, archive, spec));
     TRY(voltages_reserve_gaps(file, &spec));
     hid_t whole = file;
@@ -250,7 +250,8 @@ out:
     return st;
 }
 
-status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, uint32_t nstreams)
+status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
+                           uint32_t nstreams)
 {
     status_t st = STATUS_OK;
     struct gap_rows gaps = {0};
@@ -259,7 +260,7 @@ status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, 
     if (count > 0) {
         TRY(gaps_make(losses, count, nstreams, &gaps));
     }
-    TRY(h5_file_open(path, H5F_ACC_RDWR, &file));
+    TRY(h5_file_change(fd, path, &file));
     TRY(gaps_put(file, &gaps, gaps_are_of_streams(losses, count) ? 3 : 2));
     hid_t whole = file;
     file = -1;

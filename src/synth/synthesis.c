@@ -5,6 +5,7 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
@@ -44,6 +45,7 @@ struct synthesis {
     char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
     struct before before;
+    struct claim_mark mark;
     struct voltages_place place;
     char *bytes;   /* [chunk_samples][antennas][chans] samples as stored */
     float *floats; /* [threads][chunk_samples][2] */
@@ -53,7 +55,7 @@ static void synthesis_abandon(void *context)
 {
     struct synthesis *s = context;
     if (s->is_ours) {
-        file_remove(s->part);
+        claim_remove(s->claim_fd, s->part);
         s->is_ours = 0;
     }
     folder_unmake(s->part, s->made);
@@ -123,7 +125,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     char **pols = NULL;
     char **stations = NULL;
     struct synth_gaps gaps = {.count = 0};
-    const char *path = NULL;
+    int fd = -1;
     TRY(synth_gaps_list(spec, &gaps));
     TRY(synthesis_name(spec, AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1) {
@@ -152,8 +154,9 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(before_claim(&s->before, force, &s->claim_fd, &s->made));
     s->is_ours = s->before.kind == BEFORE_NOTHING;
-    TRY(before_make(&s->before, &path));
-    TRY(voltages_create(path, &native, &s->place));
+    TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, s->claim_fd, &fd));
+    TRY(voltages_create(fd, s->part, &native, &s->place));
     TRY(before_check_size(&s->before, &s->place));
     TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
 out:
@@ -174,7 +177,7 @@ static status_t synthesis_make_buffers(struct synthesis *s)
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->bytes));
     TRY(memory_aligned((size_t)s->chunk_samples * (size_t)s->threads, 2 * sizeof(float), "samples",
                        &s->floats));
-    TRY(s->before.kind == BEFORE_NOTHING ? file_open_write(s->part, &s->fd)
+    TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
                                          : file_open_read(before_path(&s->before), &s->fd));
 out:
     return st;
@@ -277,6 +280,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     TRY(agree_all(s->comm, st));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
+    share_bytes_all(s->comm, &s->mark, sizeof s->mark);
     TRY(agree_all(s->comm, synthesis_make_buffers(s)));
 out:
     return st;
@@ -292,7 +296,7 @@ static status_t synthesis_publish(struct synthesis *s, int force)
     s->is_ours = 0;
     if (s->before.kind != BEFORE_COMPLETE) {
         TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
-        TRY(file_publish(s->part, s->spec->file, force));
+        TRY(file_publish(s->claim_fd, s->part, s->spec->file, force));
     }
 out:
     return st;

@@ -5,7 +5,8 @@
  *   process works there
  * - ATTACK_CALL=N: the N-th call, from 1
  * - ATTACK_FATE=F: kill, the process is killed before the call; eio, it fails with EIO; enospc, it
- *   fails with ENOSPC if it is one that needs room, else with EIO
+ *   fails with ENOSPC if it is one that needs room, else with EIO; link, hardlink: before it, the
+ *   file ATTACK_NAME is moved away, and a link to ATTACK_LINK gets its name
  * - ATTACK_LOG=FILE: gets a line for each call, RANK NUMBER NAME FILE, in a run without
  * ATTACK_CALL; else one for that call
  * - ATTACK_RANK=R: only this rank of Open MPI
@@ -92,6 +93,23 @@ static void attack_log(long number, const char *name, const char *path)
     }
 }
 
+/* As somebody else would who may write to the folder; what fails is no harm. */
+static void attack_swap(int is_hard)
+{
+    const char *name = getenv("ATTACK_NAME");
+    const char *target = getenv("ATTACK_LINK");
+    char away[PATH_MAX];
+    if (!name || !target || snprintf(away, sizeof away, "%s.away", name) >= PATH_MAX) {
+        abort();
+    }
+    syscall(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, away, 0);
+    if (is_hard) {
+        syscall(SYS_linkat, AT_FDCWD, target, AT_FDCWD, name, 0);
+    } else {
+        syscall(SYS_symlinkat, target, AT_FDCWD, name);
+    }
+}
+
 /* Counts a call on a file of ours; returns the error that it is to fail with, or 0. */
 static int attack_path(const char *name, const char *path, enum kind kind)
 {
@@ -109,6 +127,11 @@ static int attack_path(const char *name, const char *path, enum kind kind)
     }
     if (strcmp(fate, "kill") == 0) {
         raise(SIGKILL);
+    }
+    if (strcmp(fate, "link") == 0 || strcmp(fate, "hardlink") == 0) {
+        attack_swap(fate[0] == 'h');
+        errno = before;
+        return 0;
     }
     return strcmp(fate, "enospc") == 0 && kind == WRITES ? ENOSPC : EIO;
 }

@@ -1,5 +1,6 @@
 /* The table of archive formats: what a file is follows from what is in it. */
 #include "archive/format/formats.h"
+#include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
 
@@ -33,9 +34,11 @@ static void make_file(const char *format, int is_filterbank)
 {
     hid_t file = -1;
     hid_t data = -1;
+    int fd = -1;
     uint64_t bytes = 0;
     const hsize_t dims[] = {3, 1, 4};
-    assert_int_equal(h5_file_create("file.h5", MARK_NONE, &file), STATUS_OK);
+    assert_int_equal(file_open_new("file.h5", &fd), STATUS_OK);
+    assert_int_equal(h5_file_create(fd, "file.h5", MARK_NONE, &file), STATUS_OK);
     if (format) {
         assert_int_equal(h5_put_text(file, "format", format), STATUS_OK);
     }
@@ -46,6 +49,7 @@ static void make_file(const char *format, int is_filterbank)
         h5_close(data);
     }
     assert_int_equal(h5_file_finish(file, &bytes), STATUS_OK);
+    file_close(fd);
 }
 
 static const char *recognised(void)

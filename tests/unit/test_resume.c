@@ -76,11 +76,13 @@ static void unload(struct loaded *l)
     job_destroy(l->job);
 }
 
-/* Takes the mark of an unfinished file away. */
-static void end_file(const char *path)
+static void make_product(const struct output_spec *making, uint32_t i, const char *made_of)
 {
+    struct product_place place;
+    const char *path = making->items[i].file;
     int fd = -1;
-    assert_int_equal(file_open_write(path, &fd), STATUS_OK);
+    assert_int_equal(file_open_new(path, &fd), STATUS_OK);
+    assert_int_equal(output_spec_create(making, i, fd, path, made_of, &place), STATUS_OK);
     assert_int_equal(mark_hdf5(fd, path, MARK_NONE), STATUS_OK);
     file_close(fd);
 }
@@ -90,7 +92,6 @@ static void make_products(int taps, int with_series)
 {
     struct loaded l = load(taps);
     struct output_spec making = {0};
-    struct product_place place;
     struct channelise_plan *work = NULL;
     struct text inputs = {0};
     assert_int_equal(channelise_plan_create(l.job, l.archive, BACKEND_CPU, 1, NULL, &work),
@@ -99,9 +100,7 @@ static void make_products(int taps, int with_series)
     output_spec_plan_products(&making, work);
     assert_int_equal(inputs_contents(&making.inputs, &inputs), STATUS_OK);
     for (uint32_t i = 0; i < making.count; i++) {
-        assert_int_equal(output_spec_create(&making, i, making.items[i].file, inputs.data, &place),
-                         STATUS_OK);
-        end_file(making.items[i].file);
+        make_product(&making, i, inputs.data);
     }
     text_free(&inputs);
     output_spec_free(&making);
@@ -114,8 +113,7 @@ static void make_products(int taps, int with_series)
         assert_int_equal(output_spec_of_series(l.job, 0, "b.h5", NULL, &making), STATUS_OK);
         output_spec_plan_series(&making, plan);
         assert_int_equal(inputs_contents(&making.inputs, &inputs), STATUS_OK);
-        assert_int_equal(output_spec_create(&making, 0, "s.h5", inputs.data, &place), STATUS_OK);
-        end_file("s.h5");
+        make_product(&making, 0, inputs.data);
         text_free(&inputs);
         output_spec_free(&making);
         dedisperse_plan_destroy(plan);

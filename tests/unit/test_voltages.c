@@ -80,13 +80,13 @@ static struct product_place write_product(const struct product_spec *spec, const
     struct product_place place;
     uint32_t crc = 0;
     int fd = -1;
-    assert_int_equal(product_create(out, spec, &place), STATUS_OK);
+    assert_int_equal(file_open_new(out, &fd), STATUS_OK);
+    assert_int_equal(product_create(fd, out, spec, &place), STATUS_OK);
     assert_int_equal(place.rows, ROWS);
     assert_int_equal(place.row_bytes, product_spec_row_bytes(spec));
     assert_int_equal(place.row_bytes, POLS * 2 * spec->bits / 8);
     assert_true(place.time_offset == 0 && place.holes_offset == 0 && place.clipped_offset > 0);
     assert_int_equal(spans_count(&place), 1);
-    assert_int_equal(file_open_write(out, &fd), STATUS_OK);
     assert_int_equal(file_write(fd, out, place.data_offset, rows, (size_t)(ROWS * place.row_bytes)),
                      STATUS_OK);
     spans_add(&place, 0, ROWS, 0, place.row_bytes, rows, &crc);

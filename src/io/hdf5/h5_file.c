@@ -38,53 +38,47 @@ struct writing {
     struct outcome *outcome;
 };
 
-/* What H5Fcreate() and H5Fopen() hand on. */
+/* Handed on by H5Fcreate() and H5Fopen(). */
 struct writing_options {
-    int has_place;
+    int fd;      /* below 0: the file is not to be kept */
+    int is_made; /* anew: what the file holds goes */
     enum mark mark;
 };
 
-/* One that is there. */
-static status_t h5_file_open_old(struct writing *writing, const char *path, unsigned flags)
+/* Cuts a new file to its mark, which it has before HDF5 knows of it. */
+static status_t h5_file_begin(int fd, const char *path, enum mark mark)
 {
     status_t st = STATUS_OK;
-    struct stat info;
-    writing->fd = open(path, (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    REQUIRE(writing->fd >= 0 && fstat(writing->fd, &info) == 0, STATUS_DATA,
-            "%s cannot be opened: %s", path, strerror(errno));
-    writing->eof = (haddr_t)info.st_size;
-out:
-    return st;
-}
-
-/* A new one, which has its mark before HDF5 knows of it. */
-static status_t h5_file_open_new(struct writing *writing, const char *path)
-{
-    status_t st = STATUS_OK;
-    char mark[MARK_BYTES];
-    writing->fd = writing->has_place ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                                     : memfd_create(path, MFD_CLOEXEC);
-    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made: %s", path, strerror(errno));
-    if (writing->mark != MARK_NONE) {
-        mark_bytes(writing->mark, mark);
-        TRY(file_write(writing->fd, path, 0, mark, sizeof mark));
+    char bytes[MARK_BYTES];
+    REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    if (mark != MARK_NONE) {
+        mark_bytes(mark, bytes);
+        TRY(file_write(fd, path, 0, bytes, sizeof bytes));
     }
 out:
     return st;
 }
 
-static status_t h5_file_writing_open(const char *path, unsigned flags,
-                                     const struct writing_options *options, struct writing **out)
+/* Works through a duplicate of the descriptor: by now the name may lead to another file. */
+static status_t h5_file_writing_open(const char *path, const struct writing_options *options,
+                                     struct writing **out)
 {
     status_t st = STATUS_OK;
     struct writing *writing = NULL;
+    struct stat info = {.st_size = 0};
     TRY(memory_zeroed(1, sizeof *writing, "a file", &writing));
-    writing->fd = -1;
-    writing->has_place = options->has_place;
     writing->mark = options->mark;
-    TRY(flags & H5F_ACC_CREAT ? h5_file_open_new(writing, path)
-                              : h5_file_open_old(writing, path, flags));
+    writing->has_place = options->fd >= 0;
+    writing->fd = writing->has_place ? fcntl(options->fd, F_DUPFD_CLOEXEC, 0)
+                                     : memfd_create(path, MFD_CLOEXEC);
+    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made: %s", path, strerror(errno));
+    if (options->is_made) {
+        TRY(h5_file_begin(writing->fd, path, options->mark));
+    } else {
+        REQUIRE(fstat(writing->fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+        writing->eof = (haddr_t)info.st_size;
+    }
     TRY(memory_text(path, &writing->path));
     *out = writing;
     writing = NULL;
@@ -98,10 +92,11 @@ out:
 
 static H5FD_t *h5_file_driver_open(const char *path, unsigned flags, hid_t access, haddr_t most)
 {
+    (void)flags;
     (void)most;
     const struct writing_options *options = H5Pget_driver_info(access);
     struct writing *writing = NULL;
-    if (!options || h5_file_writing_open(path, flags, options, &writing) != STATUS_OK) {
+    if (!options || h5_file_writing_open(path, options, &writing) != STATUS_OK) {
         return NULL;
     }
     return &writing->driver;
@@ -241,16 +236,33 @@ static const H5FD_class_t writing_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-static status_t h5_file_make(const char *path, enum mark mark, hsize_t alignment, hid_t *out)
+/* File access through our driver; h5_close() it. */
+static status_t h5_file_access(const char *name, const struct writing_options *options, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t driver = h5_register_driver(&writing_class);
+    H5_TRY(driver, "%s cannot be planned", name);
+    H5_TRY(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
+    *out = access;
+    access = -1;
+out:
+    if (driver >= 0) {
+        H5FDunregister(driver);
+    }
+    h5_close(access);
+    return st;
+}
+
+static status_t h5_file_make(int fd, const char *path, enum mark mark, hsize_t alignment,
+                             hid_t *out)
 {
     status_t st = STATUS_OK;
     const char *name = path ? path : "a file to be measured";
-    const struct writing_options options = {.has_place = path != NULL, .mark = mark};
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const struct writing_options options = {.fd = fd, .is_made = 1, .mark = mark};
+    hid_t access = -1;
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    hid_t driver = h5_register_driver(&writing_class);
-    H5_TRY(driver, "%s cannot be planned", name);
-    H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be planned", name);
+    TRY(h5_file_access(name, &options, &access));
     H5_TRY(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
     H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
            name);
@@ -259,40 +271,48 @@ static status_t h5_file_make(const char *path, enum mark mark, hsize_t alignment
     *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
     H5_TRY(*out, "%s cannot be created", name);
 out:
-    if (driver >= 0) {
-        H5FDunregister(driver);
-    }
     h5_close(create);
     h5_close(access);
     return st;
 }
 
-status_t h5_file_create(const char *path, enum mark mark, hid_t *out)
+status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
 {
-    return h5_file_make(path, mark, ALIGNMENT, out);
+    return h5_file_make(fd, path, mark, ALIGNMENT, out);
 }
 
-status_t h5_file_create_dense(const char *path, enum mark mark, hid_t *out)
+status_t h5_file_create_dense(int fd, const char *path, enum mark mark, hid_t *out)
 {
-    return h5_file_make(path, mark, 1, out);
+    return h5_file_make(fd, path, mark, 1, out);
 }
 
-status_t h5_file_open(const char *path, unsigned flags, hid_t *out)
+static status_t h5_file_open_as(int fd, const char *path, unsigned flags, hid_t *out)
 {
     status_t st = STATUS_OK;
-    struct writing_options options = {.has_place = 1, .mark = MARK_NONE};
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t driver = h5_register_driver(&writing_class);
-    TRY(mark_find(path, &options.mark));
-    H5_TRY(driver, "%s cannot be opened", path);
-    H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be opened", path);
+    struct writing_options options = {.fd = fd};
+    hid_t access = -1;
+    TRY(mark_read(fd, path, &options.mark));
+    TRY(h5_file_access(path, &options, &access));
     *out = H5Fopen(path, flags, access);
     H5_TRY(*out, "%s cannot be opened", path);
 out:
-    if (driver >= 0) {
-        H5FDunregister(driver);
-    }
     h5_close(access);
+    return st;
+}
+
+status_t h5_file_change(int fd, const char *path, hid_t *out)
+{
+    return h5_file_open_as(fd, path, H5F_ACC_RDWR, out);
+}
+
+status_t h5_file_open(const char *path, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    TRY(file_open_read(path, &fd));
+    TRY(h5_file_open_as(fd, path, H5F_ACC_RDONLY, out));
+out:
+    file_close(fd);
     return st;
 }
 

@@ -9,18 +9,21 @@
 #include <hdf5.h>
 #include <stdint.h>
 
-/* Makes a file anew, replacing what is there, such that its bytes depend on its contents alone (no
- * time stamps) and large datasets begin at multiples of 1 MiB. `path` NULL: no file, only to learn
- * how long one would become; large data cost nothing then, and cannot be read. h5_close() gives a
- * file up. With a mark, the file has that instead of HDF5's signature, from the first moment until
- * mark_hdf5() takes it away. Fails with NO_SPACE or DATA. */
-status_t h5_file_create(const char *path, enum mark mark, hid_t *out);
+/* Makes a file anew in the file that is open for writing, such that its bytes depend on its
+ * contents alone (no time stamps) and large datasets begin at multiples of 1 MiB. What the file
+ * holds goes. `path` is its name in messages and is never opened: in a folder that others may write
+ * to, it may lead to another file by now. `fd` below 0: no file, only to learn how long one would
+ * become; large data cost nothing then, and cannot be read. The descriptor stays the caller's;
+ * h5_close() gives a file up. With a mark, the file has that instead of HDF5's signature, from the
+ * first moment until mark_hdf5() takes it away. Fails with NO_SPACE or DATA. */
+status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out);
 /* The same, but nothing begins at a place of its own: for datasets of many small chunks. */
-status_t h5_file_create_dense(const char *path, enum mark mark, hid_t *out);
+status_t h5_file_create_dense(int fd, const char *path, enum mark mark, hid_t *out);
 
-/* Opens a file by the same driver, with H5F_ACC_RDONLY or H5F_ACC_RDWR, also one that has a mark.
- * Fails with DATA. */
-status_t h5_file_open(const char *path, unsigned flags, hid_t *out);
+/* Open a file by the same driver, also one that has a mark: through its descriptor, to change it;
+ * by its name, to read it. Fail with DATA. */
+status_t h5_file_change(int fd, const char *path, hid_t *out);
+status_t h5_file_open(const char *path, hid_t *out);
 
 /* Closes a file that is whole, objects in it included, whether it fails or not; *bytes is how long
  * it is. Fails with NO_SPACE or DATA if anything at all could not be written. */

@@ -2,6 +2,7 @@
 #include "output/journal/journal_parts.h"
 
 #include "base/memory.h"
+#include "io/claim.h"
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
@@ -112,8 +113,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     TRY(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));
     TRY(text_add_bytes(&journal->added, packed.data, packed.length));
     TRY(text_add_bytes(&journal->added, (const char *)&journal->seed, sizeof journal->seed));
-    TRY(file_open_own(path, &journal->fd));
-    REQUIRE(ftruncate(journal->fd, 0) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    TRY(file_open_new(path, &journal->fd));
     TRY(journal_write(journal));
     journal_reserve(journal);
     journal->first = journal->end;
@@ -131,7 +131,9 @@ status_t journal_resume(journal_t *journal)
 {
     status_t st = STATUS_OK;
     int fd = -1;
-    TRY(file_open_own(journal->path, &fd));
+    struct claim_mark mark;
+    TRY(claim_mark_of(journal->fd, journal->path, &mark));
+    TRY(claim_open(journal->path, &mark, &fd));
     close(journal->fd);
     journal->fd = fd;
     REQUIRE(ftruncate(fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,

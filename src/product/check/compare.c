@@ -255,13 +255,11 @@ static status_t compare_make_expected(const struct comparison *comparison,
     status_t st = STATUS_OK;
     struct product_spec what = *spec;
     what.compression = comparison->compression;
-    char path[64];
     struct product_place place;
     *fd = memfd_create("expected", MFD_CLOEXEC);
     REQUIRE(*fd >= 0, STATUS_DEVICE, "no room for what %s must say: %s", comparison->path,
             strerror(errno));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
-    TRY(h5_file_create(path, MARK_NONE, expected));
+    TRY(h5_file_create(*fd, "what a product must say", MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
 out:
     return st;

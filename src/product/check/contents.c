@@ -199,7 +199,7 @@ static status_t contents_open(struct contents *contents)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(contents->is_part ? h5_file_open(contents->path, H5F_ACC_RDONLY, &contents->file)
+    TRY(contents->is_part ? h5_file_open(contents->path, &contents->file)
                           : h5_open_file(contents->path, &contents->file));
     TRY(h5_has(contents->file, contents->path, table_name, &found));
     if (!found) {

@@ -200,7 +200,7 @@ status_t export_file_publish(struct export_file *file)
     if (file->is_lent || file->state == EXPORT_COMPARES) {
         goto out;
     }
-    st = file_publish(file->part, file->path, file->force);
+    st = file_publish(file->fd, file->part, file->path, file->force);
     /* It is whole: what cannot be renamed stays, as the message says. */
     free(file->part);
     file->part = NULL;
@@ -210,8 +210,8 @@ out:
 
 void export_file_end(struct export_file *file)
 {
-    if (file->part && file->fd >= 0 && !file->is_lent && file->state == EXPORT_WRITES) {
-        file_remove(file->part);
+    if (file->part && !file->is_lent && file->state == EXPORT_WRITES) {
+        claim_remove(file->fd, file->part);
     }
     if (file->path && file->fd >= 0 && !file->is_lent) {
         close(file->fd);

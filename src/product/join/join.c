@@ -161,13 +161,13 @@ static status_t join_write(struct join *join, const char *part, int fd, int is_w
     if (is_whole) {
         TRY(product_find_place(part, &join->place));
     } else {
-        TRY(join_make(join, part));
+        TRY(join_make(join, fd, part));
         TRY(file_reserve(fd, part, join->place.file_bytes));
         TRY(join_fill(join, fd, part));
     }
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
-    TRY(file_publish(part, join->options->out, join->options->force));
+    TRY(file_publish(fd, part, join->options->out, join->options->force));
 out:
     return st;
 }
@@ -199,7 +199,7 @@ status_t join_parts(const struct join_options *options, struct text *said)
     is_written = 1;
     TRY(join_say(&join, said));
 out:
-    if (fd >= 0 && !is_written && !is_whole) {
+    if (!is_written && !is_whole) {
         claim_remove(fd, part);
     }
     file_close(fd);

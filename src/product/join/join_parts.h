@@ -46,9 +46,9 @@ struct join {
  * each begins. Fails with USAGE, DATA. */
 status_t join_open(struct join *join);
 
-/* join_shape.c: makes the file `path`, all of it but what is put together. Fails with USAGE: what
- * must be alike is not; with DATA, NO_SPACE. */
-status_t join_make(struct join *join, const char *path);
+/* join_shape.c: makes the file, which is open, all of it but what is put together. Fails with
+ * USAGE: what must be alike is not; with DATA, NO_SPACE. */
+status_t join_make(struct join *join, int fd, const char *path);
 
 /* join_fill.c: puts that in. Fails with DATA, NO_SPACE. */
 status_t join_fill(struct join *join, int fd, const char *path);

@@ -337,7 +337,7 @@ out:
     return st;
 }
 
-status_t join_make(struct join *join, const char *path)
+status_t join_make(struct join *join, int fd, const char *path)
 {
     status_t st = STATUS_OK;
     struct h5_names names = {0};
@@ -354,7 +354,7 @@ status_t join_make(struct join *join, const char *path)
     join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
     TRY(join_list_names(join, &names));
     TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
-    TRY(h5_file_create(path, MARK_JOIN, &out));
+    TRY(h5_file_create(fd, path, MARK_JOIN, &out));
     TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
     TRY(join_make_objects(join, out, &names));
     TRY(join_put_words(join, out, channels));

@@ -19,7 +19,7 @@ struct taken {
 };
 
 struct packed {
-    char *path, *part;
+    struct packed_files files;
     struct packed_shape shape;
     struct product_place place;
     hid_t file, rows; /* of the one that is made */
@@ -61,8 +61,8 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
     hid_t group = -1;
     struct h5_dataset rows = {0};
     int found = 0;
-    TRY(h5_open_file(packed->part, &part));
-    TRY(h5_dataset_open(part, packed->part, kind_of(kind)->rows, &rows));
+    TRY(h5_open_file(packed->files.part, &part));
+    TRY(h5_dataset_open(part, packed->files.part, kind_of(kind)->rows, &rows));
     packed->rank = rows.rank;
     memcpy(packed->dims, rows.dims, sizeof packed->dims);
     struct packed_shape *shape = &packed->shape;
@@ -75,8 +75,8 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
     }
     packed_cut(shape);
     group = H5Gopen2(part, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has no provenance", packed->part);
-    TRY(h5_get_text(group, packed->part, "inputs", inputs, &found));
+    H5_TRY(group, "%s has no provenance", packed->files.part);
+    TRY(h5_get_text(group, packed->files.part, "inputs", inputs, &found));
 out:
     h5_dataset_close(&rows);
     h5_close(group);
@@ -91,14 +91,14 @@ static status_t packed_list_taken(packed_t *packed)
     struct h5_names names = {0};
     hid_t part = -1;
     hid_t pair[2] = {-1, -1};
-    TRY(h5_open_file(packed->part, &part));
-    TRY(h5_list_all(packed->file, packed->path, &names));
+    TRY(h5_open_file(packed->files.part, &part));
+    TRY(h5_list_all(packed->file, packed->files.path, &names));
     TRY(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
     for (size_t i = 0; i < names.count; i++) {
         pair[0] = H5Oopen(part, names.names[i], H5P_DEFAULT);
         pair[1] = H5Oopen(packed->file, names.names[i], H5P_DEFAULT);
-        H5_TRY(pair[0], "%s has no %s", packed->part, names.names[i]);
-        H5_TRY(pair[1], "%s has no %s", packed->path, names.names[i]);
+        H5_TRY(pair[0], "%s has no %s", packed->files.part, names.names[i]);
+        H5_TRY(pair[1], "%s has no %s", packed->files.path, names.names[i]);
         if (H5Iget_type(pair[1]) == H5I_DATASET) {
             struct taken one = {h5_offset(pair[0]), h5_offset(pair[1]),
                                 H5Dget_storage_size(pair[1])};
@@ -119,7 +119,7 @@ out:
     return st;
 }
 
-status_t packed_begin(const char *path, const char *part, const struct product_spec *spec,
+status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape)
 {
     status_t st = STATUS_OK;
@@ -129,18 +129,17 @@ status_t packed_begin(const char *path, const char *part, const struct product_s
     TRY(memory_zeroed(1, sizeof *packed, "a product", &packed));
     packed->file = packed->rows = -1;
     packed->shape.compression = what.compression = compression;
-    TRY(memory_text(path, &packed->path));
-    TRY(memory_text(part, &packed->part));
+    packed->files = *files;
     TRY(packed_look(packed, spec->kind, &inputs));
     what.inputs = inputs;
-    TRY(h5_file_create_dense(path, MARK_RUN, &packed->file));
+    TRY(h5_file_create_dense(files->to, files->path, MARK_RUN, &packed->file));
     TRY(kind_describe(packed->file, &what, &packed->place));
     TRY(contents_reserve(packed->file));
     TRY(packed_list_taken(packed));
     packed->rows = H5Dopen2(packed->file, kind_of(spec->kind)->rows, H5P_DEFAULT);
-    H5_TRY(packed->rows, "%s: its rows cannot be opened", path);
+    H5_TRY(packed->rows, "%s: its rows cannot be opened", files->path);
     /* What a kill leaves is known as a product of ours then. */
-    H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", path);
+    H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
     *shape = packed->shape;
     *out = packed;
     packed = NULL;
@@ -162,16 +161,18 @@ status_t packed_put(packed_t *packed, const void *data, uint64_t bytes)
     }
     at[packed->rank - 1] = corner.number;
     H5_TRY(H5Dwrite_chunk(packed->rows, H5P_DEFAULT, 0, at, (size_t)bytes, data),
-           "%s: rows from %llu on cannot be written", packed->path, (unsigned long long)corner.row);
+           "%s: rows from %llu on cannot be written", packed->files.path,
+           (unsigned long long)corner.row);
     packed->next++;
 out:
     return st;
 }
 
 /* All that was filled in later than the file was made: times, marks, counts, weights. */
-static status_t packed_take_over(const packed_t *packed, int from, int to)
+static status_t packed_take_over(const packed_t *packed)
 {
     status_t st = STATUS_OK;
+    const struct packed_files *files = &packed->files;
     enum { PIECE = 1 << 20 };
     char *piece = NULL;
     TRY(memory_aligned(PIECE, 1, "a piece of a product", &piece));
@@ -179,8 +180,8 @@ static status_t packed_take_over(const packed_t *packed, int from, int to)
         const struct taken *taken = &packed->taken[i];
         for (uint64_t at = 0; at < taken->bytes; at += PIECE) {
             uint64_t bytes = min_u64(PIECE, taken->bytes - at);
-            TRY(file_read(from, packed->part, taken->from + at, piece, bytes));
-            TRY(file_write(to, packed->path, taken->to + at, piece, bytes));
+            TRY(file_read(files->from, files->part, taken->from + at, piece, bytes));
+            TRY(file_write(files->to, files->path, taken->to + at, piece, bytes));
         }
     }
 out:
@@ -191,24 +192,19 @@ out:
 status_t packed_finish(packed_t *packed, struct product_place *place)
 {
     status_t st = STATUS_OK;
-    int from = -1;
-    int to = -1;
+    const struct packed_files *files = &packed->files;
     uint64_t bytes = 0;
     REQUIRE(packed->next == packed_count(&packed->shape), STATUS_DATA,
-            "%s: chunks are missing at the end", packed->path);
+            "%s: chunks are missing at the end", files->path);
     h5_close(packed->rows);
     packed->rows = -1;
     hid_t whole = packed->file;
     packed->file = -1;
     TRY(h5_file_finish(whole, &bytes));
-    TRY(file_open_read(packed->part, &from));
-    TRY(file_open_write(packed->path, &to));
-    TRY(packed_take_over(packed, from, to));
-    TRY(contents_put(to, packed->path, &packed->place));
-    TRY(product_find_part(packed->path, place));
+    TRY(packed_take_over(packed));
+    TRY(contents_put(files->to, files->path, &packed->place));
+    TRY(product_find_part(files->path, place));
 out:
-    file_close(from);
-    file_close(to);
     return st;
 }
 
@@ -221,7 +217,5 @@ void packed_destroy(packed_t *packed)
     h5_close(packed->file);
     packed_rows_forget(packed->shape.compression);
     free(packed->taken);
-    free(packed->path);
-    free(packed->part);
     free(packed);
 }

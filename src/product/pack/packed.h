@@ -15,9 +15,16 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
 
 typedef struct packed packed_t;
 
-/* Makes `path` anew, with all that `spec` says; what varies is as it is in `part`, the product with
- * its counts. Fails with NO_SPACE or DATA. */
-status_t packed_begin(const char *path, const char *part, const struct product_spec *spec,
+/* The product with its counts, and the file that is made of it: both open, and stay so until
+ * packed_destroy(). */
+struct packed_files {
+    int from, to;
+    const char *part, *path; /* their names, likewise */
+};
+
+/* Makes the file `to` anew, with all that `spec` says; what varies is as it is in the product.
+ * Fails with NO_SPACE or DATA. */
+status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* The next chunk, compressed. Fails with NO_SPACE or DATA. */
 status_t packed_put(packed_t *packed, const void *data, uint64_t bytes);

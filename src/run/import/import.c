@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
+#include "io/claim.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
@@ -41,6 +42,7 @@ struct import {
     char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
     struct before before;
+    struct claim_mark mark;
     struct voltages_place place;
     struct voltages_packing packing;
     char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
@@ -53,7 +55,7 @@ static void import_abandon(void *context)
 {
     struct import *s = context;
     if (s->is_ours) {
-        file_remove(s->part);
+        claim_remove(s->claim_fd, s->part);
         s->is_ours = 0;
     }
     folder_unmake(s->part, s->made);
@@ -186,7 +188,7 @@ static status_t import_make_file(struct import *s)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = s->archive;
-    const char *path = NULL;
+    int fd = -1;
     TRY(import_protect(s));
     REQUIRE(archive->nlost == 0, STATUS_DATA,
             "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
@@ -195,8 +197,9 @@ static status_t import_make_file(struct import *s)
             archive->lost[0].why);
     TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
     s->is_ours = s->before.kind == BEFORE_NOTHING;
-    TRY(before_make(&s->before, &path));
-    TRY(voltages_create_copy(path, archive, &s->packing, &s->place));
+    TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, s->claim_fd, &fd));
+    TRY(voltages_create_copy(fd, s->part, archive, &s->packing, &s->place));
     TRY(before_check_size(&s->before, &s->place));
     TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
 out:
@@ -229,7 +232,7 @@ static status_t import_make_buffers(struct import *s)
                            &s->packed));
     }
     TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
-    TRY(s->before.kind == BEFORE_NOTHING ? file_open_write(s->part, &s->fd)
+    TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
                                          : file_open_read(before_path(&s->before), &s->fd));
 out:
     return st;
@@ -301,6 +304,7 @@ static status_t import_prepare_all(struct import *s)
     TRY(agree_all(s->comm, st));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
+    share_bytes_all(s->comm, &s->mark, sizeof s->mark);
     TRY(agree_all(s->comm, import_make_buffers(s)));
 out:
     return st;
@@ -310,14 +314,14 @@ out:
 static status_t import_publish(struct import *s)
 {
     status_t st = STATUS_OK;
-    const char *path = s->before.kind == BEFORE_NOTHING ? s->part : s->before.expected;
-    TRY(voltages_add_gaps(path, s->all.items, s->all.count, s->archive->nstreams));
+    int to = s->before.kind == BEFORE_NOTHING ? s->fd : s->before.expected_fd;
+    TRY(voltages_add_gaps(to, s->part, s->all.items, s->all.count, s->archive->nstreams));
     TRY(s->before.kind == BEFORE_NOTHING ? file_sync(s->fd, s->part)
                                          : before_check_rest(&s->before, s->fd, &s->place));
     TRY(archive_check_unchanged(s->archive));
     if (s->before.kind != BEFORE_COMPLETE) {
         TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
-        TRY(file_publish(s->part, s->options->file, s->options->force));
+        TRY(file_publish(s->claim_fd, s->part, s->options->file, s->options->force));
     }
     s->is_ours = 0;
 out:
