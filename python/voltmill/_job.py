@@ -38,7 +38,8 @@ def _cause(stderr, status):
     return "\n".join(cause) or "\n".join(lines[-5:]) or f"voltmill ended with status {status}"
 
 
-def run(job, ranks=1, sets=None, force=False, restart=False, mpirun="mpirun", environment=None):
+def run(job, ranks=1, sets=None, force=False, restart=False, mpirun="mpirun", environment=None,
+        adopt=False):
     """Runs a job: the path of a YAML file, or a dict of what would be in one. `sets` ({"channelise.taps": 16}) change
     it; `ranks` above 1 are started by `mpirun` (a command with options, such as "srun" or ["mpirun",
     "--oversubscribe"]). Returns what the program says on stdout; raises Error with its message."""
@@ -51,7 +52,7 @@ def run(job, ranks=1, sets=None, force=False, restart=False, mpirun="mpirun", en
         command = [program(), "run"]
         for key, value in (sets or {}).items():
             command += ["--set", f"{key}={json.dumps(value, ensure_ascii=False)}"]
-        command += ["--force"] * bool(force) + ["--restart"] * bool(restart)
+        command += ["--force"] * bool(force) + ["--restart"] * bool(restart) + ["--adopt"] * bool(adopt)
         command += ["--", os.fspath(path)]  # which may begin with a "-"
         if ranks > 1:
             launcher = [mpirun] if isinstance(mpirun, str) else list(mpirun)

@@ -78,6 +78,7 @@ static const struct option_row rows[] = {
      "the file, or what the names of series begin with (default: the product's name, ending in "
      ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
     {.name = "force"},
+    {.name = "adopt"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},

@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the input, e.g. --set input.select.pols=0"},
     {.name = "force"},
+    {.name = "adopt"},
     {.name = "progress"},
     {.name = NULL}};
 

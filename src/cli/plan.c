@@ -25,6 +25,8 @@ static const struct option_row rows[] = {
      "as if products that exist were to be replaced"},
     {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
      "as if what an earlier run has left were to be begun anew"},
+    {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
+     "as if unfinished files that another user has left were taken over"},
     {"json", NULL, value_flag, offsetof(struct plan_settings, json), NULL, NULL,
      "says it as a JSON object"},
     {.name = NULL}};

@@ -62,6 +62,7 @@ static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in .png)"},
     {.name = "force"},
+    {.name = "adopt"},
     {"size", "WxH", plot_read_size, AT(size), "pixels such as 1600x900, 200 to 8192 each", NULL,
      "of the picture (default: as its panels ask for)"},
     {"data", "FILE", value_text, AT(data), NULL, NULL,

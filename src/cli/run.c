@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
     {.name = "set"},
     {.name = "force"},
     {.name = "restart"},
+    {.name = "adopt"},
     {"stall-timeout", "SECONDS", run_read_stall, AT(stall), "seconds, or 0", NULL,
      "fails when a rank does not get on for so long, its files or its device hang (default: 300; "
      "0: never)"},

@@ -9,6 +9,7 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the specification, e.g. --set samples=1e9"},
     {.name = "force"},
+    {.name = "adopt"},
     {.name = "progress"},
     {.name = NULL}};
 

@@ -7,11 +7,58 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+static int claim_adopts;
+
+void claim_adopt(int does)
+{
+    claim_adopts = does;
+}
+
+static status_t claim_judge_owner(const struct stat *info, const char *part)
+{
+    status_t st = STATUS_OK;
+    const struct passwd *owner = NULL;
+    if (claim_adopts || info->st_uid == geteuid()) {
+        goto out;
+    }
+    owner = getpwuid(info->st_uid);
+    FAIL(STATUS_USAGE,
+         "%s belongs to another user, %s (uid %lu): --adopt takes it over, with whatever is in it",
+         part, owner ? owner->pw_name : "without a name", (unsigned long)info->st_uid);
+out:
+    return st;
+}
+
+status_t claim_check_owner(const char *part)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    if (lstat(part, &info) == 0) {
+        TRY(claim_judge_owner(&info, part));
+    } else {
+        REQUIRE(file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", part,
+                strerror(errno));
+    }
+out:
+    return st;
+}
+
+status_t claim_check_owner_open(int fd, const char *part)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", part, strerror(errno));
+    TRY(claim_judge_owner(&info, part));
+out:
+    return st;
+}
 
 /* Takes a lock if nobody else has it. A run that was just killed needs a moment to be gone, and
  * whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
@@ -71,7 +118,12 @@ out:
 static status_t claim_open_locked(const char *part, int *fd)
 {
     status_t st = STATUS_OK;
-    TRY(file_open_own(part, fd));
+    int is_made = 0;
+    /* By its name first: what cannot be opened for writing is another user's most often. */
+    TRY(claim_check_owner(part));
+    TRY(file_open_own(part, fd, &is_made));
+    /* Where a file system gives files to one user whoever makes them, a new one is still ours. */
+    TRY(is_made ? STATUS_OK : claim_check_owner_open(*fd, part));
     REQUIRE(claim_lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run",
             part);
     if (!file_is_on(*fd, part)) {

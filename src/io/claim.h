@@ -9,9 +9,17 @@
 
 enum { CLAIM_HOST = 256 };
 
+/* Whether files that another user left are taken like one's own (--adopt); 0 unless told. Their
+ * contents and what becomes of them later are that user's choice. */
+void claim_adopt(int does);
+/* Fail with USAGE, naming the owner, when a file is another user's and is not adopted: by its name
+ * (a link is not followed; nothing is nobody's), or as it is open. */
+status_t claim_check_owner(const char *part);
+status_t claim_check_owner_open(int fd, const char *part);
+
 /* Opens the file at `part`, made when it is not there (its folder is), and locks it against every
  * other run until *fd is closed; *bytes is what it holds. Fails with USAGE: another run holds it
- * (still, after three seconds), or it is no ordinary file. */
+ * (still, after three seconds), it is another user's, or it is no ordinary file. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */

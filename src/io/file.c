@@ -119,11 +119,21 @@ void file_close(int fd)
     }
 }
 
-status_t file_open_own(const char *path, int *out)
+status_t file_open_own(const char *path, int *out, int *is_made)
 {
     status_t st = STATUS_OK;
+    enum { TIMES = 100 }; /* it may come and go meanwhile */
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     struct stat info;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    int fd = -1;
+    int is_between = 1;
+    *is_made = 0;
+    for (int i = 0; i < TIMES && is_between; i++) {
+        fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+        *is_made = fd >= 0;
+        fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
+        is_between = fd < 0 && errno == ENOENT && !*is_made;
+    }
     REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
             errno == ELOOP ? "a link has its name" : strerror(errno));
     REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",

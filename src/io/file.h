@@ -38,8 +38,8 @@ status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Opens a file of our own for reading and writing, made when it is not there: links are not
  * followed, they would lead to another file, and one that has other names (hard links) is refused
- * for the same reason. Fails with USAGE. */
-status_t file_open_own(const char *path, int *fd);
+ * for the same reason. *is_made says that it was not there. Fails with USAGE. */
+status_t file_open_own(const char *path, int *fd, int *is_made);
 /* Whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
 /* Makes a file of our own in place of whatever had the name. Fails with USAGE. */

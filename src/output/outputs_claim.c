@@ -74,6 +74,7 @@ static status_t claim_look_at_part(struct output *output)
         REQUIRE(lstat(output->part, &info) == 0, STATUS_DATA, "%s: %s", output->part,
                 strerror(errno));
         REQUIRE(S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file", output->part);
+        TRY(claim_check_owner(output->part));
         REQUIRE(claim_is_held(output->part) != 1, STATUS_USAGE,
                 "%s is being written by another run", output->part);
         output->part_bytes = (uint64_t)info.st_size;
@@ -135,6 +136,19 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
     return report_forgive(st);
 }
 
+/* Opens the journal of a product, unless it is another user's. */
+static status_t claim_open_journal(struct output *output)
+{
+    status_t st = STATUS_OK;
+    TRY(claim_check_owner(output->journal_path));
+    TRY(journal_open(output->journal_path, &output->state, &output->journal));
+    if (output->journal) {
+        TRY(claim_check_owner_open(output->journal->fd, output->journal_path));
+    }
+out:
+    return st;
+}
+
 /* Finds out what earlier runs have left of a product. */
 static status_t claim_look(outputs_t *outputs, uint32_t i)
 {
@@ -147,7 +161,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     TRY(file_exists(path, &is_there));
     TRY(file_exists(output->part, &is_begun));
     if (is_there && !is_begun) {
-        TRY(journal_open(output->journal_path, &output->state, &output->journal));
+        TRY(claim_open_journal(output));
         /* Somebody may have put another file there since. */
         if (output->journal && output->journal->is_complete) {
             TRY(claim_find_told_of(outputs, i, path, output->journal, &place,
@@ -161,7 +175,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
         output->journal = NULL;
     }
     TRY(claim_lock_one(outputs, i));
-    TRY(journal_open(output->journal_path, &output->state, &output->journal));
+    TRY(claim_open_journal(output));
     REQUIRE(output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
             "%s was begun by another version of voltmill, which can go on with it; --restart "
             "begins anew",

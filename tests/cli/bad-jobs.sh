@@ -352,8 +352,10 @@ if can_be_nobody; then
     touch open/out.h5.part
     chmod 600 open/out.h5.part
     if [ "$(id -u)" = 0 ]; then
-        fails "a .part of somebody else" 2 'open/out\.h5\.part cannot be made: Permission denied' \
+        fails "a .part of somebody else" 2 'open/out\.h5\.part belongs to another user, root \(uid 0\): --adopt' \
             "${nobody[@]}" "$voltmill" run job.yaml --set products.0.file=open/out.h5
+        fails "which may not be written" 2 'open/out\.h5\.part cannot be made: Permission denied' \
+            "${nobody[@]}" "$voltmill" run --adopt job.yaml --set products.0.file=open/out.h5
     fi
     chmod 755 locked
 else

@@ -97,6 +97,7 @@ static const struct option_row rows[] = {{"repeat", "N", value_u32, SHARED(repea
                                           "so many times, the best of each side counts"},
                                          {.name = "set"},
                                          {.name = "force"},
+                                         {.name = "adopt"},
                                          {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
                                           "adds a line to FILE, with a heading when it is new"},
                                          {.name = NULL}};

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/apart/apart.h"
 #include "io/apart/launch.h"
+#include "io/claim.h"
 #include "ranks/agree.h"
 #include "ranks/watch.h"
 
@@ -188,6 +189,7 @@ static status_t command_run(const struct command *command, int argc, char **argv
         command_help(command);
     }
     if (st == STATUS_OK && !is_help) {
+        claim_adopt(settings->adopt);
         st = command->run(settings);
     }
     options_free(settings);

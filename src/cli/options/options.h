@@ -66,7 +66,7 @@ struct shared {
     uint32_t noperands;
     int rank, ranks; /* of a parallel command */
     struct option_texts sets;
-    int force, restart;
+    int force, restart, adopt;
     double progress;      /* seconds; 0: not given */
     const char *database; /* these four NULL: not given */
     const char *device;

@@ -10,6 +10,8 @@ static const struct option_row rows[] = {
      "replaces files that exist, never one that the command reads"},
     {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
      "begins anew, whatever an earlier run has left"},
+    {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
+     "takes over unfinished files (.part, .journal) that another user has left"},
     {"progress", "SECONDS", value_positive, SHARED(progress), "seconds, more than 0", NULL,
      "prints a line on stderr so often (default: one that is redrawn, if stderr is a terminal; "
      "under mpirun or srun a line every 30 s)"},
