@@ -24,6 +24,7 @@ static const struct pack_type stream_type = PACK_TYPE(struct job_stream, stream_
 static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, path),
     PACK_LIST(struct job, files, nfiles, &pack_texts),
+    PACK_LIST(struct job, external, nexternal, &pack_texts),
     PACK_FIELD(struct job, layout.automatic),
     PACK_FIELD(struct job, layout.format),
     PACK_FIELD(struct job, layout.dataset),

@@ -5,6 +5,7 @@
 #include "archive/format/formats.h"
 #include "archive/gaps/check.h"
 #include "archive/lost.h"
+#include "archive/storage/external.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
@@ -127,6 +128,18 @@ out:
     return st;
 }
 
+static status_t open_check_external(const struct job *job, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct external_list list = {(const char *const *)job->external, job->nexternal};
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(external_check(&part->storage.sources, part->path, list, JOB_EXTERNAL));
+    }
+out:
+    return st;
+}
+
 status_t archive_open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -135,6 +148,7 @@ status_t archive_open_here(const struct job *job, struct archive **out)
     TRY(open_expand_globs(job, &paths));
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
     TRY(formats_open(&input, &archive));
+    TRY(open_check_external(job, archive));
     TRY(open_settle_frequencies(job, archive));
     TRY(check_archive(archive));
     TRY(open_select(&job->select, archive));
@@ -150,7 +164,11 @@ out:
 
 status_t archive_open_files(char **files, uint32_t count, struct archive **out)
 {
+    char allow[] = EXTERNAL_ALLOW;
+    char *external = allow;
     const struct job job = {.path = files[0],
+                            .external = &external,
+                            .nexternal = 1,
                             .files = files,
                             .nfiles = count,
                             .layout = {.automatic = 1, .files_along = AXIS_TIME},

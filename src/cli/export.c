@@ -79,6 +79,7 @@ static const struct option_row rows[] = {
      ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
     {.name = "force"},
     {.name = "adopt"},
+    {.name = "external"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},
@@ -134,14 +135,16 @@ static status_t export_run(void *settings)
     struct text said = {0};
     int is_psrfits = strcmp(s->format, "psrfits") == 0;
     if (is_psrfits || strcmp(s->format, "fil") == 0) {
-        struct export_bank_options bank = {.format = is_psrfits ? FILE_PSRFITS : FILE_FIL,
-                                           .product = s->shared.operand,
-                                           .out = s->output,
-                                           .bits = s->bits,
-                                           .only_pol = s->only_pol,
-                                           .sum = s->sum,
-                                           .scale = s->scale,
-                                           .force = s->shared.force};
+        struct export_bank_options bank = {
+            .format = is_psrfits ? FILE_PSRFITS : FILE_FIL,
+            .product = s->shared.operand,
+            .out = s->output,
+            .bits = s->bits,
+            .only_pol = s->only_pol,
+            .sum = s->sum,
+            .scale = s->scale,
+            .external = {s->shared.externals.items, s->shared.externals.count},
+            .force = s->shared.force};
         st = export_bank(&bank, &said);
     } else if (strcmp(s->format, "kerchunk") == 0) {
         struct export_kerchunk_options kerchunk = {.product = s->shared.operand,

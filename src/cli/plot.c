@@ -63,6 +63,7 @@ static const struct option_row rows[] = {
      "the picture, PNG or SVG by its ending (default: the file's name, ending in .png)"},
     {.name = "force"},
     {.name = "adopt"},
+    {.name = "external"},
     {"size", "WxH", plot_read_size, AT(size), "pixels such as 1600x900, 200 to 8192 each", NULL,
      "of the picture (default: as its panels ask for)"},
     {"data", "FILE", value_text, AT(data), NULL, NULL,
@@ -111,6 +112,7 @@ static status_t plot_check(void *settings)
     REQUIRE(s->bench || s->shared.noperands <= 1, STATUS_USAGE,
             "plot: one file at a time, but for tables of --bench");
     REQUIRE(!choice->pols || !choice->sum, STATUS_USAGE, "plot: either --pol or --sum, not both");
+    choice->external = (struct external_list){s->shared.externals.items, s->shared.externals.count};
     choice->has_time = options_first(s, "time") != NULL;
     choice->has_freq = options_first(s, "freq") != NULL;
     choice->has_dm = options_first(s, "dm") != NULL;

@@ -42,6 +42,10 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
         return is_path ? NULL : node;
     }
     if (list == up) {
+        /* It says what may be read, not what is. */
+        if (strcmp(up->key, "input") == 0 && strcmp(node->key, "external") == 0) {
+            return NULL;
+        }
         int is_other = (is_product && (int)node->index != part->product) ||
                        (is_dedisperse && (int)node->index != part->dedisperse);
         return is_other ? NULL : node;

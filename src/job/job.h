@@ -402,6 +402,8 @@ struct job {
     uint32_t nfiles;
     struct job_layout layout;
     struct job_select select;
+    char **external; /* where external storage of the files may be (archive/storage/external.h) */
+    uint32_t nexternal;
 
     struct job_bank *banks;    /* each makes products of the same samples */
     uint32_t nbanks;           /* 0: there is no `channelise` */

@@ -32,6 +32,8 @@ static const struct schema input_rows[] = {
     {"layout", SCHEMA_MAPPING, JOB(layout), .members = job_layout_schema, .may_be_auto = 1,
      .expected = "a mapping with dataset, axes and what else describes the file"},
     {"select", SCHEMA_MAPPING, JOB(select), .members = select_rows},
+    {"external", SCHEMA_TEXT, SCHEMA_LIST(struct job, external, nexternal, 1, UINT32_MAX),
+     .expected = "allow, or the path of a file or folder, or a list of them"},
     {.key = NULL},
 };
 

@@ -51,7 +51,7 @@ status_t plot_product(const char *path, const struct plot_choice *choice, struct
         int is_spectra = product && product->kind == PRODUCT_SPECTRA;
         struct product *given = is_spectra ? product : NULL;
         product = is_spectra ? NULL : product;
-        TRY(bank_open(path, given, &bank));
+        TRY(bank_open(path, given, choice->external, &bank));
         TRY(from_bank(bank, choice, out));
     }
 out:

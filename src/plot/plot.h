@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_PLOT_PLOT_H
 #define VOLTMILL_PLOT_PLOT_H
 
+#include "archive/storage/external.h"
 #include "base/text.h"
 #include "plot/draw/figure.h"
 
@@ -19,6 +20,7 @@ struct plot_choice {
     double time[2], freq[2], dm[2]; /* seconds after the first row, MHz, pc cm^-3 */
     uint32_t width, height;         /* of the picture, pixels; 0: as suits */
     uint32_t column;                /* of each of its columns; 0: as suits */
+    struct external_list external;  /* where external storage of a filterbank may be */
 };
 
 struct plot_options {

@@ -103,6 +103,8 @@ static status_t sheet_find_scales(struct sheet *sheet)
     }
     TRY(h5_dataset_open(f->file, f->path, "scale", &f->scale));
     TRY(h5_dataset_open(f->file, f->path, "offset", &f->offset));
+    TRY(h5_refuse_external(f->scale.id, f->path, "scale"));
+    TRY(h5_refuse_external(f->offset.id, f->path, "offset"));
     const struct h5_dataset *both[] = {&f->scale, &f->offset};
     for (int i = 0; i < 2; i++) {
         REQUIRE(rows > 0 && (bytes == 2 || bytes == 4) && both[i]->rank == 3 &&
@@ -161,6 +163,7 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
     TRY(h5_has(sheet->file->file, path, name, &found));
     if (found) {
         TRY(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
+        TRY(h5_refuse_external(sheet->file->data.id, path, name));
         TRY(sheet_describe(sheet));
         TRY(sheet_find_coarse(sheet));
         TRY(sheet_find_scales(sheet));

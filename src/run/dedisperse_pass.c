@@ -2,6 +2,7 @@
 #include "run/dedisperse_pass.h"
 
 #include "archive/fbh5/fbh5.h"
+#include "archive/storage/external.h"
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
@@ -22,6 +23,13 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
     fbh5_destroy(p->fbh5);
 }
 
+static status_t pass_check_external(const struct dedisperse_pass *p)
+{
+    const struct job *job = p->pass.job;
+    const struct external_list list = {(const char *const *)job->external, job->nexternal};
+    return external_check(&p->fbh5->storage.sources, p->fbh5->path, list, JOB_EXTERNAL);
+}
+
 /* Rank 0 opens the filterbank; the others are told. */
 static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
 {
@@ -31,6 +39,7 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
     struct text packed = {0};
     if (p->pass.rank == 0) {
         st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), &p->fbh5);
+        st = st == STATUS_OK ? pass_check_external(p) : st;
         st = st == STATUS_OK ? fbh5_load_band(p->fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(p->fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(p->fbh5, &packed) : st;

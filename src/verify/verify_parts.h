@@ -4,6 +4,7 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
+#include "archive/storage/external.h"
 #include "compute/shared/agreement.h"
 #include "dsp/axes.h"
 #include "job/job.h"
@@ -80,6 +81,10 @@ status_t verify_times(int fd, const struct product *product, uint64_t count, str
 status_t verify_pick(struct verify *verify, uint64_t total,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
+
+/* One of the kinds' overrides. A comparison prints no number of the input, so that it may be
+ * anywhere. */
+#define VERIFY_EXTERNAL "input.external=" EXTERNAL_ALLOW
 
 /* The user's overrides between those of the kind; both lists end with NULL. free() returns *out. */
 status_t verify_overrides(const struct verify *verify, const char *const *before,

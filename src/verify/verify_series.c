@@ -41,7 +41,7 @@ static status_t series_parse_job(struct verify *verify)
     int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
     TRY(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
     const char *const before[] = {
-        "dedisperse.0.file=verify.h5", /* nothing is written: any name will do */
+        VERIFY_EXTERNAL, "dedisperse.0.file=verify.h5", /* nothing is written: any name will do */
         is_made ? input.data : NULL, NULL};
     const char *const after[] = {NULL};
     TRY(verify_overrides(verify, before, after, &sets, &nsets));

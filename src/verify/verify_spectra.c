@@ -334,7 +334,7 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
     uint64_t dumps = ceil_div_u64(least, max_u64(product->integrate, 1));
     snprintf(chunk, sizeof chunk, "run.chunk=%llu",
              (unsigned long long)(dumps * product->integrate));
-    const char *const before[] = {NULL};
+    const char *const before[] = {VERIFY_EXTERNAL, NULL};
     const char *after[JOB_FILTERS + 5] = {"products.0.file=verify.h5",
                                           /* nothing is written: any name will do */ chunk};
     uint32_t count = 2;

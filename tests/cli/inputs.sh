@@ -188,10 +188,10 @@ ln -s ../inside.h5 inner/link.h5
 ln -s ../bank.h5 inner/bank.h5
 elsewhere "an archive with all in its own folder, and below" "" "$voltmill" plan job.yaml
 elsewhere "one of another folder's raw file" "  $here/raw/obs.raw: an external file of inner/raw.h5;" \
-    "$voltmill" plan job.yaml --set input.files=inner/raw.h5
+    "$voltmill" plan job.yaml --set input.files=inner/raw.h5 --set input.external=allow
 elsewhere "one of links" "  $here/first.h5: a link in inner/linked.h5 leads to it;  $here/last.h5: a link in inner/../chain/middle.h5 leads to it;\
   $here/chain/middle.h5: a link in inner/../first.h5 leads to it;  $here/raw/obs.raw: an external file of inner/../chain/../last.h5;" \
-    "$voltmill" plan job.yaml --set input.files=inner/linked.h5
+    "$voltmill" plan job.yaml --set input.files=inner/linked.h5 --set input.external=raw
 elsewhere "one of many sources" "$(for i in 0 1 2 3 4; do printf '  %s: a source of a virtual dataset in inner/virtual.h5;' "$here/raw/s$i.h5"; done)\
   $here/raw/: 3 more;" "$voltmill" plan job.yaml --set input.files=inner/virtual.h5
 elsewhere "one that is a link" "  $here/inside.h5: inner/link.h5 is a link to it;" "$voltmill" plan job.yaml --set input.files=inner/link.h5
@@ -199,7 +199,66 @@ elsewhere "a filterbank" "  $here/bank.h5: inner/bank.h5 is a link to it;  $here
     "$voltmill" plan series.yaml --set input.files=inner/bank.h5
 elsewhere "the same by info" "  $here/bank.h5: inner/bank.h5 is a link to it;  $here/bank.raw: an external file of inner/bank.h5;" \
     "$voltmill" info inner/bank.h5
-rm -r inner raw/s?.h5
+
+# --- external storage elsewhere is read only where the user says so
+
+warm - "$here" <<'PYTHON'
+import sys
+import h5py
+with h5py.File("bank.h5") as f, h5py.File("inner/far.h5", "w") as g:
+    g.attrs.update(f.attrs)
+    d = g.create_dataset("data", f["data"].shape, "f4", external=[(sys.argv[1] + "/bank.raw", 0, f["data"].nbytes)])
+    d.attrs.update({name: f["data"].attrs[name] for name in ("fch1", "foff", "nchans", "nifs", "nbits", "tsamp", "tstart")})
+with h5py.File("inner/near.h5", "w") as f:
+    f.create_dataset("v", (12000, 2), "i1", external=[("below/link.raw", 0, 24000)])
+PYTHON
+mkdir inner/below
+ln -s "$here/raw/obs.raw" inner/below/link.raw
+raw_outside="takes its data from a file outside its folder: $here/raw/obs\.raw; if that is meant: input\.external: allow"
+bank_outside="far\.h5 takes its data from a file outside its folder: $here/bank\.raw; if that is meant:"
+one=(power.yaml --set products.0.file=one.h5)
+fails "a raw file elsewhere" 2 "$raw_outside" "$voltmill" run "${one[@]}" --set input.files=inner/raw.h5
+fails "a link to one" 2 "$raw_outside" mpirun -n 2 "$voltmill" run "${one[@]}" --set input.files=inner/near.h5
+fails "one behind links" 2 "$raw_outside" "$voltmill" run "${one[@]}" --set input.files=inner/linked.h5
+fails "a list that does not name it" 2 "$raw_outside" "$voltmill" run "${one[@]}" --set input.files=inner/raw.h5 \
+    --set 'input.external=[inner, nowhere, bank.raw, raw/obs]'
+fails "its plan" 2 "$raw_outside" "$voltmill" plan "${one[@]}" --set input.files=inner/raw.h5
+fails "its import" 2 "$raw_outside" "$voltmill" import -o one.h5 --job job.yaml inner/raw.h5
+runs "a job allows all" "$voltmill" run "${one[@]}" --set input.files=inner/raw.h5 --set input.external=allow
+runs "the same without any elsewhere" "$voltmill" run power.yaml --set products.0.file=two.h5
+same "the same rows" "$(warm -c 'import h5py; print(h5py.File("two.h5")["data"][:].tobytes().hex()[:4000])')" \
+    "$(warm -c 'import h5py; print(h5py.File("one.h5")["data"][:].tobytes().hex()[:4000])')"
+runs "a job allows a list" "$voltmill" run "${one[@]}" --set input.files=inner/raw.h5 --set 'input.external=[nowhere, raw]'
+same "it is the same job" "complete before" "$(sed 's/:.*//' output)"
+runs "a file of the list" "$voltmill" run --force "${one[@]}" --set input.files=inner/near.h5 --set input.external=inner/../raw/obs.raw
+runs "verify compares with it" "$voltmill" verify one.h5
+rm one.h5 two.h5
+fails "a filterbank's raw file elsewhere" 2 "$bank_outside input.external" "$voltmill" run series.yaml --set input.files=inner/far.h5
+runs "a job allows it" "$voltmill" run series.yaml --set input.files=inner/far.h5 --set input.external=allow
+fails "its export" 2 "$bank_outside --external allow" "$voltmill" export --format fil -o far.fil inner/far.h5
+runs "export --external" "$voltmill" export --format fil --external bank.raw -o far.fil inner/far.h5
+if command -v gnuplot >/dev/null; then
+    fails "its picture" 2 "$bank_outside --external allow" "$voltmill" plot -o far.png inner/far.h5
+    runs "plot --external" "$voltmill" plot --external allow -o far.png inner/far.h5
+fi
+# What stands beside rows, and series, are in the file itself.
+warm - "$here" <<'PYTHON'
+import sys
+import h5py
+with h5py.File("banked.h5", "r+") as f:
+    shape = f["dedispersed"].shape
+    del f["dedispersed"]
+    f.create_dataset("dedispersed", shape, "f4", external=[(sys.argv[1] + "/bank.raw", 0, 4 * shape[0] * shape[1])])
+with h5py.File("inner/near.h5", "w") as f:
+    f.attrs.update(dict(format="voltage", format_version=1))
+    f.create_dataset("voltages", (64, 1, 2), "i1")[:] = 1
+    f["voltages"].attrs.update(dict(axes="time,chan,reim", sample_rate_hz=1e6, domain="complex", sideband=1))
+    f.create_dataset("freq_hz", (1,), "f8", external=[(sys.argv[1] + "/raw/obs.raw", 0, 8)])
+PYTHON
+fails "series in a file elsewhere" 4 'banked.h5: the values of /dedispersed lie in external files' \
+    "$voltmill" export --format tim --dm 1 banked.h5
+fails "frequencies in a file elsewhere" 4 'near.h5: the values of /?freq_hz lie in external files' "$voltmill" info inner/near.h5
+rm -rf banked.h5 far.fil far.png inner raw/s?.h5
 
 # --- what is complete, and what is not what it was
 

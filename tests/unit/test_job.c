@@ -225,7 +225,7 @@ static void missing_parts(void **state)
     refused("run: {threads: 2}",
             "job.yaml has 3 mistakes:\n"
             "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
-            "select\n"
+            "select, external\n"
             "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
             "file\n"
             "  job.yaml:1: channelise: is missing, expected a mapping with channels and what else "
@@ -416,6 +416,8 @@ static void the_text_forgets_what_does_not_matter(void **state)
         "products: {kind: power, integrate: 1.6e1, file: p.h5}\n",
         "input: {files: a.h5}\nchannelise: [{name: only, channels: 1024}]\n"
         "products:\n- {kind: power, bank: only, file: p.h5, integrate: 16}\n",
+        "input: {files: a.h5, external: [/raw, allow]}\nchannelise: {channels: 1024}\n"
+        "products:\n- {kind: power, file: p.h5, integrate: 16}\n",
     };
     static const char *const sets[] = {"input.files.0=a.h5", "channelise.channels=1024"};
     char *first = NULL;

@@ -23,6 +23,7 @@ static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (is_there) {
         TRY(h5_dataset_open(file, fbh5->path, "/frequency", out));
+        TRY(h5_refuse_external(out->id, fbh5->path, "/frequency"));
         if (out->rank != 1 || out->count != fbh5->nchannels) {
             h5_dataset_close(out);
         }

@@ -65,7 +65,7 @@ struct shared {
     char **operands;     /* [noperands] all of them */
     uint32_t noperands;
     int rank, ranks; /* of a parallel command */
-    struct option_texts sets;
+    struct option_texts sets, externals;
     int force, restart, adopt;
     double progress;      /* seconds; 0: not given */
     const char *database; /* these four NULL: not given */

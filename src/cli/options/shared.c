@@ -10,6 +10,9 @@ static const struct option_row rows[] = {
      "replaces files that exist, never one that the command reads"},
     {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
      "begins anew, whatever an earlier run has left"},
+    {"external", "PATH", value_texts, SHARED(externals), NULL, NULL,
+     "lets data of the input lie in external files elsewhere than in its folder: in this file or "
+     "folder, or, with allow, anywhere"},
     {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
      "takes over unfinished files (.part, .journal) that another user has left"},
     {"progress", "SECONDS", value_positive, SHARED(progress), "seconds, more than 0", NULL,

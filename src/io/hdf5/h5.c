@@ -234,6 +234,19 @@ haddr_t h5_offset(hid_t dataset)
     return is_there ? at : HADDR_UNDEF;
 }
 
+status_t h5_refuse_external(hid_t dataset, const char *where, const char *name)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Dget_create_plist(dataset);
+    H5_TRY(plist, "%s: %s does not say how it is stored", where, name);
+    REQUIRE(H5Pget_external_count(plist) <= 0, STATUS_DATA,
+            "%s: the values of %s lie in external files, expected them in the file itself", where,
+            name);
+out:
+    h5_close(plist);
+    return st;
+}
+
 status_t h5_has(hid_t at, const char *where, const char *name, int *out)
 {
     status_t st = STATUS_OK;
@@ -296,6 +309,7 @@ static status_t h5_open_values(hid_t object, int is_attribute, const char *where
         out->id =
             is_attribute ? H5Aopen(object, name, H5P_DEFAULT) : H5Dopen2(object, name, H5P_DEFAULT);
         H5_TRY(out->id, "%s: %s%s cannot be opened", where, what, name);
+        TRY(is_attribute ? STATUS_OK : h5_refuse_external(out->id, where, name));
         out->type = is_attribute ? H5Aget_type(out->id) : H5Dget_type(out->id);
         out->space = is_attribute ? H5Aget_space(out->id) : H5Dget_space(out->id);
         H5_TRY(out->type, "%s: %s%s cannot be opened", where, what, name);

@@ -51,6 +51,7 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
     status_t st = STATUS_OK;
     REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s holds %llu values, expected %llu", where,
             name, (unsigned long long)dataset->count, (unsigned long long)count);
+    TRY(h5_refuse_external(dataset->id, where, name));
     H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
            where, name);
 out:

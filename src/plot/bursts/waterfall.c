@@ -165,8 +165,8 @@ status_t bursts_add_waterfall(const struct candidates_file *file, const struct c
     status_t st = STATUS_OK;
     struct dedispersing d = {.file = file, .candidate = candidate};
     if (file->filterbank) {
-        st = bank_open(file->filterbank, NULL, &d.bank);
-        if (st == STATUS_DATA) {
+        st = bank_open(file->filterbank, NULL, choice->external, &d.bank);
+        if (st == STATUS_DATA || st == STATUS_USAGE) {
             report_note("%s: no waterfall: %s", file->filterbank, report_cause());
         }
         TRY(report_forgive(st));

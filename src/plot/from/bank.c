@@ -10,11 +10,12 @@
 
 enum { CACHE_BYTES = 1 << 26 };
 
-static status_t bank_open_filterbank(struct bank *bank)
+static status_t bank_open_filterbank(struct bank *bank, struct external_list external)
 {
     status_t st = STATUS_OK;
     TRY(fbh5_open(bank->path, &bank->fbh5));
     struct fbh5 *f = bank->fbh5;
+    TRY(external_check(&f->storage.sources, bank->path, external, EXTERNAL_OPTION));
     TRY(fbh5_load_band(f));
     TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->cache_bytes), fbh5_unpackers(f, 4),
                            &bank->reader));
@@ -53,7 +54,8 @@ out:
     return st;
 }
 
-status_t bank_open(const char *path, struct product *product, struct bank **out)
+status_t bank_open(const char *path, struct product *product, struct external_list external,
+                   struct bank **out)
 {
     status_t st = STATUS_OK;
     struct bank *bank = NULL;
@@ -62,7 +64,7 @@ status_t bank_open(const char *path, struct product *product, struct bank **out)
     bank->product = product;
     product = NULL;
     TRY(memory_aligned(BANK_BLOCK, sizeof(float), "samples", &bank->raw));
-    TRY(bank->product ? bank_open_spectra(bank) : bank_open_filterbank(bank));
+    TRY(bank->product ? bank_open_spectra(bank) : bank_open_filterbank(bank, external));
     REQUIRE(bank->rows > 0 && bank->nchannels > 0 && bank->step > 0, STATUS_DATA,
             "%s: holds no rows to draw", path);
     *out = bank;

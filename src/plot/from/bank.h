@@ -4,6 +4,7 @@
 #define VOLTMILL_PLOT_FROM_BANK_H
 
 #include "archive/fbh5/fbh5.h"
+#include "archive/storage/external.h"
 #include "base/text.h"
 
 struct bank {
@@ -30,8 +31,10 @@ struct bank_block {
 enum { BANK_BLOCK = 1 << 22 }; /* numbers that are read at once */
 
 /* `path` must outlive it. Opens `product`, which it owns from now on, as spectra; NULL: the file is
- * a filterbank. Fails with DATA. */
-status_t bank_open(const char *path, struct product *product, struct bank **out);
+ * a filterbank, whose external storage may also be where `external` says. Fails with DATA; with
+ * USAGE as external_check() does. */
+status_t bank_open(const char *path, struct product *product, struct external_list external,
+                   struct bank **out);
 void bank_close(struct bank *bank);
 
 /* How many rows and channels may be read at once, so that it takes little memory. */

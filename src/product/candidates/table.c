@@ -111,6 +111,7 @@ static status_t table_read(hid_t file, const char *path, struct candidates *out)
     hid_t memory = -1;
     int found = 0;
     TRY(h5_dataset_open(file, path, table_name, &table));
+    TRY(h5_refuse_external(table.id, path, table_name));
     REQUIRE(table.rank == 1 && table.count <= MOST_CANDIDATES &&
                 H5Tget_class(table.type) == H5T_COMPOUND,
             STATUS_DATA, "%s: /candidates is no table of candidates", path);

@@ -5,6 +5,7 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 
+#include "archive/storage/external.h"
 #include "base/terms.h"
 #include "product/export/export_scale.h"
 #include "product/stamp/stamp.h"
@@ -25,6 +26,7 @@ struct export_bank_options {
     const char *only_pol;           /* its number or name; NULL: all */
     int sum;                        /* of the pols */
     struct scale_options scale;
+    struct external_list external; /* where external storage of the product may be */
     int force;
     status_t (*tick)(
         void *context); /* after each block: ends the export when it fails; may be NULL */

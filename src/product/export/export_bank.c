@@ -58,6 +58,8 @@ static status_t bank_open_input(struct export_bank *bank)
     status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
     TRY(fbh5_open(bank->options->product, &bank->in));
+    TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
+                       EXTERNAL_OPTION));
     bank_choose_numbers(bank);
     TRY(fbh5_check_even(bank->in));
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));

@@ -38,6 +38,7 @@ static status_t series_open_data(struct series *series)
     hid_t data = H5Dopen2(series->file, "dedispersed", access);
     H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
     TRY(h5_dataset_of(data, series->path, &series->data));
+    TRY(h5_refuse_external(data, series->path, "/dedispersed"));
     h5_try_chunks(data, series->path, "/dedispersed");
 out:
     h5_close(access);
@@ -95,6 +96,7 @@ static status_t series_tsamp_of_times(struct series *series, double *tsamp)
     TRY(h5_has(series->file, series->path, "time", &is_there));
     if (series->samples >= 2 && is_there) {
         TRY(h5_dataset_open(series->file, series->path, "time", &stamps));
+        TRY(h5_refuse_external(stamps.id, series->path, "time"));
         REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
                 "%s: /time is not that of the series", series->path);
         memory = H5Screate_simple(1, &count, NULL);
