@@ -43,6 +43,8 @@ COMMANDS = {
     "run, voltages": (["run", "--force", "voltages.yaml", "--set", "products.0.file={out}/v.h5"],
                       ["v.h5.part", "v.h5.journal"]),
     "plot": (["plot", "--force", "-o", "{out}/p.png", "--data", "{out}/p.csv", "early.h5"], ["p.png.part", "p.csv.part"]),
+    "bench": (["bench", "fir", "--backend", "cpu", "--threads", "1", "--repeat", "1", "--method", "direct", "--taps", "1", "--points",
+               "500", "--csv", "{out}/t.csv"], ["t.csv"]),
 }
 # Some are what one of the commands takes for its own, had it been killed.
 PRECIOUS = ["obs.h5", "gaps.h5", "early.h5", "letter.txt", "begun.fil"]
