@@ -127,7 +127,7 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
     status=0
     wait $pid || status=$?
     same "SIGTERM: stopped" 75 $status
-    same "one line" "stopped: " "$(cut -c 1-9 stderr)"
+    same "its two lines" "stopping stopped: " "$(cut -d " " -f 1 stderr | tr '\n' ' ')"
     same "no child is left" "" "$(children $pid)"
     begin_hung "$voltmill" info good.h5
     kill -KILL $pid

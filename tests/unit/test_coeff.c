@@ -371,7 +371,7 @@ static void test_no_file(void **state)
     spec.path = "/nonexistent/filter.txt";
     assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "No such file", NULL});
     spec.path = "/tmp";
-    assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "directory", NULL});
+    assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "folder", NULL});
     spec.path = "/dev/zero";
     assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "no number", NULL});
 }
