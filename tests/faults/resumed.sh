@@ -12,13 +12,13 @@ expected=$(digest)
 clear_all
 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
 run=$!
-await 30
+await 35
 kill -9 $run
 reap $run
 mkdir half
 mv ./*.part ./*.journal half
 begun=$(chunks half/power.h5)
-[ "${begun:-0}" -ge 30 ] && [ "$begun" -lt 97 ]
+[ "${begun:-0}" -ge 35 ] && [ "$begun" -lt 97 ]
 ok $? "a run was killed when $begun of 97 chunks were done"
 restore() {
     clear_all

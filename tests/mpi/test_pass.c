@@ -196,7 +196,7 @@ static void damage(const char *name, uint64_t row, int is_time)
     static const char bytes[4] = {1, 2, 3, 4};
     int fd = -1;
     if (rank == 0) {
-        assert_int_equal(product_find_place(in_folder(name), &place), STATUS_OK);
+        assert_int_equal(product_find_part(in_folder(name), &place), STATUS_OK);
         fd = open(in_folder(name), O_WRONLY | O_CLOEXEC);
         assert_true(fd >= 0);
         uint64_t at = is_time ? place.time_offset + row * sizeof(double)

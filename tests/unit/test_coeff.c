@@ -373,7 +373,7 @@ static void test_no_file(void **state)
     spec.path = "/tmp";
     assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "folder", NULL});
     spec.path = "/dev/zero";
-    assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "no number", NULL});
+    assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "device", NULL});
 }
 
 /* 0.1 + 0.2 - 0.3 is not zero in double, but it is nothing to divide by either. */
