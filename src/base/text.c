@@ -83,7 +83,7 @@ static int text_is_nameless_pipe(int fd, const struct stat *info)
     return S_ISFIFO(info->st_mode) && fstatfs(fd, &system) == 0 && system.f_type == PIPEFS;
 }
 
-/* Of UTF-8, as editors of Windows write it before all else. */
+/* Skips the UTF-8 byte order mark with which editors of Windows begin a file. */
 static void text_skip_byte_order_mark(FILE *file)
 {
     static const unsigned char mark[] = {0xef, 0xbb, 0xbf};

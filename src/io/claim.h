@@ -12,8 +12,9 @@ enum { CLAIM_HOST = 256 };
 /* Whether files that another user left are taken like one's own (--adopt); 0 unless told. Their
  * contents and what becomes of them later are that user's choice. */
 void claim_adopt(int does);
-/* Fail with USAGE, naming the owner, when a file is another user's and is not adopted: by its name
- * (a link is not followed; nothing is nobody's), or as it is open. */
+/* Check the owner of a file by its name or by its descriptor. Links are not followed; a missing
+ * file passes. Fail with USAGE, naming the owner, if the file is another user's and is not adopted;
+ * with DATA if its owner cannot be read. */
 status_t claim_check_owner(const char *part);
 status_t claim_check_owner_open(int fd, const char *part);
 

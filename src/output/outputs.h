@@ -89,10 +89,12 @@ status_t outputs_settle(void *outputs);
 /* Rows that earlier runs have written are read and compared with the CRCs of the journals
  * (run.check_resumed), each rank's share by a thread of its own from outputs_open_all() on.
  *
- * outputs_is_compared(): whether this rank's share is done, or was given up by outputs_hurry(), now
- * or within so many seconds; *moved grows with what is read. outputs_compare_end_all(), when all
- * ranks have nothing else to do: ends it, with *again 1 when chunks are to be worked off once more.
- * Fails with STOPPED, without a message, when a rank gave its share up. Collective. */
+ * outputs_is_compared() returns whether this rank's share is done or was ended by outputs_hurry().
+ * It waits at most `seconds` for that. *moved increases with every read.
+ *
+ * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
+ * *again to 1 when chunks have to be processed again. Fails with STOPPED, without a message, when a
+ * rank gave its share up. Collective. */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);

@@ -206,11 +206,11 @@ out:
     return st;
 }
 
-/* What the journal of a product says of the chunks with its first rows. */
+/* Context of the comparison of a product's first rows with its journal. */
 struct beside_first {
     const outputs_t *outputs;
     uint32_t product;
-    uint32_t same; /* of them: as the file holds them */
+    uint32_t same; /* chunks with the first rows whose sums agree with the journal */
 };
 
 static status_t beside_compare_first(void *context, const struct journal_record *record)

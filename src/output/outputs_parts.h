@@ -1,6 +1,7 @@
-/* What the files of the outputs share: outputs_claim.c finds what earlier runs have left,
- * outputs.c makes, opens and publishes, outputs_rows.c writes, outputs_done.c counts,
- * outputs_resumed.c compares what earlier runs have written. For nobody else. */
+/* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs.
+ * outputs.c creates, opens and publishes files. outputs_rows.c, outputs_beside.c and
+ * beside/outputs_median.c write them. outputs_done.c counts chunks. outputs_resumed.c compares rows
+ * of earlier runs. outputs_pack.c and outputs_convert.c compress and convert complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -101,8 +102,8 @@ void beside_add(const struct output *output, uint64_t at, const void *data, uint
 /* Where holes of a chunk's rows are its own: all of their streams are. */
 int beside_has_holes(const outputs_t *outputs, uint32_t product, const struct chunk *chunk);
 
-/* What the file holds of product i beside the rows of a chunk: weights, flags, kurtosis, scales,
- * counts of what was clipped, holes. Fails with DATA. */
+/* Computes the sum, from the file, of a product's data beside the rows of a chunk: weights, flags,
+ * kurtosis, scales, offsets, counts of clipped numbers, holes. Fails with DATA. */
 status_t beside_sum(const outputs_t *outputs, uint32_t product, const struct chunk *chunk,
                     uint32_t *sum);
 

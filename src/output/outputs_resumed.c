@@ -22,8 +22,8 @@ enum {
 /* Journals are written anew that often at most, but for the last time. */
 static const double revoke_seconds = 1;
 
-/* What is to be compared: of each chunk and product such a head, then the sums of the spans that
- * its rows touch, uint32 [sums]. */
+/* Head of a record to compare, one for each chunk and product. The sums of the spans that its rows
+ * touch follow, uint32 [sums]. */
 struct resumed_head {
     uint64_t chunk, sums;
     uint32_t product, beside;
@@ -227,8 +227,8 @@ static status_t resumed_compare_stamps(const struct resumed_part *part, int *is_
     return STATUS_OK;
 }
 
-/* What tells of a chunk that differs (outputs_tell()): its number with a bit that no number has,
- * and the product. */
+/* Message about a chunk that differs (outputs_tell()): its number with the bit OUTPUTS_DIFFERS,
+ * which no chunk number has, and the product. */
 struct resumed_told {
     uint64_t chunk, product;
 };

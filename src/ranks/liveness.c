@@ -198,7 +198,8 @@ struct liveness_watchdog {
     char *message;
 };
 
-/* What is watched may wait for another rank. */
+/* Ends the process. Blames a stopped rank of this machine, if there is one, since the watched work
+ * may be waiting for it. */
 static _Noreturn void liveness_end(const char *message)
 {
     char name[PEERS_NAME];

@@ -1,4 +1,4 @@
-/* What the signals ask for, and the limits of time by which a process is ended. */
+/* Requests by signals, and the time limits at which a process is ended. */
 #include "ranks/stop.h"
 
 #include "base/clock.h"

@@ -114,7 +114,7 @@ static void verify_write(const struct verify *verify, const struct verify_kind *
     json_bool(json, "agrees", agrees);
 }
 
-/* What no recomputing sees: CRCs of all that the product holds beside its rows. */
+/* Judges the CRCs of datasets and attributes other than rows, which recomputing does not check. */
 static status_t verify_judge_objects(const struct verify *verify,
                                      const struct contents_found *objects)
 {

@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Of a sample, spans of more bytes (long rows of series) are left to --all and --crc. */
+/* Largest span that is checked with a sample of the chunks. Only --all and --crc check larger ones
+ * (long rows of series). */
 static const uint64_t most_bytes = UINT64_C(64) << 20;
 
 enum { ROOM_BYTES = 1 << 20 };
@@ -56,7 +57,7 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
                                                              : STATUS_OK);
         goto out;
     }
-    /* Of all chunks each span is that of its first row. */
+    /* With all chunks, each span is checked once, with the chunk of its first row. */
     span += first_row % place->span_rows > 0 ? 1 : 0;
     for (; span * place->span_rows < first_row + rows && chunk->first_stream == 0; span++) {
         TRY(spans_check(verify, span));

@@ -114,8 +114,8 @@ out:
     return st;
 }
 
-/* What is allowed of a row's numbers, all of them by the strongest spectrum (agreement.h), twice:
- * some were divided by a gain. */
+/* Computes the errors allowed to a row's numbers from its strongest spectrum (agreement.h). The
+ * limit is doubled, since some numbers were divided by a gain. */
 static struct steps_slack steps_slack_of(const struct verify *verify,
                                          const struct verify_steps *steps,
                                          const struct verify_steps_row *of)
@@ -247,7 +247,8 @@ struct told {
     double scale, offset;
 };
 
-/* What filters may leave of what went into them, in the rms of a line over steps_a_rms(). */
+/* Computes the error that the filters' input may cause in a line's scale, its rms divided by
+ * steps_a_rms(). */
 static double steps_left_of(const struct verify *verify, const struct told *line, double went_in)
 {
     const struct product *product = verify->product;

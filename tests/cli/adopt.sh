@@ -1,4 +1,4 @@
-# Unfinished files of another user: no command goes on with them, replaces or publishes them unless --adopt is given.
+# Unfinished files of another user: no command resumes, replaces or publishes them unless --adopt is given.
 . "$(dirname "$0")/../tools/lib.sh"
 if [ "$(id -u)" != 0 ]; then
     echo "1..0 # SKIP only root can give files to another user"

@@ -107,7 +107,7 @@ def command(kind, folder, **settings):
 
 
 def list_calls(kind):
-    """(number, call, name of the file) of each call of rank 0 in the shared folder, in a run that nobody disturbs."""
+    """(number, call, name of the file) of each call of rank 0 in the shared folder, in an undisturbed run."""
     folder, log = scratch("counted"), scratch("counted.log")
     os.mkdir(folder)
     command(kind, folder, LD_PRELOAD=SHIM, ATTACK_FOLDER=folder, ATTACK_LOG=log, ATTACK_RANK="0")

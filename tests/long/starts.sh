@@ -1,4 +1,4 @@
-# 240 commands that start while others end, in four streams beside each other: none fails. STARTS=n: so many.
+# 240 commands that start while others end, in four parallel streams: none fails. STARTS=n sets their number.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 # A folder of MPI's for all of them, as users have it.

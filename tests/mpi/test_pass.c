@@ -235,7 +235,7 @@ static void rows_that_differ_are_made_again(void **state)
     end_pass(&pass, STATUS_OK, &small);
 }
 
-/* What was found to differ is not done any more when the run ends before it is made again. */
+/* A chunk that differs is no longer done, even if the run ends before it is made again. */
 static void rows_that_differ_are_not_done(void **state)
 {
     (void)state;

@@ -71,7 +71,7 @@ class Bank:
 
 
 def rows_of(x, count):
-    """Groups of so many spectra, what is left at the end dropped: [group][count][...]."""
+    """Groups of `count` spectra: [group][count][...]. Drops an incomplete group at the end."""
     return x[:len(x) // count * count].reshape(len(x) // count, count, *x.shape[1:])
 
 

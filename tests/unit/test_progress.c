@@ -110,8 +110,8 @@ static void shown(struct progress *progress, uint64_t done, double seconds, char
     fclose(file);
 }
 
-/* What was heard of last is as old as that: the time that is left goes by, but never to nothing
- * while chunks are left. */
+/* The time since the last finished chunk reduces the estimate of the time left. The estimate never
+ * reaches 0 while chunks are left. */
 static void what_is_left_is_estimated_from_what_is_done(void **state)
 {
     (void)state;

@@ -102,7 +102,7 @@ out:
     return st;
 }
 
-/* What files of others say and cannot be is not handed on to products. */
+/* Removes an impossible position, so that products do not inherit it. Warns of it. */
 static void formats_check_position(const char *path, struct archive *archive)
 {
     if (archive->has_position && !(fabs(archive->ra_deg) <= 360 && fabs(archive->dec_deg) <= 90)) {

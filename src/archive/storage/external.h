@@ -16,7 +16,7 @@ struct external_list {
     const char *const *items;
     uint32_t count;
 };
-/* Of a job; of a command that works on a file. */
+/* Values for `option`: the setting of a job, and the option of a command that reads a file. */
 #define JOB_EXTERNAL "input.external: allow, or a list of files and folders"
 #define EXTERNAL_OPTION "--external allow, or a file or folder"
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,

@@ -21,8 +21,8 @@ static double agreement_square(double x)
     return x * x;
 }
 
-/* Rounding of numbers below FLT_MIN, whose steps do not shrink with them: half a step for each of
- * so many operations, some of whose errors a few more multiply. */
+/* Bound on the rounding of numbers below FLT_MIN, whose steps have a fixed size. Each operation may
+ * round by half a step. The factor 4 allows for later multiplications of these errors. */
 static double agreement_least(double operations)
 {
     return 4 * ((double)FLT_TRUE_MIN * operations);
@@ -46,9 +46,9 @@ static double agreement_input(const struct agreement *agreement)
     return agreement->filters > 0 ? agreement->went_in : 0;
 }
 
-/* Takes up an error of numbers whose allowed one is `allowed`, in any unit, beyond what is `least`
- * of any; `of_y`: as one of Y, of which so many were added up that errors of each are `more` times
- * as large in it. */
+/* Adds the part of an error beyond `least`, compared with `allowed`; the three have the same unit.
+ * `of_y` is the same error as an error of Y. A sum of spectra increases their errors, compared with
+ * `went_in`, by the factor `more`. */
 static void agreement_take(struct agreement *agreement, double error, double least, double allowed,
                            double of_y, double more)
 {
@@ -199,9 +199,10 @@ static void agreement_squares(struct agreement *agreement, const float *found,
     agreement->count += (double)channels;
 }
 
-/* |sum A B* - its like| <= |A| E_b + |B| E_a + E_a E_b (Cauchy, Schwarz): each part of it, too.
- * What both polarisations could have in common is what errors are relative to. Beside what went
- * into filters, E_a = E_b = E is the root of E^2 + (|A| + |B|) E: one of both may be empty. */
+/* The error of sum A B* is at most |A| E_b + |B| E_a + E_a E_b (Cauchy, Schwarz). So are the errors
+ * of its real and imaginary parts. Errors are relative to |A| |B|, the largest possible |sum A B*|.
+ * For the comparison with the input of filters, E = E_a = E_b solves E^2 + (|A| + |B|) E = error.
+ * This also holds when one polarisation is empty. */
 static void agreement_cross(struct agreement *agreement, const float *found, const float *expected,
                             const float *a, const float *b, uint64_t channels, uint64_t integrate,
                             const struct agreement_whole *whole)

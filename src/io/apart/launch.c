@@ -14,8 +14,8 @@
 
 int launch_is_used(void)
 {
-    /* Of Open MPI, of PMI (MPICH, Intel MPI, Cray), PMIx, MVAPICH, PALS and ALPS; and the user's
-     * word for any other. */
+    /* Variables of Open MPI, PMI (MPICH, Intel MPI, Cray), PMIx, PALS, MVAPICH and ALPS. Users set
+     * VOLTMILL_MPI for any other launcher. */
     static const char *const names[] = {
         "OMPI_COMM_WORLD_SIZE", "PMI_RANK",    "PMI_SIZE",    "PMIX_RANK", "PALS_RANKID",
         "MV2_COMM_WORLD_RANK",  "ALPS_APP_PE", "VOLTMILL_MPI"};

@@ -1,5 +1,5 @@
-/* What the files of the journal share: journal.c makes and adds, journal_read.c reads,
- * journal_revoke.c takes records out. For nobody else. */
+/* Private declarations of the journal's files, and of its fuzz test. journal.c creates journals and
+ * appends records, journal_read.c reads them, journal_revoke.c removes records. */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
 
@@ -32,7 +32,7 @@ status_t journal_create_tables(journal_t *journal);
  * the file system cannot, records take it as they come. */
 void journal_reserve(const journal_t *journal);
 
-/* Appends the bytes of a record, with so many sums, to what is to be written. Fails with DEVICE. */
+/* Appends the bytes of a record, with `count` sums, to the write buffer. Fails with DEVICE. */
 status_t journal_append(journal_t *journal, const struct journal_record *record, uint64_t count);
 
 /* How long all records are at most, if each is there once. */

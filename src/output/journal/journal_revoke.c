@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is to be kept of a journal. */
+/* A journal, and a bitmap of the chunks whose records are removed. */
 struct journal_sieve {
     journal_t *journal;
     const unsigned char *revoked;

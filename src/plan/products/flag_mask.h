@@ -11,9 +11,9 @@
  * Or a product with /flags, if by if where both have the same number of them, else where any if is
  * flagged. Each counts seconds from its own start. Refused where only one of the two has a start.
  *
- * Of both, a channel is left out when some of its band is in a range or in a flagged channel, a
- * cell when some of its time is. Cells of a product that overlap by less than a thousandth of the
- * smaller one only touch. */
+ * With both kinds, a channel is omitted if some of its band is in a range or in a flagged channel.
+ * A cell is omitted if some of its time is. Channels and cells of a product are ignored if they
+ * overlap by less than a thousandth of the smaller one. */
 #ifndef VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 #define VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* What is to be made. */
+/* Description of the file to write. */
 struct export_plan {
     const char *path;
     enum mark mark;          /* of the command that makes it */

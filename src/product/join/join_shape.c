@@ -26,7 +26,7 @@ static int join_is_among(const char *const *names, size_t count, const char *nam
 }
 #define IS_AMONG(names, name) join_is_among(names, sizeof(names) / sizeof *(names), name)
 
-/* What an axis of a dataset counts, by its scale; "": nothing that has a name. */
+/* Finds the name of an axis of a dataset by its scale; "" if it has none. */
 static status_t join_name_axis(const struct h5_dataset *data, const char *name, int axis,
                                char out[H5_SCALE_NAME])
 {

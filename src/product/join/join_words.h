@@ -29,7 +29,7 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
 /* Rows of the blocks that have scales of their own, of a product in few bits. Fails with DATA. */
 status_t join_read_block_rows(hid_t file, const char *path, uint64_t *out);
 
-/* What the whole says of its parts: their jobs, inputs and arithmetic. */
+/* Collects the jobs, inputs and arithmetic of the parts, as the joined product records them. */
 status_t join_list_parts(const struct join *join, struct text *job, struct text *inputs,
                          struct text *arithmetic);
 
