@@ -25,9 +25,7 @@ if [ -n "${VOLTMILL_TEST_ALL:-}" ]; then
     test_cache+=-optimised
 else
     # No second build of a kernel for each size of its groups; OpenCL C 1.2 has fewer functions to declare.
-    # PoCL 6 fails an assertion of its own on kernels/peaks that are not optimised.
     export POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable -cl-std=CL1.2" POCL_WORK_GROUP_SPECIALIZATION=0
-    case $(echo /usr/lib/*/libpocl.so.2.*) in *.so.2.1[1-9]*) POCL_EXTRA_BUILD_FLAGS=-cl-std=CL1.2 ;; esac
     # Nor any but those that kernels call (small-pocl; only where that was made).
     { read -r small <build/small-pocl/made; } 2>/dev/null || small=
     [ -n "${OCL_ICD_VENDORS:-}" ] || [ "$small" != "$PWD/build/small-pocl" ] || export OCL_ICD_VENDORS=$small/vendors/
