@@ -36,7 +36,7 @@ def volts(f):
         v = v[..., 0] + 1j * v[..., 1]
     return v
 def start(f):
-    return f.attrs["start_mjd_day"] * 86400, f.attrs["start_second"]
+    return int(f.attrs["start_mjd_day"]) * 86400, f.attrs["start_second"]
 rate = a["voltages"].attrs["sample_rate_hz"]
 x, y = volts(a), volts(b)
 later = (start(b)[0] - start(a)[0] + start(b)[1] - start(a)[1]) * rate
