@@ -43,7 +43,7 @@ ALL_LDFLAGS = -fopenmp -pthread $(AGAIN:%=-Wl,--wrap=%) $(LDFLAGS) $(if $(SANITI
 # VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised, and its 32,000 lines,
 # which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too.
 VKFFT := src/compute/opencl/fft/fft_vkfft.c
-$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-maybe-uninitialized
+$(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-unknown-warning-option -Wno-maybe-uninitialized
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
