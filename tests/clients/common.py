@@ -136,7 +136,7 @@ def yaml(value):
         return "[" + ", ".join(yaml(item) for item in value) + "]"
     if isinstance(value, str):
         return '"' + value + '"'
-    return repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)  # numpy 2 puts the type around numbers
 
 
 def write_yaml(name, tree):
