@@ -122,6 +122,13 @@ runs "and gets its name with --force, without being computed again" "$voltmill" 
     --set input.files=long.h5 --set products.0.file=race.h5 --set products.0.integrate=100 --set run.memory=256MiB
 rm -f race.h5
 
+"$voltmill" synth --force obs.yaml >/dev/null
+SHIM_NAME=1:17 LD_PRELOAD=$(dirname "$voltmill")/tests/faults/io_shim.so "$voltmill" import -o native.h5 obs.h5 >stdout 2>stderr
+same "an import that cannot be renamed: status" 2 $?
+runs "is left whole" "$voltmill" info native.h5.part
+runs "and completed by the same command" "$voltmill" import -o native.h5 obs.h5
+rm native.h5
+
 # Data are read from where they are.
 warm - <<'PYTHON'
 import h5py

@@ -177,6 +177,12 @@ make("chan2.h5", {"chans": [2]})
 fails(2, "is_renormalised of weights is 1 in chan2.h5, but 0 in raw.h5", "join", "-o", "x.h5", "chan2.h5", "raw.h5")
 make("sound.h5", {"chans": [1]}, observation("unbroken", None))
 fails(2, "chan2.h5 has /coarse_frequency, but sound.h5 has not", "join", "-o", "x.h5", "chan2.h5", "sound.h5")
+# A result that is there is compared number by number.
+voltmill("join", "-o", "twice.h5", "time0.h5", "time1.h5")
+ok("complete before" in voltmill("join", "-o", "twice.h5", "time0.h5", "time1.h5"), "a join that is complete")
+with h5py.File(scratch("twice.h5"), "r+") as file:
+    file["data"][1, 0, 2] += 1
+fails(2, "twice.h5 exists already: --force replaces it", "join", "-o", "twice.h5", "time0.h5", "time1.h5")
 fails(2, "different channels, and different times", "join", "-o", "x.h5", "time0.h5", "chan2.h5")
 fails(2, "series.h5 holds dedispersed", "join", "-o", "x.h5", "series.h5", "time0.h5")
 fails(4, "nowhere.h5", "join", "-o", "x.h5", "nowhere.h5", "time0.h5")

@@ -122,6 +122,9 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     *out = journal;
     journal = NULL;
 out:
+    if (journal && journal->fd >= 0) {
+        file_remove(path);
+    }
     text_free(&packed);
     journal_destroy(journal);
     return st;

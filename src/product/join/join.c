@@ -50,10 +50,23 @@ static int join_is_text(const char *stored, const struct text *text)
     return length == wanted && (length == 0 || memcmp(stored, text->data, length) == 0);
 }
 
-/* Whether a file is what the same parts have been joined to: by its provenance. */
-static status_t join_is_whole(const struct join *join, const char *path, int *out)
+static void join_free_sets(struct join *join)
+{
+    for (size_t i = 0; i < join->nsets; i++) {
+        free(join->sets[i].name);
+        free(join->sets[i].first);
+    }
+    free(join->sets);
+    join->sets = NULL;
+    join->nsets = 0;
+}
+
+/* Whether a file is what the same parts have been joined to: by its provenance, then by all that
+ * was put together. */
+static status_t join_is_whole(struct join *join, const char *path, int *out)
 {
     status_t st = STATUS_OK;
+    int fd = -1;
     struct product *product = NULL;
     struct text job = {0};
     struct text inputs = {0};
@@ -66,7 +79,14 @@ static status_t join_is_whole(const struct join *join, const char *path, int *ou
                join_is_text(product->inputs, &inputs) &&
                join_is_text(product->arithmetic, &arithmetic);
     }
+    if (*out) {
+        TRY(join_make(join, -1, path));
+        TRY(file_open_read(path, &fd));
+        TRY(join_matches(join, fd, path, out));
+    }
 out:
+    join_free_sets(join);
+    file_close(fd);
     product_destroy(product);
     text_free(&job);
     text_free(&inputs);
@@ -75,7 +95,7 @@ out:
 }
 
 /* Whether the result has its name already; another file of that name stays, unless forced. */
-static status_t join_find_before(const struct join *join, int *is_before)
+static status_t join_find_before(struct join *join, int *is_before)
 {
     status_t st = STATUS_OK;
     const struct join_options *options = join->options;
@@ -122,17 +142,13 @@ static void join_free(struct join *join)
         product_destroy(join->parts[i].product);
         h5_close(join->parts[i].file);
     }
-    for (size_t i = 0; i < join->nsets; i++) {
-        free(join->sets[i].name);
-        free(join->sets[i].first);
-    }
-    free(join->sets);
+    join_free_sets(join);
     free(join->parts);
 }
 
 /* Takes FILE.part: new, or what a join that ended early has left. One without a mark that is made
  * of these parts lacks only its name (*is_whole). */
-static status_t join_claim(const struct join *join, const char *part, int *fd, int *is_whole)
+static status_t join_claim(struct join *join, const char *part, int *fd, int *is_whole)
 {
     status_t st = STATUS_OK;
     uint64_t bytes = 0;
@@ -155,10 +171,10 @@ out:
 }
 
 /* Under the name that it has until it is whole. */
-static status_t join_write(struct join *join, const char *part, int fd, int is_whole)
+static status_t join_write(struct join *join, const char *part, int fd, int *is_whole)
 {
     status_t st = STATUS_OK;
-    if (is_whole) {
+    if (*is_whole) {
         TRY(product_find_place(part, &join->place));
     } else {
         TRY(join_make(join, fd, part));
@@ -167,6 +183,7 @@ static status_t join_write(struct join *join, const char *part, int fd, int is_w
     }
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
+    *is_whole = 1; /* what cannot be renamed stays, as the message says */
     TRY(file_publish(fd, part, join->options->out, join->options->force));
 out:
     return st;
@@ -195,7 +212,7 @@ status_t join_parts(const struct join_options *options, struct text *said)
     TRY(file_part_name(options->out, &part));
     TRY(folder_make(part, &made));
     TRY(join_claim(&join, part, &fd, &is_whole));
-    TRY(join_write(&join, part, fd, is_whole));
+    TRY(join_write(&join, part, fd, &is_whole));
     is_written = 1;
     TRY(join_say(&join, said));
 out:

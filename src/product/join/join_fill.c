@@ -24,6 +24,8 @@ struct join_filling {
     uint64_t inner; /* bytes of one step along that */
     char *block, *piece;
     uint32_t *sums; /* of the rows' spans */
+    char *there;    /* compared with what is there instead of written */
+    int differs;
 };
 
 /* Steps first .. first + count - 1 of a part along its first axis. */
@@ -44,13 +46,30 @@ static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t 
                      out, count * lead);
 }
 
-static status_t fill_write(const struct join_filling *f, uint64_t first, uint64_t count)
+/* Writes bytes, or compares them. */
+static status_t fill_put(struct join_filling *f, uint64_t offset, const void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    if (!f->there) {
+        TRY(file_write(f->fd, f->path, offset, data, bytes));
+        goto out;
+    }
+    for (uint64_t at = 0; at < bytes && !f->differs; at += BLOCK) {
+        uint64_t count = min_u64(BLOCK, bytes - at);
+        TRY(file_read(f->fd, f->path, offset + at, f->there, count));
+        f->differs = memcmp(f->there, (const char *)data + at, (size_t)count) != 0;
+    }
+out:
+    return st;
+}
+
+static status_t fill_write(struct join_filling *f, uint64_t first, uint64_t count)
 {
     if (f->sums) {
         spans_add(&f->join->place, first, count, 0, f->lead, f->block,
                   f->sums + first / f->join->place.span_rows);
     }
-    return file_write(f->fd, f->path, f->set->offset + first * f->lead, f->block, count * f->lead);
+    return fill_put(f, f->set->offset + first * f->lead, f->block, count * f->lead);
 }
 
 static uint64_t fill_steps(const struct join_filling *f)
@@ -59,7 +78,7 @@ static uint64_t fill_steps(const struct join_filling *f)
 }
 
 /* What stands for no number, or zeros. */
-static status_t fill_missing(const struct join_filling *f, uint64_t first, uint64_t end)
+static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t end)
 {
     status_t st = STATUS_OK;
     const uint8_t *missing = (const uint8_t *)&f->set->missing;
@@ -74,7 +93,7 @@ out:
     return st;
 }
 
-static status_t fill_times(const struct join_filling *f)
+static status_t fill_times(struct join_filling *f)
 {
     status_t st = STATUS_OK;
     const struct join_dataset *set = f->set;
@@ -94,7 +113,7 @@ out:
 }
 
 /* Each step along the first axis from pieces of all parts. */
-static status_t fill_bands(const struct join_filling *f)
+static status_t fill_bands(struct join_filling *f)
 {
     status_t st = STATUS_OK;
     const struct join_dataset *set = f->set;
@@ -117,7 +136,7 @@ out:
 }
 
 /* A scale of times: start + n step. */
-static status_t fill_scale(const struct join_filling *f)
+static status_t fill_scale(struct join_filling *f)
 {
     status_t st = STATUS_OK;
     uint64_t most = BLOCK / sizeof(double);
@@ -127,8 +146,7 @@ static status_t fill_scale(const struct join_filling *f)
         for (uint64_t i = 0; i < count; i++) {
             values[i] = f->set->start + (double)(at + i) * f->set->step;
         }
-        TRY(file_write(f->fd, f->path, f->set->offset + at * sizeof *values, values,
-                       count * sizeof *values));
+        TRY(fill_put(f, f->set->offset + at * sizeof *values, values, count * sizeof *values));
     }
 out:
     return st;
@@ -221,5 +239,22 @@ status_t join_fill(struct join *join, int fd, const char *path)
 out:
     fill_close(&f);
     free(sums);
+    return st;
+}
+
+status_t join_matches(struct join *join, int fd, const char *path, int *is_same)
+{
+    status_t st = STATUS_OK;
+    struct join_filling f = {.join = join, .path = path, .fd = fd};
+    TRY(memory_aligned(BLOCK, 1, "rows", &f.there));
+    TRY(fill_open(&f));
+    for (size_t i = 0; i < join->nsets && !f.differs; i++) {
+        f.set = &join->sets[i];
+        TRY(fill_set(&f));
+    }
+    *is_same = !f.differs;
+out:
+    fill_close(&f);
+    free(f.there);
     return st;
 }

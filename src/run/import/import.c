@@ -321,6 +321,7 @@ static status_t import_publish(struct import *s)
     TRY(archive_check_unchanged(s->archive));
     if (s->before.kind != BEFORE_COMPLETE) {
         TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
+        s->is_ours = 0; /* what cannot be renamed stays, as the message says */
         TRY(file_publish(s->claim_fd, s->part, s->options->file, s->options->force));
     }
     s->is_ours = 0;
