@@ -25,6 +25,7 @@ static const double note_earlier = 0.2;
 static atomic_int asked; /* enum stop */
 static atomic_int is_watched;
 static atomic_int is_concluded;
+static pthread_t watch; /* set before is_watched; it never ends */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_speaker;
 static double until; /* the process ends then; 0: no limit */
@@ -75,13 +76,18 @@ void stop_fill_signals(sigset_t *out)
     }
     sigaddset(out, SIGALRM);
     sigaddset(out, stop_told_signal());
+}
+
+void stop_watched_by(pthread_t thread)
+{
+    watch = thread;
     atomic_store(&is_watched, 1);
 }
 
 static void stop_wake_watch(void)
 {
     if (atomic_load(&is_watched)) {
-        (void)kill(getpid(), SIGALRM);
+        (void)pthread_kill(watch, SIGALRM); /* a thread of some library may not block it */
     }
 }
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "ranks/peers.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 
@@ -64,8 +65,10 @@ int stop_find_still(char name[PEERS_NAME]);
 
 /* ---- The watch ---- */
 
-/* The signals that it takes, which must be blocked; from now on it is there. */
+/* The signals that it takes, which must be blocked. */
 void stop_fill_signals(sigset_t *out);
+/* The watch is there, and is woken up from now on. */
+void stop_watched_by(pthread_t thread);
 /* It has taken one. */
 void stop_take(const siginfo_t *info);
 /* Ends the process when its time is over; else gives the seconds until it is to be called again. */

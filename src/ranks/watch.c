@@ -131,6 +131,7 @@ status_t watch_begin(void)
     stop_fill_signals(&taken);
     pthread_sigmask(SIG_BLOCK, &taken, NULL);
     TRY(thread_start("watch", watch_run, NULL, &thread));
+    stop_watched_by(thread);
     pthread_detach(thread);
 out:
     return st;
