@@ -130,9 +130,10 @@ static size_t bench_kind(const struct numbers_kind *kind, int repeats, library_t
         }
     }
     printf("%-22s%7.2f%10.2f%10.2f%8.2f", kind->name, (double)CHUNK / (double)bytes,
-           1e-9 * CHUNK / best[OURS], 1e-9 * CHUNK / best[LZ4_ALONE], best[LZ4_ALONE] / best[OURS]);
+           1e-9 * (double)CHUNK / best[OURS], 1e-9 * (double)CHUNK / best[LZ4_ALONE],
+           best[LZ4_ALONE] / best[OURS]);
     if (library) {
-        printf("%10.2f%8.2f", 1e-9 * CHUNK / best[LIBRARY], best[LIBRARY] / best[OURS]);
+        printf("%10.2f%8.2f", 1e-9 * (double)CHUNK / best[LIBRARY], best[LIBRARY] / best[OURS]);
     }
     unfilter_destroy(unfilter);
     compress_destroy(compress);
@@ -216,7 +217,7 @@ static void bench_threads(const char *path, const struct numbers_kind *kind, had
 {
     double clock[2] = {1e9, 1e9};
     double busiest[2] = {1e9, 1e9};
-    const double gigabytes = 1e-9 * CHUNKS * CHUNK;
+    const double gigabytes = 1e-9 * (double)CHUNKS * (double)CHUNK;
     chunks_t *chunks[2];
     struct chunk_box box = {.count = {(hsize_t)CHUNKS * CHUNK / kind->bytes},
                             .stride = {kind->bytes},
