@@ -145,10 +145,12 @@ ok(run.returncode == -signal.SIGINT, "a second SIGINT ends at once")
 
 # A file system that does not come back from a flush.
 run = begin(SHIM_NAP=4, SHIM_SYNC="3:hang")
+time.sleep(1)  # it hangs by then
 took, error = end(run, signal.SIGTERM)
 ok(run.returncode == 75 and took < 4, f"a flush that is delayed does not delay the end ({took:.2f} s)")
 ok("stopped: " in error and "the file system delays the flush of spectra.h5" in error, "and it is said", error)
 run = begin(SHIM_NAP=4, SHIM_SYNC="3:hang", SHIM_RANK=1, ranks=2)
+time.sleep(1)
 took, error = end(run, signal.SIGTERM)
 # As above: the mpirun of Open MPI 5 drops the last words of its ranks.
 drops = "Open MPI) 4" not in subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE, text=True).stdout
