@@ -167,7 +167,7 @@ static void a_line_fits_its_terminal(void **state)
         }
         progress_end(&progress);
         assert_true(dup2(was, STDERR_FILENO) >= 0);
-        /* What was written arrives in pieces, the last of them an erased line. */
+        /* Text arrives in pieces, the last of them an erased line. */
         size_t heard = 0;
         while (heard + 1 < sizeof said && poll(&(struct pollfd){terminal, POLLIN, 0}, 1, 200) > 0) {
             ssize_t got = read(terminal, said + heard, sizeof said - 1 - heard);
