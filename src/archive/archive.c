@@ -114,7 +114,7 @@ void archive_destroy(struct archive *archive)
     free(archive->gaps);
     free(archive->stream_gaps);
     free(archive->layout);
-    free(archive->doubts);
+    free(archive->assumed);
     free(archive->dataset);
     free(archive->telescope);
     free(archive->source);

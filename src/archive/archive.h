@@ -124,7 +124,7 @@ struct archive_bank {
 
 struct archive {
     char *layout;     /* how it is known what the files hold: "native layout" */
-    char *doubts;     /* what they leave open, and how it is taken, a line each; NULL: nothing */
+    char *assumed;    /* about the files (archive/assumed.h); NULL: nothing */
     int states_start; /* the files say when they start: has_start is not the job's word */
     int states_freq;  /* the files say where their coarse channels lie */
     char *dataset;

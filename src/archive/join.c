@@ -2,6 +2,7 @@
  * stream axis. */
 #include "archive/join.h"
 
+#include "archive/assumed.h"
 #include "archive/read/numbers/numbers.h"
 #include "base/memory.h"
 #include "dsp/sample_time.h"
@@ -245,6 +246,7 @@ static status_t join_all(struct archive **files, size_t count)
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
         TRY(join_check_alike(base, next, base->stacked == AXIS_TIME));
+        TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
         if (base->stacked == AXIS_TIME) {
             uint64_t gap = 0;
             TRY(join_find_gap(base, samples, held, next, &gap));

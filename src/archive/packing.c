@@ -53,7 +53,7 @@ static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fi
 
 static const struct pack_field archive_fields[] = {
     PACK_FIELD(struct archive, layout),
-    PACK_FIELD(struct archive, doubts),
+    PACK_FIELD(struct archive, assumed),
     PACK_FIELD(struct archive, states_start),
     PACK_FIELD(struct archive, states_freq),
     PACK_FIELD(struct archive, dataset),

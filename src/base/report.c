@@ -197,6 +197,15 @@ static int report_was_warned_of(const char *message)
     return was_said;
 }
 
+const char *report_word(enum report_kind kind)
+{
+    static const char *const words[] = {[REPORT_WARNING] = "warning",
+                                        [REPORT_NOTE] = "note",
+                                        [REPORT_LOUD] = "warning",
+                                        [REPORT_ASSUMED] = "assumed"};
+    return words[kind];
+}
+
 void report_say(enum report_kind kind, const char *format, ...)
 {
     va_list args;
@@ -205,7 +214,7 @@ void report_say(enum report_kind kind, const char *format, ...)
     display_format_list(message, sizeof message, format, args);
     va_end(args);
     if ((kind != REPORT_LOUD && is_quiet) ||
-        (kind == REPORT_WARNING && report_was_warned_of(message))) {
+        ((kind == REPORT_WARNING || kind == REPORT_ASSUMED) && report_was_warned_of(message))) {
         return;
     }
     if (copy_to) {
@@ -216,7 +225,7 @@ void report_say(enum report_kind kind, const char *format, ...)
         return;
     }
     report_show();
-    fprintf(stderr, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
+    fprintf(stderr, "%s: %s\n", report_word(kind), message);
 }
 
 void report_relay(void (*relay)(enum report_kind kind, const char *message))

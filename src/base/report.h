@@ -61,11 +61,14 @@ status_t report_flush(void);
  * program fails once. */
 void report_print(void);
 
-enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD };
+enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 
-/* Prints "warning: ..." or "note: ..." on stderr, unless this process was told to be quiet; the
- * same warning once. A loud warning is of what this rank alone may have met: it speaks for itself,
- * quiet or not. */
+/* "warning", "note", "assumed". */
+const char *report_word(enum report_kind kind);
+
+/* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
+ * on stderr, unless this process was told to be quiet; the same warning or assumption once. A loud
+ * warning is of what this rank alone may have met: it speaks for itself, quiet or not. */
 void report_say(enum report_kind kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)

@@ -26,6 +26,7 @@ void product_destroy(struct product *product)
     free(product->job_text);
     free(product->version);
     free(product->arithmetic);
+    free(product->assumed);
     free(product->inputs);
     free(product->filters);
     free(product->telescope);
@@ -191,6 +192,7 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_find_text(group, product->path, "arithmetic", &product->arithmetic, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
+    TRY(h5_find_text(group, product->path, "assumed", &product->assumed, &found));
     TRY(h5_get_text(group, product->path, "filters", &product->filters, &found));
     TRY(inspect_read_missing(group, product));
     TRY(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
@@ -531,6 +533,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(version),
     FIELD(arithmetic),
     FIELD(inputs),
+    FIELD(assumed),
     FIELD(filters),
     FIELD(telescope),
     FIELD(source),

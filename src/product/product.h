@@ -163,6 +163,7 @@ struct product {
     char *version;    /* of the program */
     char *arithmetic; /* as struct product_spec says; NULL: it does not */
     char *inputs;
+    char *assumed;            /* about these (archive/assumed.h); NULL: nothing */
     char *filters;            /* before, as struct product_spec says; NULL: none */
     char *telescope, *source; /* NULL when unknown */
     int has_position;

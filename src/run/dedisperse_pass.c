@@ -1,6 +1,7 @@
 /* Plans dedispersions, their filterbanks there or foreseen, and does them. */
 #include "run/dedisperse_pass.h"
 
+#include "archive/assumed.h"
 #include "archive/fbh5/fbh5.h"
 #include "archive/storage/external.h"
 #include "base/clock.h"
@@ -39,6 +40,9 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
     struct text packed = {0};
     if (p->pass.rank == 0) {
         st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), &p->fbh5);
+        if (st == STATUS_OK) {
+            assumed_say(p->fbh5->path, p->fbh5->assumed);
+        }
         st = st == STATUS_OK ? pass_check_external(p) : st;
         st = st == STATUS_OK ? fbh5_load_band(p->fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(p->fbh5) : st;

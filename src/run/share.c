@@ -1,6 +1,7 @@
 /* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
+#include "archive/assumed.h"
 #include "archive/coefficients/coefficients.h"
 #include "io/machine/machine_memory.h"
 #include "job/yaml/yaml_file.h"
@@ -20,6 +21,9 @@ static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct a
     int rank = agree_rank(comm);
     if (rank == 0) {
         st = archive_open(job, &archive);
+        if (st == STATUS_OK) {
+            assumed_say(archive->parts[0].path, archive->assumed);
+        }
         st = st == STATUS_OK ? archive_pack(archive, &packed) : st;
     }
     TRY(agree_all(comm, st));

@@ -149,7 +149,7 @@ def pydaq():
         check = Check("pydaq-channel", path, volts, 800e6 / 864, [centre], (1700000000, 0.0),
                       channels=64, keep=54)
         check.tone(centre + 0.1875 * 800e6 / 864, (2, 0, 1), 10)
-        check.says("pydaq", "32/27", "unsure", "sideband +1")
+        check.says("pydaq", "32/27", "assumed:", "sideband +1")
     for path, in filter(None, [there("mock_layouts/raw_burst_0_20231114_80000_0.hdf5")]):
         with h5py.File(path) as file:
             stored = file["raw_/data"][()].astype(np.float64)

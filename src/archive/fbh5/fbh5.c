@@ -24,6 +24,7 @@ void fbh5_destroy(struct fbh5 *fbh5)
     if (fbh5) {
         free(fbh5->path);
         free(fbh5->format);
+        free(fbh5->assumed);
         free(fbh5->table.first);
         free(fbh5->freq_hz);
         free(fbh5->delay_hz);

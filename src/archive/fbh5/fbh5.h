@@ -44,7 +44,8 @@ struct fbh5_steps {
 
 struct fbh5 {
     char *path;
-    char *format; /* how people call it; NULL: FBH5 */
+    char *format;  /* how people call it; NULL: FBH5 */
+    char *assumed; /* about the file (archive/assumed.h); NULL: nothing */
     struct fbh5_table table;
     uint64_t file_bytes;
     struct fbh5_steps steps;

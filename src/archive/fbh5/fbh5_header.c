@@ -1,4 +1,5 @@
 /* The header of a filterbank: SIGPROC's, in attributes of /data. */
+#include "archive/assumed.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "archive/fbh5/start.h"
 
@@ -182,6 +183,7 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
         TRY(h5_get_f64(file, fbh5->path, "coherent_dm", &fbh5->coherent_dm, &found));
         TRY(h5_get_f64(file, fbh5->path, "coherent_constant", &fbh5->coherent_constant, &found));
         TRY(fbh5_read_pol_names(file, fbh5));
+        TRY(assumed_read(file, fbh5->path, &fbh5->assumed));
         TRY(h5_has_attribute(file, fbh5->path, "source", &found));
     }
     if (fbh5->is_ours && !found) {

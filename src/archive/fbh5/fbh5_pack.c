@@ -5,6 +5,7 @@
 static const struct pack_field fbh5_fields[] = {
     PACK_FIELD(struct fbh5, path),
     PACK_FIELD(struct fbh5, format),
+    PACK_FIELD(struct fbh5, assumed),
     PACK_FIELD(struct fbh5, table.bits),
     PACK_FIELD(struct fbh5, table.is_signed),
     PACK_FIELD(struct fbh5, table.is_big_endian),

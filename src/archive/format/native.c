@@ -1,6 +1,7 @@
 /* The native layout: `format = "voltage"` at the root, axes and all else in attributes of
  * /voltages.
  */
+#include "archive/assumed.h"
 #include "archive/format/dataset.h"
 #include "archive/format/gather.h"
 #include "archive/format/native_gaps.h"
@@ -287,6 +288,7 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
     TRY(native_read_names(file, path, AXIS_POL, archive));
     TRY(native_read_gaps(file, path, archive));
     TRY(native_read_coherent(file, path, archive, ndelays));
+    TRY(assumed_read(file, path, &archive->assumed));
     TRY(h5_has(file, path, "freq_hz", &found));
     if (found) {
         size_t count = 0;

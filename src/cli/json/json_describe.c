@@ -102,7 +102,7 @@ void json_archive(struct json *json, const struct archive *archive)
     json_files(json, archive);
     json_text(json, "files_along",
               archive->stacked == AXIS_TIME ? "time" : axis_name(archive->stacked));
-    json_lines(json, "unsure", archive->doubts);
+    json_lines(json, "assumed", archive->assumed);
     json_u64(json, "streams", archive->nstreams);
     json_axes(json, archive);
     json_text(json, "sample_type", sample_types[archive->format].name);
@@ -129,6 +129,7 @@ void json_filterbank(struct json *json, const struct fbh5 *fbh5)
     json_text(json, "format", fbh5->format ? fbh5->format : "FBH5");
     json_text(json, "file", fbh5->path);
     json_u64(json, "bytes", fbh5->file_bytes);
+    json_lines(json, "assumed", fbh5->assumed);
     json_u64(json, "channels", fbh5->nchannels);
     json_f64(json, "first_channel_hz", derived_band_of_filterbank(fbh5).low_hz);
     json_f64(json, "last_channel_hz", derived_band_of_filterbank(fbh5).high_hz);
@@ -243,6 +244,7 @@ void json_product(struct json *json, const struct product *product,
     json_u64(json, "cells_flagged_by_kurtosis", weights->flags.by_kurtosis);
     json_u64(json, "cells_without_kurtosis", weights->flags.unknown);
     json_text(json, "version", product->version);
+    json_lines(json, "assumed", product->assumed);
     json_lines(json, "inputs", product->inputs);
     json_text(json, "job", product->job_text);
 }

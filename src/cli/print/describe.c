@@ -24,6 +24,16 @@ static void describe_words_part(const struct archive *archive, const struct arch
     }
 }
 
+/* As `plan` and `run` say it: "assumed:". */
+static void describe_print_assumed(const char *assumed)
+{
+    size_t length = 0;
+    const char *line = NULL;
+    for (size_t i = 0; assumed && (line = text_line(assumed, i, &length)); i++) {
+        display_print("  %-13s %.*s\n", "assumed:", (int)length, line);
+    }
+}
+
 /* Of a long list, the first and the last. */
 static void describe_print_files(const struct archive *archive)
 {
@@ -53,10 +63,7 @@ static void describe_print_files(const struct archive *archive)
                           : "as the job lists them; of a pattern, by name, numbers as numbers");
     }
     display_print("  %-13s %s, %s\n", "dataset", archive->dataset, archive->layout);
-    for (const char *line = archive->doubts; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        display_print("  %-13s %.*s\n", "unsure", (int)strcspn(line, "\n"), line);
-    }
+    describe_print_assumed(archive->assumed);
 }
 
 static void describe_print_streams(const struct archive *archive)
@@ -337,6 +344,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
                   fbh5->table.has_scales ? " with scales" : "", units_count(fbh5->rows, a),
                   units_plural(fbh5->rows, "row", "rows"), units_seconds(fbh5->tsamp, b),
                   units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
+    describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent_constant > 0, fbh5->coherent_dm);
     if (fbh5->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
@@ -446,6 +454,7 @@ void describe_product(const struct product *product, const struct product_weight
     describe_print_flags(product, &weights->flags);
     describe_print_steps(product, &weights->clips);
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
+    describe_print_assumed(product->assumed);
     display_print("  from\n");
     describe_print_lines(product->inputs);
     display_print("  job\n");

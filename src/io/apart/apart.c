@@ -235,6 +235,9 @@ static status_t apart_take(char kind, const char *words)
     case APART_NOTE:
         report_note("%s", words);
         break;
+    case APART_ASSUMED:
+        report_say(REPORT_ASSUMED, "%s", words);
+        break;
     case APART_OUTPUT:
         fputs(words, stdout);
         break;

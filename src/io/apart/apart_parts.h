@@ -21,6 +21,7 @@ enum {
     APART_WARNING = 'w',
     APART_LOUD = 'l',
     APART_NOTE = 'n',
+    APART_ASSUMED = 's',
     APART_OUTPUT = 'o'
 };
 

@@ -55,8 +55,10 @@ void apart_at(const char *format, ...)
 
 static void apart_relay(enum report_kind kind, const char *message)
 {
-    static const char kinds[] = {
-        [REPORT_WARNING] = APART_WARNING, [REPORT_LOUD] = APART_LOUD, [REPORT_NOTE] = APART_NOTE};
+    static const char kinds[] = {[REPORT_WARNING] = APART_WARNING,
+                                 [REPORT_LOUD] = APART_LOUD,
+                                 [REPORT_NOTE] = APART_NOTE,
+                                 [REPORT_ASSUMED] = APART_ASSUMED};
     apart_tell(kinds[kind], message, strlen(message));
 }
 

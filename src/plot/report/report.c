@@ -29,7 +29,7 @@ static void report_keep_line(const char *line)
 
 static void report_keep_message(enum report_kind kind, const char *message)
 {
-    (void)text_add(&said, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
+    (void)text_add(&said, "%s: %s\n", report_word(kind), message);
 }
 
 static int report_is_ours(const char *path)

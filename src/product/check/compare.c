@@ -36,7 +36,8 @@ static const char made_last[] = "objects";
 static const char where_last[] = "/provenance/objects";
 
 /* Who made it, of which bytes, and the job itself: from these all else is expected. */
-static const char *const makers[] = {"version", "libraries", "arithmetic", "inputs", "job"};
+static const char *const makers[] = {"version", "libraries", "arithmetic",
+                                     "inputs",  "assumed",   "job"};
 
 static const char *const file_names[] = {"rawdatafile", "filterbank"};
 

@@ -68,16 +68,15 @@ static status_t join_is_whole(struct join *join, const char *path, int *out)
     status_t st = STATUS_OK;
     int fd = -1;
     struct product *product = NULL;
-    struct text job = {0};
-    struct text inputs = {0};
-    struct text arithmetic = {0};
+    struct join_origin origin = {.job = {0}};
     *out = 0;
     TRY(report_forgive(product_open(path, &product)));
     if (product) {
-        TRY(join_list_parts(join, &job, &inputs, &arithmetic));
-        *out = product->rows == join->rows && join_is_text(product->job_text, &job) &&
-               join_is_text(product->inputs, &inputs) &&
-               join_is_text(product->arithmetic, &arithmetic);
+        TRY(join_list_parts(join, &origin));
+        *out = product->rows == join->rows && join_is_text(product->job_text, &origin.job) &&
+               join_is_text(product->inputs, &origin.inputs) &&
+               join_is_text(product->assumed, &origin.assumed) &&
+               join_is_text(product->arithmetic, &origin.arithmetic);
     }
     if (*out) {
         TRY(join_make(join, -1, path));
@@ -88,9 +87,7 @@ out:
     join_free_sets(join);
     file_close(fd);
     product_destroy(product);
-    text_free(&job);
-    text_free(&inputs);
-    text_free(&arithmetic);
+    join_origin_free(&origin);
     return st;
 }
 

@@ -16,7 +16,7 @@ static const char *const left_out[] = {"DIMENSION_LIST", "REFERENCE_LIST", "DIME
 
 /* What each part says of itself alone. */
 static const char *const own[] = {
-    "ancillary_variables", "job",      "inputs",      "arithmetic",  "version",
+    "ancillary_variables", "job",      "inputs",      "arithmetic",  "version",  "assumed",
     "libraries",           "software", "gap_samples", "rawdatafile", "span_rows"};
 static const char *const own_of_times[] = {"start_mjd_day", "start_second", "first_time",
                                            "first_sample",  "tstart",       "units"};
@@ -403,10 +403,26 @@ out:
     return st;
 }
 
-status_t join_list_parts(const struct join *join, struct text *job, struct text *inputs,
-                         struct text *arithmetic)
+void join_origin_free(struct join_origin *origin)
+{
+    text_free(&origin->job);
+    text_free(&origin->inputs);
+    text_free(&origin->assumed);
+    text_free(&origin->arithmetic);
+}
+
+/* As a part has it: without a newline at its end. */
+static void words_cut_end(struct text *text)
+{
+    if (text->length > 0) {
+        text->data[--text->length] = '\0';
+    }
+}
+
+status_t join_list_parts(const struct join *join, struct join_origin *out)
 {
     status_t st = STATUS_OK;
+    struct text *job = &out->job;
     TRY(text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency"));
     for (uint32_t i = 0; i < join->count; i++) {
         const struct join_part *part = &join->parts[i];
@@ -415,13 +431,12 @@ status_t join_list_parts(const struct join *join, struct text *job, struct text 
                      (unsigned long long)(part->first_row + part->product->rows - 1),
                      part->product->version ? part->product->version : "unknown"));
         TRY(words_add_job(job, part->product->job_text));
-        TRY(words_add_lines(inputs, part->product->inputs));
-        TRY(words_add_lines(arithmetic, part->product->arithmetic));
+        TRY(words_add_lines(&out->inputs, part->product->inputs));
+        TRY(words_add_lines(&out->assumed, part->product->assumed));
+        TRY(words_add_lines(&out->arithmetic, part->product->arithmetic));
     }
-    /* As a part has it: without a newline at its end. */
-    if (arithmetic->length > 0) {
-        arithmetic->data[--arithmetic->length] = '\0';
-    }
+    words_cut_end(&out->assumed);
+    words_cut_end(&out->arithmetic);
 out:
     return st;
 }
@@ -458,25 +473,26 @@ out:
     return st;
 }
 
+static status_t words_put_if_any(hid_t object, const char *name, const struct text *text)
+{
+    return text->length > 0 ? words_put_text(object, name, text->data) : STATUS_OK;
+}
+
 status_t join_put_words(const struct join *join, hid_t out, uint64_t channels)
 {
     status_t st = STATUS_OK;
-    struct text job = {0};
-    struct text inputs = {0};
-    struct text arithmetic = {0};
+    struct join_origin origin = {.job = {0}};
     hid_t provenance = H5Gopen2(out, "provenance", H5P_DEFAULT);
     H5_TRY(provenance, "the provenance cannot be opened");
-    TRY(join_list_parts(join, &job, &inputs, &arithmetic));
-    TRY(words_put_text(provenance, "job", job.data));
-    TRY(words_put_text(provenance, "inputs", inputs.data ? inputs.data : ""));
-    TRY(arithmetic.length > 0 ? words_put_text(provenance, "arithmetic", arithmetic.data)
-                              : STATUS_OK);
+    TRY(join_list_parts(join, &origin));
+    TRY(words_put_text(provenance, "job", origin.job.data));
+    TRY(words_put_text(provenance, "inputs", origin.inputs.data ? origin.inputs.data : ""));
+    TRY(words_put_if_any(provenance, "assumed", &origin.assumed));
+    TRY(words_put_if_any(provenance, "arithmetic", &origin.arithmetic));
     TRY(words_put_text(provenance, "version", VOLTMILL_VERSION));
     TRY(words_put_numbers(join, out, provenance, channels));
 out:
-    text_free(&job);
-    text_free(&inputs);
-    text_free(&arithmetic);
+    join_origin_free(&origin);
     h5_close(provenance);
     return st;
 }

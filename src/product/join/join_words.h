@@ -29,9 +29,12 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
 /* Rows of the blocks that have scales of their own, of a product in few bits. Fails with DATA. */
 status_t join_read_block_rows(hid_t file, const char *path, uint64_t *out);
 
-/* Collects the jobs, inputs and arithmetic of the parts, as the joined product records them. */
-status_t join_list_parts(const struct join *join, struct text *job, struct text *inputs,
-                         struct text *arithmetic);
+/* Provenance of the parts as the joined product records it. Start from {0}. */
+struct join_origin {
+    struct text job, inputs, assumed, arithmetic;
+};
+status_t join_list_parts(const struct join *join, struct join_origin *out);
+void join_origin_free(struct join_origin *origin);
 
 /* Puts in what is said of the whole: of which parts it is made, and of so many channels. */
 status_t join_put_words(const struct join *join, hid_t out, uint64_t channels);

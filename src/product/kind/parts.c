@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5/h5_scales.h"
+#include "product/kind/dedispersed.h"
 #include "product/pack/compress.h"
 #include "product/spans.h"
 
@@ -245,6 +246,8 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
         TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
     }
     TRY(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
+    const char *assumed = spec->series ? spec->series->input->assumed : spec->archive->assumed;
+    TRY(assumed ? h5_put_text(group, "assumed", assumed) : STATUS_OK);
     *out = group;
     group = -1;
 out:

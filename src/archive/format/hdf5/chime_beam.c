@@ -1,6 +1,7 @@
 /* CHIME/FRB's beamformed baseband (BBData, "singlebeam"): /tiedbeam_baseband [freq][beam * pol]
  * [time], of which each coarse channel has a start of its own (baseband_analysis, core/bbdata.py).
  * Channels that are missing are absent, times that are missing are NaN. */
+#include "archive/assumed.h"
 #include "archive/cut.h"
 #include "archive/format/formats.h"
 #include "archive/format/hdf5/chime.h"
@@ -179,10 +180,9 @@ static status_t chime_beam_note(const struct fields *fields, const struct job_la
     TRY(fields_note_coherent(fields, dm, archive));
     TRY(layout->has_sideband
             ? STATUS_OK
-            : fields_doubt(
-                  archive,
-                  "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
-                  chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
+            : assume(&archive->assumed,
+                     "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                     chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
 out:
     return st;
 }

@@ -2,6 +2,7 @@
  * what is missing (kotekan, python/kotekan/scripts/baseband_archiver.py; decoded as in
  * baseband_analysis, core/_accel.pyx). Files follow the dispersion of a burst, so that each begins
  * at a sample of its own. */
+#include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/hdf5/chime.h"
 #include "archive/format/override.h"
@@ -163,10 +164,10 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     TRY(chime_raw_open_files(input, &layout, places));
     TRY(place_join(places, input->npaths, PLACE_ANY, &archive));
     TRY(fields_override_frequencies(input->layout, archive));
-    TRY(layout.has_sideband
-            ? STATUS_OK
-            : fields_doubt(archive, "sideband -1: taken from the second Nyquist zone that CHIME "
-                                    "samples; the files do not say"));
+    TRY(layout.has_sideband ? STATUS_OK
+                            : assume(&archive->assumed,
+                                     "sideband -1: taken from the second Nyquist zone that CHIME "
+                                     "samples; the files do not say"));
     *out = archive;
     archive = NULL;
 out:

@@ -1,5 +1,6 @@
 /* Digital RF: the files of a recording's channels, whose samples are counted from 1970 on
  * (MITHaystack/digital_rf, c/lib/rf_write_hdf5.c). What is missing, /rf_data_index alone says. */
+#include "archive/assumed.h"
 #include "archive/cut.h"
 #include "archive/format/formats.h"
 #include "archive/format/hdf5/drf.h"
@@ -364,11 +365,12 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, struct a
 {
     status_t st = STATUS_OK;
     if (!archive->states_freq && layout->nfreq == 0) {
-        TRY(fields_doubt(archive, archive->is_complex
-                                      ? "centre frequency 0 Hz: no metadata beside the recording "
-                                        "says it (input.layout.freq_hz does)"
-                                      : "band from 0 Hz on: real samples, taken to be of the first "
-                                        "Nyquist zone (input.layout.freq_hz says the centre)"));
+        TRY(assume(&archive->assumed,
+                   archive->is_complex
+                       ? "centre frequency 0 Hz: no metadata beside the recording "
+                         "says it (input.layout.freq_hz does)"
+                       : "band from 0 Hz on: real samples, taken to be of the first "
+                         "Nyquist zone (input.layout.freq_hz says the centre)"));
     }
 out:
     return st;

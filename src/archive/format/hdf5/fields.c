@@ -238,22 +238,3 @@ status_t fields_note_coherent(const struct fields *fields, double dm, struct arc
 out:
     return st;
 }
-
-status_t fields_doubt(struct archive *archive, const char *format, ...)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    char words[400];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(words, sizeof words, format, list);
-    va_end(list);
-    TRY(text_add(&text, "%s%s%s", archive->doubts ? archive->doubts : "",
-                 archive->doubts ? "\n" : "", words));
-    free(archive->doubts);
-    archive->doubts = text.data;
-    text = (struct text){0};
-out:
-    text_free(&text);
-    return st;
-}

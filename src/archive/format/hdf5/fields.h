@@ -85,8 +85,4 @@ status_t fields_override_frequencies(const struct job_layout *layout, struct arc
  * DM that is no number; without frequencies nothing is noted. */
 status_t fields_note_coherent(const struct fields *fields, double dm, struct archive *archive);
 
-/* Adds to what is uncertain of the archive (archive->doubts). */
-status_t fields_doubt(struct archive *archive, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

@@ -1,5 +1,6 @@
 /* GReX voltage dumps, netCDF-4: /voltages [time][pol][freq][reim] and a dataset for each axis
  * (GReX-Telescope/GReX-T0, src/dumps.rs). */
+#include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
@@ -110,11 +111,12 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
     TRY(fields_describe(&fields, "GReX dump", layout, &own, archive));
     TRY(layout->has_sideband
             ? STATUS_OK
-            : fields_doubt(archive, "sideband -1: taken from the second Nyquist "
-                                    "zone that it samples; the file does not say"));
-    TRY(is_mended ? fields_doubt(archive, "frequencies: steps of the sample rate from the first "
-                                          "on; the file's labels drift by up to a channel")
-                  : STATUS_OK);
+            : assume(&archive->assumed, "sideband -1: taken from the second Nyquist "
+                                        "zone that it samples; the file does not say"));
+    TRY(is_mended
+            ? assume(&archive->assumed, "frequencies: steps of the sample rate from the first "
+                                        "on; the file's labels drift by up to a channel")
+            : STATUS_OK);
     *out = archive;
     archive = NULL;
 out:

@@ -1,6 +1,7 @@
 /* LOFAR's transient buffer boards (ICD-001): /STATION_name/DIPOLE_sssrrrddd, in files of 2008
  * /Station001/001001009, real samples of one dipole each, which begin when they do
  * (nextgen-astrodata/DAL, dal/lofar/TBB_File.cc). */
+#include "archive/assumed.h"
 #include "archive/cut.h"
 #include "archive/format/formats.h"
 #include "archive/format/hdf5/fields.h"
@@ -184,7 +185,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     TRY(lofar_tbb_read_flags(fields, name, archive));
     TRY(dipole.has_zone || layout->has_sideband
             ? STATUS_OK
-            : fields_doubt(archive, "Nyquist zone 1: %s does not say", name));
+            : assume(&archive->assumed, "Nyquist zone 1: %s does not say", name));
     place->archive = archive;
     place->first_sample =
         (uint64_t)llround((double)dipole.time * dipole.rate) + (uint64_t)dipole.sample;

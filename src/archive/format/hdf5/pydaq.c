@@ -2,6 +2,7 @@
  * /chan_/data [time][chan * antenna * pol], raw ones, /raw_/data [antenna * pol][time], and those
  * of station beams, /polarization_p/data [time][chan] for each polarisation
  * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
+#include "archive/assumed.h"
 #include "archive/cut.h"
 #include "archive/format/formats.h"
 #include "archive/format/gather.h"
@@ -218,8 +219,9 @@ static status_t pydaq_open_beams(const struct format_input *input, struct archiv
     TRY(place_join(beams.places, beams.count, PLACE_NEAR, out));
     TRY(override_has_frequencies(input->layout)
             ? STATUS_OK
-            : fields_doubt(*out, "frequencies: channel_id is taken for the number of the first "
-                                 "coarse channel"));
+            : assume(&(*out)->assumed,
+                     "frequencies: channel_id is taken for the number of the first "
+                     "coarse channel"));
 out:
     for (size_t i = 0; beams.places && i < beams.count; i++) {
         archive_destroy(beams.places[i].archive);
@@ -244,7 +246,7 @@ static status_t pydaq_open(const struct format_input *input, struct archive **ou
                 : gather_files(input, pydaq_open_file, &archive));
     TRY(input->layout->has_sideband || !archive->is_complex
             ? STATUS_OK
-            : fields_doubt(archive, "sideband +1: the file does not say"));
+            : assume(&archive->assumed, "sideband +1: the file does not say"));
     *out = archive;
     archive = NULL;
 out:

@@ -1,6 +1,7 @@
 /* Our own product of kind `spectra` as an archive: each channel of the filter bank that made it is
  * a coarse channel, each spectrum a sample. docs/products.md has the layout, product/kind/bank.c
  * writes it. */
+#include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
@@ -318,6 +319,7 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(spectra_note_bank(&fields, &said, archive));
     TRY(spectra_read_gaps(&fields, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
     TRY(spectra_read_coherent(&fields, archive));
+    TRY(assumed_read(fields.file, path, &archive->assumed));
     *out = archive;
     archive = NULL;
 out:

@@ -105,7 +105,7 @@ static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *h
     for (uint32_t i = 0; i < 2; i++) {
         TRY(memory_text(feeds[at].names[i], &archive->names[AXIS_POL][i]));
     }
-    TRY(memory_text(feeds[at].doubt, &archive->doubts));
+    TRY(memory_text(feeds[at].doubt, &archive->assumed));
 out:
     return st;
 }
