@@ -114,7 +114,7 @@ YAML
 attack=(env "LD_PRELOAD=$shim" "ATTACK_FOLDER=$PWD")
 runs "an undisturbed run" "$voltmill" run job.yaml
 mv s_power.h5 ../power.h5
-{ LD_PRELOAD=${shim/attack_/io_} SHIM_NAP=5 SHIM_ROWS=15:kill "$voltmill" run job.yaml; } >../killed 2>&1
+{ LD_PRELOAD=${shim/attack_/io_} SHIM_NAP=20 SHIM_ROWS=40:kill "$voltmill" run job.yaml; } >../killed 2>&1
 "$voltmill" status s_power.h5 | grep -q '^  chunks *[1-9]'
 ok $? "a run is killed after some chunks"
 mkdir ../begun && mv s_power.h5.* ../begun
