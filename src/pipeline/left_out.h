@@ -10,7 +10,7 @@
 #include "plan/dedisperse_plan.h"
 
 /* Inputs first .. end - 1 in time of a block, of a channel. */
-enum { LEFT_OUT_OF_ALL = UINT32_MAX };
+#define LEFT_OUT_OF_ALL UINT32_MAX
 struct left_out_run {
     uint32_t channel; /* LEFT_OUT_OF_ALL: of each */
     int is_unread;    /* could not be read, now or when the power was made */

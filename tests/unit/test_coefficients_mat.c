@@ -105,7 +105,7 @@ static void put_variable(struct mat *m, const struct variable *v, int is_compres
     put(&in, 8, 4);
     put(&in, v->rows, 4);
     put(&in, v->columns, 4);
-    const double name_is_short = strlen(v->name) <= 4;
+    const int name_is_short = strlen(v->name) <= 4;
     put(&in, name_is_short ? strlen(v->name) << 16 | 1 : 1, 4);
     if (!name_is_short) {
         put(&in, strlen(v->name), 4);

@@ -538,7 +538,7 @@ static void test_both_are_tried(void **state)
                                        .nstreams = 1,
                                        .max_spectra = 64,
                                        .noutputs = 1,
-                                       .outputs = {{QUANTITY_SPECTRA, 1}},
+                                       .outputs = {{.quantity = QUANTITY_SPECTRA, .integrate = 1}},
                                        .kernel = KERNEL_SLIDE};
         for (int kind = FFT_AUTO; kind <= FFT_CLFFT; kind++) {
             struct channelise_shape shapes[MOST];

@@ -140,16 +140,17 @@ static channelise_t *make_bank(uint32_t channels, uint64_t spectra)
     for (uint32_t i = 0; i < channels; i++) {
         coeff[i] = 1;
     }
-    const struct channelise_spec spec = {.channels = channels,
-                                         .taps = 1,
-                                         .is_complex = 1,
-                                         .format = SAMPLE_F32,
-                                         .coeff = coeff,
-                                         .nchannels = channels,
-                                         .nstreams = STREAMS,
-                                         .max_spectra = spectra,
-                                         .noutputs = 1,
-                                         .outputs = {{QUANTITY_SPECTRA, 1}}};
+    const struct channelise_spec spec = {
+        .channels = channels,
+        .taps = 1,
+        .is_complex = 1,
+        .format = SAMPLE_F32,
+        .coeff = coeff,
+        .nchannels = channels,
+        .nstreams = STREAMS,
+        .max_spectra = spectra,
+        .noutputs = 1,
+        .outputs = {{.quantity = QUANTITY_SPECTRA, .integrate = 1}}};
     assert_int_equal(channelise_create(device->backend, &spec, &bank), STATUS_OK);
     return bank;
 }

@@ -336,7 +336,7 @@ static void check_read(const struct archive *archive, reader_t *reader, const nu
     assert_int_equal(slab_create(archive, from, streams, &slab), STATUS_OK);
     assert_int_equal(memory_aligned(slab_bytes(slab, count) + 8, 1, "a slab", &out), STATUS_OK);
     memset(out, 0x5a, slab_bytes(slab, count) + 8);
-    int status = reader_read(reader, slab, first, count, out, &losses);
+    status_t status = reader_read(reader, slab, first, count, out, &losses);
     if (status != STATUS_OK) {
         print_message("%s\n", report_cause());
     }

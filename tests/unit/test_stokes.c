@@ -98,7 +98,7 @@ static void detect(const struct receiver *receiver, const struct wave *wave, flo
                                    .pol_inner = 1,
                                    .max_spectra = S,
                                    .noutputs = 1,
-                                   .outputs = {{QUANTITY_COHERENCY, S}},
+                                   .outputs = {{.quantity = QUANTITY_COHERENCY, .integrate = S}},
                                    .threads = 1};
     assert_int_equal(backend_open(BACKEND_CPU, &options, &backend), STATUS_OK);
     assert_int_equal(channelise_create(backend, &spec, &stage), STATUS_OK);

@@ -40,7 +40,8 @@ static struct channelise_spec make_spec(double **coeff)
                                     .nstreams = 1,
                                     .max_spectra = SPECTRA,
                                     .noutputs = 2,
-                                    .outputs = {{QUANTITY_SPECTRA, 1}, {QUANTITY_POWER, 16}},
+                                    .outputs = {{.quantity = QUANTITY_SPECTRA, .integrate = 1},
+                                                {.quantity = QUANTITY_POWER, .integrate = 16}},
                                     .threads = 2};
 }
 
@@ -137,7 +138,8 @@ static void few_long_spectra_are_compared(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct channelise_spec spec = {.channels = cases[i].channels,
                                        .noutputs = 2,
-                                       .outputs = {{QUANTITY_SPECTRA, 1}, {QUANTITY_POWER, 1}}};
+                                       .outputs = {{.quantity = QUANTITY_SPECTRA, .integrate = 1},
+                                                   {.quantity = QUANTITY_POWER, .integrate = 1}}};
         assert_int_equal(ppf_trial_window(&spec), cases[i].compared);
         spec.outputs[1].integrate = 64;
         assert_int_equal(ppf_trial_window(&spec), PPF_TRIAL_WINDOW);

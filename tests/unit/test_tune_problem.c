@@ -77,17 +77,18 @@ static int tear_down(void **state)
 
 static const void *case_of(const struct tune_problem *problem)
 {
-    cases->bank = (struct channelise_spec){.channels = CHANNELS,
-                                           .taps = TAPS,
-                                           .is_complex = 1,
-                                           .format = SAMPLE_I8,
-                                           .coeff = cases->coeff,
-                                           .nchannels = CHANNELS,
-                                           .nstreams = 1,
-                                           .max_spectra = 64,
-                                           .noutputs = 1,
-                                           .outputs = {{QUANTITY_POWER, 4}},
-                                           .threads = 1};
+    cases->bank =
+        (struct channelise_spec){.channels = CHANNELS,
+                                 .taps = TAPS,
+                                 .is_complex = 1,
+                                 .format = SAMPLE_I8,
+                                 .coeff = cases->coeff,
+                                 .nchannels = CHANNELS,
+                                 .nstreams = 1,
+                                 .max_spectra = 64,
+                                 .noutputs = 1,
+                                 .outputs = {{.quantity = QUANTITY_POWER, .integrate = 4}},
+                                 .threads = 1};
     cases->dedispersion = (struct dedisperse_spec){
         .format = SERIES_U8, .delays = &cases->delays, .max_samples = 256, .threads = 1};
     cases->filter = (struct filter_spec){.coding = {.format = SAMPLE_I8, .is_complex = 1},

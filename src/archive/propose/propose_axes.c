@@ -114,12 +114,12 @@ static int propose_axis_of(const char *name)
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strncmp(low, words[i].begins, strlen(words[i].begins)) == 0) {
-            return words[i].axis;
+            return (int)words[i].axis;
         }
     }
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
         if (low[0] == letters[i].letter && low[1] == '\0') {
-            return letters[i].axis;
+            return (int)letters[i].axis;
         }
     }
     return AXIS_KINDS;
@@ -159,7 +159,7 @@ static void propose_guess(struct propose_dims *dims, int is_compound)
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int at = taken[order[i]] ? -1 : propose_largest(dims);
         if (at >= 0) {
-            dims->axis[at] = order[i];
+            dims->axis[at] = (int)order[i];
             taken[order[i]] = 1;
         }
     }

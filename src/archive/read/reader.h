@@ -50,7 +50,7 @@ void reader_unpack_by(reader_t *reader, uint32_t threads);
 
 /* Samples of the observation that a read did not find, each now zero volts. Starts from {0}; grows
  * and is kept from read to read: count = 0 empties it. */
-enum { LOSS_OF_ALL = UINT32_MAX };
+#define LOSS_OF_ALL UINT32_MAX
 struct loss {
     uint32_t stream; /* selected, of the archive; LOSS_OF_ALL: each of the slab */
     uint64_t first, count;

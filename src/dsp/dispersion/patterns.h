@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-enum { PATTERN_LEVELS = 8, PATTERN_NONE = UINT32_MAX };
+enum { PATTERN_LEVELS = 8 };
+#define PATTERN_NONE UINT32_MAX
 
 /* A pattern of a group of level l (2^(l + 1) rows): of its halves, patterns of level l - 1 (of
  * level 0 rows).

@@ -200,5 +200,5 @@ _Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *
         }
         text_free(&answer);
     }
-    _exit(st);
+    _exit((int)st);
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { PIXELS_NONE = UINT32_MAX };
+#define PIXELS_NONE UINT32_MAX
 
 /* Equal steps along an axis: pixel i is of from + i step .. from + (i + 1) step. */
 struct grid {

@@ -169,7 +169,7 @@ static uint64_t vdif_streams_place(const struct job_stream *row, const struct ar
 static struct packets_stream vdif_streams_make(const struct job_stream *row,
                                                const struct packets *packets)
 {
-    int falls = row->sideband < 0;
+    const uint32_t falls = row->sideband < 0;
     return (struct packets_stream){
         .thread = (uint32_t)packets->place[row->thread],
         .channel = row->channel,

@@ -108,7 +108,7 @@ struct dedisperse_shape cpu_dedisperse_best(const struct dedisperse_spec *spec, 
     double least = spec->mode == DEDISPERSE_TREE ? INFINITY : cuts_expected(spec, &best);
     for (uint32_t i = 0; i < TREES && spec->mode != DEDISPERSE_BRUTE; i++) {
         struct dedisperse_shape tree =
-            cuts_shape(TREE_LEAST_GROUP << i % 3, TREE_STRIPS, dms[i / 3]);
+            cuts_shape((uint32_t)TREE_LEAST_GROUP << i % 3, TREE_STRIPS, dms[i / 3]);
         double cost = cuts_expected(spec, &tree);
         if (cost < least || best.group < (spec->mode == DEDISPERSE_TREE)) {
             least = cost;

@@ -218,7 +218,7 @@ int fine_number(const struct channelise_spec *spec, int mode, const struct devic
     static const uint32_t nears[] = {1, 4, 16, 64};
     enum { COLUMN_LOGS = COLUMN_PASSES };
     struct channelise_shape shape = {.kernel = KERNEL_FINE, .radix = {1, 1, 1, 1}};
-    shape.radix[0] = LEAST_COLUMNS << fine_digit(&i, COLUMN_LOGS);
+    shape.radix[0] = (uint32_t)LEAST_COLUMNS << fine_digit(&i, COLUMN_LOGS);
     uint32_t middle = fine_digit(&i, COLUMN_LOGS + 1);
     uint32_t second = middle ? (uint32_t)LEAST_COLUMNS << (middle - 1) : 1;
     shape.width = widths[fine_digit(&i, 4)];
