@@ -82,6 +82,8 @@ struct archive_part {
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
+    uint64_t repeated;      /* the last of them, which the next file of a sequence holds again: until
+                               files are joined */
     uint64_t origin;        /* where it begins along the dataset's outermost dimension; extents and
                                boxes count from there */
     uint64_t chunk_bytes;   /* of a chunk of the dataset in memory; 0 if it has none */
@@ -150,6 +152,8 @@ struct archive {
     int swap_bytes;               /* stored in the other byte order */
     size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
     struct archive_number number; /* how numbers are stored, if not as `format` says */
+    int has_receivers; /* coarse channels are independent receivers, whose bands may overlap; in
+                          files */
     int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
                           coarse channel (lower or upper: the same), not its centre; the reader
                           moves it to the centre */

@@ -5,6 +5,7 @@
 #include "archive/format/formats.h"
 #include "archive/gaps/check.h"
 #include "archive/lost.h"
+#include "archive/spacing.h"
 #include "archive/storage/external.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -152,6 +153,7 @@ status_t archive_open_here(const struct job *job, struct archive **out)
     TRY(open_settle_frequencies(job, archive));
     TRY(check_archive(archive));
     TRY(open_select(&job->select, archive));
+    TRY(spacing_check(&job->layout, archive));
     TRY(lost_apply(archive));
     TRY(open_check_lost(job, archive));
     *out = archive;

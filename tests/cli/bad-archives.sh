@@ -43,6 +43,19 @@ open("empty.h5", "w")
 open("zeros.h5", "wb").write(bytes(100000))
 os.mkdir("folder.h5")
 
+# Coarse channels closer together than their samples are taken, and farther apart.
+four = noise((1024, 4, 2))
+for name, apart, attrs in (
+        ("close", 27 / 32, {}), ("falling", -27 / 32, {}), ("twice", 0, {}), ("odd", 0.7123, {}), ("far", 2, {}),
+        ("rounded", 0.9984, {}), ("stated", 27 / 32, dict(oversampling_num=np.int32(32), oversampling_den=np.int32(27))),
+        ("other", 27 / 32, dict(oversampling_num=np.int32(4), oversampling_den=np.int32(3))),
+        ("less", 27 / 32, dict(oversampling_num=np.int32(8), oversampling_den=np.int32(7)))):
+    native(f"apart-{name}.h5", four, "time,chan,reim", attrs=attrs,
+           scales={"freq_hz": 1e9 + RATE * apart * np.arange(4.0)})
+native("apart-list.h5", four, "time,chan,reim", scales={"freq_hz": 1e9 + RATE * np.array([7.0, 0, 5, 1])})
+for name, apart in ("real", 0.5), ("real-close", 0.4):
+    native(f"apart-{name}.h5", noise((1024, 4)), "time,chan", scales={"freq_hz": 1e9 + RATE * apart * np.arange(4.0)})
+
 # Cut short.
 size = os.path.getsize("good.h5")
 open("cut.h5", "wb").write(open("good.h5", "rb").read()[:size // 2])
@@ -423,4 +436,27 @@ for file in text cut axes-missing gaps-beyond freq-missing; do
     fails "$file, 3 ranks" 4 "$file\.h5" mpirun -n 3 "$voltmill" run job.yaml --set input.files=$file.h5
     nothing_left
 done
+
+# readable NAME FILE [SET...]: a job that can be planned.
+readable() {
+    local name=$1 file=$2 sets=()
+    shift 2
+    for set; do sets+=(--set "$set"); done
+    runs "$name" "$voltmill" plan job.yaml --set input.files="$file" --set channelise.channels=64 "${sets[@]}"
+}
+close='coarse channels at 1000 and 1000\.84375 MHz are 843750 Hz apart, but each is 1000000 Hz wide'
+bad "channels closer than their rate" 4 "$close .*: .oversampling: 32/27. in input\.layout" apart-close.h5
+readable "with the line that the message gives" apart-close.h5 input.layout.oversampling=32/27
+readable "or one of them alone" apart-close.h5 'input.select.chans=["2"]'
+bad "the same, frequency falling" 4 'oversampling: 32/27. in input\.layout' apart-falling.h5
+bad "two channels at one frequency" 4 'are 0 Hz apart.*: input\.layout\.sample_rate_hz or freq_hz' apart-twice.h5
+bad "a ratio of large numbers" 4 'are 712300 Hz apart' apart-odd.h5
+bad "real samples" 4 'are 400000 Hz apart, but each is 500000 Hz wide \(real .*: input\.layout\.sample_rate_hz or' apart-real-close.h5
+bad "another oversampling than that of the frequencies" 4 'oversampling of 4/3 are of channels 750000 Hz apart: .oversampling: 32/27' apart-other.h5
+bad "less oversampling" 4 "wide .*less what oversampling repeats.*oversampling: 32/27" apart-less.h5
+readable "oversampling that fits" apart-stated.h5
+readable "real samples that fit" apart-real.h5
+readable "channels with gaps" apart-list.h5
+readable "channels far apart" apart-far.h5
+readable "frequencies of few digits" apart-rounded.h5
 plan

@@ -217,6 +217,7 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     TRY(packet_files_settle_times(packets, ticks));
     TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
                               drx_start(packets), npols, nchans, archive));
+    archive->has_receivers = 1;
     *out = archive;
     archive = NULL;
 out:

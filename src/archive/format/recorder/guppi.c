@@ -2,8 +2,10 @@
  * hashpipe's descendants write them. What they hold, and where, is found from block to block. */
 #include "archive/format/recorder/guppi.h"
 
+#include "archive/assumed.h"
 #include "archive/format/gather.h"
 #include "archive/format/override.h"
+#include "archive/spacing.h"
 #include "base/memory.h"
 #include "io/file.h"
 
@@ -38,27 +40,24 @@ static const double guppi_levels[] = {3.3358750, 1, -1, -3.3358750};
 
 /* A sample rate above the width of a coarse channel, as a ratio of small numbers. */
 static status_t guppi_set_oversampling(const struct guppi *guppi, const char *path,
-                                       struct job_layout *own)
+                                       struct job_layout *own, char **assumed)
 {
-    enum { MOST_DEN = 64 };
+    status_t st = STATUS_OK;
     double width = fabs(guppi->width_hz) / guppi->channels;
     double ratio = own->sample_rate_hz / width;
     if (!guppi->is_complex || ratio < 1.001) {
-        return STATUS_OK;
+        goto out;
     }
-    for (uint32_t den = 1; den <= MOST_DEN; den++) {
-        double num = rint(ratio * den);
-        if (fabs(num / den - ratio) < 1e-7 * ratio) {
-            own->has_oversampling = 1;
-            own->oversampling_num = (uint32_t)num;
-            own->oversampling_den = den;
-            return STATUS_OK;
-        }
-    }
-    return report_fail(STATUS_DATA,
-                       "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is "
-                       "none of small numbers (input.layout.oversampling can say it)",
-                       path, own->sample_rate_hz, width);
+    REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversampling_num, &own->oversampling_den), STATUS_DATA,
+            "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is none of small "
+            "numbers (input.layout.oversampling can say it)",
+            path, own->sample_rate_hz, width);
+    own->has_oversampling = 1;
+    TRY(assume(assumed,
+               "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
+               own->oversampling_num, own->oversampling_den));
+out:
+    return st;
 }
 
 static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct archive *archive)
@@ -146,7 +145,7 @@ static status_t guppi_describe(const struct guppi *guppi, const struct guppi_blo
     TRY(guppi_name_pols(guppi, header, archive));
     TRY(guppi_set_words(guppi, blocks, header, &own, archive));
     if (!layout->has_oversampling) {
-        TRY(guppi_set_oversampling(guppi, header->path, &own));
+        TRY(guppi_set_oversampling(guppi, header->path, &own, &archive->assumed));
     }
     TRY(recorder_describe(layout, &number, &own, archive));
     TRY(guppi_add_runs(guppi, blocks, archive));

@@ -92,6 +92,7 @@ static status_t guppi_read_band(const struct ascii *header, struct guppi *out)
     status_t st = STATUS_OK;
     double mhz = 0;
     double width = 0;
+    uint64_t pols = 0;
     TRY(ascii_f64(header, "TBIN", 1e-15, 1e9, &out->seconds, NULL));
     TRY(ascii_f64(header, "OBSFREQ", -1e9, 1e9, &mhz, NULL));
     TRY(ascii_f64(header, "OBSBW", -1e9, 1e9, &width, NULL));
@@ -102,10 +103,15 @@ static status_t guppi_read_band(const struct ascii *header, struct guppi *out)
             header->path, out->channels);
     double rates = 1 / (out->seconds * each);
     out->is_complex = rates < 1.75;
-    REQUIRE(rates > 0.99 && rates < 2.01, STATUS_DATA,
+    REQUIRE(rates > 0.99 && rates < 2.01 && (out->is_complex || rates > 1.99), STATUS_DATA,
             "%s: a sample every TBIN = %g s, but coarse channels of %g Hz (OBSBW / OBSNCHAN): "
             "expected as many samples a second, at most half as many more (oversampled), or twice "
             "as many (real)",
+            header->path, out->seconds, each);
+    TRY(ascii_u64(header, "NPOL", 1, 4, &pols, NULL));
+    REQUIRE(out->is_complex || pols != 4, STATUS_DATA,
+            "%s: NPOL = 4 stands for two polarisations of complex samples, but TBIN = %g s for "
+            "real ones of coarse channels of %g Hz (OBSBW / OBSNCHAN)",
             header->path, out->seconds, each);
 out:
     return st;
