@@ -85,14 +85,14 @@ os.mkdir("empty")
 
 
 def lofar(obs, index, component=None, rows=100, chans=4, start="2023-01-01T00:00:00", folder=".", rate=1e5,
-          scales=False, hertz=4):
+          scales=False, hertz=4, **also):
     base = f"L{obs}_SAP000_B000_S{index}_P000_bf"
     with h5py.File(f"{folder}/{base}.h5", "w") as file:
         file.attrs["OBSERVATION_ID"] = str(obs)
         pointing = file.create_group("SUB_ARRAY_POINTING_000")
         pointing.attrs["EXPTIME_START_UTC"] = start
         beam = pointing.create_group("BEAM_000")
-        beam.attrs.update({"SAMPLING_RATE": rate, "SAMPLING_TIME": 1e-5})
+        beam.attrs.update({"SAMPLING_RATE": rate, "SAMPLING_TIME": 1e-5, **also})
         name = f"STOKES_{index}"
         np.zeros((rows, chans), "<f4").tofile(f"{folder}/{base}.raw")
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -115,6 +115,8 @@ lofar(5, 0, scales=True)
 lofar(6, 0, rate=2e5)
 lofar(7, 0, rows=0)
 lofar(8, 0, hertz=5)
+for i in range(2):
+    lofar(11, i, CHANNEL_WIDTH=2e5)
 os.mkdir("raw")
 lofar(9, 0, folder="raw")
 lofar(9, 1, folder="raw")
@@ -140,11 +142,11 @@ tbb("tbb-apart.h5", SAMPLE_NUMBER=(0, 5000))
 tbb("tbb-flags.h5", FLAG_OFFSETS=(np.array([[5, 3]], "u8"), np.array([[1, 2]], "u8")))
 
 
-def chime(name, event=1, freq=600.0, step=2.56e-6, inputs=4, count=10**9, dtype="u1"):
+def chime(name, event=1, freq=600.0, step=2.56e-6, inputs=4, count=10**9, dtype="u1", **also):
     with h5py.File(name, "w") as file:
         file["baseband"] = np.ones((100, inputs), dtype)
         file.attrs.update({"freq": freq, "delta_time": step, "time0_fpga_count": count, "time0_ctime": 1e9,
-                           "event_id": event})
+                           "event_id": event, **also})
 
 
 chime("chime-1.h5")
@@ -154,18 +156,24 @@ chime("chime-4.h5", freq=601.0, step=5.12e-6)
 chime("chime-5.h5", freq=600.0)
 chime("chime-6.h5", freq=602.0, dtype="u2")
 chime("chime-7.h5", step=-1.0)
+chime("chime-8.h5", freq_id=np.uint32(512))
+chime("chime-9.h5", freq_id=np.uint32(512), step=5.12e-6)
+chime("chime-10.h5", freq_id=np.uint32(511))
 
 
-def beam(name, chans=3, starts=3, member="fpga_count"):
+def beam(name, chans=3, starts=3, member="fpga_count", numbers=0, spacing=1.0, step=2.56e-6):
     with h5py.File(name, "w") as file:
         file["tiedbeam_baseband"] = np.ones((chans, 2, 100), "c8")
         freq = np.zeros(chans, [("centre", "f8"), ("id", "u4")])
-        freq["centre"] = 600 - np.arange(chans)
+        freq["centre"], freq["id"] = 600 - spacing * np.arange(chans), numbers
         file["index_map/freq"] = freq
         file["time0"] = np.zeros(starts, [(member, "u8"), ("ctime", "f8"), ("ctime_offset", "f8")])
-        file.attrs["delta_time"] = 2.56e-6
+        file.attrs["delta_time"] = step
 
 
+beam("beam-numbers.h5", numbers=[512, 513, 514], spacing=0.390625)
+beam("beam-rate.h5", numbers=[512, 513, 514], spacing=0.390625, step=5.12e-6)
+beam("beam-close.h5", spacing=0.390625, step=1.28e-6)
 beam("beam.h5")
 beam("beam-starts.h5", starts=2)
 beam("beam-member.h5", member="count")
@@ -204,14 +212,15 @@ with h5py.File("pydaq-power.h5", "r+") as file:
     for pol in range(2):
         file[f"polarization_{pol}/data"] = np.ones((1000, 1), "f8")
 pydaq("pydaq-tsamp.h5", tsamp=0.0)
+pydaq("pydaq-rate.h5", tsamp=1.28e-6)
 pydaq("pydaq-text.h5", n_pols="two")
 
 
-def grex(name, times=100, step=8.192e-6, chans=4):
+def grex(name, times=100, step=8.192e-6, chans=4, spacing=250 / 2048):
     with h5py.File(name, "w") as file:
         file["voltages"] = np.ones((100, 2, 4, 2), "i1")
         file["time"] = 60000 + np.arange(times) * step / 86400
-        file["freq"] = 1500 - np.arange(chans)
+        file["freq"] = 1500 - spacing * np.arange(chans)
         file["pol"] = np.array(["a", "b"], object)
         file["reim"] = np.array(["re", "im"], object)
 
@@ -219,6 +228,7 @@ def grex(name, times=100, step=8.192e-6, chans=4):
 grex("grex-times.h5", times=99)
 grex("grex-step.h5", step=1e-5)
 grex("grex-freq.h5", chans=5)
+grex("grex-wide.h5", spacing=0.25)
 END
 
 good "a Digital RF recording" good
@@ -248,6 +258,8 @@ bad "LOFAR: siblings that start at other times" 4 'starts at 2023-01-01T00:00:00
 bad "LOFAR: powers" 4 'STOKES_0 is Stokes I, a filterbank, not voltages' L4_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: scaled bytes" 4 'of 8 bits with scales in .*STOKES_0_i2f, which are not read' L5_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: rates that contradict each other" 4 'SAMPLING_RATE is 200000 Hz, SAMPLING_TIME 1e-05 s' L6_SAP000_B000_S0_P000_bf.h5
+bad "LOFAR: a rate that is not the width of a channel" 4 'CHANNEL_WIDTH is 200000 Hz, but 100000 complex samples a second' L11_SAP000_B000_S0_P000_bf.h5
+good "unless the job says the rate" L11_SAP000_B000_S0_P000_bf.h5 input.layout.sample_rate_hz=1e5
 bad "LOFAR: an empty .raw" 4 'declares 100 rows of 16 bytes, but its external file holds only 0 bytes' L7_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: frequencies of other channels" 4 'AXIS_VALUES_WORLD of 5 channels, but .* has 4' L8_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: no .raw" 4 'external file .*L9_SAP000_B000_S1_P000_bf.raw' raw/L9_SAP000_B000_S0_P000_bf.h5
@@ -266,6 +278,13 @@ bad "CHIME: one coarse channel twice" 4 'chime-1.h5 and chime-5.h5 are both of t
 bad "CHIME: words instead of bytes" 4 'chime-6.h5: baseband' chime-6.h5
 bad "CHIME: time that runs backwards" 4 'delta_time is -1 s' chime-7.h5
 bad "CHIME: as many frequencies as files" 2 'freq_hz lists 2 frequencies' chime-1.h5 'input.layout.freq_hz=[1e9, 2e9]'
+good "CHIME: a channel's number" chime-8.h5
+bad "CHIME: a rate that does not fit number and frequency" 4 'channel 512 is at 600 MHz, but at 700 MHz by its number and delta_time, 5.12e-06 s' chime-9.h5
+bad "CHIME: another channel's number" 4 'channel 511 is at 600 MHz, but at 600.390625 MHz' chime-10.h5
+good "unless the job says the frequency" chime-10.h5 'input.layout.freq_hz=[600e6]'
+good "CHIME beam: numbers of channels" beam-numbers.h5
+bad "CHIME beam: a rate that does not fit them" 4 'channel 512 is at 600 MHz, but at 700 MHz' beam-rate.h5
+bad "CHIME beam: channels closer than their rate" 4 'are 390625 Hz apart, but each is 781250 Hz wide .*`oversampling: 2/1` in input.layout' beam-close.h5
 bad "CHIME beam: fewer starts than channels" 4 '/time0 has 2 values, .*3 coarse channels' beam-starts.h5
 bad "CHIME beam: starts of another kind" 4 'has no member fpga_count' beam-member.h5
 bad "CHIME beam: two files" 4 'each file is an observation of its own' '[beam.h5, beam.h5]'
@@ -286,10 +305,14 @@ bad "pydaq: antennas that do not fit" 4 'dimension 1 has 8 elements, which axes 
 bad "pydaq: correlations" 4 '/root says type 4' pydaq-type.h5
 bad "pydaq: integrated beams" 4 'polarization_0/data: domain says complex, but the samples are real' pydaq-power.h5
 bad "pydaq: no time between samples" 4 'one sample in 0 s' pydaq-tsamp.h5
+bad "pydaq: another rate than the bank's" 4 'tsamp = 1.28e-06 s, but channels of 781250 Hz, oversampled by 32/27, have a sample every 1.08e-06 s' pydaq-rate.h5
+good "unless the job says how they are sampled" pydaq-rate.h5 input.layout.oversampling=1/1
 bad "pydaq: text where a number is expected" 4 'pydaq-text.h5.*n_pols' pydaq-text.h5
 
 bad "GReX: fewer times than samples" 4 '/time has 99 values, /voltages 100 times' grex-times.h5
 bad "GReX: another cadence" 4 'input.layout.sample_rate_hz says what is right' grex-step.h5
 bad "GReX: more frequencies than channels" 4 '5 frequencies of 4 coarse channels' grex-freq.h5
+bad "GReX: frequencies of another rate" 4 '/freq spreads 4 channels over 750000 Hz, expected steps of 122070.312 Hz' grex-wide.h5
+good "unless the job says them" grex-wide.h5 'input.layout.freq_hz=[4e6, 3e6, 2e6, 1e6]'
 
 echo "1..$count"

@@ -44,12 +44,12 @@ def drf_metadata(channel, sample, rate, centres):
 
 # ---- CHIME
 
-def chime_raw_write(path, stored, mhz, count, ctime=1700000000.0, **how):
-    """stored uint8 [time][input], its first sample the one of that number"""
+def chime_raw_write(path, stored, mhz, count, ctime=1700000000.0, words=(), **how):
+    """stored uint8 [time][input], its first sample the one of that number; words: further attributes"""
     with h5py.File(path, "w") as file:
         file.create_dataset("baseband", data=stored, **how)
         file.attrs.update({"freq": mhz, "delta_time": 2.56e-6, "time0_fpga_count": count, "time0_ctime": ctime,
-                           "event_id": 1})
+                           "event_id": 1, **dict(words)})
 
 
 def chime_beam_write(path, stored, counts, mhz, conjugate, dm=None, ctime=1700000000.0, **how):

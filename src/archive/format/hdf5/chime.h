@@ -3,9 +3,15 @@
 #define VOLTMILL_ARCHIVE_FORMAT_HDF5_CHIME_H
 
 #include "archive/format/hdf5/fields.h"
+#include "job/job.h"
 
 /* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
 status_t chime_rate(const struct fields *fields, double *rate);
+
+/* Compares frequencies with the numbers of their channels, where the file has both: channel k of a
+ * rate is at 800 MHz - k x rate. Keys of the job go before both. Fails with DATA. */
+status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
+                             const struct job_layout *own, const uint64_t *numbers, size_t count);
 
 /* A time in two numbers, the second of which restores what rounding took from the first. Fails with
  * DATA: they are none. */

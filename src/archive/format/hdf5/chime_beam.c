@@ -74,8 +74,27 @@ out:
     return st;
 }
 
-static status_t chime_beam_fill(const struct fields *fields, struct chime_beam *said,
-                                struct job_layout *own)
+/* Numbers of channels that are not all alike, which no writer of them leaves. */
+static status_t chime_beam_check_numbers(const struct fields *fields,
+                                         const struct job_layout *layout,
+                                         const struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    uint64_t *numbers = NULL;
+    size_t count = 0;
+    int differ = 0;
+    TRY(fields_u64s(fields, "index_map/freq", "id", &numbers, &count));
+    for (size_t i = 1; i < count; i++) {
+        differ = differ || numbers[i] != numbers[0];
+    }
+    TRY(differ ? chime_check_numbers(fields, layout, own, numbers, count) : STATUS_OK);
+out:
+    free(numbers);
+    return st;
+}
+
+static status_t chime_beam_fill(const struct fields *fields, const struct job_layout *layout,
+                                struct chime_beam *said, struct job_layout *own)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
@@ -97,6 +116,7 @@ static status_t chime_beam_fill(const struct fields *fields, struct chime_beam *
     for (size_t i = 0; i < count; i++) {
         own->freq_hz[i] *= 1e6;
     }
+    TRY(chime_beam_check_numbers(fields, layout, own));
 out:
     return st;
 }
@@ -197,7 +217,7 @@ static status_t chime_beam_open_file(const char *path, const struct job_layout *
     struct chime_beam said = {.counts = NULL};
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(chime_beam_fill(&fields, &said, &own));
+    TRY(chime_beam_fill(&fields, layout, &said, &own));
     TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
     TRY(chime_beam_read_locations(&fields, archive));
     TRY(chime_beam_note(&fields, layout, &said, archive));

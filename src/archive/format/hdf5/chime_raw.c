@@ -29,6 +29,25 @@ out:
     return st;
 }
 
+status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
+                             const struct job_layout *own, const uint64_t *numbers, size_t count)
+{
+    status_t st = STATUS_OK;
+    static const double top_hz = 800e6;
+    int is_said =
+        layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout);
+    for (size_t i = 0; i < count && count == own->nfreq && !is_said; i++) {
+        double expected = top_hz - (double)numbers[i] * own->sample_rate_hz;
+        REQUIRE(fabs(own->freq_hz[i] - expected) <= 0.01 * own->sample_rate_hz, STATUS_DATA,
+                "%s: coarse channel %" PRIu64 " is at %.12g MHz, but at %.12g MHz by its number "
+                "and delta_time, %.9g s: input.layout.sample_rate_hz or freq_hz says what is right",
+                fields->path, numbers[i], own->freq_hz[i] / 1e6, expected / 1e6,
+                1 / own->sample_rate_hz);
+    }
+out:
+    return st;
+}
+
 status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out)
 {
     status_t st = STATUS_OK;
@@ -68,11 +87,13 @@ out:
     return st;
 }
 
-static status_t chime_raw_fill(const struct fields *fields, struct job_layout *own)
+static status_t chime_raw_fill(const struct fields *fields, const struct job_layout *layout,
+                               struct job_layout *own)
 {
     status_t st = STATUS_OK;
     double ctime = 0;
     double offset = 0;
+    int64_t number = 0;
     int found = 0;
     TRY(memory_text("baseband", &own->dataset));
     TRY(memory_text("time,station", &own->axes));
@@ -92,12 +113,16 @@ static status_t chime_raw_fill(const struct fields *fields, struct job_layout *o
     TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
     TRY(fields_need_f64(fields, "/", "freq", own->freq_hz));
     own->freq_hz[0] *= 1e6;
+    TRY(fields_i64(fields, "/", "freq_id", &number, &found));
+    TRY(chime_check_numbers(fields, layout, own, &(uint64_t){(uint64_t)number}, (size_t)found));
 out:
     return st;
 }
 
+/* `layout` is the job's without frequencies, which are of all files: `whole` has them. */
 static status_t chime_raw_open_file(const char *path, const struct job_layout *layout,
-                                    int64_t *event, struct place *place)
+                                    const struct job_layout *whole, int64_t *event,
+                                    struct place *place)
 {
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
@@ -107,7 +132,7 @@ static status_t chime_raw_open_file(const char *path, const struct job_layout *l
     int found = 0;
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(chime_raw_fill(&fields, &own));
+    TRY(chime_raw_fill(&fields, whole, &own));
     TRY(chime_raw_read_inputs(&fields, archive));
     TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
     REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
@@ -133,7 +158,7 @@ static status_t chime_raw_open_files(const struct format_input *input,
     int64_t first_event = -1;
     for (size_t i = 0; i < input->npaths; i++) {
         int64_t event = -1;
-        TRY(chime_raw_open_file(input->paths[i], layout, &event, &places[i]));
+        TRY(chime_raw_open_file(input->paths[i], layout, input->layout, &event, &places[i]));
         REQUIRE(i == 0 || event == first_event, STATUS_DATA,
                 "%s is of event %" PRId64 ", %s of event %" PRId64
                 ": they do not belong to one observation",

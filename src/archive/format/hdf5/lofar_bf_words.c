@@ -53,8 +53,10 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
     status_t st = STATUS_OK;
     double rate = 0;
     double step = 0;
+    double width = 0;
     int has_rate = 0;
     int has_step = 0;
+    int has_width = 0;
     TRY(lofar_bf_hertz(fields, place, "SAMPLING_RATE", &rate, &has_rate));
     TRY(fields_f64(fields, place->beam, "SAMPLING_TIME", &step, &has_step));
     REQUIRE(has_rate || has_step || layout->has_sample_rate, STATUS_DATA,
@@ -68,6 +70,13 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
             fields->path, rate, step);
     own->has_sample_rate = has_rate || has_step;
     own->sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
+    TRY(lofar_bf_hertz(fields, place, "CHANNEL_WIDTH", &width, &has_width));
+    REQUIRE(!has_width || layout->has_sample_rate || !own->has_sample_rate ||
+                fabs(width / own->sample_rate_hz - 1) < 0.01,
+            STATUS_DATA,
+            "%s: CHANNEL_WIDTH is %.12g Hz, but %.12g complex samples a second are taken of each "
+            "channel (%s): input.layout.sample_rate_hz says what is right",
+            fields->path, width, own->sample_rate_hz, has_rate ? "SAMPLING_RATE" : "SAMPLING_TIME");
     TRY(own->has_sample_rate ? fields_check_rate(fields, own->sample_rate_hz) : STATUS_OK);
 out:
     return st;
