@@ -212,6 +212,55 @@ def mock_dada():
     whole = np.concatenate([parts[0], parts[1], np.zeros((20, 1, 2, 2), "i1"), parts[2]]).astype("f8")
     same(found[0, 0, :, 0], (whole[..., 0] + 1j * whole[..., 1])[:, 0].T, "a sequence of files, by OBS_OFFSET")
     same(gaps, [[160, 20]], "and what lies between them")
+    mock_dada_overlap()
+    mock_dada_edge()
+
+
+def mock_dada_overlap():
+    """Three files, each of which repeats 50 samples of the one before; nothing repeats the end of the last."""
+    volts = random.integers(-9, 9, (700, 1, 2, 2)).astype("i1")
+    whole = (volts[..., 0] + 1j * volts[..., 1]).astype("c16")[:, 0].T
+    words = {"NBIT": 8, "NDIM": 2, "NPOL": 2, "NCHAN": 1, "BW": 1.0, "OBS_OVERLAP": 200}
+    files = [write_dada(scratch(f"over{i}.dada"), volts[low:high].tobytes(), FILE_NUMBER=i, OBS_OFFSET=4 * low, **words)
+             for i, (low, high) in enumerate(((0, 250), (200, 500), (450, 700)))]
+    for order in files, files[::-1]:
+        found, *_, gaps = voltages("over", order)
+        same(found[0, 0, :, 0], whole, "PSRDADA files that repeat samples: each once, the last ones too")
+        same(gaps, np.zeros((0, 2)), "and no gaps")
+    found, *_ = voltages("over", files[0])
+    same(found[0, 0, :, 0], whole[:, :250], "one file of them is read to its end")
+    files[1] = write_dada(scratch("over1.dada"), volts[200:500].tobytes(), FILE_NUMBER=0, OBS_OFFSET=800,
+                          **{**words, "OBS_OVERLAP": 400})
+    found, *_, gaps = voltages("over", files)
+    same(found[0, 0, :, 0], whole, "what OBS_OVERLAP says beyond the next file's start is there")
+    said = voltmill("info", *files)
+    ok("100 samples should be repeated by the next file, 50 are by its start" in said and
+       "FILE_NUMBER = 0 comes after 0" in said, "and is said, as are FILE_NUMBERs out of order", said)
+    heaps = random.integers(-9, 9, (6, 2, 4, 256, 2)).astype("i1")
+    files = [write_dada(scratch(f"heap{i}.dada"), heaps[low:high].tobytes(), INSTRUMENT="MKBF", NBIT=8, NDIM=2, NPOL=2,
+                        NCHAN=4, OBS_OFFSET=low * 4096, OBS_OVERLAP=4096) for i, (low, high) in enumerate(((0, 3), (2, 6)))]
+    found, *_, gaps = voltages("heaps", files)
+    expected = np.moveaxis(heaps, 0, 2).reshape(2, 4, -1, 2).astype("f8")
+    same(found[0, 0], expected[..., 0] + 1j * expected[..., 1], "MeerKAT's heaps that repeat: each once")
+    ok(len(gaps) == 0, "and no gaps")
+    long = write_dada(scratch("long.dada"), volts.tobytes(), FILE_SIZE=2400, **words)
+    found, *_ = voltages("long", long)
+    same(found[0, 0, :, 0], whole[:, :600], "bytes beyond FILE_SIZE are no samples")
+
+
+def mock_dada_edge():
+    """A tone 3 MHz above the centre of a band, whose lower edge is 0 Hz of the samples (DSB 0)."""
+    for sideband, centre, dsb in ((1, 11.0, 0), (1, 3.0, 1), (-1, 11.0, 0)):
+        tone = np.exp(2j * np.pi * centre / 16 * np.arange(4096))[:, None] * 100
+        stored = np.stack([tone.real, tone.imag], axis=-1).round().astype("i1")
+        path = write_dada(scratch("edge.dada"), stored.tobytes(), NBIT=8, NDIM=2, NPOL=1, NCHAN=1, FREQ=320.0,
+                          BW=16.0 * sideband, TSAMP=0.0625, DSB=dsb)
+        job = {"input": {"files": path}, "channelise": {"channels": 64, "taps": 4},
+               "products": [{"kind": "power", "file": "edge.h5"}]}
+        voltmill("run", "--force", write_yaml("edge.yaml", job))
+        with h5py.File(scratch("edge.h5")) as file:
+            found = file["frequency"][np.argmax(file["data"][...].sum(axis=(0, 1)))]
+        ok(found == 320e6 + 3e6 * sideband, f"PSRDADA, DSB {dsb}, sideband {sideband}: where 0 Hz is", found)
 
 
 mock_guppi()

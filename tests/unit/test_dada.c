@@ -57,6 +57,18 @@ static status_t open_file(struct archive **out)
     return formats_open(&input, out);
 }
 
+/* Its message contains `message`; "": it is read. */
+static void open_bad(const char *message)
+{
+    struct archive *archive = NULL;
+    status_t st = open_file(&archive);
+    if (*message ? st != STATUS_DATA || !strstr(report_cause(), message) : st != STATUS_OK) {
+        fail_msg("%s, expected: %s", report_cause(), message);
+    }
+    report_clear();
+    archive_destroy(archive);
+}
+
 static struct archive *open_good(void)
 {
     struct archive *archive = NULL;
@@ -92,7 +104,7 @@ static void samples_in_one_piece(void **state)
     make_file("HDR_SIZE 8192\nORDER TPF\nOBS_OVERLAP 160\n", 8192, 16 * 100);
     archive = open_good();
     assert_int_equal(archive->parts[0].extents[0].file_offset, 8192);
-    assert_int_equal(archive->parts[0].samples, 90);
+    assert_int_equal(archive->parts[0].samples, 100); /* no file repeats the last ones */
     assert_int_equal(archive->dims[1].axis, AXIS_POL);
     archive_destroy(archive);
 }
@@ -125,7 +137,9 @@ static void times_by_the_better_word(void **state)
     } cases[] = {
         {"MJD_START 56475.06782407407407407\n", 5860.5},
         {"MJD_START 56475.06782\n", 5860.5},               /* too few digits */
-        {"MJD_START 56475.067847222222222\n", 5860.5},     /* contradicts by two seconds */
+        {"MJD_START 56475.067831308\n", .067831308 * 86400 + 0.5}, /* UTC_START was cut */
+        {"MJD_START 0\n", 5860.5},                        /* no day */
+        {"UTC_START 2013-07-02-01:37:41.25\nPICOSECONDS 250000000000\n", 5861.75}, /* the same */
         {"UTC_START 2013-07-02-01:37:40.5\n", 5861},       /* fractions */
         {"UTC_START unset\nMJD_START 56475.5\n", 43200.5}, /* the only one */
         {"UTC_START 2013-07-02-01:37:41\nPICOSECONDS 250000000000\nMJD_START "
@@ -145,6 +159,126 @@ static void times_by_the_better_word(void **state)
     }
 }
 
+/* The coarser of two words says how far they may be apart. */
+static void times_that_contradict(void **state)
+{
+    (void)state;
+    const struct {
+        const char *lines, *message;
+    } cases[] = {
+        {"MJD_START 56475.067847222222222\n",
+         "UTC_START = 2013-07-02-01:37:40 and MJD_START = 56475.067847222222222 are 2 s apart: "
+         "input.layout.start says"},
+        {"MJD_START 56475.06783564814\n", ""}, /* a second later: UTC_START says no more */
+        {"MJD_START 56475.0679\n", ""},        /* 6.6 s later, good to 8.6 s */
+        {"MJD_START 56475.0680\n", "are 15.2 s apart"},
+        {"MJD_START 56476.0678\n", "are 86397.9 s apart"},
+        {"UTC_START 2013-07-02-01:37:40.50\nMJD_START 56475.06783\n", ""},
+        {"UTC_START 2013-07-02-01:37:40.50\nMJD_START 56475.0678299\n", ""},
+        {"UTC_START 2013-07-02-01:37:40.50\nMJD_START 56475.0678255\n", "are 0.3768 s apart"},
+        {"UTC_START 2013-07-02-01:37:40.5\nPICOSECONDS 250000000000\n",
+         "UTC_START = 2013-07-02-01:37:40.5 has a fraction of a second, and PICOSECONDS"},
+        {"PICOSECONDS 250000000000\nMJD_START 56475.06786\n", "are 2.85"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_file(cases[i].lines, 4096, 16);
+        open_bad(cases[i].message);
+    }
+}
+
+/* Samples a second of a channel for each Hz of it: 1 if complex, 2 if real, times OS_FACTOR. */
+static void rates_that_contradict(void **state)
+{
+    (void)state;
+    const struct {
+        const char *lines, *message;
+    } cases[] = {
+        {"TSAMP 2.5\n", "give 0.1 samples a second for each Hz of the band, expected 1 (NDIM = 2"},
+        {"TSAMP 0.21093750\n", "`oversampling: 32/27` in input.layout"},
+        {"TSAMP 0.125\n", "`oversampling: 2/1` in input.layout"},
+        {"OS_FACTOR 4/3\n", "expected 1.33333 (NDIM = 2, OS_FACTOR 4/3)"},
+        {"TSAMP 0.1875\nOS_FACTOR 4/3\n", ""},
+        {"TSAMP 0.2109375\nOS_FACTOR 1.185185\n", ""},
+        {"OS_FACTOR 3/4\n", "OS_FACTOR = 3/4, expected a ratio of at least 1"},
+        {"OS_FACTOR x\n", "OS_FACTOR = x, expected"},
+        {"OS_FACTOR unset\n", ""},
+        {"NDIM 1\n", "expected 2 (NDIM = 1"},
+        {"NDIM 1\nTSAMP 0.125\n", ""},
+        {"NDIM 1\nTSAMP 0.09375\nOS_FACTOR 4/3\n", "OS_FACTOR = 4/3 and NDIM = 1"},
+        {"TSAMP 0.333333\nBW 12.0\n", ""}, /* digits that are missing */
+        {"TSAMP 0.333333\nBW 12.2\n", "give 0.983"},
+        {"NCHAN 8\nOBS_OFFSET 0\n", "`oversampling: 2/1`"},
+        {"DSB 2\n", "DSB = 2, expected a whole number from 0 to 1"},
+        {"STATE Intensity\n", "STATE = Intensity: it holds detected powers"},
+        {"STATE analytic\n", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_file(cases[i].lines, 4096, 1600);
+        open_bad(cases[i].message);
+    }
+    make_file("TSAMP 0.1875\nOS_FACTOR 4/3\nDSB 0\n", 4096, 1600);
+    struct archive *archive = open_good();
+    assert_int_equal(archive->oversampling_num, 4);
+    assert_int_equal(archive->oversampling_den, 3);
+    assert_true(archive->is_dc_at_edge);
+    archive_destroy(archive);
+    make_file("TSAMP 0.125\nNDIM 1\nDSB 0\n", 4096, 1600);
+    archive = open_good();
+    assert_false(archive->is_dc_at_edge);
+    archive_destroy(archive);
+}
+
+/* Words that nothing else rests on, or that are not there. */
+static void doubts_are_noted(void **state)
+{
+    (void)state;
+    static const char said[] = "ORDER TFP\nENCODING TWOSCOMPLEMENT\n";
+    const struct {
+        const char *lines, *sentence;
+        uint64_t samples;
+    } cases[] = {
+        {"", NULL, 100},
+        {"BYTES_PER_SECOND 64000000.0\n", NULL, 100},
+        {"BYTES_PER_SECOND 32000000\n", "BYTES_PER_SECOND = 32000000 and 64000000 by TSAMP", 100},
+        {"RESOLUTION 1\n", NULL, 100},
+        {"RESOLUTION 4096\n", NULL, 100},
+        {"RESOLUTION 24\n", "RESOLUTION = 24 bytes and time steps of 128 bits", 100},
+        {"FILE_SIZE 1600\n", NULL, 100},
+        {"FILE_SIZE 160000\n", NULL, 100},
+        {"FILE_SIZE 640\n", "FILE_SIZE = 640 and 1600 bytes behind the header differ", 40},
+        {"FILE_SIZE 0\n", "FILE_SIZE = 0 and 1600 bytes", 100},
+        {"TRANSFER_SIZE 800\n", "TRANSFER_SIZE = 800 and 1600 bytes of samples differ", 100},
+        {"FILE_NUMBER 3\n", NULL, 100},
+        {"FILE_NUMBER 3\nOBS_OFFSET 0\n", "FILE_NUMBER = 3 and OBS_OFFSET = 0 differ", 100},
+        {"STATE Nyquist\n", "STATE = Nyquist and NDIM = 2 differ", 100},
+        {"UTC_START unset\nMJD_START 56475.5\n", "UTC_START = unset is no date", 100},
+        {"MJD_START 0\n", "MJD_START = 0 is no Modified Julian Day", 100},
+        {"NBIT 16\nOBS_OFFSET 0\n", "ENDIAN is not there: numbers are little-endian", 50},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lines[300];
+        snprintf(lines, sizeof lines, "%s%s", cases[i].lines, said);
+        make_file(lines, 4096, 1600);
+        struct archive *archive = open_good();
+        const char *found = archive->assumed ? archive->assumed : "";
+        if (cases[i].sentence ? !strstr(found, cases[i].sentence) : *found != '\0') {
+            fail_msg("%s: %s", cases[i].lines, found);
+        }
+        assert_int_equal(archive->parts[0].samples, cases[i].samples);
+        archive_destroy(archive);
+    }
+    make_file("HDR_SIZE 6000\n", 6000, 1600);
+    struct archive *archive = open_good();
+    assert_non_null(strstr(archive->assumed, "HDR_SIZE = 6000 is no multiple of 4096"));
+    assert_non_null(strstr(archive->assumed, "ORDER is not there: [time][channel][pol]"));
+    assert_non_null(strstr(archive->assumed, "ENCODING is not there: numbers are two's"));
+    archive_destroy(archive);
+    make_file("HDR_SIZE 8192\n", 4096, 16 * 1000);
+    archive = open_good();
+    assert_non_null(strstr(archive->assumed, "HDR_SIZE = 8192, but byte 4097 of the header"));
+    archive_destroy(archive);
+}
+
 static void numbers_of_all_widths(void **state)
 {
     (void)state;
@@ -156,7 +290,7 @@ static void numbers_of_all_widths(void **state)
     } cases[] = {{"NBIT 1\n", SAMPLE_F32, NUMBER_LEVELS, 800},
                  {"NBIT 2\n", SAMPLE_F32, NUMBER_LEVELS, 400},
                  {"NBIT 4\n", SAMPLE_I4, NUMBER_PLAIN, 200},
-                 {"NBIT 4\nNDIM 1\n", SAMPLE_I8, NUMBER_SIGNED, 400},
+                 {"NBIT 4\nNDIM 1\nTSAMP 0.125\n", SAMPLE_I8, NUMBER_SIGNED, 400},
                  {"NBIT 8\nENCODING OFFSETBINARY\n", SAMPLE_I8, NUMBER_UNSIGNED, 100},
                  {"NBIT 16\n", SAMPLE_I16, NUMBER_PLAIN, 50},
                  {"NBIT 32\n", SAMPLE_F32, NUMBER_PLAIN, 25}};
@@ -194,24 +328,13 @@ static void nonsense_is_refused(void **state)
         {"ORDER TTTTTT\n", "ORDER = TTTTTT, expected"},
         {"UTC_START 2013-07-02\nUTC_START\n", ""},
         {"UTC_START 2013-13-02\n", "UTC_START = 2013-13-02, expected"},
-        {"NCHAN 4194304\nOBS_OFFSET 0\n",
+        {"NCHAN 4194304\nOBS_OFFSET 0\nBW 16777216\n",
          "holds 1600 bytes behind its header of 4096: not one time step"},
         {"INSTRUMENT MKBF\n", "holds 1600 bytes behind its header of 4096: not one heap"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct archive *archive = NULL;
         make_file(cases[i].lines, 4096, 1600);
-        if (!*cases[i].message) {
-            archive = open_good();
-            archive_destroy(archive);
-            continue;
-        }
-        assert_int_equal(open_file(&archive), STATUS_DATA);
-        if (!strstr(report_cause(), cases[i].message)) {
-            fail_msg("%s, expected: %s", report_cause(), cases[i].message);
-        }
-        report_clear();
-        assert_null(archive);
+        open_bad(cases[i].message);
     }
 }
 
@@ -219,7 +342,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_in_one_piece),     cmocka_unit_test(heaps_are_a_run),
-        cmocka_unit_test(times_by_the_better_word), cmocka_unit_test(numbers_of_all_widths),
+        cmocka_unit_test(times_by_the_better_word), cmocka_unit_test(times_that_contradict),
+        cmocka_unit_test(rates_that_contradict),    cmocka_unit_test(doubts_are_noted),
+        cmocka_unit_test(numbers_of_all_widths),
         cmocka_unit_test(nonsense_is_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,8 @@
 /* Files one after the other, or each at its place: beside others, with real or imaginary parts. */
 #include "archive/format/gather.h"
 
+#include "archive/assumed.h"
+#include "archive/cut.h"
 #include "archive/join.h"
 #include "archive/place.h"
 #include "base/memory.h"
@@ -119,6 +121,62 @@ out:
     return st;
 }
 
+/* The file of a sequence that follows: the next to start, or in the list if that is not known; NULL
+ * behind the last. */
+static const struct archive *gather_next(const struct gathered *gathered, size_t i)
+{
+    const struct archive *this = gathered->archives[i];
+    const struct archive *next = NULL;
+    int all_start = 1;
+    for (size_t j = 0; j < gathered->count; j++) {
+        const struct archive *other = gathered->archives[j];
+        all_start = all_start && other->states_start;
+        if (all_start && utc_difference(other->start, this->start) > 0 &&
+            (!next || utc_difference(other->start, next->start) < 0)) {
+            next = other;
+        }
+    }
+    return all_start ? next : i + 1 < gathered->count ? gathered->archives[i + 1] : NULL;
+}
+
+/* Leaves out of each file of a sequence what the next one repeats. Nothing repeats the end of the
+ * last; where the next one begins within what should be repeated, the rest of that is not. */
+static status_t gather_cut_repeated(struct gathered *gathered)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < gathered->count; i++) {
+        struct archive *archive = gathered->archives[i];
+        struct archive_part *part = &archive->parts[0];
+        const struct archive *next = part->repeated > 0 ? gather_next(gathered, i) : NULL;
+        if (!next || archive->stacked != AXIS_TIME) {
+            continue;
+        }
+        REQUIRE(part->repeated < part->samples, STATUS_DATA,
+                "%s: the next file repeats %" PRIu64 " of its %" PRIu64
+                " samples, by its header: expected fewer than all",
+                part->path, part->repeated, part->samples);
+        uint64_t kept = part->samples - part->repeated;
+        int64_t begin = next->states_start
+                            ? sample_time_between(archive->start, next->start,
+                                                  archive->sample_rate_hz)
+                                  .whole
+                            : 0;
+        if (begin > (int64_t)kept && begin < (int64_t)part->samples && part->nruns == 0) {
+            TRY(assume(&archive->assumed,
+                       "%" PRIu64 " samples should be repeated by the next file, %" PRIu64
+                       " are by its start: its start is used",
+                       part->repeated, part->samples - (uint64_t)begin));
+            kept = (uint64_t)begin;
+        }
+        TRY(cut_time(archive, kept));
+        for (uint32_t j = 0; j < part->nruns; j++) {
+            part->runs[j].pieces = kept / part->runs[j].steps;
+        }
+    }
+out:
+    return st;
+}
+
 /* Side by side, and not of the same times. */
 static int gather_is_uneven(const struct gathered *gathered)
 {
@@ -144,6 +202,7 @@ status_t gather_files(const struct format_input *input, gather_open_t *open_file
     int is_known = 0;
     TRY(gather_open_all(&gathered, open_file));
     TRY(gather_check_first(&gathered, &is_known));
+    TRY(gather_cut_repeated(&gathered));
     if (is_known || gathered.is_reim || gather_is_uneven(&gathered)) {
         TRY(gather_at_places(&gathered, is_known, out));
     } else {
