@@ -68,8 +68,8 @@ out:
 
 /* The writer spreads the channels over the band with both ends included, so that its labels drift
  * by up to a channel. */
-static status_t grex_read_frequencies(const struct fields *fields, const struct job_layout *layout,
-                                      struct job_layout *own, int *is_mended)
+static status_t grex_read_frequencies(const struct fields *fields, struct job_layout *own,
+                                      int *is_mended)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
@@ -81,19 +81,29 @@ static status_t grex_read_frequencies(const struct fields *fields, const struct 
     double band = (double)count * own->sample_rate_hz;
     double labels = count > 1 ? fabs(own->freq_hz[0] - own->freq_hz[count - 1]) : 0;
     *is_mended = fabs(labels - band) < own->sample_rate_hz / 100;
-    int is_said =
-        layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout);
-    REQUIRE(is_said || *is_mended || count < 2 ||
-                fabs(labels - band + own->sample_rate_hz) < 0.01 * band,
-            STATUS_DATA,
-            "%s: /freq spreads %zu channels over %.9g Hz, expected steps of %.9g Hz, a sample every "
-            "8.192 us: input.layout.freq_hz or sample_rate_hz says what is right",
-            fields->path, count, labels, own->sample_rate_hz);
     double step =
         own->freq_hz[count - 1] < own->freq_hz[0] ? -own->sample_rate_hz : own->sample_rate_hz;
     for (size_t i = 1; i < count && *is_mended; i++) {
         own->freq_hz[i] = own->freq_hz[0] + (double)i * step;
     }
+out:
+    return st;
+}
+
+/* Channels farther apart than they are wide. */
+static status_t grex_note_steps(const struct job_layout *layout, const struct job_layout *own,
+                                struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    int is_said =
+        layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout);
+    double step = own->nfreq > 1 ? fabs(own->freq_hz[1] - own->freq_hz[0]) : 0;
+    TRY(is_said || step <= 1.01 * own->sample_rate_hz
+            ? STATUS_OK
+            : assume(&archive->assumed,
+                     "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
+                     "%.9g Hz: /freq is used",
+                     step, own->sample_rate_hz));
 out:
     return st;
 }
@@ -113,7 +123,7 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
     TRY(memory_text("time,pol,chan,reim", &own.axes));
     TRY(memory_text("GReX", &own.telescope));
     TRY(grex_read_times(&fields, layout, &own));
-    TRY(grex_read_frequencies(&fields, layout, &own, &is_mended));
+    TRY(grex_read_frequencies(&fields, &own, &is_mended));
     TRY(h5_read_texts(fields.file, path, "pol", &archive->names[AXIS_POL], &npols));
     archive->count[AXIS_POL] = npols;
     TRY(fields_describe(&fields, "GReX dump", layout, &own, archive));
@@ -121,6 +131,7 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
             ? STATUS_OK
             : assume(&archive->assumed, "sideband -1: taken from the second Nyquist "
                                         "zone that it samples; the file does not say"));
+    TRY(grex_note_steps(layout, &own, archive));
     TRY(is_mended
             ? assume(&archive->assumed, "frequencies: steps of the sample rate from the first "
                                         "on; the file's labels drift by up to a channel")
