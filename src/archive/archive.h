@@ -82,12 +82,12 @@ struct archive_part {
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
-    uint64_t repeated;      /* the last of them, which the next file of a sequence holds again: until
-                               files are joined */
-    uint64_t origin;        /* where it begins along the dataset's outermost dimension; extents and
-                               boxes count from there */
-    uint64_t chunk_bytes;   /* of a chunk of the dataset in memory; 0 if it has none */
-    uint64_t row_bytes;     /* of all chunks that one time step touches */
+    uint64_t repeated;    /* the last of them, which the next file of a sequence holds again: until
+                             files are joined */
+    uint64_t origin;      /* where it begins along the dataset's outermost dimension; extents and
+                             boxes count from there */
+    uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
+    uint64_t row_bytes;   /* of all chunks that one time step touches */
     struct storage storage; /* every file that holds something of it */
     struct lost_box *boxes; /* on rank 0: elements that nobody has, whatever is selected */
     uint32_t nboxes;

@@ -49,7 +49,7 @@ static int spacing_find(const struct archive *archive, struct spacing *out)
     return found;
 }
 
-/* What the job must say where the channels overlap. */
+/* The line that a job lacks where channels overlap, or the keys that correct the file. */
 static void spacing_remedy(const struct archive *archive, const struct spacing *closest,
                            char words[160])
 {

@@ -42,6 +42,7 @@ same "threads with clocks of their own: one note" 1 "$(grep -c 'the clock of thr
 says "a file that is well" good.bin 'power' 'threads are taken for polarisations'
 says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no frame'
 says "a shorter one, too" short-end.bin 'last 112 bytes are no frame'
+says "DRX tunings whose bands overlap" drx.bin 'assumed: .*: bands around 49 and 49 MHz overlap, each 19\.6 MHz wide: none is cut'
 says "a torn DRX packet" drx-torn.bin 'last 99 bytes are no DRX packet'
 
 rows() { "$python" -c 'import h5py, hashlib, sys; print(hashlib.sha256(h5py.File(sys.argv[1])["data"][:].tobytes()).hexdigest())' "$1"; }

@@ -156,11 +156,10 @@ static status_t gather_cut_repeated(struct gathered *gathered)
                 " samples, by its header: expected fewer than all",
                 part->path, part->repeated, part->samples);
         uint64_t kept = part->samples - part->repeated;
-        int64_t begin = next->states_start
-                            ? sample_time_between(archive->start, next->start,
-                                                  archive->sample_rate_hz)
-                                  .whole
-                            : 0;
+        int64_t begin =
+            next->states_start
+                ? sample_time_between(archive->start, next->start, archive->sample_rate_hz).whole
+                : 0;
         if (begin > (int64_t)kept && begin < (int64_t)part->samples && part->nruns == 0) {
             TRY(assume(&archive->assumed,
                        "%" PRIu64 " samples should be repeated by the next file, %" PRIu64

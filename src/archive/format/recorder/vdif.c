@@ -178,6 +178,9 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     TRY(vdif_streams_settle(input->layout, survey, archive, &npols, &nchans));
     TRY(packet_files_settle_times(packets, 1));
     TRY(packet_files_describe(input->layout, rate, vdif_start(packets), npols, nchans, archive));
+    /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
+     * of a filter bank. */
+    archive->has_receivers = !archive->is_complex;
     *out = archive;
     archive = NULL;
 out:
