@@ -136,11 +136,11 @@ static void times_by_the_better_word(void **state)
         double second;
     } cases[] = {
         {"MJD_START 56475.06782407407407407\n", 5860.5},
-        {"MJD_START 56475.06782\n", 5860.5},               /* too few digits */
+        {"MJD_START 56475.06782\n", 5860.5},                       /* too few digits */
         {"MJD_START 56475.067831308\n", .067831308 * 86400 + 0.5}, /* UTC_START was cut */
-        {"MJD_START 0\n", 5860.5},                        /* no day */
+        {"MJD_START 0\n", 5860.5},                                 /* no day */
         {"UTC_START 2013-07-02-01:37:41.25\nPICOSECONDS 250000000000\n", 5861.75}, /* the same */
-        {"UTC_START 2013-07-02-01:37:40.5\n", 5861},       /* fractions */
+        {"UTC_START 2013-07-02-01:37:40.5\n", 5861},                               /* fractions */
         {"UTC_START unset\nMJD_START 56475.5\n", 43200.5}, /* the only one */
         {"UTC_START 2013-07-02-01:37:41\nPICOSECONDS 250000000000\nMJD_START "
          "56475.06783564814814\n",
@@ -344,8 +344,7 @@ int main(void)
         cmocka_unit_test(samples_in_one_piece),     cmocka_unit_test(heaps_are_a_run),
         cmocka_unit_test(times_by_the_better_word), cmocka_unit_test(times_that_contradict),
         cmocka_unit_test(rates_that_contradict),    cmocka_unit_test(doubts_are_noted),
-        cmocka_unit_test(numbers_of_all_widths),
-        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(numbers_of_all_widths),    cmocka_unit_test(nonsense_is_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     report_quiet(1);

@@ -289,6 +289,7 @@ static void numbers_of_all_widths(void **state)
     archive = open_files(1);
     assert_int_equal(archive->oversampling_num, 32);
     assert_int_equal(archive->oversampling_den, 27);
+    assert_non_null(strstr(archive->assumed, "oversampling 32/27: no word says it"));
     archive_destroy(archive);
 }
 
@@ -381,6 +382,8 @@ static void nonsense_is_refused(void **state)
         {"TBIN=nan", "TBIN = nan, expected"},
         {"OBSBW=0", "OBSBW = 0 MHz"},
         {"TBIN=1e-5", "coarse channels of 1e+06 Hz"},
+        {"TBIN=0.53e-6", "coarse channels of 1e+06 Hz"},
+        {"TBIN=0.5e-6", "NPOL = 4 stands for two polarisations of complex samples, but TBIN"},
         {"STT_IMJD=1e12", "STT_IMJD = 1e12"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

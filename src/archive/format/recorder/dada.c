@@ -1,9 +1,9 @@
 /* PSRDADA: an ASCII header of lines and, behind it, samples in one piece: [time][chan][pol][dim],
  * or heaps of MeerKAT's beamformer, [heap][pol][chan][time of a heap][dim]. */
+#include "archive/format/recorder/dada.h"
 #include "archive/assumed.h"
 #include "archive/format/gather.h"
 #include "archive/format/override.h"
-#include "archive/format/recorder/dada.h"
 #include "archive/format/recorder/recorder.h"
 #include "base/memory.h"
 #include "io/file.h"
@@ -70,8 +70,9 @@ static status_t dada_read_offset(const struct ascii *header, struct dada *out, c
     uint64_t files = 0;
     int found = 0;
     TRY(ascii_u64(header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
-    TRY(found ? STATUS_OK : assume(assumed, "OBS_OFFSET is not there: the file begins the "
-                                            "observation"));
+    TRY(found ? STATUS_OK
+              : assume(assumed, "OBS_OFFSET is not there: the file begins the "
+                                "observation"));
     REQUIRE(8 * offset % out->step_bits == 0, STATUS_DATA,
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
             out->path, offset, out->step_bits);
@@ -114,7 +115,8 @@ out:
     return st;
 }
 
-/* Headers are zeros behind their text. `least`: bytes of a header of the usual size. */
+/* Notes a size of the header that PSRDADA does not write, and bytes of it that are neither text nor
+ * the zeros behind it. */
 static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said,
                                   char **assumed)
 {

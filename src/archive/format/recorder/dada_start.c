@@ -96,8 +96,8 @@ out:
 static int dada_takes_mjd(const struct dada_time *utc, const struct dada_time *mjd, double apart)
 {
     enum { ENOUGH_DIGITS = 12 }; /* 86 ns */
-    return !utc->is_there || (mjd->doubt < utc->doubt &&
-                              (mjd->digits >= ENOUGH_DIGITS || apart > mjd->doubt));
+    return !utc->is_there ||
+           (mjd->doubt < utc->doubt && (mjd->digits >= ENOUGH_DIGITS || apart > mjd->doubt));
 }
 
 /* Says which of the two is missing, or none, where the other one is taken for it. */

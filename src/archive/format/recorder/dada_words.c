@@ -42,7 +42,7 @@ out:
     return st;
 }
 
-/* What most headers leave out, and is read as PSRDADA's specification or most writers have it. */
+/* Notes words that most headers lack, and that are read as most writers mean them. */
 static status_t dada_note_usual(const struct ascii *header, const struct job_layout *layout,
                                 const struct dada *dada, char **assumed)
 {
@@ -56,8 +56,7 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
     TRY(has_encoding ? STATUS_OK
                      : assume(assumed, "ENCODING is not there: numbers are two's complement"));
-    TRY(has_endian ? STATUS_OK
-                   : assume(assumed, "ENDIAN is not there: numbers are little-endian"));
+    TRY(has_endian ? STATUS_OK : assume(assumed, "ENDIAN is not there: numbers are little-endian"));
 out:
     return st;
 }
@@ -105,8 +104,9 @@ static status_t dada_read_state(const struct ascii *header, const struct dada *d
             dada->path, state);
     TRY(is_complex == dada->is_complex
             ? STATUS_OK
-            : assume(assumed, "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW "
-                              "agree with",
+            : assume(assumed,
+                     "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW "
+                     "agree with",
                      state, dada->is_complex ? 2 : 1));
 out:
     return st;
