@@ -94,6 +94,7 @@ void archive_destroy(struct archive *archive)
             free(archive->parts[i].runs[j].path);
         }
         free(archive->parts[i].runs);
+        free(archive->parts[i].partials);
         free(archive->parts[i].steps);
         for (uint32_t j = 0; archive->parts[i].packets && j < archive->parts[i].npackets; j++) {
             packets_free(&archive->parts[i].packets[j]);

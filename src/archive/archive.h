@@ -72,6 +72,14 @@ struct archive_gap {
     uint64_t first, count;
 };
 
+/* Samples of a part that lack some of their packets; where the lost ones lie is unknown. */
+struct archive_partial {
+    uint64_t first, count; /* samples of the part */
+    uint32_t lost;         /* the share of each that is lost, in 1 / LOST_WHOLE; never 0 */
+};
+enum { LOST_BITS = 20 };
+#define LOST_WHOLE (UINT32_C(1) << LOST_BITS)
+
 /* One file of the observation, or a dataset of one. Its samples lie in `extents`, in `runs`, in
  * `packets`, or (none of these) must be read through HDF5 (chunked, filtered or oddly typed
  * datasets). Parts that stand side by side may begin and end at different samples: what one has
@@ -96,6 +104,8 @@ struct archive_part {
     uint32_t nextents;
     struct archive_run *runs; /* ascending; what lies between them is missing, like gaps */
     uint32_t nruns;
+    struct archive_partial *partials; /* ascending, disjoint; in all streams of the part */
+    uint64_t npartials;
     struct packets *packets; /* [npackets]: one, or none */
     uint32_t npackets;
     /* [blocks or 1][samples of a time step]: what 1 of a stored number is, in each block of
@@ -259,6 +269,14 @@ int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at
                      uint64_t *first, uint64_t *count);
 /* Whether all streams lack the same, which is in `gaps`. */
 int archive_gaps_are_common(const struct archive *archive);
+/* The share of sample `at` that is lost of this stream (archive_partial). *next: the first sample
+ * after it for which that may differ. */
+uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
+                            uint64_t *next);
+/* Whether two streams lie in the same files: what one lacks, the other does. */
+int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
+/* Whether some selected samples lack packets so. */
+int archive_is_partial(const struct archive *archive);
 /* Of streams first_stream .. first_stream + nstreams - 1 together. */
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
                                 uint32_t nstreams, uint64_t first, uint64_t count);

@@ -27,6 +27,13 @@ static const struct pack_field gap_fields[] = {
 };
 static const struct pack_type gap_type = PACK_TYPE(struct archive_gap, gap_fields);
 
+static const struct pack_field partial_fields[] = {
+    PACK_FIELD(struct archive_partial, first),
+    PACK_FIELD(struct archive_partial, count),
+    PACK_FIELD(struct archive_partial, lost),
+};
+static const struct pack_type partial_type = PACK_TYPE(struct archive_partial, partial_fields);
+
 static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, path),
     PACK_FIELD(struct archive_part, dataset),
@@ -39,6 +46,7 @@ static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, stack),
     PACK_LIST(struct archive_part, extents, nextents, &extent_type),
     PACK_LIST(struct archive_part, runs, nruns, &run_type),
+    PACK_LIST(struct archive_part, partials, npartials, &partial_type),
     PACK_LIST(struct archive_part, packets, npackets, &packets_type),
     PACK_LIST(struct archive_part, steps, nsteps, &pack_numbers),
     PACK_FIELD(struct archive_part, step_rows),

@@ -56,7 +56,7 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
         struct channelise_plan_bank *bank = &work->banks[i];
         enum plan_weights weights = cut ? cut->weights[i] : WEIGHTS_AS_SUITS;
         int may_lack = work->shows_missing || archive->may_lack || bank->gap_samples > 0 ||
-                       work->job->on_bad == ON_BAD_NAN;
+                       archive_is_partial(archive) || work->job->on_bad == ON_BAD_NAN;
         bank->has_weights =
             work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
     }

@@ -77,6 +77,23 @@ out:
     return st;
 }
 
+static status_t check_partials(const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < part->npartials; i++) {
+        const struct archive_partial *partial = &part->partials[i];
+        REQUIRE(partial->lost > 0 && partial->lost <= LOST_WHOLE && partial->first >= end &&
+                    add_u64(partial->first, partial->count, &end) && end <= part->samples,
+                STATUS_DATA,
+                "%s: its %" PRIu64 " samples from %" PRIu64
+                " that lack packets overlap those before or lie beyond the last sample",
+                part->path, partial->count, partial->first);
+    }
+out:
+    return st;
+}
+
 static status_t check_gaps(const struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -129,6 +146,7 @@ status_t check_archive(const struct archive *archive)
     TRY(check_parts(archive));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(check_runs(archive, &archive->parts[i]));
+        TRY(check_partials(&archive->parts[i]));
     }
     TRY(check_gaps(archive));
     TRY(check_stream_gaps(archive));

@@ -9,7 +9,8 @@
 struct filtered {
     const struct filter_plan *plan;
     struct energy energy[JOB_FILTERS]; /* number 0 of the oldest sample of a row */
-    uint64_t *sums; /* rows of the first filter, in 1 / ENERGY_WHOLE; of what comes in, running */
+    /* Rows of the first filter, in 1 / (ENERGY_WHOLE LOST_WHOLE); of what comes in, running. */
+    uint64_t *sums;
     uint32_t *lost[2]; /* of what comes in, and what is made */
 };
 
@@ -65,8 +66,9 @@ static int64_t filtered_floor(int64_t a, int64_t b)
 
 /* Adds a run to the rows of the first filter that it enters. */
 static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overlap_rows rows,
-                             struct run run)
+                             struct share share)
 {
+    const struct run run = share.run;
     const struct energy *energy = &filtered->energy[0];
     int64_t decimate = filtered->plan->stages[0].spec.decimate;
     int64_t first = -filtered_floor(-(run.first - origin - (int64_t)energy->count + 1), decimate);
@@ -76,15 +78,15 @@ static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overla
     for (int64_t row = first; row <= last; row++) {
         int64_t begin = row * decimate + origin;
         filtered->sums[row - rows.first] +=
-            energy_between(energy, run.first - begin, run.end - begin);
+            share.lost * energy_between(energy, run.first - begin, run.end - begin);
     }
 }
 
-/* Of the sum of shares of energy in 1 / ENERGY_WHOLE, rounded. */
-static uint32_t filtered_round(uint64_t share)
+/* The share that so much energy in 1 / ENERGY_WHOLE is, rounded. */
+static uint32_t filtered_round(uint64_t energy)
 {
     enum { SHIFT = ENERGY_BITS - LOST_BITS };
-    return (uint32_t)((share + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
+    return (uint32_t)((energy + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
 }
 
 /* What a row has lost by the rows low .. high - 1 of those before, of which the first one enters
@@ -128,17 +130,17 @@ static void filtered_pass(filtered_t *filtered, uint32_t i, int64_t origin,
 }
 
 const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
-                              const struct overlap_rows *rows, const struct runs *runs)
+                              const struct overlap_rows *rows, const struct shares *shares)
 {
     const struct filter_plan *plan = filtered->plan;
     size_t count = (size_t)(rows[1].end - rows[1].first);
     memset(filtered->sums, 0, count * sizeof *filtered->sums);
-    for (size_t i = 0; i < runs->count; i++) {
+    for (size_t i = 0; i < shares->count; i++) {
         filtered_add_run(filtered, filtered_origin(&plan->stages[0], stream), rows[1],
-                         runs->items[i]);
+                         shares->items[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        filtered->lost[0][i] = filtered_round(filtered->sums[i]);
+        filtered->lost[0][i] = (uint32_t)((filtered->sums[i] + ENERGY_WHOLE / 2) >> ENERGY_BITS);
     }
     for (uint32_t i = 1; i < plan->count; i++) {
         filtered_pass(filtered, i, filtered_origin(&plan->stages[i], stream), rows[i], rows[i + 1]);

@@ -10,10 +10,6 @@
 #include "pipeline/weights/runs.h"
 #include "plan/filter_plan.h"
 
-/* What is lost of a row, in 1 / LOST_WHOLE. */
-enum { LOST_BITS = 20 };
-#define LOST_WHOLE (UINT32_C(1) << LOST_BITS)
-
 typedef struct filtered filtered_t;
 
 /* For up to `samples` samples that come in at a time; the plan must outlive it. Fails with DEVICE
@@ -21,13 +17,13 @@ typedef struct filtered filtered_t;
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 void filtered_destroy(filtered_t *filtered);
 
-/* What is lost of rows rows[count].first .. end - 1 of the last filter, of a stream (as the archive
- * counts selected ones), whose samples are missing in these runs, joined.
+/* What is lost of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
+ * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
  *
  *   rows   [count + 1]: filter_plan_needs(), not whole
  *
  * Gives uint32 [rows], until it is called again. */
 const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
-                              const struct overlap_rows *rows, const struct runs *runs);
+                              const struct overlap_rows *rows, const struct shares *shares);
 
 #endif

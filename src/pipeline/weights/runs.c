@@ -96,6 +96,46 @@ uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end)
     return count;
 }
 
+void shares_free(struct shares *shares)
+{
+    free(shares->items);
+    *shares = (struct shares){0};
+}
+
+status_t shares_add(struct shares *shares, struct run run, uint32_t lost)
+{
+    status_t st = STATUS_OK;
+    if (shares->count == shares->room) {
+        size_t room = shares->room > 0 ? 2 * shares->room : 64;
+        struct share *grown = realloc(shares->items, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: a list of missing samples");
+        shares->items = grown;
+        shares->room = room;
+    }
+    shares->items[shares->count++] = (struct share){run, lost};
+out:
+    return st;
+}
+
+status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
+                      struct shares *out)
+{
+    status_t st = STATUS_OK;
+    out->count = 0;
+    for (size_t i = 0; i < whole->count; i++) {
+        TRY(shares_add(out, whole->items[i], LOST_WHOLE));
+    }
+    for (size_t i = 0; i < partly->count; i++) {
+        const struct runs one = {&partly->items[i].run, 1, 1};
+        TRY(runs_subtract(&one, whole, work));
+        for (size_t k = 0; k < work->count; k++) {
+            TRY(shares_add(out, work->items[k], partly->items[i].lost));
+        }
+    }
+out:
+    return st;
+}
+
 /* Whether a stored number means that there is none: as sample_volts() has it. */
 static int runs_is_no_number(const struct sample_coding *coding, const char *at)
 {

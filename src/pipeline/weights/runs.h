@@ -27,6 +27,25 @@ status_t runs_subtract(const struct runs *from, const struct runs *less, struct 
 /* How many samples of joined runs are among first .. end - 1. */
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
 
+/* Samples of each of which the same share is lost, in 1 / LOST_WHOLE. */
+struct share {
+    struct run run;
+    uint32_t lost;
+};
+
+/* Starts from {0}, as struct runs does. */
+struct shares {
+    struct share *items;
+    size_t count, room;
+};
+void shares_free(struct shares *shares);
+
+/* Fails with DEVICE (memory). */
+status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
+/* All of joined `whole`, and of `partly` the samples that are not among them. Fails likewise. */
+status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
+                      struct shares *out);
+
 /* Samples that only their numbers show to be missing. */
 struct runs_scan {
     struct sample_coding coding;

@@ -19,6 +19,9 @@ struct weights {
     filtered_t *filtered; /* NULL: no filters */
     uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
     struct runs known, declared, more, found[RUNS_TILE];
+    int is_partial;                  /* samples may lack some of their packets: */
+    struct shares partial;           /* those of a stream, or of a pair */
+    struct shares shares;            /* all that is lost of them */
     dumps_t *products[MOST_OUTPUTS]; /* NULL: not of the bank */
     dumps_t *pairs[MOST_OUTPUTS]; /* of what polarisations have together, where products say it */
     /* [pol_inner] what the first polarisation lacks, until the second's is known; NULL: there are
@@ -52,6 +55,8 @@ void weights_destroy(weights_t *weights)
     runs_free(&weights->known);
     runs_free(&weights->declared);
     runs_free(&weights->more);
+    shares_free(&weights->partial);
+    shares_free(&weights->shares);
     energy_free(&weights->energy);
     filtered_destroy(weights->filtered);
     free(weights->lost[0]);
@@ -130,6 +135,7 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
     weights->work = work;
     weights->bank = &work->banks[bank];
     weights->number = bank;
+    weights->is_partial = archive_is_partial(work->archive);
     weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
     TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
@@ -173,21 +179,55 @@ static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uin
     }
 }
 
-/* What the spectra of a stream lose by these runs. */
-static void weights_lose(const weights_t *weights, uint32_t stream, const struct runs *runs,
-                         uint64_t *lost)
+/* What the spectra of a stream lose by these runs, and by samples that lack packets. */
+static status_t weights_lose(weights_t *weights, uint32_t stream, const struct runs *runs,
+                             uint64_t *lost)
 {
+    status_t st = STATUS_OK;
+    const struct shares *shares = &weights->shares;
     memset(lost, 0, (size_t)weights->block.count * sizeof *lost);
-    if (weights->filtered && runs->count > 0) {
+    TRY(shares_unite(runs, &weights->partial, &weights->more, &weights->shares));
+    if (weights->filtered && shares->count > 0) {
         weights_add_rows(weights,
                          filtered_lost(weights->filtered, weights->block.first_stream + stream,
-                                       weights->needs, runs),
+                                       weights->needs, shares),
                          lost);
-        return;
+        goto out;
     }
-    for (size_t i = 0; i < runs->count; i++) {
-        weights_add_run(weights, runs->items[i], LOST_WHOLE, lost);
+    for (size_t i = 0; i < shares->count; i++) {
+        weights_add_run(weights, shares->items[i].run, shares->items[i].lost, lost);
     }
+out:
+    return st;
+}
+
+/* Finds the samples of the block that lack packets in either of two streams; of different files,
+ * whose losses are independent. */
+static status_t weights_find_partial(weights_t *weights, uint32_t one, uint32_t other)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = weights->work->archive;
+    int64_t begin = (int64_t)archive->first_sample;
+    int64_t end = begin + (int64_t)archive->samples;
+    begin = weights->needs[0].first > begin ? weights->needs[0].first : begin;
+    end = weights->needs[0].end < end ? weights->needs[0].end : end;
+    weights->partial.count = 0;
+    for (uint64_t at = (uint64_t)begin, next[2]; weights->is_partial && (int64_t)at < end;
+         at = min_u64(next[0], next[1])) {
+        uint64_t lost = archive_partial_at(archive, one, at, &next[0]);
+        uint64_t more = archive_partial_at(archive, other, at, &next[1]);
+        if (archive_are_together(archive, one, other)) {
+            more = 0;
+        }
+        lost += more - (lost * more >> LOST_BITS);
+        next[0] = min_u64(next[0], (uint64_t)end);
+        if (lost > 0) {
+            struct run run = {(int64_t)at, (int64_t)min_u64(next[0], next[1])};
+            TRY(shares_add(&weights->partial, run, (uint32_t)lost));
+        }
+    }
+out:
+    return st;
 }
 
 /* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
@@ -250,17 +290,20 @@ out:
 }
 
 /* What the spectra of a stream lose by `known`, and of it what was not there to be read. */
-static void weights_lose_all(weights_t *weights, uint32_t stream)
+static status_t weights_lose_all(weights_t *weights, uint32_t stream)
 {
+    status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     int has_unread = block->unread->count > 0;
-    weights_lose(weights, stream, &weights->known, weights->lost[0]);
+    TRY(weights_lose(weights, stream, &weights->known, weights->lost[0]));
     if (has_unread) {
-        weights_lose(weights, stream, &weights->declared, weights->lost[1]);
+        TRY(weights_lose(weights, stream, &weights->declared, weights->lost[1]));
     }
     for (uint64_t i = 0; i < block->count && has_unread; i++) {
         weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
     }
+out:
+    return st;
 }
 
 /* A sample that either polarisation lacks is missing of both together. */
@@ -280,7 +323,9 @@ static status_t weights_add_pair(weights_t *weights, uint32_t stream)
     TRY(runs_add_all(&weights->declared, &first->declared));
     runs_join(&weights->known);
     runs_join(&weights->declared);
-    weights_lose_all(weights, stream);
+    TRY(weights_find_partial(weights, block->first_stream + stream - inner,
+                             block->first_stream + stream));
+    TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
         if (weights->pairs[i]) {
             dumps_add(weights->pairs[i], stream / (2 * inner) * inner + stream % inner,
@@ -302,7 +347,8 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     if (!work->is_bank) {
         goto out;
     }
-    weights_lose_all(weights, stream);
+    TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
+    TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         if (weights->products[i]) {
             dumps_add(weights->products[i], stream, weights->lost[0],
@@ -370,7 +416,8 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
         is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
                                                     block->first, block->count, block->streams / 2);
     }
-    if (is_open || block->nsamples > 0 || block->losses->count > 0 || block->unread->count > 0) {
+    if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
+        block->unread->count > 0) {
         TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
                                        0, weights->needs));
         TRY(weights_add_streams(weights, missing));
