@@ -104,7 +104,20 @@ int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VAL
     return 0;
 }
 
-/* Also "0x1f", and whole numbers that are written as others are: "4.". */
+int ascii_parse_f64(const char *text, double *out)
+{
+    char number[ASCII_VALUE];
+    size_t length = strcspn(text, "dD");
+    if (strlen(text) >= sizeof number || length == 0 || text[length] == '\0' ||
+        strncmp(text, "0x", 2) == 0) {
+        return units_parse_f64(text, out);
+    }
+    memcpy(number, text, strlen(text) + 1);
+    number[length] = 'e';
+    return units_parse_f64(number, out);
+}
+
+/* Also "0x1f", and whole numbers that are written as others are: "4.", "4e6". */
 static int ascii_parse_u64(const char *text, uint64_t *out)
 {
     double number = 0;
@@ -116,7 +129,7 @@ static int ascii_parse_u64(const char *text, uint64_t *out)
     if (units_parse_u64(text, out)) {
         return 1;
     }
-    if (!units_parse_f64(text, &number) || !(number >= 0 && number < 0x1p53) ||
+    if (!ascii_parse_f64(text, &number) || !(number >= 0 && number < 0x1p53) ||
         number > floor(number)) {
         return 0;
     }
@@ -167,7 +180,7 @@ status_t ascii_f64(const struct ascii *header, const char *key, double least, do
     int is_there = 0;
     TRY(ascii_look(header, key, found, text, &is_there));
     if (is_there) {
-        REQUIRE(units_parse_f64(text, &number) && number >= least && number <= most, STATUS_DATA,
+        REQUIRE(ascii_parse_f64(text, &number) && number >= least && number <= most, STATUS_DATA,
                 "%s: the header at byte %" PRIu64 " says %s = %s, expected a number from %g to %g",
                 header->path, header->at, key, *text ? text : "nothing", least, most);
         *value = number;

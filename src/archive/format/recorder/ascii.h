@@ -34,6 +34,9 @@ status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, 
 status_t ascii_f64(const struct ascii *header, const char *key, double least, double most,
                    double *value, int *found);
 
+/* A number as C or Fortran writes it: 1e-6, 1.0D-06. Returns 0 when the text is none. */
+int ascii_parse_f64(const char *text, double *out) __attribute__((warn_unused_result));
+
 /* A text for free(); NULL when it is missing or empty. Fails with DEVICE. */
 status_t ascii_text(const struct ascii *header, const char *key, char **out);
 
