@@ -51,6 +51,8 @@ static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, layout.sideband),
     PACK_FIELD(struct job, layout.has_dc),
     PACK_FIELD(struct job, layout.is_dc_at_edge),
+    PACK_FIELD(struct job, layout.has_dropped),
+    PACK_FIELD(struct job, layout.ignores_dropped),
     PACK_FIELD(struct job, layout.frequencies.has_start),
     PACK_FIELD(struct job, layout.frequencies.start),
     PACK_FIELD(struct job, layout.frequencies.step),

@@ -114,6 +114,8 @@ struct job_layout {
     int sideband; /* +1 or -1 */
     int has_dc;
     int is_dc_at_edge; /* dc: centre | lower | upper */
+    int has_dropped;
+    int ignores_dropped; /* dropped: weigh | ignore */
     double *freq_hz;   /* centre of each coarse channel */
     uint32_t nfreq;
     struct job_frequencies frequencies; /* or this */

@@ -195,6 +195,8 @@ const struct schema job_layout_schema[] = {
     {"dc", SCHEMA_CHOICE, LAYOUT(is_dc_at_edge), LAYOUT_HAS(dc),
      .choices = (const char *const[]){"centre", "lower", "upper", NULL},
      .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
+    {"dropped", SCHEMA_CHOICE, LAYOUT(ignores_dropped), LAYOUT_HAS(dropped),
+     .choices = (const char *const[]){"weigh", "ignore", NULL}, .values = (const int[]){0, 1}},
     {"freq_hz", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
      .expected = "a number, or a list of them", .instead = &frequencies_mapping},
     {"start", SCHEMA_UTC, LAYOUT(start), LAYOUT_HAS(start),

@@ -36,6 +36,11 @@ raw("rate.raw", (128, 144), TBIN=0.8e-6, OBSBW=5.0)
 raw("frequency.raw", (128, 144), OBSFREQ=1500.0)
 raw("station.raw", (128, 144), TELESCOP="'Parkes'")
 raw("overlaps.raw", (32, 48, 64))
+raw("half.raw", BLOCSIZE=512)
+raw("double.raw", BLOCSIZE=2048)
+raw("width.raw", CHAN_BW=-1.0)
+raw("spacing.raw", OBSNCHAN=8, NPOL=2, CHAN_BW=1.0)
+raw("counts.raw", NPKT=8, NDROP=3, DROPSTAT="'2/8'")
 
 
 def dada(name, data=1600, **words):
@@ -110,10 +115,17 @@ bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 cannot
 bad "a block twice" twice.raw 'twice\.raw: .*PKTIDX 16, the one before it 16: blocks are repeated or out of order'
 bad "blocks out of order" order.raw 'order\.raw: .*PKTIDX 16, the one before it 32'
 bad "a word that changes" changes.raw 'changes\.raw: OBSFREQ is 1400\.0 in the header of the first block, but 1500\.0'
+bad "blocks half as long as the header says" half.raw 'half\.raw: no header of a GUPPI RAW block at byte [0-9]+, where a block of BLOCSIZE = 512 bytes ends'
+bad "blocks twice as long" double.raw 'double\.raw: no header of a GUPPI RAW block at byte [0-9]+, where a block of BLOCSIZE = 2048 bytes ends'
+bad "a band that rises and falls" width.raw 'CHAN_BW = -1 MHz, but OBSBW / channels is 1 MHz: whether frequency rises or falls is unknown'
+bad "channels of two widths" spacing.raw 'CHAN_BW = 1 MHz, but OBSBW / channels is 0\.5 MHz'
+bad "two counts of lost packets" counts.raw 'says DROPSTAT = 2/8, but NDROP = 3.*input\.layout\.dropped: ignore'
 bad "another rate" '[good.raw, rate.raw]' 'sample rates differ, 1000000 Hz and 1250000 Hz'
 bad "another frequency" '[good.raw, frequency.raw]' 'freq_hz differ, coarse channel 0 lies at 1398500000 Hz and 1498500000 Hz'
 bad "another station" '[good.raw, station.raw]' 'telescopes differ, GBT and Parkes'
 bad "files that overlap" '[good.raw, overlaps.raw]' 'overlaps\.raw starts 128\.0 samples before the end'
+printf 'input: {files: good.dada, layout: {format: dada, dropped: ignore}}\nproducts: [{kind: voltages, file: out.h5}]\n' >job.yaml
+fails "lost packets of a format that counts none" 2 'input\.layout\.dropped is of GUPPI RAW' "$voltmill" run --force job.yaml
 job torn.raw
 runs "what is there of a file that is cut off" "$voltmill" run --force job.yaml --set 'input.select.samples=[0, 192]'
 printf 'input: {files: torn.raw}\nchannelise: {channels: 16, taps: 1}\nproducts: [{kind: power, file: out.h5}]\n' >job.yaml

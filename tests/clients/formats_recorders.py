@@ -182,6 +182,199 @@ def mock_guppi():
     same(found[0, 0, :, 0], np.moveaxis(expected[0, 0, :20 * 64], -1, 0), "a coarse channel that is whole is read")
 
 
+def assumed(name):
+    """What the product keeps about what its input leaves open."""
+    with h5py.File(scratch(f"{name}.h5")) as file:
+        return file["provenance"].attrs.get("assumed", b"").decode()
+
+
+def whole(path):
+    return open(path, "rb").read()
+
+
+def put(name, *pieces):
+    with open(scratch(name), "wb") as file:
+        file.write(b"".join(pieces))
+    return scratch(name)
+
+
+def guppi_is(name, path, volts, words="", gaps=(), start=1000.5):
+    """A file (or several) reads as these volts, zeros in gaps, and the product says `words`, "": nothing."""
+    found, _, begin, _, lacks = voltages("said", path)
+    expected = volts.copy()
+    for at, count in gaps:
+        expected[:, :, at:at + count] = 0
+    same(found[0, 0], np.moveaxis(expected[0], -1, 0), f"{name}: every sample")
+    same(lacks.astype(int).reshape(-1, 2), np.array(gaps, int).reshape(-1, 2), f"{name}: gaps")
+    ok(begin[0] == 59000 and abs(begin[1] - start) < 1e-9, f"{name}: start", begin)
+    told = assumed("said")
+    ok(words in told if words else not told, f"{name}: says {words or 'nothing'}", told)
+
+
+def mock_guppi_packets():
+    """What PKTIDX counts: 64 samples of 2 channels and 2 polarisations, 8 bit: 512 bytes a block."""
+    usual = {"PIPERBLK": None, "PKTSTART": 0}
+
+    def counts(name, volts, by, packet=8192, **words):
+        return write_guppi(scratch(name), volts, 8, 64, by_block=lambda i: {**usual, "PKTIDX": by(i), "PKTSIZE": packet, **words})
+    volts = make(8, False, 1, 2, 2 * 64, 2)
+    guppi_is("packets of PKTSIZE", counts("a.raw", volts, lambda i: 4 * i, 128), volts)
+    for unit, step in ("samples", 64), ("blocks", 1), ("bytes", 512):
+        guppi_is(f"two blocks, PKTIDX counts {unit}", counts("a.raw", volts, lambda i: step * i), volts,
+                 f"PKTIDX grows by {step} from block to block, beside PKTSIZE 8192: it is taken to count {unit}")
+    ten = make(8, False, 1, 2, 11 * 64, 2)
+    files = [counts(f"f{k}.raw", ten[:, :, 64 * low:64 * high], lambda i: 64 * (low + i))
+             for k, (low, high) in enumerate(((0, 9), (9, 11)))]
+    guppi_is("files with 9 and 2 blocks", files, ten, "it is taken to count samples")
+    files = [counts(f"f{k}.raw", ten[:, :, 64 * k:64 * k + 64], lambda i: 64 * k) for k in range(11)]
+    guppi_is("one block in each file", files, ten, "it is taken to count samples")
+    guppi_is("and one lost", files[:4] + files[5:], ten, "it is taken to count samples", [(256, 64)])
+    guppi_is("one block in each file, packets of PKTSIZE",
+             [counts(f"f{k}.raw", ten[:, :, 64 * k:64 * k + 64], lambda i: 4 * k, 128) for k in range(11)], ten)
+    gap = np.concatenate([volts[:, :, :64], np.zeros((1, 2, 64, 2)), volts[:, :, 64:]], axis=2)
+    guppi_is("two blocks and a gap that nothing proves", counts("a.raw", volts, lambda i: 8 * i, 128), gap,
+             "PKTSIZE 128 says what PKTIDX counts, but no two blocks that follow each other prove it: gaps follow from it",
+             [(64, 64)])
+    guppi_is("nine blocks that grow alike", counts("a.raw", ten, lambda i: 7 * i, 128), ten,
+             "PKTIDX grows by 7 from block to block, beside PKTSIZE 128: it is taken to count blocks by that number")
+    lost = np.concatenate([ten[:, :, :256], np.zeros((1, 2, 64, 2)), ten[:, :, 256:]], axis=2)
+    guppi_is("and one is lost", counts("a.raw", ten, lambda i: 7 * (i + (i > 3)), 128), lost, "blocks by that number", [(256, 64)])
+    guppi_is("OVERLAP that PKTIDX does not know", counts("a.raw", ten, lambda i: 4 * i, 128, OVERLAP=16), ten,
+             "OVERLAP 16 and PKTIDX differ: blocks are taken to repeat no samples")
+    guppi_is("no PKTIDX", counts("a.raw", ten, lambda i: None), ten, "no PKTIDX: blocks are taken to follow each other")
+    files = [counts(f"f{k}.raw", ten[:, :, 64 * low:64 * high], lambda i: None) for k, (low, high) in enumerate(((0, 9), (9, 11)))]
+    guppi_is("no PKTIDX in two files of one start", files, ten, "no PKTIDX: blocks, and files, are taken to follow each other")
+    guppi_is("PKTSTART within the first block", counts("a.raw", ten, lambda i: 992 + 4 * i, 128, PKTSTART=994), ten,
+             start=1000.5 - 32e-6)
+    guppi_is("PKTSTART behind the first block", counts("a.raw", ten, lambda i: 992 + 4 * i, 128, PKTSTART=1000), ten,
+             "PKTSTART 1000 lies behind the first block, of PKTIDX 992", start=1000.5 - 128e-6)
+    guppi_is("no PKTSTART", counts("a.raw", ten, lambda i: 100 + 4 * i, 128, PKTSTART=None), ten,
+             "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0", start=1000.5 + 1600e-6)
+    guppi_is("one block, a start that nothing proves", counts("a.raw", ten[:, :, :64], lambda i: 4, 128), ten[:, :, :64],
+             "no two blocks that follow each other prove it: the start time follows from it", start=1000.5 + 64e-6)
+    guppi_is("SYNCTIME agrees", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1000, SYNCTIME=1590884201), ten)
+    guppi_is("SYNCTIME differs", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1002, SYNCTIME=1590884100), ten,
+             "SYNCTIME and PKTSTART say that it starts at 2020-05-31T00:15:00", start=1000.5 - 32e-6)
+
+
+def mock_guppi_damage():
+    """Bytes that are no block, blocks that are cut short, headers that are not where they should be."""
+    volts = make(8, False, 1, 2, 8 * 64, 2)
+    data = whole(write_guppi(scratch("a.raw"), volts, 8, 64))
+    size = len(data) // 8
+    blocks = [data[i * size:(i + 1) * size] for i in range(8)]
+    junk = random.integers(0, 256, 3000).astype("u1").tobytes()
+    guppi_is("junk after the last block", put("b.raw", data, junk), volts,
+             f"the last 3000 bytes of the file, from byte {len(data)} on, are no GUPPI RAW block: they are ignored")
+    guppi_is("zeros after the last block", put("b.raw", data, bytes(1 << 20)), volts, "the last 1048576 bytes")
+    guppi_is("a few bytes after the last block", put("b.raw", data, b"x\n"), volts, "the last 2 bytes")
+    guppi_is("junk between blocks", put("b.raw", *blocks[:3], junk, *blocks[3:]), volts,
+             f"3000 bytes in 1 places, the first at byte {3 * size}, are no GUPPI RAW block: they are ignored")
+    guppi_is("a block cut short", put("b.raw", *blocks[:3], blocks[3][:-100], *blocks[4:]), volts,
+             "412 bytes in 1 places", [(192, 64)])
+    short = write_guppi(scratch("c.raw"), volts[:, :, :25], 8, 25, first=7 * 64, PIPERBLK=64)
+    expected = np.concatenate([volts[:, :, :448], volts[:, :, :25]], axis=2)
+    guppi_is("a last block that is shorter", put("b.raw", *blocks[:7], whole(short)), expected)
+    try:
+        voltages("said", put("b.raw", *blocks[:6], whole(short), blocks[7]))
+        ok(False, "a shorter block before the last")
+    except Failed as error:
+        ok("BLOCSIZE is 512 in the header of the first block, but 200 in that before byte" in str(error),
+           "a shorter block before the last", error)
+    for padded, said in (False, 1), (True, 0):
+        path = write_guppi(scratch("b.raw"), volts, 8, 64, direct=padded, by_block=lambda i: {"DIRECTIO": said})
+        guppi_is(f"DIRECTIO {said}, headers{' not' * said} filled up", path, volts, "DIRECTIO and the distance of headers differ")
+    path = write_guppi(scratch("b.raw"), volts, 8, 64, TBIN="1.0D-06", OBSFREQ="1.4d3", OBSBW="2E0", NBITS="8.0", STT_SMJD="1.0E3",
+                       BLOCSIZE="5.12e2")
+    guppi_is("numbers as Fortran writes them", path, volts)
+    invalid = {"STTVALID": 0, "STT_SMJD": 7}
+    path = write_guppi(scratch("b.raw"), volts, 8, 64, by_block=lambda i: {"STTVALID": 1, **(invalid if i < 2 else {})})
+    guppi_is("a start that is invalid in the first blocks", path, volts)
+
+
+def dropped(name, shares, counts, told, words=(), ranks=None, run=None, **job):
+    """Power of blocks of 64 samples in 8 packets, of which block i lacks the share shares[i]: its weights, to 2^-24,
+    power divided by them, verified. Returns the bytes."""
+    volts = make(8, False, 1, 2, len(shares) * 64, 2)
+    path = write_guppi(scratch("dropped.raw"), volts, 8, 64, PKTSIZE=64, FD_POLN="'LIN'", by_block=counts)
+    job = {"input": {"files": path, **job.pop("input", {})}, "channelise": {"channels": 16, "taps": 4}, "products": [
+        {"kind": "power", "file": f"{name}.h5", "integrate": 3},
+        {"kind": "power", "file": f"{name}-raw.h5", "integrate": 3, "weights": "raw", "min_weight": 0},
+        {"kind": "power", "file": f"{name}-iquv.h5", "integrate": 3, "polarisation": "IQUV"}], **job, **({"run": run} if run else {})}
+    voltmill("run", "--force", *words, write_yaml(f"{name}.yaml", job), ranks=ranks)
+    if "filter" not in job:
+        with h5py.File(scratch(f"{name}-raw.h5")) as file:
+            raw, weights, taps = file["data"][...], file["weights"][...], file["coefficients"][...].astype("f8").ravel()
+        energy = taps ** 2 / (taps ** 2).sum()
+        kept = np.lib.stride_tricks.sliding_window_view(np.repeat(1 - np.array(shares), 64), energy.size)[::16] @ energy
+        kept = kept[:len(kept) // 3 * 3].reshape(-1, 3).mean(1)
+        worst = np.abs(weights - kept[:, None, None]).max()
+        ok(worst < 2.0 ** -20, f"{name}: weights of all streams are the share that came", worst)
+        with h5py.File(scratch(f"{name}.h5")) as file:
+            same(file["weights"][...], weights, f"{name}: the same weights of renormalised power")
+            power = file["data"][...].reshape(*weights.shape, -1)
+            expected = raw.reshape(power.shape) / weights[..., None]
+            good = weights >= 0.1
+            ok(np.array_equal(power[good], expected[good]) and np.isnan(power[~good]).all(),
+               f"{name}: power is divided by them, NaN below min_weight")
+        with h5py.File(scratch(f"{name}-iquv.h5")) as file:
+            same(file["weights"][...], np.repeat(weights[:, :1], 4, axis=1), f"{name}: and of polarisations together")
+    ok(told in assumed(name), f"{name}: says {told}", assumed(name))
+    for kind in "", "-raw", "-iquv":
+        verified = voltmill("verify", "--all", scratch(f"{name}{kind}.h5"))
+        ok("agrees with the reference" in verified, f"{name}{kind}: verify", verified)
+    return [whole(scratch(f"{name}{kind}.h5")) for kind in ("", "-raw", "-iquv")]
+
+
+def mock_guppi_dropped():
+    """Packets that a block lacks: in which way ever they are counted."""
+    lost = [0, 0, 1, 3, 0, 7, 2, 2, 0, 0, 8, 0, 5, 0, 0, 0, 1, 0, 0, 0]
+    shares = [n / 8 for n in lost]
+    told = f"{sum(0 < n < 8 for n in lost)} of 20 blocks lack some of their packets (NDROP), which are unknown"
+    state = random.bit_generator.state
+    for name, counts in {"came and lost": lambda i: {"NPKT": 8 - lost[i], "NDROP": lost[i]},
+                         "lost among all": lambda i: {"NPKT": 8, "NDROP": lost[i]},
+                         "dropstat": lambda i: {"NPKT": 8 - lost[i], "NDROP": lost[i], "DROPSTAT": f"'{lost[i]}/8'", "PKTSIZE": 8192},
+                         "piperblk": lambda i: {"NPKT": 64, "NDROP": 8 * lost[i], "PKTSIZE": 8192}}.items():
+        random.bit_generator.state = state
+        first = dropped(name, shares, counts, told)
+    with h5py.File(scratch(f"{name}.h5")) as file:
+        ok("1 of 20 blocks lack all of their packets" in assumed(name) and file["provenance"].attrs["gap_samples"] == 64 * 4,
+           "a block without packets is missing")
+    for cut in {"run": {"chunk": 12}}, {"run": {"chunk": 7 * 12}, "ranks": 2}:
+        random.bit_generator.state = state
+        other = dropped(name, shares, counts, told, **cut)
+        ok(other == first, f"the same bytes, {cut}")
+    filters = [{"coefficients": "fir.txt", "decimate": 2, "aliasing": "allow"}]
+    np.savetxt(scratch("fir.txt"), np.hanning(9)[1:-1])
+    alike = [3 / 8] * 40
+    dropped("behind a filter", alike, lambda i: {"NPKT": 5, "NDROP": 3}, "40 of 40 blocks lack", filter=filters)
+    with h5py.File(scratch("behind a filter.h5")) as file:
+        same(file["weights"][...], np.full_like(file["weights"][...], 5 / 8), "blocks that all lack 3 of 8: weights of 5/8 behind filters")
+    bytes_of = []
+    for cut in {}, {"run": {"chunk": 24}}:
+        random.bit_generator.state = state
+        bytes_of.append(dropped("behind a filter", shares * 3, lambda i: counts(i % 20), "blocks lack", filter=filters, **cut))
+    ok(bytes_of[0] == bytes_of[1], "behind a filter: the same bytes in other chunks")
+    dropped("doubtful", [3 / 8 if i == 4 else 0 for i in range(12)], lambda i: {"NPKT": 7 if i else 8, "NDROP": 3 if i == 4 else 0},
+            "11 of 12 blocks have NPKT and NDROP (7, 0) that are not those of a block of 8 packets")
+    volts = make(8, False, 1, 2, 12 * 64, 2)
+    path = write_guppi(scratch("ignored.raw"), volts, 8, 64, PKTSIZE=64,
+                       by_block=lambda i: {"NPKT": 8, "NDROP": 8 * (i == 3), "DROPSTAT": "'1/8'"})
+    found, *_, gaps = voltages("ignored", path, {"format": "guppi", "dropped": "ignore"})
+    same(found[0, 0], np.moveaxis(volts[0], -1, 0), "dropped: ignore reads all blocks")
+    ok(len(gaps) == 0, "and finds no gaps")
+    try:
+        voltages("contradicts", path)
+        ok(False, "DROPSTAT and NDROP that differ")
+    except Failed as error:
+        ok("says DROPSTAT = 1/8, but NDROP = 0" in str(error), "DROPSTAT and NDROP that differ", error)
+    path = write_guppi(scratch("all.raw"), volts, 8, 64, PKTSIZE=64, by_block=lambda i: {"NPKT": 0, "NDROP": 8})
+    files = [write_guppi(scratch("next.raw"), volts, 8, 64, first=12 * 64, PKTSIZE=64), path]
+    guppi_is("a file of which no packet came", files, np.concatenate([volts, volts], axis=2),
+             "12 of 12 blocks lack all of their packets", [(0, 12 * 64)])
+
+
 def mock_dada():
     volts = random.integers(-128, 128, (5, 2, 4, 256, 2)).astype("i1")  # heap, pol, chan, time, dim
     path = write_dada(scratch("heaps.dada"), volts.tobytes() + b"xyz", INSTRUMENT="MKBF", NBIT=8, NDIM=2, NPOL=2, NCHAN=4,
@@ -264,6 +457,9 @@ def mock_dada_edge():
 
 
 mock_guppi()
+mock_guppi_packets()
+mock_guppi_damage()
+mock_guppi_dropped()
 mock_dada()
 if os.path.isdir(HERE):
     real_files()

@@ -245,6 +245,91 @@ static void packets_count_what_the_file_shows(void **state)
     archive_destroy(archive);
 }
 
+/* What is said about a file of the usual words but for these; NULL: it is refused. */
+static const char *assumed_of(const char *words)
+{
+    static char said[2048];
+    char list[256];
+    const struct job_layout layout = {.automatic = 1, .files_along = AXIS_TIME};
+    struct archive *archive = NULL;
+    snprintf(list, sizeof list, "PKTFMT='1SFA',%s,", words);
+    make_file("a.raw", list, PACKETS(0, 6, 12));
+    if (open_as(&layout, 1, &archive) != STATUS_OK) {
+        return NULL;
+    }
+    snprintf(said, sizeof said, "%s", archive->assumed ? archive->assumed : "");
+    archive_destroy(archive);
+    return said;
+}
+
+static void facts_that_are_said_twice_are_compared(void **state)
+{
+    (void)state;
+    const struct {
+        const char *words, *said; /* NULL: refused, with a message that begins so */
+        const char *message;
+    } cases[] = {
+        {"CHAN_BW=-1", "", NULL},
+        {"CHAN_BW=-3.125", "CHAN_BW -3.125 MHz and OBSBW / channels -1 MHz differ: OBSBW is used",
+         0},
+        {"CHAN_BW=1", NULL, "CHAN_BW = 1 MHz, but OBSBW / channels is -1 MHz"},
+        {"CHAN_BW=-1,OBSBW=-1,NPOL=2", NULL, "CHAN_BW = -1 MHz, but OBSBW / channels is -0.5 MHz"},
+        {"CHAN_BW=-1,OBSBW=-1.6875", NULL, "CHAN_BW = -1 MHz, but OBSBW / channels is -0.84375"},
+        {"OBSBW=-1", NULL, "NPOL = 4 (two polarisations of complex samples), but"},
+        {"NCHAN=2", "", NULL},
+        {"NCHAN=64", "NCHAN 64 and OBSNCHAN / NANTS 2 differ: OBSNCHAN is used", NULL},
+        {"RA_STR=12:00:00,DEC_STR=-30:00:00,RA=180.0,DEC=-30.01", "", NULL},
+        {"RA_STR=12:00:00,DEC_STR=-30:00:00,RA=180.2,DEC=-30", "RA_STR, DEC_STR (180, -30 deg", 0},
+        {"NBITS=-,STTVALID=1", "no NBITS: numbers are taken to have 8 bits", NULL},
+        {"OVERLAP=-,PKTSIZE=86", NULL, "expected a whole number from 64 on"},
+        {"STT_OFFS=-,STTVALID=1", "no STT_OFFS: the start time is taken as a whole second", NULL},
+        {"STT_SMJD=-,STTVALID=1", "no STT_SMJD: the start time is unknown", NULL},
+        {"STTVALID=0", "STTVALID 0: the start time (STT_) is not believed", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *said = assumed_of(cases[i].words);
+        const char *expected = cases[i].said ? cases[i].said : cases[i].message;
+        const char *found = cases[i].said ? said : report_cause();
+        int is_right = !said == !cases[i].said && found &&
+                       (*expected ? strstr(found, expected) != NULL : *found == '\0');
+        if (!is_right) {
+            fail_msg("%s: %s, expected: %s", cases[i].words, said ? said : report_cause(),
+                     expected);
+        }
+        report_clear();
+    }
+}
+
+static void lost_packets_are_shares_of_blocks(void **state)
+{
+    (void)state;
+    const char *const counts[] = {"NPKT=8,NDROP=0", "NPKT=6,NDROP=2", "NPKT=6,NDROP=2",
+                                  "NPKT=8,NDROP=8", "NPKT=8,NDROP=1"};
+    FILE *file = fopen("a.raw", "wb");
+    for (size_t i = 0; i < 5; i++) {
+        put_block(file, counts[i], 6 * i, 512);
+    }
+    fclose(file);
+    struct archive *archive = open_files(1);
+    const struct archive_part *part = &archive->parts[0];
+    /* What the first block has of the second is all there, what the fourth repeats is not. */
+    assert_int_equal(part->npartials, 2);
+    assert_int_equal(part->partials[0].first, 64);
+    assert_int_equal(part->partials[0].count, 96);
+    assert_int_equal(part->partials[0].lost, LOST_WHOLE / 4);
+    assert_int_equal(part->partials[1].first, 4 * 48);
+    assert_int_equal(part->partials[1].count, 64);
+    assert_int_equal(part->partials[1].lost, LOST_WHOLE / 8);
+    assert_int_equal(archive->ngaps, 1);
+    assert_int_equal(archive->gaps[0][0], 64 + 96);
+    assert_int_equal(archive->gaps[0][1], 32);
+    archive->samples = archive->count[AXIS_TIME];
+    assert_true(archive_is_partial(archive));
+    archive->samples = 64;
+    assert_false(archive_is_partial(archive));
+    archive_destroy(archive);
+}
+
 static void numbers_of_all_widths(void **state)
 {
     (void)state;
@@ -429,6 +514,8 @@ int main(void)
         cmocka_unit_test(lost_blocks_are_gaps),
         cmocka_unit_test(headers_of_different_size_begin_runs),
         cmocka_unit_test(packets_count_what_the_file_shows),
+        cmocka_unit_test(facts_that_are_said_twice_are_compared),
+        cmocka_unit_test(lost_packets_are_shares_of_blocks),
         cmocka_unit_test(numbers_of_all_widths),
         cmocka_unit_test(what_is_torn_is_lost),
         cmocka_unit_test(files_join_by_their_times),

@@ -118,10 +118,12 @@ static void what_the_file_says(void **state)
     assert_true(job->layout.has_dc && job->layout.is_dc_at_edge);
     assert_true(job->layout.has_offset && job->layout.offset == 127.5);
     job_destroy(job);
-    job = described("freq_hz: {start: 1e9, step: -1e6}, dc: centre, first_sample: [0, 7]");
+    job = described(
+        "freq_hz: {start: 1e9, step: -1e6}, dc: centre, first_sample: [0, 7], dropped: ignore");
     assert_true(job->layout.frequencies.has_start);
     assert_true(job->layout.frequencies.start == 1e9 && job->layout.frequencies.step == -1e6);
     assert_true(job->layout.has_dc && !job->layout.is_dc_at_edge);
+    assert_true(job->layout.has_dropped && job->layout.ignores_dropped);
     assert_int_equal(job->layout.nfirst_sample, 2);
     assert_int_equal(job->layout.first_sample[1], 7);
     job_destroy(job);

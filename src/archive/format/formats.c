@@ -140,6 +140,9 @@ status_t formats_open(const struct format_input *input, struct archive **out)
              "docs/archives.md",
              input->paths[0], native_format.expected, expected.data);
     }
+    REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
+            "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
+            input->paths[0]);
     TRY(format->open(input, out));
     formats_check_position(input->paths[0], *out);
 out:

@@ -19,6 +19,9 @@ struct gathered {
     int is_reim; /* two of them make one */
 };
 
+#define GATHER_ODD                                                                                 \
+    "input.files: %zu files, expected real and imaginary parts in turn: an even number"
+
 static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_file)
 {
     status_t st = STATUS_OK;
@@ -27,8 +30,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
     int has_parts = layout.parts[0] != NULL;
     size_t each = has_parts ? 2 : 1;
     gathered->is_reim = has_parts || layout.is_reim_along;
-    REQUIRE(!layout.is_reim_along || input->npaths % 2 == 0, STATUS_USAGE,
-            "input.files: %zu files, expected real and imaginary parts in turn: an even number",
+    REQUIRE(!layout.is_reim_along || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD,
             input->npaths);
     TRY(memory_zeroed(each * input->npaths, sizeof(struct archive *), "input files",
                       &gathered->archives));
@@ -193,22 +195,47 @@ static int gather_is_uneven(const struct gathered *gathered)
     return first->stacked != AXIS_TIME && all_start && is_uneven;
 }
 
+static status_t gather_put_together(struct gathered *gathered, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    int is_known = 0;
+    TRY(gather_check_first(gathered, &is_known));
+    TRY(gather_cut_repeated(gathered));
+    if (is_known || gathered->is_reim || gather_is_uneven(gathered)) {
+        TRY(gather_at_places(gathered, is_known, out));
+    } else {
+        TRY(join_archives(gathered->archives, gathered->count));
+        *out = gathered->archives[0];
+        gathered->archives[0] = NULL;
+    }
+out:
+    return st;
+}
+
+status_t gather_opened(const struct format_input *input, struct archive **archives,
+                       struct archive **out)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = input->layout;
+    struct gathered gathered = {input, archives, input->npaths, layout->is_reim_along};
+    REQUIRE(!layout->parts[0], STATUS_USAGE,
+            "input.layout.parts are datasets, but %s is no HDF5 file", input->paths[0]);
+    REQUIRE(!gathered.is_reim || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD, input->npaths);
+    for (size_t i = 0; i < gathered.count; i++) {
+        archives[i]->is_reim_stacked = gathered.is_reim;
+    }
+    TRY(gather_put_together(&gathered, out));
+out:
+    return st;
+}
+
 status_t gather_files(const struct format_input *input, gather_open_t *open_file,
                       struct archive **out)
 {
     status_t st = STATUS_OK;
     struct gathered gathered = {.input = input};
-    int is_known = 0;
     TRY(gather_open_all(&gathered, open_file));
-    TRY(gather_check_first(&gathered, &is_known));
-    TRY(gather_cut_repeated(&gathered));
-    if (is_known || gathered.is_reim || gather_is_uneven(&gathered)) {
-        TRY(gather_at_places(&gathered, is_known, out));
-    } else {
-        TRY(join_archives(gathered.archives, gathered.count));
-        *out = gathered.archives[0];
-        gathered.archives[0] = NULL;
-    }
+    TRY(gather_put_together(&gathered, out));
 out:
     for (size_t i = 0; i < gathered.count; i++) {
         archive_destroy(gathered.archives[i]);

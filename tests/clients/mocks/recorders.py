@@ -18,16 +18,18 @@ def pack(numbers, bits, real):
     return numbers.astype(f"<i{bits // 8}").tobytes()
 
 
-def write_guppi(path, volts, bits, steps, overlap=0, layout="chan", lost=(), direct=False, first=0, sizes=(0,), **words):
+def write_guppi(path, volts, bits, steps, overlap=0, layout="chan", lost=(), direct=False, first=0, sizes=(0,), by_block=None,
+                **words):
     """volts [ant][chan][time][pol] (complex or real whole numbers) in blocks of `steps` samples and `overlap`
-    more; blocks whose number is in `lost` are left out; further cards, by sizes[block % len], in headers."""
+    more; blocks whose number is in `lost` are left out; further cards, by sizes[block % len], in headers; words of
+    block i go before by by_block(i), None: the header has no such word."""
     ants, chans, total, pols = volts.shape
     real = not np.iscomplexobj(volts)
     each = bits * pols * (1 if real else 2) * chans * ants
     words = {"OBSNCHAN": ants * chans, "NPOL": {1: 1, 2: 2 if real else 4}[pols], "NBITS": bits, "OVERLAP": overlap,
              "BLOCSIZE": (steps + overlap) * each // 8, "TBIN": 0.5e-6 if real else 1e-6, "OBSFREQ": 1400.0,
              "OBSBW": 1.0 * chans, "PIPERBLK": steps, "STT_IMJD": 59000, "STT_SMJD": 1000, "STT_OFFS": 0.5,
-             **({"NANTS": ants} if ants > 1 else {}), **({"PKTFMT": "'SIMPLE  '"} if layout == "time" else {}), **words}
+             **({"NANTS": ants} if ants > 1 else {}), "PKTFMT": "'SIMPLE  '" if layout == "time" else "'1SFA    '", **words}
     with open(path, "wb") as file:
         for i in range((total - overlap) // steps):
             if i in lost:
@@ -35,9 +37,9 @@ def write_guppi(path, volts, bits, steps, overlap=0, layout="chan", lost=(), dir
             block = volts[:, :, i * steps:(i + 1) * steps + overlap]
             block = np.moveaxis(block, 2, 0) if layout == "time" else block
             numbers = block[..., None] if real else np.stack([block.real, block.imag], axis=-1)
-            head = [card(key, value) for key, value in words.items()]
-            head += [card(f"MORE{j}", j) for j in range(sizes[i % len(sizes)])]
-            head += [card("PKTIDX", first + i * steps)] + ([card("DIRECTIO", 1)] if direct else []) + [b"END" + b" " * 77]
+            said = {**words, **{f"MORE{j}": j for j in range(sizes[i % len(sizes)])}, "PKTIDX": first + i * steps,
+                    **({"DIRECTIO": 1} if direct else {}), **(by_block(i) if by_block else {})}
+            head = [card(key, value) for key, value in said.items() if value is not None] + [b"END" + b" " * 77]
             text = b"".join(head)
             file.write(text + (b"\0" * (-len(text) % 512) if direct else b"") + pack(numbers.ravel(), bits, real))
     return path

@@ -104,21 +104,22 @@ static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *h
     for (uint32_t i = 0; i < 2; i++) {
         TRY(memory_text(feeds[at].names[i], &archive->names[AXIS_POL][i]));
     }
-    TRY(memory_text(feeds[at].doubt, &archive->assumed));
+    TRY(assume(&archive->assumed, "%s", feeds[at].doubt));
 out:
     return st;
 }
 
 /* The words of the observation, for a description. */
-static status_t guppi_set_words(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                                const struct ascii *header, struct job_layout *own,
-                                struct archive *archive)
+static status_t guppi_set_words(const struct guppi_file *file, const struct ascii *header,
+                                struct job_layout *own)
 {
     status_t st = STATUS_OK;
+    const struct guppi *guppi = &file->guppi;
+    struct archive *archive = file->archive;
     own->has_sample_rate = 1;
     own->sample_rate_hz = recorder_rate(guppi->seconds);
     own->has_start = guppi->has_start;
-    own->start = utc_add(guppi->start, blocks->before * guppi->seconds);
+    own->start = utc_add(guppi->start, file->blocks.before * guppi->seconds);
     TRY(memory_text("blocks", &own->dataset));
     TRY(ascii_text(header, "TELESCOP", &own->telescope));
     TRY(ascii_text(header, "SRC_NAME", &own->source));
@@ -129,23 +130,54 @@ out:
     return st;
 }
 
-static status_t guppi_describe(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                               const struct ascii *header, const struct job_layout *layout,
-                               struct archive *archive)
+/* SYNCTIME, in Unix seconds, is the time of PKTIDX 0, the start time that of PKTSTART. */
+static status_t guppi_check_synctime(const struct guppi_file *file, const struct ascii *header)
 {
     status_t st = STATUS_OK;
+    enum { UNIX_MJD = 40587, UNIX_DAY = 86400, NEAR = 2 /* seconds: both may be whole ones */ };
+    const struct guppi *guppi = &file->guppi;
+    double sync = 0;
+    char unix_text[UNITS_TEXT];
+    char start_text[UNITS_TEXT];
+    int found = 0;
+    TRY(ascii_f64(header, "SYNCTIME", -1e12, 1e12, &sync, &found));
+    if (sync <= 0 || !guppi->has_start || !guppi->has_begin || file->blocks.each == 0) {
+        goto out;
+    }
+    double seconds = (double)guppi->begin * file->blocks.each * guppi->seconds;
+    double day = floor(sync / UNIX_DAY); /* Unix time has no leap seconds */
+    struct utc from_sync = {UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY};
+    from_sync = utc_add(from_sync, seconds);
+    if (fabs(utc_difference(from_sync, guppi->start)) > NEAR) {
+        TRY(assume(&file->archive->assumed,
+                   "SYNCTIME and PKTSTART say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
+                   "these are used",
+                   units_utc(from_sync, unix_text), units_utc(guppi->start, start_text)));
+    }
+out:
+    return st;
+}
+
+static status_t guppi_describe(struct guppi_file *file, const struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = file->archive;
+    const struct guppi *guppi = &file->guppi;
+    const struct guppi_blocks *blocks = &file->blocks;
+    const struct guppi_block *last = &blocks->items[blocks->count - 1];
+    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
     struct job_layout own = {.files_along = layout->files_along};
     const struct recorder_number number = {.bits = guppi->bits,
                                            .is_complex = guppi->is_complex,
                                            .nibbles = {.offset_binary = 0, .high_is_real = 1},
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
-    uint64_t samples = blocks->items[blocks->count - 1].first + guppi->steps;
-    archive->parts[0].samples = samples;
-    guppi_set_dims(guppi, samples, archive);
-    TRY(guppi_name_pols(guppi, header, archive));
-    TRY(guppi_set_words(guppi, blocks, header, &own, archive));
+    archive->parts[0].samples = last->first + guppi_steps(guppi, last);
+    guppi_set_dims(guppi, archive->parts[0].samples, archive);
+    TRY(guppi_name_pols(guppi, &header, archive));
+    TRY(guppi_set_words(file, &header, &own));
+    TRY(guppi_check_synctime(file, &header));
     if (!layout->has_oversampling) {
-        TRY(guppi_set_oversampling(guppi, header->path, &own, &archive->assumed));
+        TRY(guppi_set_oversampling(guppi, file->path, &own, &archive->assumed));
     }
     TRY(recorder_describe(layout, &number, &own, archive));
     TRY(guppi_add_runs(guppi, blocks, archive));
@@ -155,41 +187,56 @@ out:
     return st;
 }
 
-static status_t guppi_open_file(const char *path, const struct job_layout *layout,
-                                struct archive **out)
+/* Reads all headers of a file. */
+static status_t guppi_survey(const char *path, const struct job_layout *layout,
+                             struct guppi_file *file)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    struct guppi guppi = {.has_start = 0};
-    struct guppi_blocks blocks = {.items = NULL};
-    struct text first = {0};
     uint64_t bytes = 0;
     int fd = -1;
-    TRY(archive_create(path, &archive));
-    TRY(memory_text("GUPPI RAW", &archive->layout));
-    TRY(recorder_open(&archive->parts[0], &fd, &bytes));
-    TRY(guppi_find_blocks(path, fd, bytes, &guppi, &blocks, &first));
-    const struct ascii header = {path, 0, first.data, first.length, 1};
-    TRY(guppi_describe(&guppi, &blocks, &header, layout, archive));
-    *out = archive;
-    archive = NULL;
+    file->path = path;
+    TRY(archive_create(path, &file->archive));
+    TRY(memory_text("GUPPI RAW", &file->archive->layout));
+    TRY(recorder_open(&file->archive->parts[0], &fd, &bytes));
+    TRY(guppi_find_blocks(fd, bytes, layout, file));
+    TRY(guppi_weigh_blocks(file));
 out:
-    free(blocks.items);
-    text_free(&first);
     file_close(fd);
-    archive_destroy(archive);
     return st;
 }
 
 static status_t guppi_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
+    struct guppi_file *files = NULL;
+    struct archive **archives = NULL;
     struct archive *archive = NULL;
-    TRY(gather_files(input, guppi_open_file, &archive));
+    TRY(memory_zeroed(input->npaths, sizeof *files, "input files", &files));
+    TRY(memory_zeroed(input->npaths, sizeof(struct archive *), "input files", &archives));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(guppi_survey(input->paths[i], input->layout, &files[i]));
+    }
+    TRY(guppi_place_files(files, input->npaths, input->layout));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(guppi_describe(&files[i], input->layout));
+        archives[i] = files[i].archive;
+        files[i].archive = NULL;
+    }
+    TRY(gather_opened(input, archives, &archive));
     TRY(guppi_end_runs(archive));
     *out = archive;
     archive = NULL;
 out:
+    for (size_t i = 0; i < input->npaths; i++) {
+        archive_destroy(archives ? archives[i] : NULL);
+        if (files) {
+            archive_destroy(files[i].archive);
+            free(files[i].blocks.items);
+            text_free(&files[i].first);
+        }
+    }
+    free(files);
+    free(archives);
     archive_destroy(archive);
     return st;
 }

@@ -1,7 +1,9 @@
 /* GUPPI RAW: from header to header through a file. Each header is read, so that no block is taken
- * on trust; what costs time is parsing, and cards that are as in the header before are not. */
+ * on trust; what costs time is parsing, and cards that are as in the header before are not. Where a
+ * block ends but no header begins, the next one is sought. */
 #include "archive/format/recorder/guppi.h"
 
+#include "archive/assumed.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/file.h"
@@ -14,6 +16,7 @@ enum {
     LEAST_READ = 8 << 10,
     MOST_HEADER = 256 << 10,
     DIRECT_BYTES = 512, /* headers are filled up to a multiple of it with DIRECTIO */
+    FIRST_KEY = 10,     /* bytes that all headers of a file begin with: "KEYWORD = " */
     TELL_EVERY = 1024
 };
 
@@ -22,60 +25,101 @@ struct guppi_walk {
     const char *path;
     int fd;
     uint64_t file_bytes;
-    char *text, *before; /* this header and the one before */
-    size_t length;       /* of `before` */
-    size_t expected;     /* bytes to read at once */
+    const struct job_layout *layout;
+    struct guppi_file *file;
+    char *text, *before;       /* this header and the one before */
+    size_t length;             /* of `before`; 0: there is none */
+    size_t expected;           /* bytes to read at once */
+    char key[FIRST_KEY];       /* of the first header */
+    uint64_t header_at;        /* of the last block: its header, */
+    size_t header_bytes;       /* up to END, */
+    uint64_t block_bytes;      /* and its samples */
+    int is_padded;             /* its header is filled up */
+    int is_other_padding;      /* which is not as DIRECTIO says */
+    size_t followed;           /* headers that begin where the block before ends */
+    size_t skips;              /* places where none does, but one follows */
+    uint64_t skipped, skip_at; /* bytes there, and the first of them */
+    uint64_t missed_at;        /* where the first header was expected */
 };
 
-/* Reads the header at byte `at`; *with: its bytes up to the samples, 0 when the file ends within
- * it. */
-static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out, size_t *with)
+/* What is at a byte where a header is expected. */
+enum guppi_found { FOUND_HEADER, FOUND_TORN, FOUND_NONE };
+
+/* Whether the file has the first key of its headers at this byte, as far as it goes. */
+static status_t guppi_has_key(const struct guppi_walk *walk, uint64_t at, int *has_key)
 {
     status_t st = STATUS_OK;
-    char value[ASCII_VALUE];
+    char key[FIRST_KEY];
+    size_t bytes = at < walk->file_bytes ? (size_t)min_u64(FIRST_KEY, walk->file_bytes - at) : 0;
+    TRY(file_read(walk->fd, walk->path, at, key, bytes));
+    *has_key = bytes > 0 && memcmp(key, walk->key, bytes) == 0;
+out:
+    return st;
+}
+
+/* Reads the header at byte `at`: its text up to END. */
+static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out,
+                                  enum guppi_found *found)
+{
+    status_t st = STATUS_OK;
     uint64_t left = walk->file_bytes - out->at;
     size_t most = (size_t)min_u64(left, MOST_HEADER);
     size_t got = 0;
+    size_t with = 0;
     int ends = 0;
-    *with = 0;
     for (size_t wanted = walk->expected; !ends && got < most; wanted *= 4) {
         size_t now = (size_t)min_u64(wanted, most);
         TRY(file_read(walk->fd, walk->path, out->at + got, walk->text + got, now - got));
         got = now;
-        ends = ascii_end_of_cards(walk->text, got, &out->length, with);
+        ends = ascii_end_of_cards(walk->text, got, &out->length, &with);
     }
-    REQUIRE(ends == 1 || (ends == 0 && left < MOST_HEADER && walk->length > 0), STATUS_DATA,
+    int is_torn = ends == 0 && left < MOST_HEADER && walk->length > 0 &&
+                  memcmp(walk->text, walk->key, (size_t)min_u64(FIRST_KEY, got)) == 0;
+    *found = ends == 1 ? FOUND_HEADER : is_torn ? FOUND_TORN : FOUND_NONE;
+    REQUIRE(*found != FOUND_NONE || walk->length > 0, STATUS_DATA,
             "%s: no header of a GUPPI RAW block at byte %" PRIu64
             ": expected cards of %d characters up to one that says END, in at most %d bytes",
             walk->path, out->at, ASCII_CARD, (int)min_u64(left, MOST_HEADER));
-    if (ends == 1) {
+    if (*found == FOUND_HEADER) {
         out->text = walk->text;
         out->path = walk->path;
         out->has_cards = 1;
-        walk->expected = max_u64(*with + DIRECT_BYTES, LEAST_READ);
-        int is_direct = ascii_find(out, "DIRECTIO", value) && strcmp(value, "0") != 0;
-        *with = is_direct ? ceil_div_u64(*with, DIRECT_BYTES) * DIRECT_BYTES : *with;
+        walk->header_at = out->at;
+        walk->header_bytes = with;
+        walk->expected = max_u64(with + DIRECT_BYTES, LEAST_READ);
     }
 out:
     return st;
 }
 
-/* Whether no card that must stay as it is differs from the header before. */
-static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii *header)
+static int guppi_is_count(const char *card)
 {
+    return memcmp(card, "NPKT ", 5) == 0 || memcmp(card, "NDROP ", 6) == 0 ||
+           memcmp(card, "DROPSTAT", 8) == 0;
+}
+
+/* Whether no card that must stay as it is differs from the header before; *same_counts: nor one
+ * that counts packets. */
+static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii *header,
+                              int *same_counts)
+{
+    int is_alike = 1;
+    *same_counts = walk->length == header->length;
     if (walk->length != header->length) {
         return 0;
     }
     for (size_t i = 0; i < header->length; i += ASCII_CARD) {
-        if (memcmp(walk->before + i, header->text + i, ASCII_CARD) != 0 &&
-            (guppi_watches(walk->before + i) || guppi_watches(header->text + i))) {
-            return 0;
+        const char *one = walk->before + i;
+        const char *other = header->text + i;
+        if (memcmp(one, other, ASCII_CARD) != 0) {
+            is_alike = is_alike && !guppi_watches(one) && !guppi_watches(other);
+            *same_counts = *same_counts && !guppi_is_count(one) && !guppi_is_count(other);
         }
     }
-    return 1;
+    return is_alike;
 }
 
-static status_t guppi_add_block(struct guppi_blocks *blocks, uint64_t at, uint64_t packet)
+static status_t guppi_add_block(struct guppi_blocks *blocks, struct guppi_block block)
 {
     status_t st = STATUS_OK;
     if (blocks->count == blocks->room) {
@@ -85,145 +129,262 @@ static status_t guppi_add_block(struct guppi_blocks *blocks, uint64_t at, uint64
         blocks->items = grown;
         blocks->room = room;
     }
-    blocks->items[blocks->count++] = (struct guppi_block){.at = at, .packet = packet};
+    blocks->items[blocks->count++] = block;
+out:
+    return st;
+}
+
+/* A header that differs from the one before: all must be alike, but the last block may be shorter.
+ */
+static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *header)
+{
+    status_t st = STATUS_OK;
+    struct guppi_file *file = walk->file;
+    struct guppi *guppi = &file->guppi;
+    if (walk->length == 0) {
+        TRY(guppi_read_words(header, walk->layout, guppi, &file->archive->assumed));
+        TRY(text_add_bytes(&file->first, header->text, header->length));
+        memcpy(walk->key, header->text, FIRST_KEY);
+        walk->block_bytes = guppi->block_bytes;
+        goto out;
+    }
+    const struct ascii first = {walk->path, 0, file->first.data, file->first.length, 1};
+    TRY(guppi_compare_words(&first, header, guppi));
+    TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &walk->block_bytes, NULL));
+    uint64_t bits = 8 * walk->block_bytes;
+    REQUIRE(walk->block_bytes <= guppi->block_bytes && bits % guppi->step_bits == 0 &&
+                bits / guppi->step_bits > guppi->overlap,
+            STATUS_DATA,
+            "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
+            " in that at byte %" PRIu64 ": blocks of one GUPPI RAW file must be alike, but for a "
+            "last one that is shorter by whole samples",
+            walk->path, guppi->block_bytes, walk->block_bytes, header->at);
+out:
+    return st;
+}
+
+/* Bytes of the header, with those that fill it up. */
+static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
+{
+    return is_padded ? ceil_div_u64(walk->header_bytes, DIRECT_BYTES) * DIRECT_BYTES
+                     : walk->header_bytes;
+}
+
+/* The block whose header was read; *at: what lies behind it. */
+static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *header, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    const uint64_t before = walk->block_bytes;
+    struct guppi_block block = {.lost = 0};
+    int has_packet = 0;
+    int same_counts = 0;
+    if (!guppi_is_as_before(walk, header, &same_counts)) {
+        TRY(guppi_take_words(walk, header));
+    }
+    const struct guppi *guppi = &walk->file->guppi;
+    REQUIRE(walk->length == 0 || before == guppi->block_bytes, STATUS_DATA,
+            "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
+            " in that before byte %" PRIu64
+            ", which is not the last: blocks of one GUPPI RAW file must be alike",
+            walk->path, guppi->block_bytes, before, header->at);
+    TRY(ascii_u64(header, "PKTIDX", 0, UINT64_MAX, &block.packet, &has_packet));
+    REQUIRE(walk->length == 0 || has_packet == blocks->has_packets, STATUS_DATA,
+            "%s: the header at byte %" PRIu64 " has %s PKTIDX, but that of the first block has %s",
+            walk->path, header->at, has_packet ? "a" : "no", has_packet ? "none" : "one");
+    if (same_counts) {
+        block.counts = blocks->items[blocks->count - 1].counts;
+    } else if (!walk->layout->ignores_dropped) {
+        TRY(guppi_read_counts(header, &block.counts));
+    }
+    blocks->has_packets = has_packet;
+    block.at = header->at + guppi_padded(walk, walk->is_padded);
+    block.stored = 8 * walk->block_bytes / guppi->step_bits;
+    TRY(guppi_add_block(blocks, block));
+    blocks->held = min_u64(walk->file_bytes - block.at, walk->block_bytes);
+    *at = block.at + walk->block_bytes;
+    char *text = walk->before;
+    walk->before = walk->text;
+    walk->text = text;
+    walk->length = header->length;
+out:
+    return st;
+}
+
+/* Where the last block ends if its header is filled up, although DIRECTIO says that it is not, or
+ * the other way round; *at stays what it is if neither a header nor the end of the file is there.
+ */
+static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    uint64_t samples = walk->header_at + guppi_padded(walk, !walk->is_padded);
+    uint64_t end = samples + walk->block_bytes;
+    int has_key = end == walk->file_bytes;
+    if (guppi_padded(walk, 1) == walk->header_bytes || blocks->count == 0) {
+        goto out;
+    }
+    TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
+    if (has_key) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "DIRECTIO and the distance of headers differ: headers are taken %s",
+                   walk->is_padded ? "not to be filled up to 512 bytes"
+                                   : "to be filled up to 512 bytes"));
+        walk->is_padded = !walk->is_padded;
+        walk->is_other_padding = !walk->is_other_padding;
+        blocks->items[blocks->count - 1].at = samples;
+        blocks->held = walk->block_bytes;
+        *at = end;
+    }
+out:
+    return st;
+}
+
+/* The next byte from `at` on where a header begins that is complete and names its BLOCSIZE; the
+ * file's end: none does. */
+static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    const uint64_t header_at = walk->header_at;
+    const size_t header_bytes = walk->header_bytes;
+    *out = walk->file_bytes;
+    while (at + FIRST_KEY <= walk->file_bytes) {
+        size_t bytes = (size_t)min_u64(MOST_HEADER, walk->file_bytes - at);
+        apart_at("%s: bytes that are no block, at byte %" PRIu64, walk->path, at);
+        TRY(file_read(walk->fd, walk->path, at, walk->text, bytes));
+        const char *key = memmem(walk->text, bytes, walk->key, FIRST_KEY);
+        if (!key) {
+            at += bytes - FIRST_KEY + 1;
+            continue;
+        }
+        struct ascii header = {.path = walk->path, .at = at + (uint64_t)(key - walk->text)};
+        enum guppi_found found = FOUND_NONE;
+        TRY(guppi_read_header(walk, &header, &found));
+        if (found == FOUND_HEADER && ascii_find(&header, "BLOCSIZE", value)) {
+            *out = header.at;
+            break;
+        }
+        at = header.at + 1;
+    }
+    walk->header_at = header_at;
+    walk->header_bytes = header_bytes;
+out:
+    return st;
+}
+
+/* No header is at byte *at, where the last block should end. A header within the block shows that
+ * some of it is missing: no sample of it is where it should be. */
+static status_t guppi_skip(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    struct guppi_block *last = &blocks->items[blocks->count - 1];
+    uint64_t next = 0;
+    TRY(guppi_seek(walk, last->at, &next));
+    if (next == walk->file_bytes) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "the last %" PRIu64 " bytes of the file, from byte %" PRIu64
+                   " on, are no GUPPI RAW block: they are ignored",
+                   next - *at, *at));
+        *at = next;
+        goto out;
+    }
+    uint64_t from = min_u64(*at, next);
+    if (next < *at) {
+        last->lost = LOST_WHOLE;
+        from = last->at;
+    }
+    if (walk->skips == 0) {
+        walk->skip_at = from;
+        walk->missed_at = *at;
+    }
+    walk->skips++;
+    walk->skipped += next - from;
+    *at = next;
+out:
+    return st;
+}
+
+/* Whether some headers follow blocks as BLOCSIZE says: damage is then between them. */
+static status_t guppi_judge_skips(const struct guppi_walk *walk)
+{
+    status_t st = STATUS_OK;
+    const struct guppi *guppi = &walk->file->guppi;
+    REQUIRE(walk->skips <= walk->followed, STATUS_DATA,
+            "%s: no header of a GUPPI RAW block at byte %" PRIu64 ", where a block of BLOCSIZE = "
+            "%" PRIu64 " bytes ends; of %zu blocks %zu are followed by one",
+            walk->path, walk->missed_at, guppi->block_bytes, walk->file->blocks.count,
+            walk->followed);
+    if (walk->skips > 0) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
+                   ", are no GUPPI RAW block: they are ignored, up to the next header",
+                   walk->skipped, walk->skips, walk->skip_at));
+    }
 out:
     return st;
 }
 
 /* All headers; the words of the first one. */
-static status_t guppi_walk_blocks(struct guppi_walk *walk, struct guppi *guppi,
-                                  struct guppi_blocks *blocks, struct text *first)
+static status_t guppi_walk_blocks(struct guppi_walk *walk)
 {
     status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    struct guppi_blocks *blocks = &walk->file->blocks;
     uint64_t at = 0;
+    int is_sought = 0; /* the header did not follow the block before */
     while (at < walk->file_bytes) {
         struct ascii header = {.path = walk->path, .at = at};
-        const struct ascii one = {walk->path, 0, first->data, first->length, 1};
-        size_t bytes = 0;
-        uint64_t packet = 0;
+        enum guppi_found found = FOUND_NONE;
         if (blocks->count % TELL_EVERY == 0) {
             apart_at("%s: the header at byte %" PRIu64, walk->path, at);
         }
-        TRY(guppi_read_header(walk, &header, &bytes));
-        if (bytes == 0 || bytes >= walk->file_bytes - at) {
+        TRY(guppi_read_header(walk, &header, &found));
+        if (found == FOUND_NONE) {
+            uint64_t end = at;
+            TRY(guppi_try_padding(walk, &at));
+            is_sought = at == end;
+            TRY(is_sought ? guppi_skip(walk, &at) : STATUS_OK);
+            continue;
+        }
+        int is_direct = found == FOUND_HEADER && ascii_find(&header, "DIRECTIO", value) &&
+                        strcmp(value, "0") != 0;
+        walk->is_padded = is_direct != walk->is_other_padding;
+        if (found == FOUND_TORN || guppi_padded(walk, walk->is_padded) >= walk->file_bytes - at) {
             REQUIRE(blocks->count > 0, STATUS_DATA, "%s ends with the header of its first block",
                     walk->path);
             report_warn("%s is cut off: it ends with a header, at byte %" PRIu64, walk->path, at);
             break;
         }
-        if (blocks->count == 0) {
-            TRY(guppi_read_words(&header, guppi));
-            TRY(text_add_bytes(first, header.text, header.length));
-        } else if (!guppi_is_as_before(walk, &header)) {
-            TRY(guppi_compare_words(&one, &header));
+        walk->followed += blocks->count > 0 && !is_sought;
+        is_sought = 0;
+        TRY(guppi_take_block(walk, &header, &at));
+        if (at > walk->file_bytes) {
+            TRY(guppi_try_padding(walk, &at));
         }
-        TRY(ascii_u64(&header, "PKTIDX", 0, UINT64_MAX, &packet, NULL));
-        TRY(guppi_add_block(blocks, at + bytes, packet));
-        blocks->held = min_u64(walk->file_bytes - at - bytes, guppi->block_bytes);
-        at += bytes + blocks->held;
-        char *text = walk->before;
-        walk->before = walk->text;
-        walk->text = text;
-        walk->length = header.length;
     }
+    TRY(guppi_judge_skips(walk));
 out:
     return st;
 }
 
-/* How many samples a step of PKTIDX counts, as a fraction. */
-struct guppi_unit {
-    uint64_t samples, packets;
-};
-
-/* PKTIDX grows by PIPERBLK in a block, where that is said; else it counts packets of PKTSIZE bytes,
- * or what nobody says. Recorders do not always mean what they say: where it grows alike in four
- * blocks or more, but not so, it is what it grows by. */
-static struct guppi_unit guppi_find_unit(const char *path, const struct guppi *guppi,
-                                         const struct guppi_blocks *blocks)
-{
-    enum { ENOUGH = 4 };
-    const struct guppi_block *block = blocks->items;
-    struct guppi_unit said = {0, 1};
-    if (guppi->block_packets > 0) {
-        said = (struct guppi_unit){guppi->steps, guppi->block_packets};
-    } else if (guppi->packet_bytes > 0) {
-        said = (struct guppi_unit){8 * guppi->packet_bytes, guppi->step_bits};
-    }
-    if (blocks->count < 2 || block[1].packet <= block[0].packet) {
-        return said;
-    }
-    uint64_t grows = block[1].packet - block[0].packet;
-    int is_regular = blocks->count >= ENOUGH || said.samples == 0;
-    for (size_t i = 1; i < blocks->count && is_regular && said.samples > 0; i++) {
-        is_regular = block[i].packet - block[i - 1].packet == grows;
-    }
-    uint64_t left = 0;
-    uint64_t right = 0;
-    int is_as_said = multiply_u64(grows, said.samples, &left) &&
-                     multiply_u64(guppi->steps, said.packets, &right) && left == right;
-    if (!is_regular || is_as_said) {
-        return said;
-    }
-    if (said.samples > 0) {
-        report_warn("%s: PKTIDX grows by %" PRIu64 " from block to block, which is not what %s "
-                    "says: taken as blocks without gaps",
-                    path, grows, guppi->block_packets > 0 ? "PIPERBLK" : "PKTSIZE");
-    }
-    return (struct guppi_unit){guppi->steps, grows};
-}
-
-/* Which samples each block holds, counted from the first one's. */
-static status_t guppi_place_blocks(const char *path, const struct guppi *guppi,
-                                   struct guppi_blocks *blocks)
+status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout *layout,
+                           struct guppi_file *file)
 {
     status_t st = STATUS_OK;
-    struct guppi_unit unit = guppi_find_unit(path, guppi, blocks);
-    struct guppi_block *block = blocks->items;
-    REQUIRE(
-        unit.samples > 0 || blocks->count == 1, STATUS_DATA,
-        "%s: neither PIPERBLK nor PKTSIZE says what PKTIDX counts, and it does not grow: %" PRIu64
-        ", %" PRIu64,
-        path, block[0].packet, block[1].packet);
-    uint64_t begin = guppi->begin <= block[0].packet ? guppi->begin : 0;
-    blocks->before =
-        (double)(block[0].packet - begin) * (double)unit.samples / (double)unit.packets;
-    for (size_t i = 1; i < blocks->count; i++) {
-        uint64_t samples = 0;
-        uint64_t least = block[i - 1].first + guppi->steps;
-        REQUIRE(block[i].packet > block[i - 1].packet, STATUS_DATA,
-                "%s: the block at byte %" PRIu64 " has PKTIDX %" PRIu64
-                ", the one before it %" PRIu64 ": blocks are repeated or out of order",
-                path, block[i].at, block[i].packet, block[i - 1].packet);
-        REQUIRE(multiply_u64(block[i].packet - block[0].packet, unit.samples, &samples) &&
-                    samples / unit.packets < UINT64_C(1) << 56,
-                STATUS_DATA,
-                "%s: the block at byte %" PRIu64 " has PKTIDX %" PRIu64 ", the first one %" PRIu64
-                ": too far for one observation",
-                path, block[i].at, block[i].packet, block[0].packet);
-        REQUIRE(samples % unit.packets == 0 && samples / unit.packets >= least, STATUS_DATA,
-                "%s: the block at byte %" PRIu64
-                " begins %.9g samples behind the first one (PKTIDX "
-                "%" PRIu64 " behind %" PRIu64 "), expected a whole number from %" PRIu64
-                " on, where the block before it ends",
-                path, block[i].at, (double)samples / (double)unit.packets, block[i].packet,
-                block[0].packet, least);
-        block[i].first = samples / unit.packets;
-    }
-out:
-    return st;
-}
-
-status_t guppi_find_blocks(const char *path, int fd, uint64_t file_bytes, struct guppi *guppi,
-                           struct guppi_blocks *blocks, struct text *first)
-{
-    status_t st = STATUS_OK;
-    struct guppi_walk walk = {
-        .path = path, .fd = fd, .file_bytes = file_bytes, .expected = LEAST_READ};
+    struct guppi_walk walk = {.path = file->path,
+                              .fd = fd,
+                              .file_bytes = file_bytes,
+                              .layout = layout,
+                              .file = file,
+                              .expected = LEAST_READ};
     TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
     TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
-    REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", path);
-    TRY(guppi_walk_blocks(&walk, guppi, blocks, first));
-    TRY(guppi_place_blocks(path, guppi, blocks));
+    REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
+    TRY(guppi_walk_blocks(&walk));
+    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
+    TRY(guppi_note_words(&header, layout, &file->guppi, &file->archive->assumed));
 out:
     free(walk.text);
     free(walk.before);

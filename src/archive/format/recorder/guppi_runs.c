@@ -28,18 +28,73 @@ out:
     return st;
 }
 
-static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                                 size_t i, const char *path, struct guppi_piece *out)
+uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block)
+{
+    return block->stored - guppi->overlap;
+}
+
+/* `taken`: where the samples of the blocks before it end. */
+static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_block *block,
+                                 uint64_t taken, const char *path, struct guppi_piece *out)
 {
     status_t st = STATUS_OK;
-    const struct guppi_block *block = &blocks->items[i];
     uint64_t bytes = 0;
-    uint64_t taken = i > 0 ? block[-1].first + guppi->stored : 0;
-    uint64_t skip = taken > block->first ? taken - block->first : 0;
+    uint64_t skip = taken > block->first ? min_u64(taken - block->first, block->stored) : 0;
     TRY(guppi_skip_bytes(guppi, path, skip, &bytes));
     out->at = block->at + bytes;
     out->first = block->first + skip;
-    out->steps = guppi->stored - skip;
+    out->steps = block->stored - skip;
+out:
+    return st;
+}
+
+/* Samples of one block that lack packets; what is missing at once continues the block before. */
+static status_t guppi_add_partial(struct archive_part *part, const struct guppi_piece *piece,
+                                  uint32_t lost)
+{
+    status_t st = STATUS_OK;
+    struct archive_partial *last =
+        part->npartials > 0 ? &part->partials[part->npartials - 1] : NULL;
+    if (lost == 0) {
+        goto out;
+    }
+    if (last && last->lost == lost && last->first + last->count == piece->first) {
+        last->count += piece->steps;
+        goto out;
+    }
+    if ((part->npartials & (part->npartials - 1)) == 0) {
+        size_t room = part->npartials > 0 ? 2 * (size_t)part->npartials : 1;
+        struct archive_partial *grown = realloc(part->partials, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: blocks that lack packets");
+        part->partials = grown;
+    }
+    part->partials[part->npartials++] = (struct archive_partial){piece->first, piece->steps, lost};
+out:
+    return st;
+}
+
+/* Continues the last run, or begins one. */
+static status_t guppi_add_piece(const struct guppi *guppi, const struct guppi_block *block,
+                                const struct guppi_piece *piece, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct archive_run *run = part->nruns > 0 ? &part->runs[part->nruns - 1] : NULL;
+    uint64_t last = run ? run->file_offset + (run->pieces - 1) * run->piece_bytes : 0;
+    uint64_t end = run ? run->first_sample + run->pieces * run->steps : 0;
+    int follows =
+        run && piece->first == end && piece->steps == run->steps && block->stored == run->stored;
+    if (follows && (run->pieces == 1 || piece->at - last == run->piece_bytes)) {
+        run->piece_bytes = piece->at - last;
+        run->pieces++;
+        goto out;
+    }
+    TRY(recorder_add_run(part, &run));
+    run->file_offset = piece->at;
+    run->piece_bytes = ceil_div_u64(block->stored * guppi->step_bits, 8);
+    run->pieces = 1;
+    run->first_sample = piece->first;
+    run->steps = piece->steps;
+    run->stored = block->stored;
 out:
     return st;
 }
@@ -49,30 +104,30 @@ status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *bl
 {
     status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
-    struct archive_run *run = NULL;
-    uint64_t last = 0; /* piece's place in the file */
+    struct guppi_piece piece = {0};
     uint64_t end = 0;
     for (size_t i = 0; i < blocks->count; i++) {
-        struct guppi_piece piece = {0};
-        TRY(guppi_find_piece(guppi, blocks, i, part->path, &piece));
+        const struct guppi_block *block = &blocks->items[i];
+        if (block->lost == LOST_WHOLE) {
+            continue;
+        }
+        TRY(guppi_find_piece(guppi, block, end, part->path, &piece));
+        if (piece.steps == 0) {
+            continue;
+        }
         if (piece.first > end) {
             TRY(recorder_add_gap(archive, end, piece.first - end));
         }
-        int follows = run && piece.first == end && piece.steps == run->steps;
-        if (follows && (run->pieces == 1 || piece.at - last == run->piece_bytes)) {
-            run->piece_bytes = piece.at - last;
-            run->pieces++;
-        } else {
-            TRY(recorder_add_run(part, &run));
-            run->file_offset = piece.at;
-            run->piece_bytes = guppi->block_bytes;
-            run->pieces = 1;
-            run->first_sample = piece.first;
-            run->steps = piece.steps;
-            run->stored = guppi->stored;
-        }
-        last = piece.at;
+        TRY(guppi_add_piece(guppi, block, &piece, part));
+        TRY(guppi_add_partial(part, &piece, block->lost));
         end = piece.first + piece.steps;
+    }
+    if (end < part->samples) {
+        TRY(recorder_add_gap(archive, end, part->samples - end));
+    }
+    if (part->nruns == 0) { /* a part needs one: what the gap covers is never read */
+        TRY(guppi_find_piece(guppi, &blocks->items[0], 0, part->path, &piece));
+        TRY(guppi_add_piece(guppi, &blocks->items[0], &piece, part));
     }
 out:
     return st;
@@ -84,30 +139,34 @@ status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *b
     status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
-    uint64_t taken = blocks->count > 1 ? last[-1].first + guppi->stored : 0;
+    uint64_t bytes = last->stored * guppi->step_bits / 8;
+    uint64_t taken = 0;
     uint64_t there = 8 * blocks->held;
     char *why = NULL;
-    if (blocks->held == guppi->block_bytes) {
+    if (blocks->held == bytes || last->lost == LOST_WHOLE) {
         goto out;
+    }
+    for (const struct guppi_block *block = blocks->items; block < last; block++) {
+        taken = block->lost < LOST_WHOLE ? block->first + block->stored : taken;
     }
     TRY(memory_format(&why,
                       "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
-                      part->path, blocks->held, guppi->block_bytes));
+                      part->path, blocks->held, bytes));
     struct lost_box box = {.why = NULL};
     for (uint32_t i = 0; i < archive->ndims; i++) {
         box.high[i] = archive->dims[i].size;
     }
-    box.high[archive->time_dim] = last->first + guppi->steps;
+    box.high[archive->time_dim] = part->samples;
     box.low[archive->time_dim] = min_u64(max_u64(last->first, taken), box.high[archive->time_dim]);
     if (guppi->is_time_first) {
         box.low[archive->time_dim] =
             max_u64(box.low[archive->time_dim],
-                    last->first + min_u64(there / guppi->step_bits, guppi->steps));
+                    min_u64(last->first + there / guppi->step_bits, part->samples));
         TRY(recorder_add_lost(part, &box, why));
         goto out;
     }
     uint64_t rows = (uint64_t)guppi->stations * guppi->channels;
-    uint64_t whole = there / (guppi->stored * (guppi->step_bits / rows));
+    uint64_t whole = there / (last->stored * (guppi->step_bits / rows));
     uint32_t chan = guppi->stations > 1; /* the dimension */
     box.low[chan] = whole % guppi->channels;
     box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
@@ -134,7 +193,7 @@ static void guppi_extend_last(struct archive *archive)
         const struct archive_part *part = &archive->parts[i];
         const struct archive_run *run = &part->runs[part->nruns - 1];
         uint64_t end = run->first_sample + run->pieces * run->steps;
-        more = min_u64(more, part->nboxes > 0 ? 0 : end - part->samples);
+        more = min_u64(more, part->nboxes > 0 || end < part->samples ? 0 : end - part->samples);
     }
     for (uint32_t i = first; i < archive->nparts; i++) {
         archive->parts[i].samples += more;
@@ -183,6 +242,13 @@ static status_t guppi_end_part(struct archive_part *part)
         run->pieces = before;
     }
     last->steps = part->samples - begin;
+    while (part->npartials > 0 && part->partials[part->npartials - 1].first >= part->samples) {
+        part->npartials--;
+    }
+    if (part->npartials > 0) {
+        struct archive_partial *partial = &part->partials[part->npartials - 1];
+        partial->count = min_u64(partial->count, part->samples - partial->first);
+    }
 out:
     return st;
 }
