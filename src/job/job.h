@@ -116,7 +116,7 @@ struct job_layout {
     int is_dc_at_edge; /* dc: centre | lower | upper */
     int has_dropped;
     int ignores_dropped; /* dropped: weigh | ignore */
-    double *freq_hz;   /* centre of each coarse channel */
+    double *freq_hz;     /* centre of each coarse channel */
     uint32_t nfreq;
     struct job_frequencies frequencies; /* or this */
     int has_start;

@@ -369,6 +369,19 @@ def mock_guppi_dropped():
         ok(False, "DROPSTAT and NDROP that differ")
     except Failed as error:
         ok("says DROPSTAT = 1/8, but NDROP = 0" in str(error), "DROPSTAT and NDROP that differ", error)
+    for axis, stokes in ("chan", 1), ("pol", 0):  # two nodes that lost packets of their own
+        parts = [make(8, False, 1, 2 if axis == "pol" else 1, 12 * 64, 1 if axis == "pol" else 2) for _ in range(2)]
+        files = [write_guppi(scratch(f"node{k}.raw"), part, 8, 64, PKTSIZE=part[0, :, 0].size * 16, OBSFREQ=1400.0 + k * stokes,
+                             by_block=lambda i: {"NPKT": 6 - 2 * k, "NDROP": 2 + 2 * k}) for k, part in enumerate(parts)]
+        job = {"input": {"files": files, "layout": {"format": "guppi", "files_along": axis}}, "channelise": {"channels": 16, "taps": 4},
+               "products": [{"kind": "power", "file": "nodes.h5", "polarisation": "IQUV", "feed": "linear"},
+                            {"kind": "power", "file": "each.h5"}]}
+        voltmill("run", "--force", write_yaml("nodes.yaml", job))
+        with h5py.File(scratch("each.h5")) as each, h5py.File(scratch("nodes.h5")) as nodes:
+            expected = np.array([[0.75, 0.5], [0.75, 0.5]]) if axis == "chan" else np.array([[0.75, 0.75], [0.5, 0.5]])
+            same(each["weights"][0].astype("f8"), expected, f"nodes along {axis}: each has the weights of its file")
+            same(nodes["weights"][0].astype("f8"), np.full((4, 2), [0.75, 0.5] if stokes else 0.375),
+                 f"nodes along {axis}: polarisations of one file lack the same, of two files at random")
     path = write_guppi(scratch("all.raw"), volts, 8, 64, PKTSIZE=64, by_block=lambda i: {"NPKT": 0, "NDROP": 8})
     files = [write_guppi(scratch("next.raw"), volts, 8, 64, first=12 * 64, PKTSIZE=64), path]
     guppi_is("a file of which no packet came", files, np.concatenate([volts, volts], axis=2),

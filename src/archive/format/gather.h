@@ -17,8 +17,8 @@ typedef status_t gather_open_t(const char *path, const struct job_layout *layout
 status_t gather_files(const struct format_input *input, gather_open_t *open_file,
                       struct archive **out);
 
-/* The same of archives that are open, one of each path. Those that it takes become NULL; destroy the
- * others in any case. Fails likewise. */
+/* The same of archives that are open, one of each path. Those that it takes become NULL; destroy
+ * the others in any case. Fails likewise. */
 status_t gather_opened(const struct format_input *input, struct archive **archives,
                        struct archive **out);
 

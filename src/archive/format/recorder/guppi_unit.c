@@ -224,8 +224,10 @@ out:
     return st;
 }
 
-/* How far the first block lies behind packet PKTSTART, which the start time is that of. */
-static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit)
+/* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
+ * PKTIDX that the first block of the job has. */
+static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
+                                  uint64_t earliest)
 {
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
@@ -244,7 +246,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
                    ": the start time (STT_) is taken as that of PKTSTART",
                    guppi->begin, packet));
     }
-    if (!guppi->has_begin && packet > 0) {
+    if (!guppi->has_begin && packet > 0 && packet == earliest) {
         TRY(assume(assumed, "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0"));
     }
     if (unit.samples == 0 && packet != guppi->begin) {
@@ -339,6 +341,11 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
     struct guppi_growths growths = {.items = NULL};
     TRY(guppi_find_growths(files, count, &growths));
     struct guppi_choice choice = guppi_choose(&files[0].guppi, &growths);
+    uint64_t earliest = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct guppi_blocks *blocks = &files[i].blocks;
+        earliest = blocks->has_packets ? min_u64(earliest, blocks->items[0].packet) : earliest;
+    }
     for (size_t i = 0; i < count; i++) {
         struct guppi_unit unit = {0, 1};
         int has_gaps = 0;
@@ -349,7 +356,7 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
             unit = guppi_unit_of(choice.kind, &files[i].guppi, growths.least);
         }
         TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
-        TRY(guppi_place_start(&files[i], unit));
+        TRY(guppi_place_start(&files[i], unit, earliest));
         TRY(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
     }
     TRY(guppi_place_unnumbered(files, count, layout));
