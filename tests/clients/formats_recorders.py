@@ -292,6 +292,13 @@ def mock_guppi_damage():
     guppi_is("a start that is invalid in the first blocks", path, volts)
 
 
+def kept_of(good, taps, integrate=3):
+    """Weights of rows by the shares of samples that are good, through a bank of 16 channels."""
+    energy = taps ** 2 / (taps ** 2).sum()
+    kept = np.lib.stride_tricks.sliding_window_view(good, energy.size)[::16] @ energy
+    return kept[:len(kept) // integrate * integrate].reshape(-1, integrate).mean(1)
+
+
 def dropped(name, shares, counts, told, words=(), ranks=None, run=None, **job):
     """Power of blocks of 64 samples in 8 packets, of which block i lacks the share shares[i]: its weights, to 2^-24,
     power divided by them, verified. Returns the bytes."""
@@ -305,9 +312,7 @@ def dropped(name, shares, counts, told, words=(), ranks=None, run=None, **job):
     if "filter" not in job:
         with h5py.File(scratch(f"{name}-raw.h5")) as file:
             raw, weights, taps = file["data"][...], file["weights"][...], file["coefficients"][...].astype("f8").ravel()
-        energy = taps ** 2 / (taps ** 2).sum()
-        kept = np.lib.stride_tricks.sliding_window_view(np.repeat(1 - np.array(shares), 64), energy.size)[::16] @ energy
-        kept = kept[:len(kept) // 3 * 3].reshape(-1, 3).mean(1)
+        kept = kept_of(np.repeat(1 - np.array(shares), 64), taps)
         worst = np.abs(weights - kept[:, None, None]).max()
         ok(worst < 2.0 ** -20, f"{name}: weights of all streams are the share that came", worst)
         with h5py.File(scratch(f"{name}.h5")) as file:
@@ -319,7 +324,8 @@ def dropped(name, shares, counts, told, words=(), ranks=None, run=None, **job):
                f"{name}: power is divided by them, NaN below min_weight")
         with h5py.File(scratch(f"{name}-iquv.h5")) as file:
             same(file["weights"][...], np.repeat(weights[:, :1], 4, axis=1), f"{name}: and of polarisations together")
-    ok(told in assumed(name), f"{name}: says {told}", assumed(name))
+    ok(told in assumed(name) and (name == "doubtful" or "that are not those" not in assumed(name)), f"{name}: says {told}",
+       assumed(name))
     for kind in "", "-raw", "-iquv":
         verified = voltmill("verify", "--all", scratch(f"{name}{kind}.h5"))
         ok("agrees with the reference" in verified, f"{name}{kind}: verify", verified)
@@ -369,6 +375,13 @@ def mock_guppi_dropped():
         ok(False, "DROPSTAT and NDROP that differ")
     except Failed as error:
         ok("says DROPSTAT = 1/8, but NDROP = 0" in str(error), "DROPSTAT and NDROP that differ", error)
+    torn = put("torn.raw", whole(write_guppi(scratch("torn.raw"), volts, 8, 64, PKTSIZE=64, by_block=lambda i: {"NPKT": 6, "NDROP": 2}))[:-300])
+    job = {"input": {"files": torn}, "channelise": {"channels": 16, "taps": 4}, "run": {"on_bad": "nan"},
+           "products": [{"kind": "power", "file": "torn.h5", "weights": "raw", "min_weight": 0}]}
+    voltmill("run", "--force", write_yaml("torn.yaml", job))
+    with h5py.File(scratch("torn.h5")) as file:
+        kept = kept_of(np.repeat([0.75, 0], [11 * 64, 64]), file["coefficients"][...].astype("f8").ravel(), 1)
+        ok(np.abs(file["weights"][...] - kept[:, None, None]).max() < 2.0 ** -20, "what cannot be read is lost once, whatever packets it lacks")
     for axis, stokes in ("chan", 1), ("pol", 0):  # two nodes that lost packets of their own
         parts = [make(8, False, 1, 2 if axis == "pol" else 1, 12 * 64, 1 if axis == "pol" else 2) for _ in range(2)]
         files = [write_guppi(scratch(f"node{k}.raw"), part, 8, 64, PKTSIZE=part[0, :, 0].size * 16, OBSFREQ=1400.0 + k * stokes,
