@@ -468,7 +468,7 @@ static void nonsense_is_refused(void **state)
         {"OBSBW=0", "OBSBW = 0 MHz"},
         {"TBIN=1e-5", "coarse channels of 1e+06 Hz"},
         {"TBIN=0.53e-6", "coarse channels of 1e+06 Hz"},
-        {"TBIN=0.5e-6", "NPOL = 4 stands for two polarisations of complex samples, but TBIN"},
+        {"TBIN=0.5e-6", "NPOL = 4 (two polarisations of complex samples), but a sample every TBIN"},
         {"STT_IMJD=1e12", "STT_IMJD = 1e12"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
