@@ -202,6 +202,7 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct fbh5 *with_band = NULL;
     TRY(ask_of_filterbank(&fbh5_load_band_task, fbh5, &with_band));
+    free(fbh5->freq_hz);
     fbh5->freq_hz = with_band->freq_hz;
     with_band->freq_hz = NULL;
     fbh5->coherent_dm = with_band->coherent_dm;

@@ -73,6 +73,7 @@ fil("good.fil")
 fil("bits.fil", {"nbits": 7})
 fil("channels.fil", {"nchans": -16})
 fil("word.fil", {"surprise": 1})
+fil("lost.fil", {"surprise": 1}, end=False)
 fil("endless.fil", end=False)
 fil("empty.fil", data=3)
 fil("time.fil", {"tsamp": 0.0})
@@ -145,9 +146,10 @@ bad "an order of axes" axes.dada 'axes\.dada: ORDER = FTP of 4 channels'
 bank good.fil && runs "SIGPROC" "$voltmill" run --force job.yaml
 bad_bank "nbits" bits.fil 'bits\.fil: 7 bits, expected 1, 2, 4, 8, 16 or 32'
 bad_bank "nchans" channels.fil 'channels\.fil: nchans -16'
-bad_bank "an unknown keyword" word.fil 'word\.fil: .*keyword surprise'
+bank word.fil && runs "SIGPROC with an unknown keyword" "$voltmill" run --force job.yaml
+bad_bank "an unknown keyword without an end" lost.fil 'lost\.fil: no keyword that is known follows surprise'
 bad_bank "a header without its end" endless.fil 'endless\.fil: '
-bad_bank "not one spectrum" empty.fil 'empty\.fil holds 3 bytes behind its header, but one spectrum has 16'
+bad_bank "not one spectrum" empty.fil 'empty\.fil holds 3 bytes after its header, but one spectrum has 16'
 bad_bank "tsamp" time.fil 'time\.fil: a spectrum every 0 s'
 bad_bank "PSRFITS without its table" none.fits 'none\.fits holds no binary table SUBINT'
 bad_bank "PSRFITS that is cut off" cut.fits 'cut\.fits: the FITS header at byte 0 has no END'

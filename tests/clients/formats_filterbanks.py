@@ -1,13 +1,14 @@
 """SIGPROC and search-mode PSRFITS as filterbanks: mocks of every width, real files beside the same burst in
 FBH5."""
 import os
+import struct
 import subprocess
 
 import h5py
 import numpy as np
 
 from common import DATA, ENVIRONMENT, SCRATCH, VOLTMILL, finish, note, ok, same, scratch, voltmill, write_yaml
-from mocks.filterbanks import TSAMP, write_fil, write_fits
+from mocks.filterbanks import TSAMP, word, write_fil, write_fits
 
 random = np.random.default_rng(28)
 ROWS, CHANS = 300, 16
@@ -19,20 +20,21 @@ def series(name, files, dm=0.0, **more):
     job = {"input": {"files": files}, "dedisperse": what, **({"run": run} if run else {})}
     voltmill("run", "--force", write_yaml(f"{name}.yaml", job))
     with h5py.File(scratch(f"{name}.h5")) as file:
-        return file["dedispersed"][0], file["time"][...], float(file.attrs["start_second"])
+        return file["dedispersed"][0], file["time"][...], file.attrs.get("start_second")
 
 
 def make(bits, *shape):
     return random.normal(3, 2, shape).astype("f4") if bits == 32 else random.integers(0, 2 ** bits, shape)
 
 
-def check(name, path, values):
+def check(name, path, values, **how):
     """values [time][if][chan], double: sums of all channels, and of some, of each if."""
+    chans = values.shape[2]
     for k in range(values.shape[1]):
-        for masked in [], [[0, 4]], [[9, 15]]:
-            left = [c for c in range(CHANS) if not any(low <= c <= high for low, high in masked)]
-            found, *_ = series("sum", path, pols=[k], **({"mask": [f"{low}-{high}" for low, high in masked]}
-                                                        if masked else {}))
+        for masked in [], [[0, chans // 3]], [[chans // 2 + 1, chans - 1]]:
+            left = [c for c in range(chans) if not any(low <= c <= high for low, high in masked)]
+            found, *_ = series("sum", path, pols=[k], **how, **({"mask": [f"{low}-{high}" for low, high in masked]}
+                                                               if masked else {}))
             expected = values[:, k, left].sum(axis=1)
             ok(found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5, atol=1e-4),
                f"{name}: if {k} without channels {masked}", found[:4], expected[:4])
@@ -48,6 +50,101 @@ def mock_sigproc():
     rising, *_ = series("up", write_fil(scratch("up.fil"), values[:, :, ::-1], 8, 1.0, fch1=1385.0), dm=3.0)
     same(found, rising, "channels in either order disperse alike")
     ok(abs(start + time[0] - 21600 - TSAMP / 2) < 1e-5, "SIGPROC's tstart is the first edge")
+
+
+def assumed(path):
+    """What `info` says is assumed of it."""
+    return [line.split(":", 1)[1].strip() for line in voltmill("info", path).splitlines()
+            if line.strip().startswith("assumed:")]
+
+
+def refuses(name, path, *words):
+    out = voltmill("info", path, status=4)
+    ok(all(text in out for text in words), f"{name}: refused, with both facts", out)
+
+
+def sigproc_within_bytes():
+    """Spectra that begin within a byte, at any cut; what fills the last byte is told by nsamples."""
+    for bits, ifs, chans, rows in (1, 1, 5, 301), (1, 3, 7, 300), (2, 2, 3, 299), (4, 1, 3, 300), (4, 3, 5, 303):
+        values = make(bits, rows, ifs, chans)
+        path = write_fil(scratch("bits.fil"), values, bits, nsamples=rows)
+        for chunk in None, 37, 8:
+            check(f"SIGPROC, {bits} bit, {ifs} x {chans}, chunks {chunk}", path, values.astype("f8"),
+                  **({"run": {"chunk": chunk}} if chunk else {}))
+    values = make(2, 101, 1, 1)
+    for nsamples, rows in (101, 101), (None, 104), (90, 104):
+        path = write_fil(scratch("one.fil"), values, 2, **({"nsamples": nsamples} if nsamples else {}))
+        ok(f", {rows} rows" in voltmill("info", path), f"nsamples {nsamples}: {rows} rows", voltmill("info", path))
+        same(len(assumed(path)), int(nsamples != 101), f"nsamples {nsamples}: an assumption unless it fits")
+
+
+def sigproc_header():
+    values = make(8, 64, 1, CHANS)
+    long_int = struct.pack("<q", 5)
+    for name, said, lines in (
+            ("8-byte numbers", {"npuls": long_int, "nsamples": struct.pack("<q", 64)}, []),
+            ("4-byte npuls and signed", {"npuls": 5, "signed": 0, "period": 0.25}, []),
+            ("empty texts", {"source_name": "", "rawdatafile": ""}, []),
+            ("long texts", {"source_name": "B" * 4096}, []),
+            ("nsamples", {"nsamples": 32}, ["nsamples is 32, the file holds 64 spectra: all of these are read"]),
+            ("refdm", {"refdm": 26.5}, ["refdm is 26.5: channels are read as if they were not shifted to it"]),
+            ("barycentric", {"barycentric": 1}, ["barycentric is 1: its times are used as if they were the telescope's"]),
+            ("data_type", {"data_type": 6}, ["data_type is 6, not that of a filterbank (1): read as one"]),
+            ("signed", {"signed": b"\xff"}, ["signed is -1, nbits 8: numbers are read as unsigned"]),
+            ("tstart", {"tstart": 0.0}, ["tstart is 0: the start is unknown"]),
+            ("position", {"src_dej": 996000.0}, ["position unknown: src_raj 123456.7, src_dej 996000 are not hhmmss.s and ddmmss.s"]),
+            ("unknown", {"start_sample": 123456, "MJD_hour": 12.5, "tsamp": TSAMP, "observer": "Bell", "flag": None},
+             ["unknown keywords of the header are skipped, 68 bytes: start_sample, MJD_hour, observer, flag"]),
+            ("a text like a keyword", {"comment": "nchans"},
+             ["unknown keywords of the header are skipped, 21 bytes: comment"])):
+        path = write_fil(scratch("words.fil"), values, 8, **said)
+        same(assumed(path), lines, f"SIGPROC, {name}: what is assumed")
+        found, *_ = series("words", path)
+        same(found, values[:, 0].sum(axis=1).astype("f4"), f"SIGPROC, {name}: its numbers")
+    for gone, said, words in (
+            ("nchans", {}, ["no nchans"]), ("nbits", {}, ["no nbits"]), ("tsamp", {}, ["no tsamp"]), ("fch1", {}, ["no fch1"]),
+            ("foff", {}, ["no foff"]), ("", {"foff": 0.0}, ["foff = 0"]), ("", {"tsamp": -1.0}, ["-1 s (tsamp)"]),
+            ("", {"x": word("nchans", 8)[4:]}, ["nchans twice: 16 and 8"]),
+            ("", {"table": [1400.0 - i for i in range(15)]}, ["nchans is 16", "15 channels"]),
+            ("", {"table": [1401.0 - i for i in range(16)]}, ["fch1 is 1400 MHz", "1401 MHz"]),
+            ("", {"table": [1400.0 + i for i in range(16)]}, ["foff is -1 MHz", "steps of 1 MHz"])):
+        if "x" in said:  # twice, in a header that is otherwise good
+            said = {"nchans": struct.pack("<i", 16) + word("nchans", 8)}
+        refuses(f"SIGPROC without {gone}, with {list(said)}",
+                write_fil(scratch("bad.fil"), values, 8, without=(gone,), **said), "bad.fil", *words)
+    out = assumed(write_fil(scratch("bare.fil"), values, 8, without=("nifs", "tstart")))
+    same(out, ["nifs is not said: 1 is used", "tstart is not said: the start is unknown"], "SIGPROC: guesses are told")
+
+
+def sigproc_hostile():
+    """Headers of nothing but unknown keywords end within a second."""
+    for name, text in (("keywords", word("surprise", 1) * 200000), ("filling", word("surprise", bytes(8 << 20)))):
+        with open(scratch("hostile.fil"), "wb") as file:
+            file.write(word("HEADER_START") + text)
+        refuses(f"SIGPROC, hostile {name}", scratch("hostile.fil"), "no keyword that is known follows surprise")
+
+
+def sigproc_table():
+    """Tables of frequencies: even ones as fch1 and foff, others channel by channel."""
+    values = make(8, 400, 1, CHANS)
+    even = [1400.0 - i for i in range(CHANS)]
+    plain = series("even", write_fil(scratch("even.fil"), values, 8), dm=30.0)[0]
+    table = write_fil(scratch("table.fil"), values, 8, without=("fch1", "foff"), table=even)
+    same(assumed(table), [], "a table of frequencies says all")
+    same(series("table", table, dm=30.0)[0], plain, "a table of frequencies disperses like fch1 and foff")
+    uneven = np.array([1400.0 - i - 20 * (i > 7) for i in range(CHANS)])
+    path = write_fil(scratch("uneven.fil"), values, 8, without=("fch1", "foff"), table=list(uneven))
+    delays = np.rint(30.0 / 2.41e-4 * (uneven ** -2 - uneven[0] ** -2) / TSAMP).astype(int)
+    times = 400 - delays.max()
+    expected = sum(values[d:d + times, 0, c].astype("f8") for c, d in enumerate(delays))
+    found = series("uneven", path, dm=30.0)[0]
+    ok(np.array_equal(found[:times], expected), "uneven channels disperse by their own frequencies", found[:5], expected[:5])
+    out = voltmill("export", "--format", "fil", "-o", scratch("not.fil"), path, status=4)
+    ok("not evenly spaced" in out, "which SIGPROC's fch1 and foff cannot say", out)
+    # 4,096 channels: a header of more than 64 KiB.
+    many = make(8, 8, 1, 4096)
+    path = write_fil(scratch("many.fil"), many, 8, without=("fch1", "foff"), table=[1500.0 - i / 16 for i in range(4096)])
+    same(series("many", path)[0], many[:, 0].sum(axis=1).astype("f4"), "a long table of frequencies")
 
 
 def mock_psrfits():
@@ -96,6 +193,10 @@ def real_files():
 
 mock_sigproc()
 mock_psrfits()
+sigproc_within_bytes()
+sigproc_header()
+sigproc_hostile()
+sigproc_table()
 if os.path.isdir(os.path.join(DATA, "sigproc")):
     real_files()
 else:

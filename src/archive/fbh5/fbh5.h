@@ -19,7 +19,8 @@
 /* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each hold so many
  * spectra, [rows_each][if][channel], the bits of less than 8 packed. */
 struct fbh5_table {
-    uint32_t bits; /* of a stored number: 1, 2, 4, 8, 16, or 32: floating point; 0: there is none */
+    uint32_t bits; /* of a stored number: 1, 2, 4, 8, 16, or 32: floating point; 0: there is none.
+                      Spectra of less than 8 follow each other bit by bit within a row. */
     int is_signed, is_big_endian, is_high_bit_first;
     uint64_t offset, row_bytes; /* of the first row; from one to the next */
     uint64_t rows_each;
@@ -68,7 +69,8 @@ struct fbh5 {
     uint32_t nlost;
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
-    double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band() */
+    double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band(),
+                        unless the header lists them */
     /* Of voltages that were dedispersed coherently, struct archive's; the constant is 0 where they
      * were not; [nchannels]; NULL before fbh5_load_band(), too. */
     double coherent_dm, coherent_constant;

@@ -1,5 +1,5 @@
-/* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products.
- */
+/* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products;
+ * or a list in the header of a file that is no HDF5. */
 #include "archive/fbh5/fbh5_parts.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -86,6 +86,9 @@ status_t fbh5_load_band_here(struct fbh5 *fbh5)
     uint32_t nchannels = fbh5->nchannels;
     REQUIRE(nchannels >= 1 && nchannels <= MOST_CHANNELS, STATUS_DATA,
             "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, MOST_CHANNELS);
+    if (fbh5->freq_hz) {
+        goto out; /* as its header lists them */
+    }
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     TRY(fbh5_band_open(fbh5, &band));
     if (band.id > 0) {
@@ -127,6 +130,7 @@ status_t fbh5_check_even_here(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset band = {0};
     double *hertz = NULL;
+    TRY(fbh5->freq_hz ? fbh5_compare(fbh5, 0, fbh5->nchannels, fbh5->freq_hz) : STATUS_OK);
     TRY(fbh5_band_open(fbh5, &band));
     if (fbh5->nchannels < 2 || band.id <= 0) {
         goto out;

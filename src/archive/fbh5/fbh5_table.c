@@ -143,15 +143,17 @@ static void table_scale(double zero, const float *restrict scale, const float *r
     }
 }
 
-/* One spectrum, as far as it is wanted; `numbers` is room for an if. */
+/* One spectrum, as far as it is wanted, that begins with number `begin` of `raw`; `numbers` has
+ * space for an if. */
 static void table_make_row(const struct fbh5 *fbh5, const struct fbh5_block *block,
-                           const uint8_t *raw, const float *scales, float *numbers, void *out)
+                           const uint8_t *raw, uint64_t begin, const float *scales, float *numbers,
+                           void *out)
 {
     const struct fbh5_table *table = &fbh5->table;
     uint64_t scaled = (uint64_t)table->scaled_ifs * fbh5->nchannels;
     for (uint64_t k = 0; k < block->nifs; k++) {
         uint64_t first = (block->first_if + k) * fbh5->nchannels + block->chan;
-        table_unpack(table, raw, first, block->chans, numbers);
+        table_unpack(table, raw, begin + first, block->chans, numbers);
         if (table->has_scales) {
             uint64_t j = table->scaled_ifs == 1 ? block->chan : first;
             table_scale(table->zero, scales + j, scales + scaled + j,
@@ -180,12 +182,13 @@ status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_bloc
     status_t st = STATUS_OK;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
-    uint64_t bytes = streams * table->bits / 8;
+    uint64_t bits = streams * table->bits;
     uint64_t floats = (table->has_scales ? 2 * streams + fbh5->nchannels : 0) * sizeof(float);
     uint64_t room = fbh5->nchannels * sizeof(float);
-    uint64_t most = max_u64(1, SCRATCH / bytes);
+    uint64_t most = max_u64(1, UINT64_C(8) * SCRATCH / bits);
     if (!*scratch) {
-        TRY(memory_aligned(1, (size_t)(floats + room + most * bytes), "spectra", scratch));
+        TRY(memory_aligned(1, (size_t)(floats + room + ceil_div_u64(most * bits, 8) + 1), "spectra",
+                           scratch));
     }
     float *scales = (float *)(void *)*scratch;
     float *numbers = (float *)(void *)(*scratch + floats);
@@ -202,11 +205,14 @@ status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_bloc
             TRY(table_read_scales(fbh5, fd, row, scales));
             known = row;
         }
-        TRY(file_read(fd, fbh5->path,
-                      table->offset + row * table->row_bytes + table->data + inside * bytes, raw,
-                      count * bytes));
+        /* Spectra may begin within a byte. */
+        uint64_t from = inside * bits / 8;
+        uint64_t end = ceil_div_u64((inside + count) * bits, 8);
+        uint64_t begin = inside * bits % 8 / table->bits;
+        TRY(file_read(fd, fbh5->path, table->offset + row * table->row_bytes + table->data + from,
+                      raw, end - from));
         for (uint64_t i = 0; i < count; i++) {
-            table_make_row(fbh5, block, raw + i * bytes, scales, numbers,
+            table_make_row(fbh5, block, raw, begin + i * streams, scales, numbers,
                            (char *)out + (at - block->row + i) * block->nifs * block->chans *
                                              fbh5->sample_bytes);
         }

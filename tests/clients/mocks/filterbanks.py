@@ -1,14 +1,17 @@
 """SIGPROC and search-mode PSRFITS."""
 import struct
 
+import numpy as np
+
 TSAMP = 1e-3
 
 
 def pack(numbers, bits, low_first):
-    """uint8 or less, packed from the low (SIGPROC) or the high (FITS) bits of a byte on."""
+    """uint8 or less, packed from the low (SIGPROC) or the high (FITS) bits of a byte on; the last byte is filled up."""
     each = 8 // bits
     shifts = [bits * i for i in range(each)]
-    groups = numbers.astype("u1").reshape(-1, each)
+    flat = numbers.astype("u1").ravel()
+    groups = np.pad(flat, (0, -len(flat) % each)).reshape(-1, each)
     packed = groups[:, 0] * 0
     for i, shift in enumerate(shifts if low_first else shifts[::-1]):
         packed |= groups[:, i] << shift
@@ -16,21 +19,27 @@ def pack(numbers, bits, low_first):
 
 
 def word(name, value=None):
+    """A keyword and its value: bytes as they are; a list is a table of frequencies."""
+    if isinstance(value, list):
+        return word("FREQUENCY_START") + b"".join(word("fchannel", mhz) for mhz in value) + word("FREQUENCY_END")
     text = struct.pack("<i", len(name)) + name.encode()
     if isinstance(value, int):
         return text + struct.pack("<i", value)
     if isinstance(value, str):
         return text + struct.pack("<i", len(value)) + value.encode()
+    if isinstance(value, bytes):
+        return text + value
     return text + (struct.pack("<d", value) if value is not None else b"")
 
 
-def write_fil(path, values, bits, foff=-1.0, **words):
-    """values [time][if][chan]"""
+def write_fil(path, values, bits, foff=-1.0, without=(), **words):
+    """values [time][if][chan]; `without` these keywords"""
     words = {"telescope_id": 4, "nbits": bits, "nchans": values.shape[2], "nifs": values.shape[1], "fch1": 1400.0,
              "foff": foff, "tsamp": TSAMP, "tstart": 58000.25, "source_name": "B1", "src_raj": 123456.7, **words}
     kind = {8: "u1", 16: "<u2", 32: "<f4"}.get(bits)
     with open(path, "wb") as file:
-        file.write(word("HEADER_START") + b"".join(word(*item) for item in words.items()) + word("HEADER_END"))
+        said = (item for item in words.items() if item[0] not in without)
+        file.write(word("HEADER_START") + b"".join(word(*item) for item in said) + word("HEADER_END"))
         file.write(values.astype(kind).tobytes() if kind else pack(values, bits, True))
     return path
 

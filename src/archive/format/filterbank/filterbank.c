@@ -44,16 +44,17 @@ status_t filterbank_finish(struct fbh5 *fbh5)
             fbh5->nifs, fbh5->nchannels, MOST_IFS, MOST_CHANNELS);
     REQUIRE(table->bits <= 32 && (table->bits & (table->bits - 1)) == 0 && table->bits > 0,
             STATUS_DATA, "%s: %u bits, expected 1, 2, 4, 8, 16 or 32", fbh5->path, table->bits);
-    REQUIRE(streams * table->bits % 8 == 0, STATUS_DATA,
-            "%s: a spectrum of %" PRIu64 " numbers of %u bits, expected whole bytes", fbh5->path,
-            streams, table->bits);
+    REQUIRE(streams * table->bits % 8 * (table->rows_each % 8) % 8 == 0, STATUS_DATA,
+            "%s: rows of %" PRIu64 " spectra of %" PRIu64
+            " numbers of %u bits, expected whole bytes",
+            fbh5->path, table->rows_each, streams, table->bits);
     REQUIRE(isfinite(fbh5->tsamp) && fbh5->tsamp > 0, STATUS_DATA,
-            "%s: a spectrum every %g s, expected more than 0", fbh5->path, fbh5->tsamp);
+            "%s: a spectrum every %g s (tsamp), expected more than 0", fbh5->path, fbh5->tsamp);
     double last = fbh5->fch1_mhz + (fbh5->nchannels - 1.0) * fbh5->foff_mhz;
     REQUIRE(isfinite(last) &&
                 (fbh5->nchannels == 1 || last < fbh5->fch1_mhz || last > fbh5->fch1_mhz),
-            STATUS_DATA, "%s: %u channels from %g MHz at distances of %g MHz", fbh5->path,
-            fbh5->nchannels, fbh5->fch1_mhz, fbh5->foff_mhz);
+            STATUS_DATA, "%s: %u channels from fch1 = %g MHz on in steps of foff = %g MHz",
+            fbh5->path, fbh5->nchannels, fbh5->fch1_mhz, fbh5->foff_mhz);
     fbh5->sample_bytes = table->has_scales || table->is_signed || table->bits == 32 ? 4
                          : table->bits == 16                                        ? 2
                                                                                     : 1;

@@ -1,6 +1,9 @@
-/* SIGPROC filterbanks (.fil): a header of keywords and values in binary, little-endian, and behind
- * it [time][if][channel] of 1, 2, 4, 8 or 16 bits, unsigned, or 32-bit floating point; what is
- * packed begins in a byte's low bits. */
+/* SIGPROC filterbanks (.fil): a header of keywords and values in binary, little-endian, and after
+ * it [time][if][channel] of 1, 2, 4, 8 or 16 bits, unsigned, or 32-bit floating point. Packed
+ * numbers begin in a byte's low bits, and spectra follow each other bit by bit. */
+#include "archive/format/filterbank/sigproc_words.h"
+
+#include "archive/assumed.h"
 #include "archive/format/filterbank/filterbank.h"
 #include "archive/format/recorder/recorder.h"
 #include "base/memory.h"
@@ -11,17 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_HEADER = 64 << 10, MOST_WORD = 80 };
+/* Tables of frequencies make long headers: 20 bytes for each channel. */
+enum { USUAL_HEADER = 64 << 10, MOST_HEADER = 32 << 20 };
 
 static const char first_word[] = "HEADER_START";
-
-struct sigproc {
-    const char *path;
-    const struct text *text;
-    size_t at;
-    int32_t bits, ifs, channels, type;
-    double raj, dej;
-};
+static const char last_word[] = "\12\0\0\0HEADER_END";
+static const double most_days = 1e7;
 
 static status_t sigproc_recognise(const char *path, int *is_it)
 {
@@ -35,164 +33,250 @@ out:
     return st;
 }
 
-static status_t sigproc_take(struct sigproc *s, size_t bytes, const char *word, void *out)
-{
-    status_t st = STATUS_OK;
-    REQUIRE(s->text->length - s->at >= bytes, STATUS_DATA,
-            "%s: its SIGPROC header ends at byte %zu, behind %s, without HEADER_END", s->path,
-            s->text->length, word);
-    memcpy(out, s->text->data + s->at, bytes);
-    s->at += bytes;
-out:
-    return st;
-}
-
-static status_t sigproc_take_text(struct sigproc *s, const char *behind, char out[MOST_WORD + 1])
-{
-    status_t st = STATUS_OK;
-    int32_t length = 0;
-    TRY(sigproc_take(s, sizeof length, behind, &length));
-    REQUIRE(length >= 1 && length <= MOST_WORD, STATUS_DATA,
-            "%s: a text of %d bytes at byte %zu of its SIGPROC header, behind %s, expected 1 to %d",
-            s->path, length, s->at - sizeof length, behind, MOST_WORD);
-    TRY(sigproc_take(s, (size_t)length, behind, out));
-    out[length] = '\0';
-out:
-    return st;
-}
-
-/* The value of a keyword, to where it belongs, if anywhere. */
-static status_t sigproc_take_value(struct sigproc *s, const char *word, struct fbh5 *fbh5)
-{
-    status_t st = STATUS_OK;
-    int32_t other = 0;
-    double number = 0;
-    char text[MOST_WORD + 1];
-    char **name = strcmp(word, "source_name") == 0   ? &fbh5->source
-                  : strcmp(word, "rawdatafile") == 0 ? &fbh5->rawdatafile
-                                                     : NULL;
-    const struct {
-        const char *word;
-        int32_t *value;
-    } whole[] = {{"machine_id", &fbh5->machine_id},
-                 {"telescope_id", &fbh5->telescope_id},
-                 {"nbeams", &fbh5->nbeams},
-                 {"ibeam", &fbh5->ibeam},
-                 {"nbits", &s->bits},
-                 {"nifs", &s->ifs},
-                 {"nchans", &s->channels},
-                 {"data_type", &s->type},
-                 {"nsamples", &other},
-                 {"barycentric", &other},
-                 {"pulsarcentric", &other},
-                 {"nbins", &other}};
-    const struct {
-        const char *word;
-        double *value;
-    } real[] = {{"fch1", &fbh5->fch1_mhz},
-                {"foff", &fbh5->foff_mhz},
-                {"tsamp", &fbh5->tsamp},
-                {"tstart", &fbh5->tstart_mjd},
-                {"az_start", &fbh5->az_start},
-                {"za_start", &fbh5->za_start},
-                {"src_raj", &s->raj},
-                {"src_dej", &s->dej},
-                {"refdm", &number},
-                {"period", &number}};
-    if (name) {
-        TRY(sigproc_take_text(s, word, text));
-        free(*name);
-        *name = NULL;
-        TRY(memory_text(text, name));
-        goto out;
-    }
-    if (strcmp(word, "signed") == 0) {
-        char is_signed = 0;
-        TRY(sigproc_take(s, 1, word, &is_signed));
-        fbh5->table.is_signed = is_signed != 0;
-        goto out;
-    }
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        if (strcmp(word, whole[i].word) == 0) {
-            TRY(sigproc_take(s, sizeof *whole[i].value, word, whole[i].value));
-            goto out;
-        }
-    }
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
-        if (strcmp(word, real[i].word) == 0) {
-            TRY(sigproc_take(s, sizeof *real[i].value, word, real[i].value));
-            goto out;
-        }
-    }
-    FAIL(STATUS_DATA,
-         "%s: its SIGPROC header has a keyword %s, of which nobody knows how long its "
-         "value is",
-         s->path, word);
-out:
-    return st;
-}
-
-/* hhmmss.s and ddmmss.s. */
-static double sigproc_unpack_sixtieths(double value)
+/* hhmmss.s and ddmmss.s; zeros stand for no position. */
+static int sigproc_unpack_sixtieths(double value, double most, double *out)
 {
     double whole = floor(fabs(value) / 1e4);
     double minutes = floor((fabs(value) - whole * 1e4) / 100);
     double seconds = fabs(value) - whole * 1e4 - minutes * 100;
-    return copysign(whole + minutes / 60 + seconds / 3600, value);
+    double number = whole + minutes / 60 + seconds / 3600;
+    *out = copysign(number, value);
+    return isfinite(value) && minutes < 60 && seconds < 60 && number <= most;
 }
 
-/* What the header says, for all of the program. */
-static status_t sigproc_settle(const struct sigproc *s, struct fbh5 *fbh5)
+static status_t sigproc_settle_position(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    struct fbh5_table *table = &fbh5->table;
-    REQUIRE(s->channels > 0 && s->ifs > 0 && s->bits > 0, STATUS_DATA,
-            "%s: nchans %d, nifs %d, nbits %d, expected more than 0", s->path, s->channels, s->ifs,
-            s->bits);
-    fbh5->nchannels = (uint32_t)s->channels;
-    fbh5->nifs = (uint32_t)s->ifs;
-    table->bits = (uint32_t)s->bits;
-    TRY(filterbank_finish(fbh5));
-    uint64_t bytes = (uint64_t)fbh5->nifs * fbh5->nchannels * table->bits / 8;
-    uint64_t held = fbh5->file_bytes - s->at;
-    fbh5->rows = held / bytes;
-    REQUIRE(fbh5->rows > 0, STATUS_DATA,
-            "%s holds %" PRIu64 " bytes behind its header, but one spectrum has %" PRIu64, s->path,
-            held, bytes);
-    if (held % bytes != 0) {
-        report_warn("%s ends within a spectrum: what is there of it is left out", s->path);
+    double raj = words->said[SIGPROC_SRC_RAJ].number;
+    double dej = words->said[SIGPROC_SRC_DEJ].number;
+    int is_one = sigproc_unpack_sixtieths(raj, 24, &fbh5->raj_hours) &&
+                 sigproc_unpack_sixtieths(dej, 90, &fbh5->dej_degrees) && raj >= 0;
+    if (!is_one) {
+        fbh5->raj_hours = fbh5->dej_degrees = 0;
+        TRY(assume(&fbh5->assumed,
+                   "position unknown: src_raj %.12g, src_dej %.12g are not hhmmss.s and ddmmss.s",
+                   raj, dej));
     }
-    table->offset = s->at;
-    table->rows_each = fbh5->rows;
-    table->row_bytes = held;
-    TRY(memory_zeroed(1, sizeof *table->first, "spectra", &table->first));
-    table->count = 1;
-    fbh5->is_plain = table->bits >= 8 && (!table->is_signed || table->bits == 32);
-    fbh5->data_offset = s->at;
-    fbh5->has_start = isfinite(fbh5->tstart_mjd) && fbh5->tstart_mjd > 0;
-    fbh5->tstart_mjd = fbh5->has_start ? fbh5->tstart_mjd : 0;
-    fbh5->start = utc_of_mjd(fbh5->tstart_mjd);
-    fbh5->first_time = fbh5->tsamp / 2;
-    fbh5->raj_hours = isfinite(s->raj) ? sigproc_unpack_sixtieths(s->raj) : 0;
-    fbh5->dej_degrees = isfinite(s->dej) ? sigproc_unpack_sixtieths(s->dej) : 0;
     fbh5->has_position = fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 || fbh5->dej_degrees > 0;
 out:
     return st;
 }
 
-static status_t sigproc_read_header(struct sigproc *s, struct fbh5 *fbh5)
+/* Keywords without which there are no axes. */
+static status_t sigproc_check_needed(const struct sigproc_words *words, const char *path)
+{
+    static const enum sigproc_word needed[] = {SIGPROC_NBITS, SIGPROC_TSAMP, SIGPROC_NCHANS,
+                                               SIGPROC_FCH1, SIGPROC_FOFF};
+    enum { ALWAYS = 2, WITHOUT_TABLE = 5 };
+    status_t st = STATUS_OK;
+    int is_one = words->said[SIGPROC_NCHANS].number == 1;
+    int count = words->nmhz > 0 ? ALWAYS : is_one ? WITHOUT_TABLE - 1 : WITHOUT_TABLE;
+    for (int i = 0; i < count; i++) {
+        REQUIRE(words->said[needed[i]].is_said, STATUS_DATA, "%s: its SIGPROC header has no %s",
+                path, sigproc_name(needed[i]));
+    }
+out:
+    return st;
+}
+
+/* fch1 and foff beside a table of frequencies: zeros, or the same. */
+static status_t sigproc_compare_band(const struct sigproc_words *words, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    char word[MOST_WORD + 1] = "its first word";
-    char before[MOST_WORD + 1];
-    do {
-        memcpy(before, word, sizeof before);
-        TRY(sigproc_take_text(s, before, word));
-        if (strcmp(word, first_word) != 0 && strcmp(word, "HEADER_END") != 0) {
-            TRY(sigproc_take_value(s, word, fbh5));
-        }
-    } while (strcmp(word, "HEADER_END") != 0);
-    TRY(sigproc_settle(s, fbh5));
+    double tenth = fmax(0.1 * fabs(fbh5->foff_mhz), 1e-9 * fabs(fbh5->fch1_mhz));
+    double first = words->said[SIGPROC_FCH1].number;
+    double step = words->said[SIGPROC_FOFF].number;
+    REQUIRE(first == 0 || fabs(first - fbh5->fch1_mhz) <= tenth, STATUS_DATA,
+            "%s: fch1 is %.12g MHz, but the table FREQUENCY_START begins with %.12g MHz",
+            fbh5->path, first, fbh5->fch1_mhz);
+    REQUIRE(step == 0 || fabs(step - fbh5->foff_mhz) * (double)words->nmhz <= tenth, STATUS_DATA,
+            "%s: foff is %.12g MHz, but the table FREQUENCY_START has steps of %.12g MHz",
+            fbh5->path, step, fbh5->foff_mhz);
+out:
+    return st;
+}
+
+/* The table's frequencies, which need not be evenly spaced. */
+static status_t sigproc_take_table(const struct sigproc_words *words, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct sigproc_value *nchans = &words->said[SIGPROC_NCHANS];
+    size_t count = words->nmhz;
+    REQUIRE(!nchans->is_said || nchans->number == (double)count, STATUS_DATA,
+            "%s: nchans is %.0f, but the table FREQUENCY_START has %zu channels", fbh5->path,
+            nchans->number, count);
+    TRY(memory_zeroed(count, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(isfinite(words->mhz[i]), STATUS_DATA,
+                "%s: its table FREQUENCY_START says %g MHz, expected a frequency", fbh5->path,
+                words->mhz[i]);
+        fbh5->freq_hz[i] = 1e6 * words->mhz[i];
+    }
+    fbh5->nchannels = (uint32_t)count;
+    fbh5->fch1_mhz = words->mhz[0];
+    fbh5->foff_mhz = count > 1 ? (words->mhz[count - 1] - words->mhz[0]) / (double)(count - 1)
+                               : words->said[SIGPROC_FOFF].number;
+    TRY(sigproc_compare_band(words, fbh5));
+out:
+    return st;
+}
+
+/* Counts and axes. */
+static status_t sigproc_settle_shape(const struct sigproc_words *words, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct sigproc_value *said = words->said;
+    TRY(sigproc_check_needed(words, fbh5->path));
+    double nifs = said[SIGPROC_NIFS].is_said ? said[SIGPROC_NIFS].number : 1;
+    double nchans = words->nmhz > 0 ? (double)words->nmhz : said[SIGPROC_NCHANS].number;
+    double nbits = said[SIGPROC_NBITS].number;
+    REQUIRE(nchans > 0 && nifs > 0 && nbits > 0 && fmax(nchans, fmax(nifs, nbits)) <= INT32_MAX,
+            STATUS_DATA, "%s: nchans %.0f, nifs %.0f, nbits %.0f, expected more than 0", fbh5->path,
+            nchans, nifs, nbits);
+    TRY(said[SIGPROC_NIFS].is_said ? STATUS_OK
+                                   : assume(&fbh5->assumed, "nifs is not said: 1 is used"));
+    fbh5->nchannels = (uint32_t)nchans;
+    fbh5->nifs = (uint32_t)nifs;
+    fbh5->table.bits = (uint32_t)nbits;
+    fbh5->fch1_mhz = said[SIGPROC_FCH1].number;
+    fbh5->foff_mhz = said[SIGPROC_FOFF].number;
+    fbh5->tsamp = said[SIGPROC_TSAMP].number;
+    TRY(words->nmhz > 0 ? sigproc_take_table(words, fbh5) : STATUS_OK);
+    /* SIGPROC writes 1 or -1. */
+    fbh5->table.is_signed = said[SIGPROC_SIGNED].number > 0 && nbits >= 8;
+    TRY(said[SIGPROC_SIGNED].number < 0 || (said[SIGPROC_SIGNED].number > 0 && nbits < 8)
+            ? assume(&fbh5->assumed, "signed is %.0f, nbits %.0f: numbers are read as unsigned",
+                     said[SIGPROC_SIGNED].number, nbits)
+            : STATUS_OK);
+    TRY(filterbank_finish(fbh5));
+out:
+    return st;
+}
+
+/* Spectra at the end that may be filling of the last byte, in which a true one begins or ends. */
+static uint64_t sigproc_filling(uint64_t bytes, uint64_t bits)
+{
+    uint64_t least = 8 * (bytes - 1) / bits + 1;
+    return bytes * 8 / bits > least ? bytes * 8 / bits - least : 0;
+}
+
+/* How many spectra there are: those that the file holds, but for filling, which nsamples tells. */
+static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    double stated = words->said[SIGPROC_NSAMPLES].number;
+    uint64_t bits = (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
+    uint64_t held = fbh5->file_bytes - words->bytes;
+    fbh5->rows = held < UINT64_MAX / 8 ? held * 8 / bits : 0;
+    REQUIRE(fbh5->rows > 0, STATUS_DATA,
+            "%s holds %" PRIu64 " bytes after its header, but one spectrum has %" PRIu64,
+            fbh5->path, held, ceil_div_u64(bits, 8));
+    if (held * 8 - fbh5->rows * bits >= 8) {
+        report_warn("%s ends within a spectrum: the rest of it is ignored", fbh5->path);
+    }
+    uint64_t filling = sigproc_filling(held, bits);
+    double more = (double)fbh5->rows - stated;
+    if (stated > 0 && more >= 0 && more <= (double)filling) {
+        fbh5->rows = (uint64_t)stated;
+    } else if (stated != 0) {
+        TRY(assume(&fbh5->assumed,
+                   "nsamples is %.0f, the file holds %" PRIu64 " spectra: all of these are read",
+                   stated, fbh5->rows));
+    } else if (filling > 0) {
+        TRY(assume(&fbh5->assumed,
+                   "nsamples is not said: the last %" PRIu64 " spectra may be filling of a byte",
+                   filling));
+    }
+    fbh5->table.rows_each = fbh5->rows;
+    fbh5->table.row_bytes = held;
+out:
+    return st;
+}
+
+/* Facts that change what the numbers mean, which nothing here undoes. */
+static status_t sigproc_note_doubts(const struct sigproc_words *words, char **assumed)
+{
+    status_t st = STATUS_OK;
+    const struct sigproc_value *said = words->said;
+    double type = said[SIGPROC_DATA_TYPE].number;
+    double refdm = said[SIGPROC_REFDM].number;
+    TRY(type != 0 && type != 1
+            ? assume(assumed, "data_type is %.0f, not that of a filterbank (1): read as one", type)
+            : STATUS_OK);
+    TRY(refdm != 0
+            ? assume(assumed, "refdm is %.12g: channels are read as if they were not shifted to it",
+                     refdm)
+            : STATUS_OK);
+    for (int i = SIGPROC_BARYCENTRIC; i <= SIGPROC_PULSARCENTRIC; i++) {
+        TRY(said[i].number != 0
+                ? assume(assumed, "%s is %.0f: its times are used as if they were the telescope's",
+                         sigproc_name((enum sigproc_word)i), said[i].number)
+                : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+static status_t sigproc_settle_start(const struct sigproc_words *words, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct sigproc_value *tstart = &words->said[SIGPROC_TSTART];
+    fbh5->has_start = tstart->number > 0 && tstart->number < most_days;
+    TRY(fbh5->has_start ? STATUS_OK
+        : tstart->is_said
+            ? assume(&fbh5->assumed, "tstart is %.12g: the start is unknown", tstart->number)
+            : assume(&fbh5->assumed, "tstart is not said: the start is unknown"));
+    fbh5->tstart_mjd = fbh5->has_start ? tstart->number : 0;
+    fbh5->start = utc_of_mjd(fbh5->tstart_mjd);
+    fbh5->first_time = fbh5->tsamp / 2;
+out:
+    return st;
+}
+
+/* The header, for all of the program. */
+static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct fbh5_table *table = &fbh5->table;
+    const struct {
+        enum sigproc_word word;
+        int32_t *value;
+    } whole[] = {{SIGPROC_MACHINE_ID, &fbh5->machine_id},
+                 {SIGPROC_TELESCOPE_ID, &fbh5->telescope_id},
+                 {SIGPROC_NBEAMS, &fbh5->nbeams},
+                 {SIGPROC_IBEAM, &fbh5->ibeam}};
+    TRY(sigproc_settle_shape(words, fbh5));
+    TRY(sigproc_count_rows(words, fbh5));
+    TRY(sigproc_settle_start(words, fbh5));
+    TRY(sigproc_settle_position(words, fbh5));
+    TRY(sigproc_note_doubts(words, &fbh5->assumed));
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        const struct sigproc_value *said = &words->said[whole[i].word];
+        *whole[i].value = said->is_said && fabs(said->number) <= INT32_MAX ? (int32_t)said->number
+                                                                           : *whole[i].value;
+    }
+    fbh5->az_start = words->said[SIGPROC_AZ_START].number;
+    fbh5->za_start = words->said[SIGPROC_ZA_START].number;
+    TRY(memory_text(words->said[SIGPROC_SOURCE_NAME].text, &fbh5->source));
+    TRY(memory_text(words->said[SIGPROC_RAWDATAFILE].text, &fbh5->rawdatafile));
+    TRY(memory_zeroed(1, sizeof *table->first, "spectra", &table->first));
+    table->count = 1;
+    table->offset = words->bytes;
+    fbh5->is_plain = table->bits >= 8 && (!table->is_signed || table->bits == 32);
+    fbh5->data_offset = words->bytes;
+out:
+    return st;
+}
+
+/* As many bytes as the header may have. */
+static status_t sigproc_read_head(const char *path, struct text *head)
+{
+    status_t st = STATUS_OK;
+    TRY(recorder_head(path, USUAL_HEADER, head));
+    if (!memmem(head->data, head->length, last_word, sizeof last_word - 1)) {
+        text_free(head);
+        TRY(recorder_head(path, MOST_HEADER, head));
+    }
 out:
     return st;
 }
@@ -202,14 +286,16 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     struct text head = {0};
+    struct sigproc_words words = {.nmhz = 0};
     int fd = -1;
     TRY(filterbank_begin(path, "SIGPROC", &fbh5, &fd));
-    TRY(recorder_head(path, MOST_HEADER, &head));
-    struct sigproc s = {.path = path, .text = &head, .ifs = 1};
-    TRY(sigproc_read_header(&s, fbh5));
+    TRY(sigproc_read_head(path, &head));
+    TRY(sigproc_read_words(path, &head, &words, &fbh5->assumed));
+    TRY(sigproc_settle(&words, fbh5));
     *out = fbh5;
     fbh5 = NULL;
 out:
+    sigproc_words_free(&words);
     text_free(&head);
     file_close(fd);
     fbh5_destroy(fbh5);
