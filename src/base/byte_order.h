@@ -27,6 +27,32 @@ static inline uint64_t load_u64(const void *at, int swap)
     return swap ? bswap_64(bits) : bits;
 }
 
+/* IEEE 754 numbers of these bits. */
+static inline float float_of_u32(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double float_of_u64(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A number of 16 bits has an exponent of 5: moved to where 32 bits have it, all are too small by
+ * 2^112, and what was infinite or NaN is 2^16 or above. */
+static inline float float_of_u16(uint16_t half)
+{
+    float value = float_of_u32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= value >= 0x1p16f ? 0x7f800000u : 0;
+    return float_of_u32(bits | (uint32_t)(half & 0x8000) << 16);
+}
+
 /* Numbers of 2, 4 or 8 bytes turned round where they lie; others stay. */
 static inline void turn_bytes(unsigned char *data, uint64_t bytes, uint32_t size)
 {

@@ -30,9 +30,9 @@ bank("next-to-no-bandwidth", foff=-1e-300)
 bank("below-zero", fch1=10.0)
 bank("backwards", tsamp=-1e-3)
 bank("still", tsamp=0.0)
-bank("signed", np.ones((400, 1, 16), "i1"))
-bank("doubles", np.ones((400, 1, 16), "f8"))
-bank("flat", np.ones((400, 16), "u1"))
+bank("signed", np.ones((400, 1, 16), "i4"))
+bank("wide", np.ones((400, 1, 16), "u8"))
+bank("line", np.ones(400, "u1"))
 bank("empty", np.ones((0, 1, 16), "u1"))
 bank("stokes", np.ones((400, 4, 16), "u1"), nifs=4, pol_type="IQUV")
 full = np.arange(400 * 4 * 16, dtype="u4").reshape(400, 4, 16).astype("u1")
@@ -194,9 +194,9 @@ file "an infinite frequency" infinite 'attribute fch1 of /data is no number'
 file "frequencies below 0" below-zero 'channel 5 lies at 0 Hz, expected a frequency above 0'
 file "time runs backwards" backwards 'tsamp = -0\.001 s, expected more than 0'
 file "no time between rows" still 'tsamp = 0 s'
-file "signed samples" signed '8-bit signed integers, expected uint8, uint16 or float32'
-file "samples of 64 bits" doubles '64-bit floats'
-file "two dimensions" flat '/data has 2 dimensions'
+file "signed samples" signed '32-bit signed integers, expected integers of 8 or 16, or floats of 16, 32 or 64 bits'
+file "samples of 64 bits" wide '64-bit unsigned integers'
+file "one dimension" line '/data has 1 dimensions'
 file "no rows" empty '/data is empty'
 file "a truncated file" half 'truncated'
 file "a stump" stump 'stump\.h5'
@@ -210,7 +210,7 @@ file "an unknown filter" filter \
     'filter\.h5: /?data is compressed with the filter 64783 \(nothing\), .* HDF5_PLUGIN_PATH names'
 file "no file" missing 'missing\.h5.*No such file'
 runs "no start, and another count of channels" "$voltmill" run job.yaml --set input.files=odd-start.h5
-grep -q '^warning: odd-start.h5 says nchans = 99, but /data has 16: taken' output
+grep -q '^assumed: odd-start.h5: nchans is 99, but /data has 16: this is used' output
 ok $? "is said"
 rm -f out.h5
 breaks "rows that cannot be read" 4 'deflated\.h5' mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5

@@ -191,12 +191,94 @@ def real_files():
     ok("agrees with the reference" in out, "verify knows PSRFITS", out)
 
 
+def write_fbh5(path, values, datasets=(), how=None, **words):
+    """/data with h5py alone; a word of None is not there; `datasets`: others beside it."""
+    words = {"fch1": 1400.0, "foff": -1.0, "tsamp": TSAMP, "tstart": 58000.25, "nchans": values.shape[-1],
+             "nifs": values.shape[1] if values.ndim == 3 else 1, "nbits": 8 * values.dtype.itemsize, **words}
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"CLASS": "FILTERBANK", "VERSION": "1.0"})
+        data = file.create_dataset("data", data=values, **(how or {}))
+        data.attrs.update({name: value for name, value in words.items() if value is not None})
+        for name, axis in dict(datasets).items():
+            file[name] = axis
+    return path
+
+
+def fbh5_numbers():
+    """All kinds of numbers, in both orders of bytes, of 2 and 3 dimensions, in one piece and in chunks."""
+    for kind in "i1", "<i2", ">i2", "<f2", ">f2", "<f8", ">f8", "u1", ">u2", ">f4":
+        for ifs, is_cut in (0, kind > "f"), (2, kind < "f"):
+            shape = (ROWS, ifs, CHANS) if ifs else (ROWS, CHANS)
+            values = random.normal(3, 20, shape) if "f" in kind else random.integers(-100 if "i" in kind else 0, 100, shape)
+            values = values.astype(kind)
+            expected = values.reshape(ROWS, -1, CHANS).astype("f8")
+            how = {"chunks": (70, *shape[1:-1], 5), "compression": 1} if is_cut else {}
+            path = write_fbh5(scratch("kind.h5"), values, how=how)
+            same(assumed(path), [], f"FBH5, {kind}: nothing is assumed")
+            check(f"FBH5, {kind}, {len(shape)} dimensions, {'chunks' if how else 'one piece'}", path, expected,
+                  run={"chunk": 37})
+    out = voltmill("info", write_fbh5(scratch("half.h5"), np.ones((9, CHANS), "f2")))
+    ok("16 bit floating point" in out, "FBH5: info knows 16-bit floats", out)
+    out = voltmill("info", write_fbh5(scratch("signed.h5"), np.ones((9, CHANS), "i1")))
+    ok("8 bit signed" in out, "FBH5: info knows signed numbers", out)
+    special = np.array([[0, -0.0, 6e-8, -65504, 65504, 6.1e-5, 1, -1]], "f2").repeat(4, 0)
+    special[1, 4], special[2, 5] = np.inf, np.nan
+    path = write_fbh5(scratch("special.h5"), special)
+    out = voltmill("export", "--format", "fil", "-o", scratch("special.fil"), path)
+    found = np.frombuffer(open(scratch("special.fil"), "rb").read()[-128:], "<f4").reshape(4, 8)
+    ok(np.array_equal(found, special.astype("f4"), equal_nan=True) and np.array_equal(np.signbit(found[0]), np.signbit(special[0])),
+       "FBH5: halves become floats exactly", found)
+
+
+def fbh5_stated():
+    """Positions as text, and facts that are there twice."""
+    values = make(8, 64, 1, CHANS).astype("u1")
+    for raj, dej in ("12:34:56.7", "-12:34:56.7"), ("12h34m56.7s", "-12d34m56.7s"), ("12 34 56.7", "-12 34 56.7"):
+        path = write_fbh5(scratch("text.h5"), values, src_raj=raj, src_dej=dej)
+        ok("(12:34:56.70 -12:34:56.7)" in voltmill("info", path), f"FBH5: a position such as {raj}", voltmill("info", path))
+        same(assumed(path), [], "FBH5: nothing is assumed of it")
+    evenly = {"frequency": 1e6 * (1400.0 - np.arange(CHANS)), "time": TSAMP * np.arange(64)}
+    for said, datasets, lines in (
+            ({"nchans": 17}, {}, [f"nchans is 17, but /data has {CHANS}: this is used"]),
+            ({"nifs": 2}, {}, ["nifs is 2, but /data has 1: this is used"]),
+            ({"nbits": 32}, {}, ["nbits is 32, but /data has 8: this is used"]),
+            ({"tstart": None}, {}, ["tstart is 0 or not said: the start is unknown"]),
+            ({"src_raj": "east"}, {}, ['src_raj is "east", not hours: the position is unknown']),
+            ({"src_dej": -123456.7}, {}, ["src_dej is -123456.7, not degrees: read as sixtieths (ddmmss.s)"]),
+            ({}, evenly, []), ({}, {"frequency": evenly["frequency"] / 1e6}, []),
+            ({"foff": -2.0}, evenly, ["foff is -2, /frequency says -1: foff is used"]),
+            ({"fch1": 1500.0}, evenly, ["fch1 is 1500, /frequency says 1400: fch1 is used"]),
+            ({"tsamp": 2e-3}, evenly, ["tsamp is 0.002, /time says 0.001: tsamp is used"])):
+        path = write_fbh5(scratch("stated.h5"), values, datasets, **said)
+        same(assumed(path), lines, f"FBH5 with {said}, {list(datasets)}")
+        found, *_ = series("sums", path)
+        same(found, values[:, 0].sum(axis=1).astype("f4"), "its numbers")
+    # A power product of our own has all of these twice.
+    job = {"input": {"files": "noise.h5", "layout": {"dataset": "/x", "axes": "time,reim", "sample_rate_hz": 1e6,
+                                                     "freq_hz": [1.4e9], "start": "2020-01-01"}},
+           "channelise": {"channels": 16, "taps": 4}, "products": [{"kind": "power", "file": "power.h5", "integrate": 4}]}
+    with h5py.File(scratch("noise.h5"), "w") as file:
+        file["x"] = random.integers(-50, 50, (9000, 2)).astype("i1")
+    voltmill("run", write_yaml("power.yaml", job))
+    same(assumed(scratch("power.h5"))[1:], [], "a power product agrees with itself")
+    for name in "fch1", "foff", "tsamp":
+        with h5py.File(scratch("power.h5"), "r+") as file:
+            good = file["data"].attrs[name]
+            file["data"].attrs[name] = 2 * good
+        out = voltmill("export", "--format", "fil", "-o", scratch("not.fil"), scratch("power.h5"), status=4)
+        ok(f"{name} is" in out and "but /" in out, f"a power product with another {name}: refused", out)
+        with h5py.File(scratch("power.h5"), "r+") as file:
+            file["data"].attrs[name] = good
+
+
 mock_sigproc()
 mock_psrfits()
 sigproc_within_bytes()
 sigproc_header()
 sigproc_hostile()
 sigproc_table()
+fbh5_numbers()
+fbh5_stated()
 if os.path.isdir(os.path.join(DATA, "sigproc")):
     real_files()
 else:

@@ -45,38 +45,18 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
     return (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->sample_bytes;
 }
 
-hid_t fbh5_memory_type(const struct fbh5 *fbh5)
-{
-    uint32_t bytes = fbh5_stored_bytes(fbh5);
-    return bytes == 1 ? H5T_NATIVE_UINT8 : bytes == 2 ? H5T_NATIVE_UINT16 : H5T_NATIVE_FLOAT;
-}
-
-/* The three kinds of stored numbers. */
-static status_t fbh5_read_type(const struct h5_dataset *data, struct fbh5 *fbh5)
-{
-    status_t st = STATUS_OK;
-    H5T_class_t class = H5Tget_class(data->type);
-    size_t bytes = H5Tget_size(data->type);
-    int is_unsigned = class == H5T_INTEGER && H5Tget_sign(data->type) == H5T_SGN_NONE;
-    REQUIRE((class == H5T_FLOAT && bytes == 4) || (is_unsigned && (bytes == 1 || bytes == 2)),
-            STATUS_DATA, "%s: its samples are %zu-bit %s, expected uint8, uint16 or float32",
-            fbh5->path, 8 * bytes,
-            class == H5T_FLOAT     ? "floats"
-            : class == H5T_INTEGER ? (is_unsigned ? "unsigned integers" : "signed integers")
-                                   : "values of another kind");
-    fbh5->sample_bytes = (uint32_t)bytes;
-out:
-    return st;
-}
-
 static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    const hsize_t *dims = data->dims;
+    int is_flat = data->rank == 2;
+    const hsize_t dims[3] = {data->dims[0], is_flat ? 1 : data->dims[1],
+                             data->dims[is_flat ? 1 : 2]};
     uint64_t samples = 0;
-    REQUIRE(data->rank == 3, STATUS_DATA,
-            "%s is no filterbank: /data has %d dimensions, expected [time][if][chan]", fbh5->path,
-            data->rank);
+    REQUIRE(data->rank == 2 || data->rank == 3, STATUS_DATA,
+            "%s is no filterbank: /data has %d dimensions, expected [time][if][chan] or "
+            "[time][chan]",
+            fbh5->path, data->rank);
+    fbh5->is_flat = is_flat;
     REQUIRE(dims[0] > 0 && dims[1] > 0 && dims[2] > 0, STATUS_DATA,
             "%s: /data is empty: %llu spectra, %llu pols, %llu channels", fbh5->path,
             (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)dims[2]);
@@ -91,14 +71,18 @@ static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5
 out:
     return st;
 }
-static status_t fbh5_read_chunks(hid_t plist, struct fbh5 *fbh5)
+static status_t fbh5_read_chunks(hid_t plist, uint64_t bytes, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     hsize_t chunk[3] = {1, 1, 1};
     const uint64_t sizes[3] = {1, fbh5->nifs, fbh5->nchannels};
-    uint64_t bytes = fbh5->sample_bytes;
-    if (H5Pget_chunk(plist, 3, chunk) != 3) {
+    int rank = fbh5->is_flat ? 2 : 3;
+    if (H5Pget_chunk(plist, 3, chunk) != rank) {
         goto out;
+    }
+    if (fbh5->is_flat) {
+        chunk[2] = chunk[1];
+        chunk[1] = 1;
     }
     for (int i = 0; i < 3; i++) {
         chunk[i] = max_u64(chunk[i], 1);
@@ -159,18 +143,20 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
     uint32_t nextents = 0;
     struct depot_found found = {.chunk_bytes = 0};
     depot_t *depot = NULL;
+    hid_t memory = -1;
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
     hid_t plist = H5Dget_create_plist(data->id);
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunk_rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
-        TRY(fbh5_read_chunks(plist, fbh5));
+        TRY(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
     }
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     TRY(fbh5_find_lost_rows(&found.lost, fbh5));
     depot_take_extents(depot, &extents, &nextents);
-    if (nextents == 1 && H5Tequal(data->type, fbh5_memory_type(fbh5)) > 0) {
+    TRY(fbh5_memory_type(fbh5, &memory));
+    if (nextents == 1 && H5Tequal(data->type, memory) > 0) {
         fbh5->is_plain = 1;
         fbh5->data_offset = extents[0].file_offset;
         TRY(memory_text(extents[0].path, &fbh5->data_path));
@@ -182,6 +168,7 @@ out:
     extents_free(extents, nextents);
     lost_pieces_free(&found.lost);
     depot_close(depot);
+    h5_close(memory);
     h5_close(plist);
     return st;
 }
@@ -219,11 +206,12 @@ static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
     found = -1;
     TRY(h5_dataset_of(given, fbh5->path, &data));
     TRY(fbh5_read_shape(&data, fbh5));
-    TRY(fbh5_read_type(&data, fbh5));
+    TRY(fbh5_read_type(data.type, fbh5));
     TRY(fbh5_read_layout(&data, fbh5));
     h5_try_chunks(data.id, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data.id, fbh5));
     TRY(fbh5_find_steps(file, data.id, fbh5));
+    TRY(fbh5_compare_stated(file, data.id, fbh5));
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
         TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));

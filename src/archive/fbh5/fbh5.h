@@ -1,7 +1,7 @@
 /* Filterbanks in HDF5 (FBH5), as blimpy, turbo_seti, rawspec and voltmill itself write them.
  *
- *   /data   uint8, uint16 or float32 [time][if][channel], in one piece or in chunks; its header
- *           in attributes
+ *   /data   integers of 8 or 16 bits, floats of 16, 32 or 64, [time][if][channel] or
+ *           [time][channel], in one piece or in chunks; its header in attributes
  *
  * Rank 0 opens one and packs it, the others unpack it; every rank reads for itself. */
 #ifndef VOLTMILL_ARCHIVE_FBH5_FBH5_H
@@ -43,6 +43,9 @@ struct fbh5_steps {
     uint64_t scales, scale_offset, offset_offset;
 };
 
+/* Numbers of /data: those that are handed out as they are stored, and others. */
+enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
+
 struct fbh5 {
     char *path;
     char *format;  /* how people call it; NULL: FBH5 */
@@ -51,6 +54,8 @@ struct fbh5 {
     uint64_t file_bytes;
     struct fbh5_steps steps;
     uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float, as with steps */
+    uint32_t number;       /* FBH5_...: all but FBH5_PLAIN are handed out as floats */
+    int is_flat;           /* /data is [time][channel] */
     uint64_t rows;
     uint32_t nifs, nchannels;
     int is_ours;           /* a power product, which knows more than the format does */
@@ -139,8 +144,9 @@ status_t fbh5_check_whole(const struct fbh5 *fbh5);
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
 status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
 
-/* Bits of a number as the file has it. */
+/* Bits of a number as the file has it; "floating point", "signed" or "unsigned". */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
+const char *fbh5_kind(const struct fbh5 *fbh5);
 
 /* Bytes of a row: all ifs. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);

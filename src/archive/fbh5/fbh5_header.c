@@ -2,6 +2,7 @@
 #include "archive/assumed.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "archive/fbh5/start.h"
+#include "archive/format/recorder/ascii.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,51 +63,71 @@ out:
     return st;
 }
 
-/* The header's own counts; /data counts more. */
-static status_t fbh5_compare_counts(hid_t data, const struct fbh5 *fbh5)
+/* A text such as "12:34:56.7", "12h34m56.7s" or "-12 34 56". */
+static int fbh5_parse_sixtieths(const char *text, double most, double *out)
 {
-    status_t st = STATUS_OK;
-    struct {
-        const char *name;
-        uint64_t value;
-    } stated[] = {{"nchans", fbh5->nchannels}, {"nifs", fbh5->nifs}, {"nbits", fbh5_bits(fbh5)}};
-    for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
-        int found = 0;
-        int64_t number = 0;
-        TRY(h5_get_i64(data, fbh5->path, stated[i].name, &number, &found));
-        if (found && (number < 0 || (uint64_t)number != stated[i].value)) {
-            report_warn("%s says %s = %lld, but /data has %llu: taken", fbh5->path, stated[i].name,
-                        (long long)number, (unsigned long long)stated[i].value);
-        }
+    char plain[40];
+    size_t length = 0;
+    for (text += strspn(text, " "); *text && *text != 's' && length < sizeof plain - 1; text++) {
+        plain[length++] = strchr("hdm '\"", *text) ? ':' : *text;
     }
-out:
-    return st;
+    while (length > 0 && plain[length - 1] == ':') {
+        length--;
+    }
+    plain[length] = '\0';
+    return strlen(text) <= 1 && ascii_sixtieths(plain, most, out);
 }
 
-/* Hours and degrees; some writers leave SIGPROC's hhmmss.s. */
-static double fbh5_unpack_sixtieths(const char *path, const char *name, double value, double most)
+/* SIGPROC's hhmmss.s and ddmmss.s, which some writers leave. */
+static int fbh5_unpack_sixtieths(double value, double most, double *out)
 {
-    if (fabs(value) <= most) {
-        return value;
-    }
     double whole = floor(fabs(value) / 1e4);
     double minutes = floor((fabs(value) - whole * 1e4) / 100);
     double seconds = fabs(value) - whole * 1e4 - minutes * 100;
     double number = whole + minutes / 60 + seconds / 3600;
-    int can_be = minutes < 60 && seconds < 60 && number <= most;
-    report_warn("%s: %s = %.12g is no number of %s: %s", path, name, value,
-                most == 24 ? "hours" : "degrees",
-                can_be ? "read as sixtieths (ddmmss.s)" : "taken as 0");
-    return can_be ? copysign(number, value) : 0;
+    *out = copysign(number, value);
+    return minutes < 60 && seconds < 60 && number <= most;
+}
+
+/* Hours or degrees: a number or a text. What is neither is taken as 0. */
+static status_t fbh5_read_angle(hid_t data, struct fbh5 *fbh5, const char *name, double most,
+                                double *out)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    int found = 0;
+    double value = 0;
+    const char *unit = most == 24 ? "hours" : "degrees";
+    *out = 0;
+    TRY(h5_find_text(data, fbh5->path, name, &text, &found));
+    if (found) {
+        TRY(fbh5_parse_sixtieths(text, most, out)
+                ? STATUS_OK
+                : assume(&fbh5->assumed, "%s is \"%s\", not %s: the position is unknown", name,
+                         text, unit));
+        goto out;
+    }
+    TRY(fbh5_get_f64(data, fbh5, name, &value));
+    if (fabs(value) <= most) {
+        *out = value;
+    } else if (fbh5_unpack_sixtieths(value, most, out)) {
+        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name, value,
+                   unit));
+    } else {
+        *out = 0;
+        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: the position is unknown", name, value,
+                   unit));
+    }
+out:
+    free(text);
+    return st;
 }
 
 static status_t fbh5_read_position(hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    TRY(fbh5_get_f64(data, fbh5, "src_raj", &fbh5->raj_hours));
-    TRY(fbh5_get_f64(data, fbh5, "src_dej", &fbh5->dej_degrees));
-    fbh5->raj_hours = fbh5_unpack_sixtieths(fbh5->path, "src_raj", fbh5->raj_hours, 24);
-    fbh5->dej_degrees = fbh5_unpack_sixtieths(fbh5->path, "src_dej", fbh5->dej_degrees, 90);
+    TRY(fbh5_read_angle(data, fbh5, "src_raj", 24, &fbh5->raj_hours));
+    TRY(fbh5_read_angle(data, fbh5, "src_dej", 90, &fbh5->dej_degrees));
     /* Who does not know it writes zeros. */
     fbh5->has_position = fbh5->raj_hours < 0 || fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 ||
                          fbh5->dej_degrees > 0;
@@ -122,7 +143,7 @@ static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
     struct start start;
     double mjd = 0;
     TRY(fbh5_get_f64(data, fbh5, "tstart", &mjd));
-    TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start));
+    TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start, &fbh5->assumed));
     fbh5->has_start = start.is_known;
     fbh5->start = start.utc;
     fbh5->first_time = start.first_time;
@@ -200,7 +221,6 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     fbh5->nbeams = 1;
     fbh5->ibeam = 1;
     TRY(fbh5_read_axes(data, fbh5));
-    TRY(fbh5_compare_counts(data, fbh5));
     TRY(fbh5_read_start(file, data, fbh5));
     TRY(fbh5_read_position(data, fbh5));
     TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->machine_id));

@@ -23,6 +23,8 @@ static const struct pack_field fbh5_fields[] = {
     PACK_LIST(struct fbh5, table.first, table.count, &pack_numbers),
     PACK_FIELD(struct fbh5, file_bytes),
     PACK_FIELD(struct fbh5, sample_bytes),
+    PACK_FIELD(struct fbh5, number),
+    PACK_FIELD(struct fbh5, is_flat),
     PACK_FIELD(struct fbh5, steps.bits),
     PACK_FIELD(struct fbh5, steps.rows),
     PACK_FIELD(struct fbh5, steps.scales),

@@ -8,9 +8,20 @@
 /* The attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
-/* Of its samples, before steps make floats of them. */
-hid_t fbh5_memory_type(const struct fbh5 *fbh5);
+/* Which of the kinds of numbers /data holds. Fails with DATA: none of them. */
+status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5);
+
+/* The type of its samples in memory, for the caller to close, and their bytes, before floats are
+ * made of them. Fails with DATA. */
+status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out);
 uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
+
+/* Makes floats of stored numbers that end where the floats do. */
+void fbh5_convert(const struct fbh5 *fbh5, uint64_t count, float *out);
+
+/* Compares the header with the shape of /data, /frequency and /time, when all else is known. Fails
+ * with DATA: ours contradict each other. */
+status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 /* Whether samples are in few bits: then they are handed out as floats. When all else is known.
  * Fails with DATA. */

@@ -92,20 +92,27 @@ static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_bloc
     const struct fbh5 *fbh5 = reader->fbh5;
     const hsize_t start[3] = {block->row, block->first_if, block->chan};
     const hsize_t count[3] = {block->rows, block->nifs, block->chans};
-    hid_t memory = H5Screate_simple(3, count, NULL);
+    const hsize_t flat_start[2] = {block->row, block->chan};
+    const hsize_t flat_count[2] = {block->rows, block->chans};
+    hid_t type = -1;
+    hid_t memory =
+        fbh5->is_flat ? H5Screate_simple(2, flat_count, NULL) : H5Screate_simple(3, count, NULL);
     char what[80];
     snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
              (unsigned long long)(block->row + block->rows));
     hid_t space = H5Dget_space(depot_dataset(reader->depot));
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, fbh5->is_flat ? flat_start : start, NULL,
+                               fbh5->is_flat ? flat_count : count, NULL),
            "%s: spectra %llu .. %llu are not in /data", fbh5->path, (unsigned long long)block->row,
            (unsigned long long)(block->row + block->rows));
-    const struct depot_read read = {fbh5_memory_type(fbh5), memory, space, out, what};
+    TRY(fbh5_memory_type(fbh5, &type));
+    const struct depot_read read = {type, memory, space, out, what};
     st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
 out:
     h5_close(space);
     h5_close(memory);
+    h5_close(type);
     return st;
 }
 
@@ -149,6 +156,9 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
     uint64_t before = numbers * (fbh5->sample_bytes - fbh5_stored_bytes(fbh5));
     TRY(fbh5_read_stored(reader, block, (char *)out + before));
     TRY(fbh5->steps.bits > 0 ? fbh5_apply_steps(fbh5, reader->own_fd, block, out) : STATUS_OK);
+    if (before > 0 && fbh5->steps.bits == 0) {
+        fbh5_convert(fbh5, numbers, out);
+    }
 out:
     return st;
 }

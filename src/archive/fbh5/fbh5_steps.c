@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5)
-{
-    return fbh5->steps.bits > 0 ? fbh5->steps.bits / 8 : fbh5->sample_bytes;
-}
-
-uint32_t fbh5_bits(const struct fbh5 *fbh5)
-{
-    return fbh5->table.bits > 0 ? fbh5->table.bits : 8 * fbh5_stored_bytes(fbh5);
-}
-
 /* Where /scale or /offset lies, and of how many blocks it is. */
 static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char *name,
                                 uint64_t *blocks, uint64_t *offset)

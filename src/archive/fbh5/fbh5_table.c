@@ -54,14 +54,6 @@ static void table_unpack_small(const struct fbh5_table *table, const uint8_t *ra
     }
 }
 
-static inline float table_float(const uint8_t *at, int is_big)
-{
-    uint32_t word = load_u32(at, is_big);
-    float value;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
 #define TABLE_LOOP(value)                                                                          \
     for (uint64_t i = 0; i < count; i++) {                                                         \
         out[i] = (float)(value);                                                                   \
@@ -84,7 +76,7 @@ static void table_unpack(const struct fbh5_table *table, const uint8_t *restrict
     } else if (table->bits == 16) {
         TABLE_LOOP(load_u16(at + 2 * i, is_big))
     } else {
-        TABLE_LOOP(table_float(at + 4 * i, is_big))
+        TABLE_LOOP(float_of_u32(load_u32(at + 4 * i, is_big)))
     }
 }
 

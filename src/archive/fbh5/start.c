@@ -1,6 +1,7 @@
 /* Start times of our own products' roots and of SIGPROC's `tstart`, made to agree. */
 #include "archive/fbh5/start.h"
 
+#include "archive/assumed.h"
 #include "base/terms.h"
 
 #include <math.h>
@@ -54,7 +55,8 @@ out:
     return st;
 }
 
-status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out)
+status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
+                    char **assumed)
 {
     status_t st = STATUS_OK;
     struct start start = {.first_time = tsamp / 2};
@@ -74,9 +76,9 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     if (has_root && has_header) {
         double expected = utc_mjd(utc_add(start.utc, offset));
         if (!(fabs(tstart - expected) < rounding)) {
-            report_warn("%s says tstart = %.15g, but start and first_time of its root make %.15g: "
-                        "taken",
-                        path, tstart, expected);
+            TRY(assume(assumed,
+                       "tstart is %.15g, start and first_time of the root make %.15g: this is used",
+                       tstart, expected));
         }
     } else if (has_header) {
         start.utc = utc_add(utc_of_mjd(tstart), -offset);

@@ -14,9 +14,11 @@ struct start {
 };
 
 /* `tstart`: the header's, MJD of the first row's leading edge (of its centre in products before
- * PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Warns when root and header
- * say different times. Fails with DATA: no times, a format_version above PRODUCT_VERSION. */
-status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out);
+ * PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Where root and header say
+ * different times, that is noted in *assumed. Fails with DATA: no times, a format_version above
+ * PRODUCT_VERSION. */
+status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
+                    char **assumed);
 
 /* What roots of our own products say: their kind, if they are ours at all; format_version (left as
  * it is when there is none); the start, and whether there is a first_time. Fail with DATA. */

@@ -336,13 +336,10 @@ void describe_filterbank(const struct fbh5 *fbh5)
                   units_hertz(band.low_hz, a), units_hertz(band.high_hz, b));
     display_print("  %-13s %u%s%s\n", "pols", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
-    uint32_t bits = derived_bits(fbh5);
-    display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", bits,
-                  bits == 32              ? "floating point"
-                  : fbh5->table.is_signed ? "signed"
-                                          : "unsigned",
-                  fbh5->table.has_scales ? " with scales" : "", units_count(fbh5->rows, a),
-                  units_plural(fbh5->rows, "row", "rows"), units_seconds(fbh5->tsamp, b),
+    display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", derived_bits(fbh5),
+                  fbh5_kind(fbh5), fbh5->table.has_scales ? " with scales" : "",
+                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
+                  units_seconds(fbh5->tsamp, b),
                   units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
     describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent_constant > 0, fbh5->coherent_dm);

@@ -1,6 +1,7 @@
 /* Opens and reads dedispersed series for exporters: ours, and those of others that look alike. */
 #include "product/kind/series.h"
 
+#include "archive/assumed.h"
 #include "archive/fbh5/start.h"
 #include "archive/format/holds.h"
 #include "base/memory.h"
@@ -160,11 +161,14 @@ static status_t series_read_start(struct series *series)
 {
     status_t st = STATUS_OK;
     struct start start;
+    char *assumed = NULL;
     double tsamp = series->header.tsamp;
-    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start));
+    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
+    assumed_say(series->path, assumed);
     series->has_start = start.is_known;
     series->start = utc_add(start.utc, start.first_time - tsamp / 2);
 out:
+    free(assumed);
     return st;
 }
 

@@ -5,31 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static inline float numbers_float32(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline double numbers_float64(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* A number of 16 bits has an exponent of 5: moved to where 32 bits have it, all are too small by
- * 2^112, and what was infinite or no number is 2^16 or above. */
-static inline float numbers_float16(uint16_t half)
-{
-    float value = numbers_float32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits |= value >= 0x1p16f ? 0x7f800000u : 0;
-    return numbers_float32(bits | (uint32_t)(half & 0x8000) << 16);
-}
-
 static inline void numbers_store(char *to, float value)
 {
     memcpy(to, &value, sizeof value);
@@ -118,15 +93,15 @@ static void numbers_make_f32(const numbers_t *numbers, const char *restrict from
     case NUMBER_UNSIGNED * 128 + 64:
         NUMBERS_LOOPS(8, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float16(load_u16(at, swap))
+#define VALUE(swap) float_of_u16(load_u16(at, swap))
     case NUMBER_FLOAT * 128 + 16:
         NUMBERS_LOOPS(2, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float32(load_u32(at, swap))
+#define VALUE(swap) float_of_u32(load_u32(at, swap))
     case NUMBER_FLOAT * 128 + 32:
         NUMBERS_LOOPS(4, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float64(load_u64(at, swap))
+#define VALUE(swap) float_of_u64(load_u64(at, swap))
     default:
         NUMBERS_LOOPS(8, VALUE);
 #undef VALUE
@@ -145,17 +120,17 @@ static double numbers_value(const numbers_t *numbers, const char *at)
         return is_signed ? (int8_t)*at : (uint8_t)*at;
     case 16:
         bits = load_u16(at, swap);
-        return is_float    ? (double)numbers_float16((uint16_t)bits)
+        return is_float    ? (double)float_of_u16((uint16_t)bits)
                : is_signed ? (int16_t)bits
                            : (double)bits;
     case 32:
         bits = load_u32(at, swap);
-        return is_float    ? (double)numbers_float32((uint32_t)bits)
+        return is_float    ? (double)float_of_u32((uint32_t)bits)
                : is_signed ? (int32_t)bits
                            : (double)bits;
     default:
         bits = load_u64(at, swap);
-        return is_float ? numbers_float64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
+        return is_float ? float_of_u64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
     }
 }
 
