@@ -399,6 +399,31 @@ def meerkat():
     layout["freq_hz"] = [float(centre) for centre in centres[:8]]
     Check("meerkat-cut", [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], aligned(pieces)[None, None],
           835937.5, centres[:8], layout=layout)
+    # Times without a timestamp never came, wherever they are; those of heaps that are lost mean nothing.
+    pieces = []
+    for pol, first, stamped in (("x", 0, ((0, 32, 0), (100, 143, 0), (160, 192, 77), (500, 512, 0))),
+                                ("y", 20, ((0, 64, 5), (200, 201, 0)))):
+        stored = rng.integers(-90, 91, (8, 512, 2)).astype(np.int8)
+        flags = np.zeros((2, 16), np.uint8)
+        flags[0, 4], flags[:, 5], flags[:, :2] = 1, 1, pol == "y"
+        meerkat_write(scratch(f"never-{pol}.h5"), stored, flags, first, "beam_0" + pol, stamped=stamped)
+        volts = np.where(flags.repeat(4, 0).repeat(32, 1), np.nan, stored[..., 0] + 1j * stored[..., 1])
+        for begin, end, stamp in stamped:
+            volts[:, begin:end] = np.nan
+        pieces.append((first, volts[:, :500 if pol == "x" else 512]))
+    check = Check("meerkat-never", [scratch("never-x.h5"), scratch("never-y.h5")], aligned(pieces)[None, None],
+                  835937.5, centres[:8], layout=layout)
+    out = voltmill("plan", scratch("meerkat-never.yaml"))
+    ok("never-x.h5: 75 times have timestamp 0" in out, "meerkat: times that never came are told", out)
+    for name, stamped, words in (("all", ((0, 512, 0),), "all 512 are 0"),
+                                 ("one", ((300, 301, 12345),), "that of sample 300 is 12345, expected 5324800 (steps of 4096"),
+                                 ("early", ((0, 400, 0), (400, 401, 5), (401, 402, 10), (402, 512, 0)),
+                                  "that of sample 400 is 5, which steps of 5")):
+        path = scratch(f"stamps-{name}.h5")
+        meerkat_write(path, stored, np.zeros((2, 16), np.uint8), 0, "beam_0x", stamped=stamped)
+        out = voltmill("run", write_yaml("stamps.yaml", {"input": {"files": path, "layout": layout}, "channelise": {
+            "channels": 8, "taps": 2}, "products": [{"kind": "power", "file": "stamps.h5"}]}), status=4)
+        ok(path in out and words in out, f"meerkat: timestamps, {name}: refused with the numbers", out)
     voltmill("run", write_yaml("meerkat-stokes.yaml", {
         "input": {"files": [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], "layout": layout},
         "channelise": {"channels": 8, "taps": 2},

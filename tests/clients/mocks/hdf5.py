@@ -71,12 +71,15 @@ def chime_beam_write(path, stored, counts, mhz, conjugate, dm=None, ctime=170000
 
 # ---- MeerKAT
 
-def meerkat_write(path, stored, flags, first, stream, padding=0, **how):
-    """stored int8 [chan][time][2], the last `padding` times nothing; flags [chan or part][heap]"""
+def meerkat_write(path, stored, flags, first, stream, padding=0, stamped=(), **how):
+    """stored int8 [chan][time][2], the last `padding` times nothing; flags [chan or part][heap]; stamped: (first, end,
+    timestamp) of times that have that one instead"""
     with h5py.File(path, "w") as file:
         file.create_dataset("Data/bf_raw", data=stored, **how)
         stamps = (1000 + first + np.arange(stored.shape[1])) * 4096
         stamps[stored.shape[1] - padding:] = 0
+        for begin, end, stamp in stamped:
+            stamps[begin:end] = stamp
         file["Data/timestamps"] = stamps.astype("u8")
         file["Data/flags"] = flags
         file["Data"].attrs["stream_name"] = stream

@@ -16,10 +16,17 @@
 static const char title[] = "a MeerKAT beamformer file";
 static const char stamps[] = "Data/timestamps";
 
-/* Of a file: its times, and the polarisation that it is of. */
+/* Of a file: its times, what is lost of them, and the polarisation that it is of. */
 struct meerkat {
-    uint64_t first, step; /* timestamps of samples */
-    uint64_t samples;     /* that have one */
+    uint64_t chans, times;
+    uint64_t heap_chans, heap_times;
+    uint64_t *flags; /* [chans / heap_chans][times / heap_times], nonzero: lost */
+    size_t nflags;
+    uint64_t at, stamp;        /* the first sample that came, and its timestamp */
+    uint64_t first, step;      /* timestamps of samples */
+    uint64_t samples;          /* up to the last that came */
+    struct archive_gap *never; /* times that have no timestamp */
+    size_t nnever, room;
     char *pol;
 };
 
@@ -29,33 +36,110 @@ static status_t meerkat_recognise(const char *path, int *is_it)
     return fields_have(path, names, is_it);
 }
 
-/* Timestamps rise by one step each; zeros at the end fill the last chunk. */
+/* Heaps of which data were lost: of some coarse channels each. */
+static status_t meerkat_read_flags(const struct fields *fields, struct meerkat *said)
+{
+    status_t st = STATUS_OK;
+    hsize_t dims[2];
+    TRY(fields_shape(fields, "Data/flags", 2, dims));
+    REQUIRE(dims[0] > 0 && dims[1] > 0 && said->chans % dims[0] == 0 && said->times % dims[1] == 0,
+            STATUS_DATA,
+            "%s: /Data/flags is %" PRIu64 " x %" PRIu64 ", which does not divide %" PRIu64
+            " coarse channels x %" PRIu64 " times",
+            fields->path, (uint64_t)dims[0], (uint64_t)dims[1], said->chans, said->times);
+    said->heap_chans = said->chans / dims[0];
+    said->heap_times = said->times / dims[1];
+    TRY(fields_u64s(fields, "Data/flags", NULL, &said->flags, &said->nflags));
+out:
+    return st;
+}
+
+/* Whether no coarse channel of that time came: then its timestamp may be anything. */
+static int meerkat_is_lost(const struct meerkat *said, uint64_t time)
+{
+    uint64_t row = said->times / said->heap_times;
+    size_t at = (size_t)(time / said->heap_times);
+    while (at < said->nflags && said->flags[at] != 0) {
+        at += (size_t)row;
+    }
+    return at >= said->nflags;
+}
+
+static status_t meerkat_add_never(struct meerkat *said, uint64_t time)
+{
+    status_t st = STATUS_OK;
+    struct archive_gap *last = said->nnever > 0 ? &said->never[said->nnever - 1] : NULL;
+    if (last && last->first + last->count == time) {
+        last->count++;
+        goto out;
+    }
+    if (said->nnever == said->room) {
+        size_t room = 2 * said->room + 16;
+        struct archive_gap *grown = realloc(said->never, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
+        said->never = grown;
+        said->room = room;
+    }
+    said->never[said->nnever++] = (struct archive_gap){0, time, 1};
+out:
+    return st;
+}
+
+/* Timestamps rise by one step each. Those of heaps that never came are zero. */
 static status_t meerkat_check_stamps(const struct fields *fields, const uint64_t *values,
                                      uint64_t at, uint64_t count, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t n = at + i;
-        if (n == 0) {
-            said->first = values[0];
-        } else if (n == 1) {
-            said->step = values[1] > said->first ? values[1] - said->first : 0;
+        uint64_t stamp = values[i];
+        int is_lost = meerkat_is_lost(said, n);
+        if (stamp == 0) {
+            TRY(is_lost ? STATUS_OK : meerkat_add_never(said, n));
+            continue;
         }
-        uint64_t expected = said->first + n * said->step;
-        int is_stamp = n == 0 || (said->step > 0 && values[i] == expected);
-        int is_padding = n > 0 && values[i] == 0;
-        REQUIRE(is_padding || (is_stamp && said->samples == n), STATUS_DATA,
+        if (said->stamp == 0 && !is_lost) {
+            said->at = n;
+            said->stamp = stamp;
+        } else if (said->step == 0 && !is_lost && stamp > said->stamp) {
+            said->step = (stamp - said->stamp) / (n - said->at);
+        }
+        uint64_t expected = said->stamp + (n - said->at) * said->step;
+        int is_expected = stamp == expected && (n == said->at || said->step > 0);
+        REQUIRE(is_lost || is_expected, STATUS_DATA,
                 "%s: /%s: that of sample %" PRIu64 " is %" PRIu64 ", expected %" PRIu64
-                " (steps of %" PRIu64 " from %" PRIu64 " on)",
-                fields->path, stamps, n, values[i], expected, said->step, said->first);
-        said->samples += !is_padding;
+                " (steps of %" PRIu64 ", that of sample %" PRIu64 " is %" PRIu64 ")",
+                fields->path, stamps, n, stamp, expected, said->step, said->at, said->stamp);
+        said->samples = is_expected ? n + 1 : said->samples;
     }
 out:
     return st;
 }
 
-static status_t meerkat_read_stamps(const struct fields *fields, uint64_t times,
-                                    struct meerkat *said)
+/* When all are known: the timestamp that sample 0 has or would have. */
+static status_t meerkat_settle_stamps(const struct fields *fields, struct meerkat *said)
+{
+    status_t st = STATUS_OK;
+    said->step = said->step > 0 ? said->step : 1;
+    REQUIRE(said->stamp > 0, STATUS_DATA, "%s: /%s: all %" PRIu64 " are 0, or of lost heaps",
+            fields->path, stamps, said->times);
+    REQUIRE(said->at == 0 || said->stamp / said->step >= said->at, STATUS_DATA,
+            "%s: /%s: that of sample %" PRIu64 " is %" PRIu64 ", which steps of %" PRIu64
+            " from sample 0 on do not reach",
+            fields->path, stamps, said->at, said->stamp, said->step);
+    said->first = said->stamp - said->at * said->step;
+    if (said->first == 0 && said->nnever > 0 && said->never[0].first == 0) {
+        said->never[0].first++; /* sample 0, whose timestamp is 0 */
+        said->never[0].count--;
+    }
+    while (said->nnever > 0 && said->never[said->nnever - 1].first >= said->samples) {
+        said->nnever--; /* the rest of the last chunk */
+    }
+out:
+    return st;
+}
+
+static status_t meerkat_read_stamps(const struct fields *fields, struct meerkat *said)
 {
     enum { PIECE = 1 << 20 };
     status_t st = STATUS_OK;
@@ -63,6 +147,7 @@ static status_t meerkat_read_stamps(const struct fields *fields, uint64_t times,
     uint64_t *values = NULL;
     struct h5_dataset dataset = {0};
     hsize_t dims[1];
+    uint64_t times = said->times;
     TRY(fields_shape(fields, stamps, 1, dims));
     REQUIRE(dims[0] == times, STATUS_DATA,
             "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", fields->path, stamps,
@@ -83,7 +168,7 @@ static status_t meerkat_read_stamps(const struct fields *fields, uint64_t times,
                "%s: /%s cannot be read", fields->path, stamps);
         TRY(meerkat_check_stamps(fields, values, at, count, said));
     }
-    said->step = said->step > 0 ? said->step : 1;
+    TRY(meerkat_settle_stamps(fields, said));
 out:
     h5_close(memory);
     free(values);
@@ -105,47 +190,61 @@ out:
     return st;
 }
 
-/* Heaps of which data were lost: of some coarse channels each. */
-static status_t meerkat_read_flags(const struct fields *fields, uint64_t chans, uint64_t times,
-                                   struct archive *archive)
+/* Adds a gap of a coarse channel, whose gaps come in the order of their begins. */
+static void meerkat_add_gap(struct archive *archive, uint64_t chan, uint64_t first, uint64_t end)
 {
-    status_t st = STATUS_OK;
-    uint64_t *flags = NULL;
-    size_t count = 0;
-    size_t flagged = 0;
-    hsize_t dims[2];
-    TRY(fields_shape(fields, "Data/flags", 2, dims));
-    REQUIRE(dims[0] > 0 && dims[1] > 0 && chans % dims[0] == 0 && times % dims[1] == 0, STATUS_DATA,
-            "%s: /Data/flags is %" PRIu64 " x %" PRIu64 ", which does not divide %" PRIu64
-            " coarse channels x %" PRIu64 " times",
-            fields->path, (uint64_t)dims[0], (uint64_t)dims[1], chans, times);
-    TRY(fields_u64s(fields, "Data/flags", NULL, &flags, &count));
-    for (size_t i = 0; i < count; i++) {
-        flagged += flags[i] != 0;
+    size_t count = archive->nstream_gaps;
+    struct archive_gap *last = count > 0 ? &archive->stream_gaps[count - 1] : NULL;
+    if (last && last->stream == chan && last->first + last->count >= first) {
+        last->count = max_u64(last->first + last->count, end) - last->first;
+    } else if (first < end) {
+        archive->stream_gaps[archive->nstream_gaps++] =
+            (struct archive_gap){chan, first, end - first};
     }
-    uint64_t heap_chans = chans / dims[0];
-    uint64_t heap_times = times / dims[1];
-    uint64_t samples = archive->count[AXIS_TIME];
-    TRY(memory_zeroed(flagged * (size_t)heap_chans, sizeof *archive->stream_gaps, "gaps",
-                      &archive->stream_gaps));
-    for (uint64_t chan = 0; chan < chans && flagged > 0; chan++) {
-        struct archive_gap *last = NULL;
-        for (uint64_t t = 0; t < dims[1] && t * heap_times < samples; t++) {
-            if (flags[chan / heap_chans * dims[1] + t] == 0) {
-                continue;
-            }
-            uint64_t first = t * heap_times;
-            uint64_t end = min_u64(first + heap_times, samples);
-            if (last && last->first + last->count == first) {
-                last->count += end - first;
-            } else {
-                last = &archive->stream_gaps[archive->nstream_gaps++];
-                *last = (struct archive_gap){chan, first, end - first};
-            }
+}
+
+/* What is lost of a coarse channel: times that never came, and its own flagged heaps. */
+static void meerkat_find_gaps(const struct meerkat *said, uint64_t chan, struct archive *archive)
+{
+    size_t next = 0;
+    uint64_t heaps = said->times / said->heap_times;
+    const uint64_t *flags = said->flags + chan / said->heap_chans * heaps;
+    for (uint64_t t = 0; t <= heaps; t++) {
+        uint64_t first = t < heaps ? t * said->heap_times : said->times;
+        for (; next < said->nnever && said->never[next].first <= first; next++) {
+            const struct archive_gap *gap = &said->never[next];
+            meerkat_add_gap(archive, chan, gap->first, gap->first + gap->count);
+        }
+        if (t < heaps && flags[t] != 0 && first < said->samples) {
+            meerkat_add_gap(archive, chan, first, min_u64(first + said->heap_times, said->samples));
         }
     }
+}
+
+static status_t meerkat_take_gaps(const struct meerkat *said, struct archive *archive)
+{
+    enum { MOST_GAPS = 1 << 26 };
+    status_t st = STATUS_OK;
+    size_t flagged = 0;
+    uint64_t never = 0;
+    for (size_t i = 0; i < said->nflags; i++) {
+        flagged += said->flags[i] != 0;
+    }
+    uint64_t most = flagged * said->heap_chans + said->nnever * said->chans;
+    REQUIRE(most <= MOST_GAPS, STATUS_DATA, "%s: %" PRIu64 " gaps, expected at most %d",
+            archive->parts[0].path, most, MOST_GAPS);
+    TRY(memory_zeroed((size_t)most, sizeof *archive->stream_gaps, "gaps", &archive->stream_gaps));
+    for (uint64_t chan = 0; chan < said->chans && most > 0; chan++) {
+        meerkat_find_gaps(said, chan, archive);
+    }
+    for (size_t i = 0; i < said->nnever; i++) {
+        never += said->never[i].count;
+    }
+    TRY(never > 0
+            ? assume(&archive->assumed,
+                     "%" PRIu64 " times have timestamp 0: they never came, and are missing", never)
+            : STATUS_OK);
 out:
-    free(flags);
     return st;
 }
 
@@ -173,11 +272,14 @@ static status_t meerkat_open_file(const char *path, const struct job_layout *lay
     TRY(memory_text("chan,time,reim", &own.axes));
     TRY(memory_text("MeerKAT", &own.telescope));
     TRY(fields_shape(&fields, "Data/bf_raw", 3, dims));
-    TRY(meerkat_read_stamps(&fields, dims[1], said));
+    said->chans = dims[0];
+    said->times = dims[1];
+    TRY(meerkat_read_flags(&fields, said));
+    TRY(meerkat_read_stamps(&fields, said));
     TRY(meerkat_read_pol(&fields, said));
     TRY(fields_describe(&fields, "MeerKAT beamformer", layout, &own, archive));
     TRY(cut_time(archive, said->samples));
-    TRY(meerkat_read_flags(&fields, dims[0], dims[1], archive));
+    TRY(meerkat_take_gaps(said, archive));
     TRY(meerkat_name(said, archive));
     place->archive = archive;
     archive = NULL;
@@ -240,6 +342,8 @@ out:
     for (size_t i = 0; places && said && i < input->npaths; i++) {
         archive_destroy(places[i].archive);
         free(said[i].pol);
+        free(said[i].flags);
+        free(said[i].never);
     }
     free(said);
     free(places);
