@@ -221,6 +221,7 @@ def drf_real():
         path = os.path.join(channel, "2019-08-29T19-00-00/rf@1567105700.000.h5")
         with h5py.File(path) as file:
             volts = pair(file["rf_data"][()]).T[None, None, :, None]
+        volts[volts == -32768 - 32768j] = np.nan  # its first sample never came
         start = unix_of(15671057000000, (10000, 1))
         for name, given in (("parent", files[0]), ("channel", channel), ("file", path)):
             check = Check(f"drf-example-{name}", given, volts, 1e4, [440e6], start, channels=64)
@@ -275,6 +276,9 @@ def drf_made():
                       [hertz / 4 if real else 1.6e9], unix_of(sample, rate), real=real)
         same(check.gaps, (200 + 500 + 3) * volts.shape[0], f"drf-{kind}: its gaps are counted")
 
+    drf_continuous(first, rate)
+    drf_contradictions(first, rate)
+
     # Subchannels at frequencies of their own are coarse channels.
     channel = scratch("drf-chans")
     pieces = drf_write(channel, "rf@1700000000.000.h5", [(first, 2000)], rate, subchannels=3)
@@ -290,6 +294,76 @@ def drf_made():
     check = Check("drf-bare", channel, volts[None, None, :, None], hertz, [1e9],
                   unix_of(sample, rate), layout={"format": "digital_rf", "freq_hz": [1e9]})
     check.says("centre frequency 0 Hz")
+
+
+def drf_continuous(first, rate):
+    """Writers of files of full length leave the fill value where nothing came, in any file; floats NaN."""
+    for kind, fill, where, how in (("<i2", -32768, "rf_data", {}), (">i2", -32768, "properties", {}), ("i1", -128, "rf_data", {}),
+                                   ("<i4", -2 ** 31, "rf_data", {"real": True}), ("<f4", np.nan, "rf_data", {}),
+                                   ("<i2", -707, "rf_data", {"fillvalue": -707, "real": True}),
+                                   ("<i2", -32768, "rf_data", {"chunks": (300, 1), "compression": 3})):
+        real = "real" in how
+        made = f"{kind.strip('<>')}-{where}-{len(how)}-{fill}"
+        channel = scratch("drf-continuous-" + made)
+        pieces = {}
+        for i in range(3):
+            name = f"rf@170000000{i}.000.h5"
+            blocks = [(first + 1000 * i, 1000)]
+            piece = drf_write(channel, name, blocks, rate, dtype=kind, seed=i, **how)[blocks[0][0]]
+            with h5py.File(os.path.join(channel, "2023-11-14T22-00-00", name), "r+") as file:
+                if where == "rf_data":
+                    file["rf_data"].attrs["is_continuous"] = np.int32(1)
+                stored = file["rf_data"][()]
+                if i != 1:
+                    lost = slice(0, 400) if i == 0 else slice(300, 1000)
+                    stored[lost] = (fill, fill) if stored.dtype.names else fill
+                    piece = piece.astype(np.float64 if real else np.complex128)
+                    piece[:, lost] = np.nan
+                file["rf_data"][...] = stored
+            pieces[blocks[0][0]] = piece
+        if where == "properties":
+            with h5py.File(os.path.join(channel, "drf_properties.h5"), "w") as file:
+                file.attrs.update({"is_continuous": 1, "sample_rate_numerator": rate[0], "sample_rate_denominator": rate[1]})
+        volts, sample = drf_join(pieces)
+        hertz = rate[0] / rate[1]
+        check = Check("drf-continuous-" + made, channel, volts[None, None, :, None], hertz, [hertz / 4 if real else 0],
+                      unix_of(sample, rate), real=real)
+        ok(np.isnan(fill) or f"samples of the fill value {fill} are missing" in check.info,
+           f"drf-continuous, {kind}: it is told", check.info)
+        if not real and fill == -32768:
+            volts[np.isnan(volts)] = -32768 - 32768j
+            Check("drf-not-continuous-" + made, channel, volts[None, None, :, None], hertz, [0], unix_of(sample, rate),
+                  layout={"format": "digital_rf", "missing_value": -32767})
+    # Without any fill value there is nothing to say, and there are no weights.
+    channel = scratch("drf-continuous-whole")
+    drf_write(channel, "rf@1700000000.000.h5", [(first, 2000)], rate)
+    with h5py.File(os.path.join(channel, "2023-11-14T22-00-00/rf@1700000000.000.h5"), "r+") as file:
+        file["rf_data"].attrs["is_continuous"] = 1
+    ok("is_continuous is 1" not in voltmill("info", channel).split("attributes")[0], "drf-continuous: none in a whole file",
+       voltmill("info", channel))
+
+
+def drf_contradictions(first, rate):
+    def write(name, **words):
+        channel = scratch("drf-" + name)
+        drf_write(channel, "rf@1700000000.000.h5", [(first, 2000)], rate)
+        with h5py.File(os.path.join(channel, "2023-11-14T22-00-00/rf@1700000000.000.h5"), "r+") as file:
+            file["rf_data"].attrs.update(words)
+        return channel
+
+    for name, words, said in (("subchannels", {"num_subchannels": 2}, "num_subchannels is 2, but /rf_data has 1"),
+                              ("complex", {"is_complex": 0}, "is_complex is 0, but /rf_data holds pairs of numbers"),
+                              ("epoch", {"epoch": "2000-01-01T00:00:00Z"}, "from the epoch 2000-01-01T00:00:00Z"),
+                              ("rates", {"samples_per_second": 1e5}, "samples_per_second is 100000, sample_rate_numerator")):
+        out = voltmill("info", write(name, **words), status=4)
+        ok(said in out, f"drf: {name} that disagree are refused", out)
+    channel = write("properties")
+    with h5py.File(os.path.join(channel, "drf_properties.h5"), "w") as file:
+        file.attrs.update({"sample_rate_numerator": 5, "sample_rate_denominator": 2})
+    out = voltmill("info", channel, status=4)
+    ok("drf_properties.h5 says 5/2 Hz" in out, "drf: another rate in the properties is refused", out)
+    out = voltmill("info", write("name", file_cadence_millisecs=100))
+    ok("the file's name says 1700000000.000 s of 1970, /rf_data_index 1700000000.341 s" in out, "drf: a name is compared", out)
 
 
 # ---- CHIME

@@ -9,6 +9,7 @@
 #include "archive/place.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
 
@@ -21,6 +22,10 @@ __extension__ typedef unsigned __int128 digital_rf_wide_t;
 
 static const char title[] = "a Digital RF recording";
 
+/* Bytes of samples that are searched for fill values, so that short recordings without any have no
+ * weights. */
+static const uint64_t digital_rf_searched = 256 << 20;
+
 /* Rows row .. row + count - 1 of /rf_data are samples `sample` and following. */
 struct digital_rf_block {
     uint64_t sample, row, count;
@@ -32,6 +37,9 @@ struct digital_rf_file {
     size_t nblocks;
     uint64_t subchannels;
     int rank;
+    int is_complex;      /* by the type of its numbers */
+    int is_continuous;   /* its writer fills gaps; -1: it does not say */
+    uint64_t cadence_ms; /* of files; 0: it does not say */
 };
 
 /* What its channel says that its files do not. */
@@ -41,7 +49,7 @@ struct digital_rf_channel {
     double *centres;     /* [subchannels]; NULL: nobody says */
     size_t ncentres;
     uint64_t subchannels;
-    struct drf_names metadata; /* the files that say so */
+    struct drf_names metadata; /* the files that say so, or that it is continuous */
     struct place *places;
     size_t nplaces;
 };
@@ -73,7 +81,8 @@ static struct utc digital_rf_utc(uint64_t sample, struct drf_rate rate)
     return fields_unix((int64_t)min_u64(seconds, INT64_MAX), (double)rest / (double)rate.numerator);
 }
 
-static status_t digital_rf_read_rate(const struct fields *fields, struct drf_rate *out)
+static status_t digital_rf_read_rate(const struct fields *fields, const struct job_layout *layout,
+                                     struct drf_rate *out)
 {
     status_t st = STATUS_OK;
     int64_t numerator = 0;
@@ -82,10 +91,10 @@ static status_t digital_rf_read_rate(const struct fields *fields, struct drf_rat
     int is_rational = 0;
     int is_old = 0;
     TRY(fields_i64(fields, "rf_data", "sample_rate_numerator", &numerator, &is_rational));
+    TRY(fields_f64(fields, "rf_data", "samples_per_second", &old, &is_old));
     if (is_rational) {
         TRY(fields_need_i64(fields, "rf_data", "sample_rate_denominator", &denominator));
     } else {
-        TRY(fields_f64(fields, "rf_data", "samples_per_second", &old, &is_old));
         REQUIRE(is_old, STATUS_DATA,
                 "%s: /rf_data has no attributes sample_rate_numerator and sample_rate_denominator, "
                 "expected in %s",
@@ -97,9 +106,42 @@ static status_t digital_rf_read_rate(const struct fields *fields, struct drf_rat
     REQUIRE(numerator > 0 && denominator > 0, STATUS_DATA,
             "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", fields->path, numerator,
             denominator);
+    double rate = (double)numerator / (double)denominator;
+    REQUIRE(!is_old || layout->has_sample_rate || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
+            "%s: samples_per_second is %.17g, sample_rate_numerator and denominator %" PRId64
+            "/%" PRId64 ": input.layout.sample_rate_hz says which is right",
+            fields->path, old, numerator, denominator);
     *out = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
-    TRY(fields_check_rate(fields, (double)numerator / (double)denominator));
+    TRY(fields_check_rate(fields, rate));
 out:
+    return st;
+}
+
+/* Attributes that repeat what type and shape of /rf_data say; and the epoch, which is one. */
+static status_t digital_rf_check_words(const struct fields *fields, const struct job_layout *layout,
+                                       const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    int64_t number = 0;
+    int found = 0;
+    char *epoch = NULL;
+    TRY(fields_i64(fields, "rf_data", "num_subchannels", &number, &found));
+    REQUIRE(!found || (number >= 0 && (uint64_t)number == file->subchannels), STATUS_DATA,
+            "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, fields->path, number,
+            file->subchannels);
+    TRY(fields_i64(fields, "rf_data", "is_complex", &number, &found));
+    REQUIRE(!found || (number != 0) == file->is_complex || layout->has_domain, STATUS_DATA,
+            "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
+            "says which is right",
+            fields->path, number, file->is_complex ? "pairs of" : "single");
+    TRY(fields_text(fields, "rf_data", "epoch", &epoch, &found));
+    REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 || layout->has_start,
+            STATUS_DATA,
+            "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
+            "input.layout.start says when the first was taken",
+            fields->path, epoch);
+out:
+    free(epoch);
     return st;
 }
 
@@ -144,17 +186,27 @@ out:
     return st;
 }
 
-static status_t digital_rf_read(const struct fields *fields, struct digital_rf_file *out)
+static status_t digital_rf_read(const struct fields *fields, const struct job_layout *layout,
+                                struct digital_rf_file *out)
 {
     status_t st = STATUS_OK;
     struct h5_dataset data = {0};
-    TRY(digital_rf_read_rate(fields, &out->rate));
+    int64_t cadence = 0;
+    int64_t is_continuous = 0;
+    int found = 0;
+    TRY(digital_rf_read_rate(fields, layout, &out->rate));
     TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
     REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
             "%s: /rf_data has %d dimensions, expected [samples][subchannels]", fields->path,
             data.rank);
     out->rank = data.rank;
     out->subchannels = data.rank == 2 ? data.dims[1] : 1;
+    out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
+    TRY(digital_rf_check_words(fields, layout, out));
+    TRY(fields_i64(fields, "rf_data", "file_cadence_millisecs", &cadence, &found));
+    out->cadence_ms = found && cadence > 0 ? (uint64_t)cadence : 0;
+    TRY(fields_i64(fields, "rf_data", "is_continuous", &is_continuous, &found));
+    out->is_continuous = found ? is_continuous != 0 : -1;
     TRY(digital_rf_read_index(fields, data.dims[0], out));
 out:
     h5_dataset_close(&data);
@@ -202,9 +254,12 @@ static int digital_rf_is_one_centre(const double *centres, size_t count)
 }
 
 static status_t digital_rf_fill(const struct digital_rf_file *file,
-                                const struct digital_rf_channel *channel, struct job_layout *own)
+                                const struct digital_rf_channel *channel,
+                                const struct drf_fill *fill, struct job_layout *own)
 {
     status_t st = STATUS_OK;
+    own->has_missing_value = fill->is_there;
+    own->missing_value = fill->value;
     int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
     TRY(memory_text("rf_data", &own->dataset));
     TRY(memory_text(file->rank == 1 ? "time" : is_one ? "time,pol" : "time,chan", &own->axes));
@@ -227,16 +282,83 @@ static void digital_rf_file_free(struct digital_rf_file *file)
     *file = (struct digital_rf_file){.blocks = NULL};
 }
 
-/* Rates and numbers of samples of a channel's files, by which its metadata is found. */
-static status_t digital_rf_survey(const struct drf_names *files, struct digital_rf_channel *out)
+/* What the channel's folder says of all its files; *path: it does, for free(). */
+static status_t digital_rf_read_properties(const struct drf_channel *channel,
+                                           struct digital_rf_file *out, char **path)
 {
     status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    char *name = NULL;
+    int is_there = 0;
+    int64_t is_continuous = 0;
+    int64_t rate[2] = {0, 0};
+    int found[3] = {0, 0, 0};
+    TRY(memory_format(&name, "%s/drf_properties.h5", channel->folder));
+    TRY(file_exists(name, &is_there));
+    if (is_there && h5_is_hdf5(name) > 0) {
+        TRY(fields_open(name, title, &fields));
+        TRY(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
+        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
+        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
+        out->is_continuous = found[0] && is_continuous != 0;
+        if (found[1] && found[2]) {
+            out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
+        }
+        *path = name;
+        name = NULL;
+    }
+out:
+    fields_close(&fields);
+    free(name);
+    return st;
+}
+
+/* Fill values in a file of a continuous writer. */
+static status_t digital_rf_find_fill(const struct fields *fields,
+                                     const struct digital_rf_file *file,
+                                     const struct digital_rf_file *properties,
+                                     struct drf_fill *fill)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    int is_continuous = file->is_continuous < 0 ? properties->is_continuous : file->is_continuous;
+    if (is_continuous && !fill->is_there) {
+        TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
+        TRY(drf_find_fill(fields->path, &data, fill));
+    }
+out:
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* Rates and numbers of samples of a channel's files, by which its metadata is found. */
+static status_t digital_rf_survey(const struct drf_channel *channel,
+                                  const struct job_layout *layout, struct drf_fill *fill,
+                                  struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    const struct drf_names *files = &channel->files;
+    struct digital_rf_file properties = {.blocks = NULL};
+    char *path = NULL;
+    int is_used = 0;
+    TRY(digital_rf_read_properties(channel, &properties, &path));
     struct fields fields = {.file = -1};
     struct digital_rf_file file = {.blocks = NULL};
     out->first = UINT64_MAX;
     for (size_t i = 0; i < files->count; i++) {
         TRY(fields_open(files->items[i], title, &fields));
-        TRY(digital_rf_read(&fields, &file));
+        TRY(digital_rf_read(&fields, layout, &file));
+        TRY(layout->has_missing_value ? STATUS_OK
+                                      : digital_rf_find_fill(&fields, &file, &properties, fill));
+        is_used = is_used || (properties.is_continuous && file.is_continuous < 0);
+        REQUIRE(properties.rate.numerator == 0 || layout->has_sample_rate ||
+                    (file.rate.numerator == properties.rate.numerator &&
+                     file.rate.denominator == properties.rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
+                " Hz: input.layout.sample_rate_hz says which is right",
+                files->items[i], file.rate.numerator, file.rate.denominator, path,
+                properties.rate.numerator, properties.rate.denominator);
         const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
         out->first = min_u64(out->first, file.blocks[0].sample);
         out->end = max_u64(out->end, last->sample + last->count);
@@ -252,7 +374,12 @@ static status_t digital_rf_survey(const struct drf_names *files, struct digital_
         digital_rf_file_free(&file);
         fields_close(&fields);
     }
+    if (is_used) {
+        TRY(drf_names_add(&out->metadata, path));
+        path = NULL;
+    }
 out:
+    free(path);
     digital_rf_file_free(&file);
     fields_close(&fields);
     return st;
@@ -266,13 +393,36 @@ static status_t digital_rf_find_centres(const struct drf_channel *channel,
                     &out->metadata));
     REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
             "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
-            out->metadata.items[0], out->ncentres, channel->folder, out->subchannels);
+            out->metadata.items[out->metadata.count - 2], out->ncentres, channel->folder,
+            out->subchannels);
+out:
+    return st;
+}
+
+/* The name of a file, of which the index need not agree: "rf@1700000000.500.h5". */
+static status_t digital_rf_check_name(const struct digital_rf_file *file, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const char *at = strchr(text_basename(archive->parts[0].path), '@');
+    char *end = NULL;
+    double stated = at ? strtod(at + 1, &end) : 0;
+    double first =
+        (double)((long double)file->blocks[0].sample * (long double)file->rate.denominator /
+                 (long double)file->rate.numerator);
+    int is_inside =
+        first - stated > -2e-3 && first - stated < (double)file->cadence_ms / 1e3 + 2e-3;
+    if (file->cadence_ms > 0 && at && end != at + 1 && !is_inside) {
+        TRY(assume(&archive->assumed,
+                   "the file's name says %.3f s of 1970, /rf_data_index %.3f s: the index is used",
+                   stated, first));
+    }
 out:
     return st;
 }
 
 static status_t digital_rf_open_file(const char *path, const struct job_layout *layout,
-                                     const struct digital_rf_channel *channel, struct place *place)
+                                     const struct digital_rf_channel *channel,
+                                     const struct drf_fill *fill, struct place *place)
 {
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
@@ -281,8 +431,8 @@ static status_t digital_rf_open_file(const char *path, const struct job_layout *
     struct digital_rf_file file = {.blocks = NULL};
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(digital_rf_read(&fields, &file));
-    TRY(digital_rf_fill(&file, channel, &own));
+    TRY(digital_rf_read(&fields, layout, &file));
+    TRY(digital_rf_fill(&file, channel, fill, &own));
     TRY(fields_describe(&fields, "Digital RF", layout, &own, archive));
     TRY(stored_require_whole(path, "rf_data_index", &archive->parts[0].storage));
     for (size_t i = 0; i < channel->metadata.count; i++) {
@@ -294,6 +444,7 @@ static status_t digital_rf_open_file(const char *path, const struct job_layout *
         archive->freq_hz = NULL;
         archive->states_freq = 0;
     }
+    TRY(digital_rf_check_name(&file, archive));
     TRY(digital_rf_split(&file, archive));
     archive->stacked = AXIS_TIME;
     place->archive = archive;
@@ -309,17 +460,17 @@ out:
 
 /* Opens a channel's files, in places of a stack. */
 static status_t digital_rf_open_channel(const struct drf_channel *channel,
-                                        const struct job_layout *layout, uint64_t stack,
+                                        const struct job_layout *layout,
+                                        const struct drf_fill *fill, uint64_t stack,
                                         struct digital_rf_channel *out)
 {
     status_t st = STATUS_OK;
-    TRY(digital_rf_survey(&channel->files, out));
     TRY(layout->nfreq > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
     TRY(memory_zeroed(channel->files.count, sizeof *out->places, "files", &out->places));
     for (; out->nplaces < channel->files.count; out->nplaces++) {
         struct place *place = &out->places[out->nplaces];
         place->stack = stack;
-        TRY(digital_rf_open_file(channel->files.items[out->nplaces], layout, out, place));
+        TRY(digital_rf_open_file(channel->files.items[out->nplaces], layout, out, fill, place));
     }
 out:
     return st;
@@ -361,9 +512,16 @@ out:
     return st;
 }
 
-static status_t digital_rf_note_doubts(const struct job_layout *layout, struct archive *archive)
+static status_t digital_rf_note_doubts(const struct job_layout *layout, const struct drf_fill *fill,
+                                       struct archive *archive)
 {
     status_t st = STATUS_OK;
+    if (fill->is_there) {
+        TRY(assume(&archive->assumed,
+                   "is_continuous is 1: samples of the fill value %.0f are missing "
+                   "(input.layout.missing_value says another)",
+                   fill->value));
+    }
     if (!archive->states_freq && layout->nfreq == 0) {
         TRY(assume(&archive->assumed,
                    archive->is_complex
@@ -396,11 +554,15 @@ static status_t digital_rf_open(const struct format_input *input, struct archive
     struct digital_rf_channel *channels = NULL;
     struct place *places = NULL;
     struct archive *archive = NULL;
+    struct drf_fill fill = {.searched_left = digital_rf_searched};
     size_t nplaces = 0;
     TRY(drf_list(input->paths, input->npaths, &named));
     TRY(memory_zeroed(named.count, sizeof *channels, "channels", &channels));
     for (size_t i = 0; i < named.count; i++) {
-        TRY(digital_rf_open_channel(&named.items[i], input->layout, i, &channels[i]));
+        TRY(digital_rf_survey(&named.items[i], input->layout, &fill, &channels[i]));
+    }
+    for (size_t i = 0; i < named.count; i++) {
+        TRY(digital_rf_open_channel(&named.items[i], input->layout, &fill, i, &channels[i]));
         nplaces += channels[i].nplaces;
     }
     TRY(named.count > 1 ? digital_rf_stack(&named, channels, input->layout) : STATUS_OK);
@@ -412,7 +574,7 @@ static status_t digital_rf_open(const struct format_input *input, struct archive
         channels[i].nplaces = 0; /* archives moved */
     }
     TRY(place_join(places, nplaces, PLACE_NEAR, &archive));
-    TRY(digital_rf_note_doubts(input->layout, archive));
+    TRY(digital_rf_note_doubts(input->layout, &fill, archive));
     *out = archive;
     archive = NULL;
 out:

@@ -3,6 +3,7 @@
 #define VOLTMILL_ARCHIVE_FORMAT_HDF5_DRF_H
 
 #include "base/status.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,18 @@ struct drf_rate {
  * *count = 0. Fails with DATA: other ones for a sample before `end`. */
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
                      uint64_t end, double **out, size_t *count, struct drf_names *files);
+
+/* What continuous writers leave where nothing came. Starts from {.searched_left = ...}: up to so
+ * many bytes of samples are searched; of more, it is taken to be there. */
+struct drf_fill {
+    uint64_t searched_left;
+    int is_there;
+    double value;
+};
+
+/* Searches /rf_data of a continuous writer for it, unless it is there. Floats need none. Fails with
+ * DATA: a type or fill value that cannot be read. */
+status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
 /* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
  * before it. */
