@@ -5,6 +5,7 @@ frequencies and the planted tones are where they must be.
 VOLTMILL_DATA names the folder of the files (default ../shared/data); without it, only those that
 this test makes itself are read."""
 import datetime
+import itertools
 import os
 
 import h5py
@@ -12,7 +13,7 @@ import numpy as np
 
 from common import (DATA, Failed, agrees, close, coefficients, filter_bank, finish, frequencies_of,
                     note, note_errors, ok, same, scratch, stitched, voltmill, write_yaml)
-from mocks.hdf5 import (chime_beam_write, drf_metadata, drf_write, grex_write, lofar_bf_write,
+from mocks.hdf5 import (chime_beam_write, chime_raw_write, drf_metadata, drf_write, grex_write, lofar_bf_write,
                         meerkat_write, pydaq_write, tbb_write)
 
 TAPS = 4
@@ -591,8 +592,106 @@ def lofar_bf():
                    f"{os.path.basename(path)}: Stokes I is refused", reason)
 
 
+# ---- facts that are there twice
+
+def stated_twice():
+    """What contradicts itself is refused with both facts, or told where one of them is known to be unreliable; the
+    job's word settles it."""
+    rng = np.random.default_rng(9)
+    noise = rng.integers(-50, 51, (1000, 4, 2)).astype(np.int8)
+
+    number = itertools.count()
+
+    def fresh(end):
+        return scratch(f"twice{next(number)}{end}")
+
+    def chime_raw(mhz=600.0, count=10 ** 9, **words):
+        path = fresh(".h5")
+        chime_raw_write(path, rng.integers(0, 256, (900, 2)).astype("u1"), mhz, count, **words)
+        return path
+
+    def change(path, where, **words):
+        with h5py.File(path, "r+") as file:
+            (file[where] if where in file else file.create_group(where)).attrs.update(words)
+        return path
+
+    def beam(**words):
+        path = fresh(".h5")
+        chime_beam_write(path, np.ones((2, 2, 500), "c8"), [2000, 1000], 800 - 0.390625 * np.array([500, 501]), 1)
+        with h5py.File(path, "r+") as file:
+            freq = file["index_map/freq"][()]
+            freq["id"] = words.pop("ids", [500, 501])
+            file["index_map/freq"][...] = freq
+            file.attrs.update(words)
+        return path
+
+    def channels(**words):
+        path = fresh(".hdf5")
+        pydaq_write(path, noise, 2, 2, n_samples=100, n_blocks=10, **words)
+        return path
+
+    def tbb(where, **words):
+        path = fresh(".h5")
+        tbb_write(path, rng.integers(-9, 9, (1, 900)).astype("i2"), 900, (5,))
+        return change(path, where, **words)
+
+    def lofar(where, **words):
+        folder = fresh("")
+        for component in ("Xr", "Xi"):
+            path = lofar_bf_write(folder, component, np.ones((700, 6)), 700, hertz=120e6 + 195312.5 * np.arange(6))
+            change(path, where, **words)
+        return path
+
+    pointing, bf_beam = "SUB_ARRAY_POINTING_001", "SUB_ARRAY_POINTING_001/BEAM_002"
+    for name, path, words in (
+            ("CHIME's freq_id", change(chime_raw(), "/", freq_id=511), ["600 MHz", "511, which is 600.390625 MHz", "freq_hz"]),
+            ("CHIME/FRB's id", beam(ids=[500, 502]), ["604.296875 MHz", "502, which is 603.90625 MHz"]),
+            ("CHIME/FRB's delta_time", beam(delta_time=5.12e-6), ["0.00512 s after the first by fpga_count", "0.00256 s by ctime"]),
+            ("pydaq's tsamp", channels(tsamp=2.16e-6), ["tsamp 2.16e-06 s", "1.08e-06 s apart", "sample_rate_hz"]),
+            ("TBB's clock", tbb("/", CLOCK_FREQUENCY=160.0), ["SAMPLE_FREQUENCY is 200000000 Hz", "CLOCK_FREQUENCY 160000000 Hz"]),
+            ("TBB's zone", tbb("/", FILTER_SELECTION="LBA_10_90"), ["NYQUIST_ZONE is 2", "LBA_10_90 is of zone 1"])):
+        out = voltmill("info", path, status=4)
+        ok(all(word in out for word in [path, *words]), f"{name}: refused with both facts", out)
+    for name, where, said, words, key in (
+            ("width", bf_beam, {"CHANNEL_WIDTH": 2e5}, ["CHANNEL_WIDTH is 200000 Hz", "sampled at 195312.5 Hz"], {"sample_rate_hz": 195312.5}),
+            ("subbands", bf_beam, {"SUBBAND_WIDTH": 195312.5, "CHANNELS_PER_SUBBAND": 2}, ["PER_SUBBAND is 97656.25 Hz"],
+             {"sample_rate_hz": 195312.5}),
+            ("centre", bf_beam, {"BEAM_FREQUENCY_CENTER": 121.0, "BEAM_FREQUENCY_CENTER_UNIT": "MHz"},
+             ["BEAM_FREQUENCY_CENTER is 121000000 Hz", "120488281.25 Hz"], {"freq_hz": {"start": 120e6, "step": 195312.5}}),
+            ("start", "/", {"OBSERVATION_START_MJD": 55769.6}, ["2011-07-27T12:00:00.125", "OBSERVATION_START_MJD is 55769.6"],
+             {"start": "2011-07-27T12:00:00"}),
+            ("start", pointing, {"EXPTIME_START_UTC": "2011-07-27T12:00:00Z", "EXPTIME_START_MJD": 1.0},
+             ["EXPTIME_START_MJD is 1:"], {"start": "2011-07-27T12:00:00"}),
+            ("channels", bf_beam + "/STOKES_1", {"NOF_CHANNELS": np.ones(5, "u4")}, ["of 5 subbands are 5", "has 6 channels"], None)):
+        path = lofar(where, **said)
+        out = voltmill("info", path, status=4)
+        ok(all(word in out for word in words), f"LOFAR's {name}: refused with both facts", out)
+        if key:
+            job = {"input": {"files": path, "layout": {"format": "lofar_bf", **key}}, "channelise": {"channels": 8, "taps": 2},
+                   "products": [{"kind": "power", "file": "twice.h5"}]}
+            ok("error" not in voltmill("plan", write_yaml("twice.yaml", job)), f"LOFAR's {name}: the job settles it")
+    path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
+    ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
+    raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]
+    for name, files, words in (
+            ("LOFAR's NOF_SAMPLES", [lofar(bf_beam + "/STOKES_1", NOF_SAMPLES=800)], "NOF_SAMPLES is 800"),
+            ("CHIME's times", raws, "it starts 2.56 s after the first file by time0_fpga_count, 1 s by time0_ctime"),
+            ("CHIME's delta_time", [change(chime_raw(), "/", delta_time=5.12e-6)], "delta_time is 5.12e-06 s"),
+            ("pydaq's ts_end", [channels(ts_end=1700000003.25)], "ts_start to ts_end are 3 s, 10 blocks of 100 samples 0.00108 s"),
+            ("pydaq's timestamp", [channels(timestamp=1700000008.0)], "ts_start is 1700000000.25 s of 1970, timestamp 1700000008 s")):
+        out = voltmill("info", *files)
+        ok("assumed:" in out and words in out, f"{name}: told", out)
+    ok("used" not in voltmill("info", channels(ts_end=1700000000.25 + 1000 * 1.08e-6, timestamp=1700000000.25)),
+       "pydaq's times agree", voltmill("info", channels()))
+    grex_write(scratch("twice.nc"), noise[:, :2, None], np.array([1500.0]))
+    ok("/freq has steps" not in voltmill("info", scratch("twice.nc")), "one channel of GReX has no steps")
+    grex_write(scratch("twice.nc"), noise[:, None, :, :].repeat(2, 1), 1500 - np.arange(4.0))
+    ok("/freq has steps of 1000000 Hz, channels are sampled at 122070.312 Hz" in voltmill("info", scratch("twice.nc")),
+       "GReX's labels: told", voltmill("info", scratch("twice.nc")))
+
+
 def main():
-    for part in (lofar_bf, grex, pydaq, drf_real, drf_made, chime_raw, chime_beam, meerkat, lofar_tbb):
+    for part in (stated_twice, lofar_bf, grex, pydaq, drf_real, drf_made, chime_raw, chime_beam, meerkat, lofar_tbb):
         try:
             part()
         except (Failed, OSError, KeyError, ValueError) as reason:

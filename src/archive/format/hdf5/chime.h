@@ -13,6 +13,9 @@ status_t chime_rate(const struct fields *fields, double *rate);
 status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
                              const struct job_layout *own, const uint64_t *numbers, size_t count);
 
+/* Notes a rate that is not CHIME's, unless the job says one. */
+status_t chime_note_rate(double rate, const struct job_layout *layout, struct archive *archive);
+
 /* A time in two numbers, the second of which restores what rounding took from the first. Fails with
  * DATA: they are none. */
 status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out);

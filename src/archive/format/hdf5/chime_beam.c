@@ -39,8 +39,27 @@ static int chime_beam_sideband(const struct chime_beam *said)
     return said->conjugate == 1 ? -1 : 1;
 }
 
-static status_t chime_beam_read_starts(const struct fields *fields, struct chime_beam *said,
-                                       struct utc *start)
+/* Starts of coarse channels as counts and as times, since the earliest. */
+static status_t chime_beam_compare_starts(const struct fields *fields,
+                                          const struct chime_beam *said, double rate,
+                                          const double *ctimes, const double *offsets,
+                                          size_t earliest)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < said->dims[0]; i++) {
+        double counted = (double)(said->counts[i] - said->first) / rate;
+        double timed = ctimes[i] - ctimes[earliest] + (offsets[i] - offsets[earliest]);
+        REQUIRE(fabs(counted - timed) * rate <= 2, STATUS_DATA,
+                "%s: /time0: coarse channel %zu begins %.9g s after the first by fpga_count and "
+                "delta_time, but %.9g s by ctime: input.layout.sample_rate_hz says what is right",
+                fields->path, i, counted, timed);
+    }
+out:
+    return st;
+}
+
+static status_t chime_beam_read_starts(const struct fields *fields, const struct job_layout *layout,
+                                       double rate, struct chime_beam *said, struct utc *start)
 {
     status_t st = STATUS_OK;
     double *ctimes = NULL;
@@ -67,6 +86,9 @@ static status_t chime_beam_read_starts(const struct fields *fields, struct chime
             ", more than a month apart",
             fields->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
+    TRY(layout->has_sample_rate
+            ? STATUS_OK
+            : chime_beam_compare_starts(fields, said, rate, ctimes, offsets, earliest));
     TRY(chime_start(fields, ctimes[earliest], offsets[earliest], start));
 out:
     free(ctimes);
@@ -110,7 +132,7 @@ static status_t chime_beam_fill(const struct fields *fields, const struct job_la
     own->has_sample_rate = 1;
     TRY(chime_rate(fields, &own->sample_rate_hz));
     own->has_start = 1;
-    TRY(chime_beam_read_starts(fields, said, &own->start));
+    TRY(chime_beam_read_starts(fields, layout, own->sample_rate_hz, said, &own->start));
     TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq_hz, &count));
     own->nfreq = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
@@ -218,6 +240,7 @@ static status_t chime_beam_open_file(const char *path, const struct job_layout *
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
     TRY(chime_beam_fill(&fields, layout, &said, &own));
+    TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
     TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
     TRY(chime_beam_read_locations(&fields, archive));
     TRY(chime_beam_note(&fields, layout, &said, archive));

@@ -48,6 +48,16 @@ out:
     return st;
 }
 
+status_t chime_note_rate(double rate, const struct job_layout *layout, struct archive *archive)
+{
+    return layout->has_sample_rate || rate == rate_hz
+               ? STATUS_OK
+               : assume(&archive->assumed,
+                        "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is "
+                        "used",
+                        1 / rate);
+}
+
 status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out)
 {
     status_t st = STATUS_OK;
@@ -119,9 +129,8 @@ out:
     return st;
 }
 
-/* `layout` is the job's without frequencies, which are of all files: `whole` has them. */
-static status_t chime_raw_open_file(const char *path, const struct job_layout *layout,
-                                    const struct job_layout *whole, int64_t *event,
+static status_t chime_raw_open_file(const char *path, const struct format_input *input,
+                                    const struct job_layout *layout, int64_t *event,
                                     struct place *place)
 {
     status_t st = STATUS_OK;
@@ -132,7 +141,8 @@ static status_t chime_raw_open_file(const char *path, const struct job_layout *l
     int found = 0;
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(chime_raw_fill(&fields, whole, &own));
+    TRY(chime_raw_fill(&fields, input->layout, &own));
+    TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
     TRY(chime_raw_read_inputs(&fields, archive));
     TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
     REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
@@ -151,6 +161,24 @@ out:
     return st;
 }
 
+/* Counts and times of two files; times may be when packets came. */
+static status_t chime_raw_compare_starts(const struct place *first, const struct place *next)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = first->archive;
+    double counted =
+        ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
+    double timed = utc_difference(next->archive->start, archive->start);
+    if (fabs(counted - timed) * archive->sample_rate_hz > 2) {
+        TRY(assume(&next->archive->assumed,
+                   "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
+                   "time0_ctime: the counts are used",
+                   counted, timed));
+    }
+out:
+    return st;
+}
+
 static status_t chime_raw_open_files(const struct format_input *input,
                                      const struct job_layout *layout, struct place *places)
 {
@@ -158,13 +186,15 @@ static status_t chime_raw_open_files(const struct format_input *input,
     int64_t first_event = -1;
     for (size_t i = 0; i < input->npaths; i++) {
         int64_t event = -1;
-        TRY(chime_raw_open_file(input->paths[i], layout, input->layout, &event, &places[i]));
+        TRY(chime_raw_open_file(input->paths[i], input, layout, &event, &places[i]));
         REQUIRE(i == 0 || event == first_event, STATUS_DATA,
                 "%s is of event %" PRId64 ", %s of event %" PRId64
                 ": they do not belong to one observation",
                 input->paths[i], event, input->paths[0], first_event);
         first_event = event;
         places[i].stack = i;
+        TRY(input->layout->has_start ? STATUS_OK
+                                     : chime_raw_compare_starts(&places[0], &places[i]));
         double freq = places[i].archive->freq_hz[0];
         for (size_t j = 0; j < i; j++) {
             REQUIRE(places[j].archive->freq_hz[0] != freq, STATUS_DATA,

@@ -74,6 +74,7 @@ static status_t grex_read_frequencies(const struct fields *fields, struct job_la
     status_t st = STATUS_OK;
     size_t count = 0;
     TRY(fields_f64s(fields, "freq", NULL, &own->freq_hz, &count));
+    REQUIRE(count > 0, STATUS_DATA, "%s: /freq is empty", fields->path);
     own->nfreq = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
         own->freq_hz[i] *= 1e6;

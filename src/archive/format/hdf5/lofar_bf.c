@@ -133,12 +133,20 @@ static status_t lofar_bf_open_dataset(const struct fields *fields, const char *n
     struct job_layout own = {0};
     struct lofar_bf_place place = lofar_bf_place(name);
     double dm = 0;
+    int64_t stated = 0;
+    int found = 0;
     hsize_t dims[2];
     TRY(fields_shape(fields, name, 2, dims));
     TRY(archive_create(fields->path, &archive));
     TRY(lofar_bf_fill(fields, &place, dims[1], layout, &own));
     TRY(fields_describe(fields, "LOFAR beam-formed voltages", layout, &own, archive));
     all->declared = max_u64(all->declared, dims[0]);
+    TRY(fields_i64(fields, name, "NOF_SAMPLES", &stated, &found));
+    TRY(found && (uint64_t)stated != dims[0]
+            ? assume(&archive->assumed,
+                     "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
+                     stated, name, (uint64_t)dims[0])
+            : STATUS_OK);
     REQUIRE(!archive->is_complex, STATUS_DATA,
             "%s: %s holds complex numbers, expected real ones of one component", fields->path,
             name);

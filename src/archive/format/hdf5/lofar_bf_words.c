@@ -2,6 +2,7 @@
  * that the files say. */
 #include "archive/format/hdf5/lofar_bf.h"
 
+#include "archive/format/override.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -47,16 +48,42 @@ out:
     return st;
 }
 
+/* Voltages are sampled at the width of their channels. */
+static status_t lofar_bf_compare_width(const struct fields *fields,
+                                       const struct lofar_bf_place *place,
+                                       const struct job_layout *layout, double rate)
+{
+    status_t st = STATUS_OK;
+    double width = 0;
+    int64_t channels = 1;
+    int has_width = 0;
+    int found = 0;
+    const char *name = "CHANNEL_WIDTH";
+    TRY(lofar_bf_hertz(fields, place, name, &width, &has_width));
+    if (!has_width) {
+        name = "SUBBAND_WIDTH / CHANNELS_PER_SUBBAND";
+        TRY(lofar_bf_hertz(fields, place, "SUBBAND_WIDTH", &width, &has_width));
+        TRY(fields_i64(fields, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
+        has_width = has_width && found && channels > 0;
+        width /= has_width ? (double)channels : 1;
+    }
+    REQUIRE(!has_width || rate == 0 || layout->has_sample_rate || fabs(width / rate - 1) < 0.01,
+            STATUS_DATA,
+            "%s: %s is %.12g Hz, but voltages of it are sampled at %.12g Hz (SAMPLING_RATE, "
+            "SAMPLING_TIME): input.layout.sample_rate_hz says which is right",
+            fields->path, name, width, rate);
+out:
+    return st;
+}
+
 static status_t lofar_bf_read_rate(const struct fields *fields, const struct lofar_bf_place *place,
                                    const struct job_layout *layout, struct job_layout *own)
 {
     status_t st = STATUS_OK;
     double rate = 0;
     double step = 0;
-    double width = 0;
     int has_rate = 0;
     int has_step = 0;
-    int has_width = 0;
     TRY(lofar_bf_hertz(fields, place, "SAMPLING_RATE", &rate, &has_rate));
     TRY(fields_f64(fields, place->beam, "SAMPLING_TIME", &step, &has_step));
     REQUIRE(has_rate || has_step || layout->has_sample_rate, STATUS_DATA,
@@ -70,34 +97,44 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
             fields->path, rate, step);
     own->has_sample_rate = has_rate || has_step;
     own->sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
-    TRY(lofar_bf_hertz(fields, place, "CHANNEL_WIDTH", &width, &has_width));
-    REQUIRE(!has_width || layout->has_sample_rate || !own->has_sample_rate ||
-                fabs(width / own->sample_rate_hz - 1) < 0.01,
-            STATUS_DATA,
-            "%s: CHANNEL_WIDTH is %.12g Hz, but %.12g complex samples a second are taken of each "
-            "channel (%s): input.layout.sample_rate_hz says what is right",
-            fields->path, width, own->sample_rate_hz, has_rate ? "SAMPLING_RATE" : "SAMPLING_TIME");
+    TRY(lofar_bf_compare_width(fields, place, layout, own->sample_rate_hz));
     TRY(own->has_sample_rate ? fields_check_rate(fields, own->sample_rate_hz) : STATUS_OK);
 out:
     return st;
 }
 
-/* Texts with or without a 'Z', or Modified Julian Days. */
+/* A start as a text, with or without a 'Z', and as a Modified Julian Day, which must agree: of the
+ * pointing, or else of the observation. */
 static status_t lofar_bf_read_start(const struct fields *fields, const struct lofar_bf_place *place,
-                                    struct job_layout *own)
+                                    const struct job_layout *layout, struct job_layout *own)
 {
     status_t st = STATUS_OK;
+    const double tolerance = 1e-3;
     char *text = NULL;
+    const char *object = place->pointing;
+    const char *name = "EXPTIME_START_MJD";
     int found = 0;
+    int has_mjd = 0;
     double mjd = 0;
     TRY(fields_text(fields, place->pointing, "EXPTIME_START_UTC", &text, &found));
-    TRY(found ? STATUS_OK : fields_text(fields, "/", "OBSERVATION_START_UTC", &text, &found));
+    if (!found) {
+        object = "/";
+        name = "OBSERVATION_START_MJD";
+        TRY(fields_text(fields, "/", "OBSERVATION_START_UTC", &text, &found));
+    }
+    TRY(fields_f64(fields, object, name, &mjd, &has_mjd));
     if (found) {
         REQUIRE(units_parse_utc(text, &own->start), STATUS_DATA,
                 "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
                 fields->path, text);
+        REQUIRE(!has_mjd || layout->has_start ||
+                    (mjd > 0 && mjd < 1e6 &&
+                     fabs(utc_difference(utc_of_mjd(mjd), own->start)) < tolerance),
+                STATUS_DATA,
+                "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
+                fields->path, text, name, mjd);
     } else {
-        TRY(fields_f64(fields, "/", "OBSERVATION_START_MJD", &mjd, &found));
+        found = has_mjd;
         REQUIRE(!found || (mjd > 0 && mjd < 1e6), STATUS_DATA,
                 "%s: OBSERVATION_START_MJD is %g, expected a Modified Julian Day", fields->path,
                 mjd);
@@ -109,9 +146,50 @@ out:
     return st;
 }
 
+/* The middle of the frequencies is the centre of the beam, to within a channel. */
+static status_t lofar_bf_compare_centre(const struct fields *fields,
+                                        const struct lofar_bf_place *place,
+                                        const struct job_layout *layout,
+                                        const struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    double centre = 0;
+    int found = 0;
+    double middle = (own->freq_hz[0] + own->freq_hz[own->nfreq - 1]) / 2;
+    TRY(lofar_bf_hertz(fields, place, "BEAM_FREQUENCY_CENTER", &centre, &found));
+    REQUIRE(!found || own->sample_rate_hz == 0 || override_has_frequencies(layout) ||
+                fabs(centre - middle) <= own->sample_rate_hz,
+            STATUS_DATA,
+            "%s: BEAM_FREQUENCY_CENTER is %.12g Hz, but AXIS_VALUES_WORLD has its middle at %.12g "
+            "Hz: input.layout.freq_hz says which is right",
+            fields->path, centre, middle);
+out:
+    return st;
+}
+
+/* How many channels all subbands have, where that is said. */
+static status_t lofar_bf_compare_channels(const struct fields *fields,
+                                          const struct lofar_bf_place *place, uint64_t chans)
+{
+    status_t st = STATUS_OK;
+    uint64_t *each = NULL;
+    size_t count = 0;
+    uint64_t sum = 0;
+    TRY(fields_attribute_u64s(fields, place->stokes, "NOF_CHANNELS", &each, &count));
+    for (size_t i = 0; i < count; i++) {
+        sum += each[i];
+    }
+    REQUIRE(count == 0 || sum == chans, STATUS_DATA,
+            "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64 " channels",
+            fields->path, count, sum, place->stokes, chans);
+out:
+    free(each);
+    return st;
+}
+
 static status_t lofar_bf_read_frequencies(const struct fields *fields,
                                           const struct lofar_bf_place *place, uint64_t chans,
-                                          struct job_layout *own)
+                                          const struct job_layout *layout, struct job_layout *own)
 {
     static const char *const groups[] = {"COORDINATES/COORDINATE_1", "Coordinates/COORDINATE_1",
                                          "Coordinates/Coordinate1"};
@@ -131,6 +209,7 @@ static status_t lofar_bf_read_frequencies(const struct fields *fields,
     for (size_t i = 0; i < count; i++) {
         own->freq_hz[i] *= factor;
     }
+    TRY(count > 0 ? lofar_bf_compare_centre(fields, place, layout, own) : STATUS_OK);
 out:
     return st;
 }
@@ -163,8 +242,9 @@ status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place 
     own->has_sideband = 1;
     own->sideband = 1;
     TRY(lofar_bf_read_rate(fields, place, layout, own));
-    TRY(lofar_bf_read_start(fields, place, own));
-    TRY(lofar_bf_read_frequencies(fields, place, chans, own));
+    TRY(lofar_bf_read_start(fields, place, layout, own));
+    TRY(lofar_bf_compare_channels(fields, place, chans));
+    TRY(lofar_bf_read_frequencies(fields, place, chans, layout, own));
     TRY(lofar_bf_read_words(fields, place, own));
 out:
     return st;

@@ -63,29 +63,72 @@ out:
     return st;
 }
 
-/* In Hz; the unit stands in an attribute beside it, and is MHz where nobody says. */
-static status_t lofar_tbb_read_rate(const struct fields *fields, const char *name, double *rate)
+/* To Hz; the unit stands in an attribute beside it, and is MHz where nobody says. */
+static status_t lofar_tbb_hertz(const struct fields *fields, const char *object, const char *name,
+                                double *hertz)
 {
     status_t st = STATUS_OK;
     char *unit = NULL;
     int found = 0;
-    TRY(fields_f64(fields, name, "SAMPLE_FREQUENCY", rate, &found));
-    TRY(found ? STATUS_OK : fields_need_f64(fields, name, "SAMPLE_FREQUENCY_VALUE", rate));
-    TRY(fields_text(fields, name, "SAMPLE_FREQUENCY_UNIT", &unit, &found));
-    int is_hz = *rate > 1e5 || (found && strcmp(unit, "Hz") == 0);
-    *rate *= is_hz ? 1 : found && strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
-    TRY(fields_check_rate(fields, *rate));
+    TRY(fields_text(fields, object, name, &unit, &found));
+    int is_hz = *hertz > 1e5 || (found && strcmp(unit, "Hz") == 0);
+    *hertz *= is_hz ? 1 : found && strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
 out:
     free(unit);
     return st;
 }
 
+/* The clock of the station is that of its samples. */
+static status_t lofar_tbb_read_rate(const struct fields *fields, const char *name,
+                                    const struct job_layout *layout, double *rate)
+{
+    status_t st = STATUS_OK;
+    double clock = 0;
+    int found = 0;
+    TRY(fields_f64(fields, name, "SAMPLE_FREQUENCY", rate, &found));
+    TRY(found ? STATUS_OK : fields_need_f64(fields, name, "SAMPLE_FREQUENCY_VALUE", rate));
+    TRY(lofar_tbb_hertz(fields, name, "SAMPLE_FREQUENCY_UNIT", rate));
+    TRY(fields_check_rate(fields, *rate));
+    TRY(fields_f64(fields, "/", "CLOCK_FREQUENCY", &clock, &found));
+    TRY(found ? lofar_tbb_hertz(fields, "/", "CLOCK_FREQUENCY_UNIT", &clock) : STATUS_OK);
+    REQUIRE(!found || layout->has_sample_rate || fabs(clock / *rate - 1) < 1e-9, STATUS_DATA,
+            "%s: %s: SAMPLE_FREQUENCY is %.12g Hz, but CLOCK_FREQUENCY %.12g Hz: "
+            "input.layout.sample_rate_hz says which is right",
+            fields->path, name, *rate, clock);
+out:
+    return st;
+}
+
+/* The filter before the samples, "LBA_10_90", passes frequencies of the dipole's Nyquist zone. */
+static status_t lofar_tbb_check_zone(const struct fields *fields, const char *name,
+                                     const struct job_layout *layout,
+                                     const struct lofar_tbb_dipole *dipole)
+{
+    status_t st = STATUS_OK;
+    char *filter = NULL;
+    int found = 0;
+    double low = 0;
+    double high = 0;
+    TRY(fields_text(fields, "/", "FILTER_SELECTION", &filter, &found));
+    found = found && sscanf(filter, "%*3[A-Z]_%lf_%lf", &low, &high) == 2;
+    double zone = floor((low + high) / 2 * 1e6 / (dipole->rate / 2)) + 1;
+    REQUIRE(!found || !dipole->has_zone || override_has_frequencies(layout) ||
+                zone == (double)dipole->zone,
+            STATUS_DATA,
+            "%s: %s: NYQUIST_ZONE is %" PRId64 ", but FILTER_SELECTION %s is of zone %.0f: "
+            "input.layout.freq_hz and sideband say what is right",
+            fields->path, name, dipole->zone, filter, zone);
+out:
+    free(filter);
+    return st;
+}
+
 static status_t lofar_tbb_read(const struct fields *fields, const char *name,
-                               struct lofar_tbb_dipole *out)
+                               const struct job_layout *layout, struct lofar_tbb_dipole *out)
 {
     status_t st = STATUS_OK;
     out->zone = 1;
-    TRY(lofar_tbb_read_rate(fields, name, &out->rate));
+    TRY(lofar_tbb_read_rate(fields, name, layout, &out->rate));
     TRY(fields_need_i64(fields, name, "TIME", &out->time));
     TRY(fields_need_i64(fields, name, "SAMPLE_NUMBER", &out->sample));
     TRY(fields_i64(fields, name, "NYQUIST_ZONE", &out->zone, &out->has_zone));
@@ -99,6 +142,7 @@ static status_t lofar_tbb_read(const struct fields *fields, const char *name,
     REQUIRE(out->zone >= 1 && out->zone <= 10, STATUS_DATA,
             "%s: %s: NYQUIST_ZONE is %" PRId64 ", expected 1, 2 or 3", fields->path, name,
             out->zone);
+    TRY(lofar_tbb_check_zone(fields, name, layout, out));
 out:
     return st;
 }
@@ -172,7 +216,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     struct job_layout own = {0};
     struct lofar_tbb_dipole dipole = {0};
     TRY(archive_create(fields->path, &archive));
-    TRY(lofar_tbb_read(fields, name, &dipole));
+    TRY(lofar_tbb_read(fields, name, layout, &dipole));
     TRY(lofar_tbb_fill(&dipole, name, &own));
     TRY(fields_describe(fields, "LOFAR TBB", layout, &own, archive));
     TRY(lofar_tbb_read_words(fields, archive));

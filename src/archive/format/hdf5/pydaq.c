@@ -18,6 +18,7 @@
 
 static const char title[] = "a pydaq file of SKA-Low";
 static const double chan_spacing_hz = 400e6 / 512;
+static const double raw_rate_hz = 800e6;
 enum { OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
 enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 
@@ -25,6 +26,9 @@ enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 struct pydaq {
     int64_t antennas, pols, chans, samples, blocks, channel, type;
     double start, tsamp;
+    double end;       /* 0: it does not say */
+    double first;     /* of /sample_timestamps; 0: there are none */
+    double timestamp; /* of the file; 0: it does not say */
 };
 
 static status_t pydaq_recognise(const char *path, int *is_it)
@@ -32,6 +36,81 @@ static status_t pydaq_recognise(const char *path, int *is_it)
     static const char *const names[] = {"root@n_antennas", "root@n_pols", "root@tsamp",
                                         "root@n_blocks", NULL};
     return fields_have(path, names, is_it);
+}
+
+/* The first of the times of samples, where there are any. */
+static status_t pydaq_read_first(const struct fields *fields, double *first)
+{
+    static const char name[] = "sample_timestamps/data";
+    status_t st = STATUS_OK;
+    struct h5_dataset times = {0};
+    const hsize_t place[2] = {0, 0};
+    const hsize_t one = 1;
+    hid_t memory = -1;
+    int is_there = 0;
+    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(h5_dataset_open(fields->file, fields->path, name, &times));
+    if (times.rank != 2 || times.count == 0 || H5Tget_class(times.type) != H5T_FLOAT) {
+        goto out;
+    }
+    TRY(h5_refuse_external(times.id, fields->path, name));
+    memory = H5Screate_simple(1, &one, NULL);
+    H5_TRY(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
+           fields->path, name);
+    H5_TRY(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
+           "%s: %s cannot be read", fields->path, name);
+out:
+    h5_close(memory);
+    h5_dataset_close(&times);
+    return st;
+}
+
+/* The spacing of coarse channels, and by how much they are oversampled, are the telescope's. */
+static status_t pydaq_check_rate(const struct fields *fields, const struct job_layout *layout,
+                                 const struct pydaq *said)
+{
+    status_t st = STATUS_OK;
+    double rate = said->type == TYPE_RAW ? raw_rate_hz
+                                         : chan_spacing_hz * OVERSAMPLING_NUM / OVERSAMPLING_DEN;
+    REQUIRE(layout->has_sample_rate || layout->has_oversampling ||
+                override_has_frequencies(layout) || fabs(said->tsamp * rate - 1) < 1e-3,
+            STATUS_DATA,
+            "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
+            "input.layout.sample_rate_hz says which is right",
+            fields->path, said->tsamp, said->type, 1 / rate);
+out:
+    return st;
+}
+
+/* Times that are there twice; which of them is kept up depends on the version of the writer. */
+static status_t pydaq_note_times(const struct pydaq *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double block = (double)said->samples * said->tsamp;
+    double held = (double)said->blocks * block;
+    double stated = said->end - said->start;
+    TRY(said->end > 0 && (stated > held + block || stated < held - 1.5 * block)
+            ? assume(&archive->assumed,
+                     "ts_start to ts_end are %.9g s, %" PRId64 " blocks of %" PRId64
+                     " samples %.9g s: ts_start and the samples are used",
+                     stated, said->blocks, said->samples, held)
+            : STATUS_OK);
+    TRY(said->first > 0 && fabs(said->first - said->start) > 0.5
+            ? assume(&archive->assumed,
+                     "ts_start is %.17g s of 1970, the first of /sample_timestamps %.17g s: "
+                     "ts_start is used",
+                     said->start, said->first)
+            : STATUS_OK);
+    TRY(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held)
+            ? assume(&archive->assumed,
+                     "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used",
+                     said->start, said->timestamp)
+            : STATUS_OK);
+out:
+    return st;
 }
 
 static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
@@ -48,6 +127,9 @@ static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
     TRY(fields_need_f64(fields, "root", "tsamp", &out->tsamp));
     TRY(fields_f64(fields, "root", "ts_start", &out->start, &found));
     TRY(found ? STATUS_OK : fields_need_f64(fields, "root", "timestamp", &out->start));
+    TRY(fields_f64(fields, "root", "timestamp", &out->timestamp, &found));
+    TRY(fields_f64(fields, "root", "ts_end", &out->end, &found));
+    TRY(pydaq_read_first(fields, &out->first));
     REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL || out->type == TYPE_STATION_BEAM,
             STATUS_DATA,
             "%s: /root says type %" PRId64 ": of pydaq files those of voltages are read, raw (1), "
@@ -162,7 +244,9 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
     TRY(pydaq_check_rate(fields, said, layout));
     TRY(pydaq_fill(said, pol, &own));
     TRY(fields_describe(fields, name, layout, &own, archive));
+    TRY(pydaq_check_rate(fields, layout, said));
     TRY(pydaq_cut(said, archive));
+    TRY(layout->has_start ? STATUS_OK : pydaq_note_times(said, archive));
     *out = archive;
     archive = NULL;
 out:
