@@ -1,5 +1,6 @@
 /* voltmill ddplan FILTERBANK */
 #include "dsp/dispersion/ddplan.h"
+#include "archive/assumed.h"
 #include "archive/fbh5/fbh5.h"
 #include "base/display.h"
 #include "base/units.h"
@@ -115,6 +116,7 @@ static status_t ddplan_run(void *settings)
     struct fbh5 *fbh5 = NULL;
     uint32_t count = 0;
     TRY(fbh5_open(s->shared.operand, &fbh5));
+    assumed_say(fbh5->path, fbh5->assumed);
     TRY(fbh5_load_band(fbh5));
     const struct dispersion_spec spec = {
         .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->tsamp};

@@ -190,7 +190,7 @@ def meerkat(name, stamps, flags=(1, 4), stream="beam_0x"):
 stamps = 4096 * (1000 + np.arange(128))
 meerkat("meerkat.h5", stamps)
 meerkat("meerkat-jump.h5", np.r_[stamps[:64], stamps[64:] + 4096])
-meerkat("meerkat-hole.h5", np.r_[stamps[:64], 0, stamps[65:]])
+meerkat("meerkat-hole.h5", np.r_[stamps[:64], 7, stamps[65:]])
 meerkat("meerkat-short.h5", stamps[:100])
 meerkat("meerkat-flags.h5", stamps, flags=(3, 4))
 meerkat("meerkat-step.h5", stamps * 2, stream="beam_0y")
@@ -295,7 +295,7 @@ good "MeerKAT, as the job says" meerkat.h5 "$job_says"
 ok $? "MeerKAT: info proposes the format with what is missing"
 bad "MeerKAT: without the job's words" 2 'does not say its sample rate and frequencies' meerkat.h5
 bad "MeerKAT: timestamps that jump" 4 'that of sample 64 is 4362240, expected 4358144' meerkat-jump.h5 "$job_says"
-bad "MeerKAT: a timestamp that is missing" 4 'that of sample 65' meerkat-hole.h5 "$job_says"
+bad "MeerKAT: a timestamp that is wrong" 4 'that of sample 64 is 7, expected' meerkat-hole.h5 "$job_says"
 bad "MeerKAT: fewer timestamps than times" 4 'timestamps has 100 values, /Data/bf_raw 128 times' meerkat-short.h5 "$job_says"
 bad "MeerKAT: flags of other heaps" 4 'flags is 3 x 4, which does not divide 4 coarse channels x 128 times' meerkat-flags.h5 "$job_says"
 bad "MeerKAT: two steps" 4 'meerkat-step.h5 has timestamps in steps of 8192 .*meerkat.h5 in steps of 4096' '[meerkat.h5, meerkat-step.h5]' "$job_says"

@@ -3,6 +3,7 @@
  */
 #include "product/export/export_bank.h"
 
+#include "archive/assumed.h"
 #include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -60,6 +61,9 @@ static status_t bank_open_input(struct export_bank *bank)
     TRY(fbh5_open(bank->options->product, &bank->in));
     TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
                        EXTERNAL_OPTION));
+    if (!bank->in->is_ours) {
+        assumed_say(bank->in->path, bank->in->assumed);
+    }
     bank_choose_numbers(bank);
     TRY(fbh5_check_even(bank->in));
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));

@@ -176,7 +176,8 @@ def chime_raw(at, rng):
     for i in range(2):
         stored = rng.integers(0, 256, (6000, 3), "u1")
         stored[1000 + i:1300, 1] = 0
-        hdf5.chime_raw_write(at(f"baseband_{i}.h5"), stored, 600 + 0.390625 * i, 10 ** 9 + 77 * i)
+        hdf5.chime_raw_write(at(f"baseband_{i}.h5"), stored, 600 + 0.390625 * i, 10 ** 9 + 77 * i,
+                             1.7e9 + 77 * i * 2.56e-6)
     return "baseband_*.h5"
 
 

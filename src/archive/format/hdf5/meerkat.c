@@ -152,7 +152,6 @@ static status_t meerkat_read_stamps(const struct fields *fields, struct meerkat 
     REQUIRE(dims[0] == times, STATUS_DATA,
             "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", fields->path, stamps,
             (uint64_t)dims[0], times);
-    TRY(fields_require_whole(fields, stamps));
     TRY(h5_dataset_open(fields->file, fields->path, stamps, &dataset));
     REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
             "%s: /%s does not hold whole numbers", fields->path, stamps);
@@ -274,6 +273,7 @@ static status_t meerkat_open_file(const char *path, const struct job_layout *lay
     TRY(fields_shape(&fields, "Data/bf_raw", 3, dims));
     said->chans = dims[0];
     said->times = dims[1];
+    TRY(fields_require_whole(&fields, stamps));
     TRY(meerkat_read_flags(&fields, said));
     TRY(meerkat_read_stamps(&fields, said));
     TRY(meerkat_read_pol(&fields, said));

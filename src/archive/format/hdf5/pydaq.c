@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char title[] = "a pydaq file of SKA-Low";
 static const double chan_spacing_hz = 400e6 / 512;
@@ -38,7 +39,7 @@ static status_t pydaq_recognise(const char *path, int *is_it)
     return fields_have(path, names, is_it);
 }
 
-/* The first of the times of samples, where there are any. */
+/* The first of the times of samples, where there are any; of a truncated file none. */
 static status_t pydaq_read_first(const struct fields *fields, double *first)
 {
     static const char name[] = "sample_timestamps/data";
@@ -46,8 +47,12 @@ static status_t pydaq_read_first(const struct fields *fields, double *first)
     struct h5_dataset times = {0};
     const hsize_t place[2] = {0, 0};
     const hsize_t one = 1;
+    struct stat info;
     hid_t memory = -1;
     int is_there = 0;
+    if (stat(fields->path, &info) != 0 || h5_is_cut(fields->file, (uint64_t)info.st_size)) {
+        goto out;
+    }
     TRY(h5_has(fields->file, fields->path, name, &is_there));
     if (!is_there) {
         goto out;
