@@ -219,7 +219,7 @@ out:
     return st;
 }
 
-/* What a keyword says; nothing else where it is there before. */
+/* Notes the value of a keyword. Fails with DATA where it had another before. */
 static status_t words_note(const struct words_reader *r, size_t index, const char *at, size_t bytes)
 {
     status_t st = STATUS_OK;

@@ -282,7 +282,8 @@ static void digital_rf_file_free(struct digital_rf_file *file)
     *file = (struct digital_rf_file){.blocks = NULL};
 }
 
-/* What the channel's folder says of all its files; *path: it does, for free(). */
+/* Reads what the channel's folder says of all its files. *path: of the file that does, for free();
+ * else it stays. */
 static status_t digital_rf_read_properties(const struct drf_channel *channel,
                                            struct digital_rf_file *out, char **path)
 {

@@ -47,8 +47,8 @@ struct drf_rate {
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
                      uint64_t end, double **out, size_t *count, struct drf_names *files);
 
-/* What continuous writers leave where nothing came. Starts from {.searched_left = ...}: up to so
- * many bytes of samples are searched; of more, it is taken to be there. */
+/* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
+ * up to so many bytes of samples are searched; of more, it is taken to be there. */
 struct drf_fill {
     uint64_t searched_left;
     int is_there;

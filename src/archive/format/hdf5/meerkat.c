@@ -16,7 +16,7 @@
 static const char title[] = "a MeerKAT beamformer file";
 static const char stamps[] = "Data/timestamps";
 
-/* Of a file: its times, what is lost of them, and the polarisation that it is of. */
+/* The times of a file, what is lost of them, and its polarisation. */
 struct meerkat {
     uint64_t chans, times;
     uint64_t heap_chans, heap_times;
@@ -202,7 +202,7 @@ static void meerkat_add_gap(struct archive *archive, uint64_t chan, uint64_t fir
     }
 }
 
-/* What is lost of a coarse channel: times that never came, and its own flagged heaps. */
+/* Finds what is lost of a coarse channel: times that never came, and its own flagged heaps. */
 static void meerkat_find_gaps(const struct meerkat *said, uint64_t chan, struct archive *archive)
 {
     size_t next = 0;
