@@ -258,7 +258,7 @@ bad "LOFAR: siblings that start at other times" 4 'starts at 2023-01-01T00:00:00
 bad "LOFAR: powers" 4 'STOKES_0 is Stokes I, a filterbank, not voltages' L4_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: scaled bytes" 4 'of 8 bits with scales in .*STOKES_0_i2f, which are not read' L5_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: rates that contradict each other" 4 'SAMPLING_RATE is 200000 Hz, SAMPLING_TIME 1e-05 s' L6_SAP000_B000_S0_P000_bf.h5
-bad "LOFAR: a rate that is not the width of a channel" 4 'CHANNEL_WIDTH is 200000 Hz, but 100000 complex samples a second' L11_SAP000_B000_S0_P000_bf.h5
+bad "LOFAR: a rate that is not the width of a channel" 4 'CHANNEL_WIDTH is 200000 Hz, but voltages of it are sampled at 100000 Hz' L11_SAP000_B000_S0_P000_bf.h5
 good "unless the job says the rate" L11_SAP000_B000_S0_P000_bf.h5 input.layout.sample_rate_hz=1e5
 bad "LOFAR: an empty .raw" 4 'declares 100 rows of 16 bytes, but its external file holds only 0 bytes' L7_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: frequencies of other channels" 4 'AXIS_VALUES_WORLD of 5 channels, but .* has 4' L8_SAP000_B000_S0_P000_bf.h5
@@ -305,7 +305,7 @@ bad "pydaq: antennas that do not fit" 4 'dimension 1 has 8 elements, which axes 
 bad "pydaq: correlations" 4 '/root says type 4' pydaq-type.h5
 bad "pydaq: integrated beams" 4 'polarization_0/data: domain says complex, but the samples are real' pydaq-power.h5
 bad "pydaq: no time between samples" 4 'one sample in 0 s' pydaq-tsamp.h5
-bad "pydaq: another rate than the bank's" 4 'tsamp = 1.28e-06 s, but channels of 781250 Hz, oversampled by 32/27, have a sample every 1.08e-06 s' pydaq-rate.h5
+bad "pydaq: another rate than the bank's" 4 'tsamp 1.28e-06 s, but samples of type 2 are 1.08e-06 s apart' pydaq-rate.h5
 good "unless the job says how they are sampled" pydaq-rate.h5 input.layout.oversampling=1/1
 bad "pydaq: text where a number is expected" 4 'pydaq-text.h5.*n_pols' pydaq-text.h5
 

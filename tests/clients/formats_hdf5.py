@@ -644,8 +644,8 @@ def stated_twice():
 
     pointing, bf_beam = "SUB_ARRAY_POINTING_001", "SUB_ARRAY_POINTING_001/BEAM_002"
     for name, path, words in (
-            ("CHIME's freq_id", change(chime_raw(), "/", freq_id=511), ["600 MHz", "511, which is 600.390625 MHz", "freq_hz"]),
-            ("CHIME/FRB's id", beam(ids=[500, 502]), ["604.296875 MHz", "502, which is 603.90625 MHz"]),
+            ("CHIME's freq_id", change(chime_raw(), "/", freq_id=511), ["511 is at 600 MHz", "at 600.390625 MHz by its number", "freq_hz"]),
+            ("CHIME/FRB's id", beam(ids=[500, 502]), ["502 is at 604.296875 MHz", "at 603.90625 MHz by its number"]),
             ("CHIME/FRB's delta_time", beam(delta_time=5.12e-6), ["0.00512 s after the first by fpga_count", "0.00256 s by ctime"]),
             ("pydaq's tsamp", channels(tsamp=2.16e-6), ["tsamp 2.16e-06 s", "1.08e-06 s apart", "sample_rate_hz"]),
             ("TBB's clock", tbb("/", CLOCK_FREQUENCY=160.0), ["SAMPLE_FREQUENCY is 200000000 Hz", "CLOCK_FREQUENCY 160000000 Hz"]),
@@ -686,7 +686,7 @@ def stated_twice():
     grex_write(scratch("twice.nc"), noise[:, :2, None], np.array([1500.0]))
     ok("/freq has steps" not in voltmill("info", scratch("twice.nc")), "one channel of GReX has no steps")
     grex_write(scratch("twice.nc"), noise[:, None, :, :].repeat(2, 1), 1500 - np.arange(4.0))
-    ok("/freq has steps of 1000000 Hz, channels are sampled at 122070.312 Hz" in voltmill("info", scratch("twice.nc")),
+    ok("/freq has steps of 1000000 Hz, but a sample every 8.192 us is of channels of 122070.312 Hz" in voltmill("info", scratch("twice.nc")),
        "GReX's labels: told", voltmill("info", scratch("twice.nc")))
 
 

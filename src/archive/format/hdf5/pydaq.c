@@ -80,7 +80,7 @@ static status_t pydaq_check_rate(const struct fields *fields, const struct job_l
     status_t st = STATUS_OK;
     double rate = said->type == TYPE_RAW ? raw_rate_hz
                                          : chan_spacing_hz * OVERSAMPLING_NUM / OVERSAMPLING_DEN;
-    REQUIRE(layout->has_sample_rate || layout->has_oversampling ||
+    REQUIRE(layout->has_sample_rate || layout->has_sample_period || layout->has_oversampling ||
                 override_has_frequencies(layout) || fabs(said->tsamp * rate - 1) < 1e-3,
             STATUS_DATA,
             "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
@@ -164,24 +164,6 @@ static double pydaq_rate(double tsamp)
     return ticks >= 1 && fabs(ticks / 800e6 - tsamp) < 1e-6 * tsamp ? 800e6 / ticks : 1 / tsamp;
 }
 
-/* Channels come from one filter bank, so that their rate is known: tsamp must be its. */
-static status_t pydaq_check_rate(const struct fields *fields, const struct pydaq *said,
-                                 const struct job_layout *layout)
-{
-    status_t st = STATUS_OK;
-    double expected = chan_spacing_hz * OVERSAMPLING_NUM / OVERSAMPLING_DEN;
-    int is_said = layout->has_sample_rate || layout->has_sample_period ||
-                  layout->has_oversampling || override_has_frequencies(layout);
-    REQUIRE(said->type == TYPE_RAW || is_said || fabs(said->tsamp * expected - 1) < 0.01,
-            STATUS_DATA,
-            "%s: /root says tsamp = %.9g s, but channels of %.9g Hz, oversampled by %d/%d, have a "
-            "sample every %.9g s: input.layout.sample_rate_hz or oversampling says what is right",
-            fields->path, said->tsamp, chan_spacing_hz, OVERSAMPLING_NUM, OVERSAMPLING_DEN,
-            1 / expected);
-out:
-    return st;
-}
-
 /* `pol`: of a station beam, whose polarisations are datasets of their own. */
 static status_t pydaq_fill(const struct pydaq *said, int64_t pol, struct job_layout *own)
 {
@@ -246,7 +228,6 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
                        : said->type == TYPE_CHANNEL ? "pydaq, channelised"
                                                     : "pydaq, station beam";
     TRY(archive_create(fields->path, &archive));
-    TRY(pydaq_check_rate(fields, said, layout));
     TRY(pydaq_fill(said, pol, &own));
     TRY(fields_describe(fields, name, layout, &own, archive));
     TRY(pydaq_check_rate(fields, layout, said));
