@@ -18,7 +18,7 @@ once = $(eval $(1) := $(2))$($(1))
 MPI_MODULE ?= $(call once,MPI_MODULE,$(firstword $(foreach m,ompi-c mpich,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m)))))
 HDF5_MODULE ?= $(call once,HDF5_MODULE,$(firstword $(foreach m,hdf5-openmpi hdf5-mpi hdf5,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m)))))
 HAS_OPENCL := $(filter-out 0 no,$(OPENCL))
-MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd liblzf fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
+MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd liblzf cfitsio fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
 MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODULES),$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),,$(m)))
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(call once,LIB_CFLAGS,$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)))
@@ -224,13 +224,14 @@ $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call step,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
-# In the place of a library that HDF5 loads, where this HDF5 can do with it (Debian's can), else not there.
+# In the place of libraries that HDF5 and cfitsio load, where these can do with it (Debian's can), else not there.
 $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)echo 'CURL_OPENSSL_4 { *; };' >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
-	  -Wl,--version-script=$(@D)/versions -Wl,-soname,libcurl.so.4 -o $(@D)/libcurl.so.4 $<
+	$(Q)for name in libcurl:CURL_OPENSSL_4 libcurl-gnutls:CURL_GNUTLS_3; do \
+	  echo "$${name#*:} { *; };" >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
+	    -Wl,--version-script=$(@D)/versions -Wl,-soname,$${name%:*}.so.4 -o $(@D)/$${name%:*}.so.4 $< || exit; done
 	$(Q)echo 'int H5open(void); int main(void) { return H5open() < 0; }' | $(CC) -xc - -o $(@D)/try $(LIB_LIBS) && \
-	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl.so.4
+	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl*.so.4
 	$(Q)rm -f $(@D)/try && touch $@
 
 ## bench: small tables of the CPU as in docs/performance.md (two minutes); TMPDIR=/dev/shm leaves the disk out

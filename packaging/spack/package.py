@@ -31,6 +31,7 @@ class Voltmill(MakefilePackage):
     depends_on("lz4")
     depends_on("zstd")
     depends_on("liblzf")
+    depends_on("cfitsio")
 
     depends_on("ocl-icd", when="+opencl")
     depends_on("clfft", when="+opencl")
@@ -39,7 +40,7 @@ class Voltmill(MakefilePackage):
 
     def pkg_config_modules(self):
         """What the Makefile asks pkg-config for; MPI comes by its compiler."""
-        names = ["hdf5", "yaml-0.1", "zlib", "libdeflate", "liblz4", "libzstd", "liblzf", "fftw3", "fftw3f"]
+        names = ["hdf5", "yaml-0.1", "zlib", "libdeflate", "liblz4", "libzstd", "liblzf", "cfitsio", "fftw3", "fftw3f"]
         return names + (["OpenCL"] if self.spec.satisfies("+opencl") else [])
 
     def edit(self, spec, prefix):

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* cfitsio has functions of the same names, and calls ours in their place if it sees them. */
+#pragma GCC visibility push(hidden)
+
 /* The name under which `path` is written, path + ".part", that of its journal, path + ".journal",
  * and that under which its compressed rows are, path + ".packed.part"; for free(). */
 status_t file_part_name(const char *path, char **out);
@@ -89,5 +92,7 @@ status_t file_sync(int fd, const char *path);
  * came to be there in the meantime stays, and so does part: fails with USAGE. Fails with DATA, too,
  * when part is the name of another file by now. */
 status_t file_publish(int fd, const char *part, const char *path, int force);
+
+#pragma GCC visibility pop
 
 #endif
