@@ -77,9 +77,15 @@ fil("lost.fil", {"surprise": 1}, end=False)
 fil("endless.fil", end=False)
 fil("empty.fil", data=3)
 fil("time.fil", {"tsamp": 0.0})
-first = b"".join((card("SIMPLE", "T"), card("NAXIS", 0), card("FITSTYPE", "'PSRFITS'"))) + b"END".ljust(80)
-open("none.fits", "wb").write(first.ljust(2880))
-open("cut.fits", "wb").write(first)
+def fits(name, *keys, length=2880):
+    cards = {"SIMPLE": "T".rjust(20), "BITPIX": 8, "NAXIS": 0, "FITSTYPE": "'PSRFITS'"}
+    text = b"".join(card(key, f"{cards[key]:>20}") for key in keys or cards) + b"END".ljust(80)
+    open(name, "wb").write(text.ljust(length))
+
+
+fits("none.fits")
+fits("cut.fits", length=0)
+fits("order.fits", "SIMPLE", "NAXIS", "FITSTYPE")
 PY
 
 # --- several files are one observation
@@ -152,7 +158,8 @@ bad_bank "a header without its end" endless.fil 'endless\.fil: '
 bad_bank "not one spectrum" empty.fil 'empty\.fil holds 3 bytes after its header, but one spectrum has 16'
 bad_bank "tsamp" time.fil 'time\.fil: a spectrum every 0 s'
 bad_bank "PSRFITS without its table" none.fits 'none\.fits holds no binary table SUBINT'
-bad_bank "PSRFITS that is cut off" cut.fits 'cut\.fits: the FITS header at byte 0 has no END'
+bad_bank "PSRFITS that is cut off" cut.fits 'cut\.fits: cannot read its FITS unit 1: error reading from FITS file$'
+bad_bank "PSRFITS that is no FITS" order.fits 'order\.fits: cannot read its FITS unit 1: second keyword not BITPIX'
 job good.fil
 fails "a filterbank holds no voltages" 4 'good\.fil is a SIGPROC filterbank: it holds powers' "$voltmill" run --force job.yaml
 

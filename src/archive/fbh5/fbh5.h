@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "dsp/steps/steps.h"
+#include "io/fits/fits_column.h"
 #include "io/pack.h"
 
 #include <stddef.h>
@@ -25,12 +26,14 @@ struct fbh5_table {
     uint64_t offset, row_bytes; /* of the first row; from one to the next */
     uint64_t rows_each;
     uint64_t data; /* from the begin of a row to its samples */
-    /* Values are ((stored - zero) * scale + offset) * weight, of big-endian floats in the row,
-     * scale and offset [if][channel], weight [channel]. */
+    /* Values are ((stored - zero) * unit * scale + offset) * weight. Scale and offset
+     * [if][channel] and weight [channel] are numbers in the row, of a FITS table; without a column
+     * they are 1, 0, 1. */
     int has_scales;
     uint32_t scaled_ifs; /* that have their own scale and offset: all, or 1 */
-    uint64_t scales, offsets, weights;
-    double zero;
+    struct fits_column scales, offsets, weights;
+    double unit, zero;
+    int is_moved;    /* `zero` makes signed numbers unsigned, or unsigned ones signed */
     uint64_t *first; /* spectrum with which each row begins; what lies between is lost */
     uint32_t count;
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRATCH = 1 << 20 };
+enum { SCRATCH = 1 << 20, PIECE = 512 };
 
 /* Bytes of `each` numbers, which begin at whole ones. */
 static inline __attribute__((always_inline)) void table_unpack_bytes(const uint8_t *restrict raw,
@@ -80,13 +80,30 @@ static void table_unpack(const struct fbh5_table *table, const uint8_t *restrict
     }
 }
 
-/* Big-endian floats of a row of the table. */
-static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t at, uint64_t count,
+/* The first `count` numbers of a column in a row, as floats; `other` where there is no column. */
+static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_at,
+                                  const struct fits_column *column, uint64_t count, float other,
                                   float *out)
 {
     status_t st = STATUS_OK;
-    TRY(file_read(fd, fbh5->path, at, out, count * sizeof *out));
-    turn_bytes((unsigned char *)out, count * sizeof *out, sizeof *out);
+    double values[PIECE];
+    if (column->type == 'E') {
+        TRY(file_read(fd, fbh5->path, row_at + column->at, out, count * sizeof *out));
+        turn_bytes((unsigned char *)out, count * sizeof *out, sizeof *out);
+        for (uint64_t i = 0; i < count; i++) {
+            out[i] = (float)((double)out[i] * column->scale + column->zero);
+        }
+        goto out;
+    }
+    for (uint64_t done = 0; done < count; done += PIECE) {
+        uint64_t now = min_u64(count - done, PIECE);
+        if (column->count > 0) {
+            TRY(fits_column_read(column, fd, fbh5->path, row_at, done, now, values));
+        }
+        for (uint64_t i = 0; i < now; i++) {
+            out[done + i] = column->count > 0 ? (float)values[i] : other;
+        }
+    }
 out:
     return st;
 }
@@ -99,9 +116,13 @@ static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row,
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)table->scaled_ifs * fbh5->nchannels;
     uint64_t at = table->offset + row * table->row_bytes;
-    TRY(table_read_floats(fbh5, fd, at + table->scales, streams, out));
-    TRY(table_read_floats(fbh5, fd, at + table->offsets, streams, out + streams));
-    TRY(table_read_floats(fbh5, fd, at + table->weights, fbh5->nchannels, out + 2 * streams));
+    float *weights = out + 2 * streams;
+    TRY(table_read_floats(fbh5, fd, at, &table->scales, streams, 1, out));
+    TRY(table_read_floats(fbh5, fd, at, &table->offsets, streams, 0, out + streams));
+    TRY(table_read_floats(fbh5, fd, at, &table->weights, fbh5->nchannels, 1, weights));
+    for (uint64_t i = 0; i < streams; i++) {
+        out[i] = (float)((double)out[i] * table->unit);
+    }
 out:
     return st;
 }

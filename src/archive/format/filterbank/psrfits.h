@@ -1,31 +1,38 @@
-/* The table of a PSRFITS file. Private to psrfits.c and psrfits_table.c. */
+/* What the readers of a PSRFITS file share. Private to psrfits*.c. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
 #define VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
 
-#include "archive/format/recorder/ascii.h"
-#include "base/text.h"
-
-struct column {
-    uint64_t at;    /* in a row */
-    uint64_t count; /* of elements */
-    char type;      /* as TFORM has it; 0: there is no such column */
-};
+#include "archive/fbh5/fbh5.h"
+#include "io/fits/fits_unit.h"
 
 struct psrfits {
     const char *path;
     int fd;
-    uint64_t at;             /* of the unit's data */
-    struct text first, text; /* headers: of the first unit, of the table */
-    uint64_t row_bytes, rows;
-    uint64_t steps; /* spectra of a row: NSBLK */
-    uint64_t total; /* of all rows that are no filling: NSTOT; 0: not said */
-    struct column times, freqs, weights, offsets, scales, data;
+    fits_unit_t *unit; /* its first header, later that of the table SUBINT */
+    /* Of the first header, as observed; 0: not given. OBSFREQ, OBSBW (MHz), OBSNCHAN. */
+    double centre_mhz, band_mhz;
+    uint64_t channels;
+    uint64_t rows; /* NAXIS2 */
+    struct fits_column lengths, times, freqs, data;
+    struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* Goes to the binary table SUBINT: fits->at becomes where its rows begin. Fails with DATA. */
-status_t psrfits_find_table(struct psrfits *fits, uint64_t file_bytes);
+/* STT_IMJD, STT_SMJD and STT_OFFS, compared with DATE-OBS, from the first header. Fails with DATA.
+ */
+status_t psrfits_read_start(struct psrfits *fits);
 
-/* Where in its rows the columns lie. Fails with DATA. */
-status_t psrfits_find_columns(struct psrfits *fits, const struct ascii *header);
+/* Columns of the table, and how samples are stored and scaled. Fails with DATA. */
+status_t psrfits_read_samples(struct psrfits *fits);
+
+/* Frequencies of the channels: of all rows, compared with CHAN_BW, OBSBW, OBSFREQ. Fails with DATA.
+ */
+status_t psrfits_read_band(struct psrfits *fits);
+
+/* Times of the rows that the file holds, by OFFS_SUB: the spectrum with which each begins, and the
+ * start of the first. Fails with DATA. */
+status_t psrfits_place_rows(struct psrfits *fits);
+
+/* Byte of the file at which a row begins. */
+uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row);
 
 #endif
