@@ -267,7 +267,7 @@ const char *text_line(const char *lines, size_t at, size_t *length)
 {
     while (lines && at > 0) {
         lines = strchr(lines, '\n');
-        lines += lines != NULL;
+        lines = lines ? lines + 1 : NULL;
         at--;
     }
     *length = lines ? strcspn(lines, "\n") : 0;

@@ -3,11 +3,12 @@ frequencies beside numpy, what is stated as assumed, and what is refused."""
 import gzip
 import json
 import shutil
+import subprocess
 
 import h5py
 import numpy as np
 
-from common import finish, ok, same, scratch, voltmill, write_yaml
+from common import VOLTMILL, finish, note, ok, same, scratch, voltmill, write_yaml
 from mocks.filterbanks import TSAMP, fits_columns, write_fits
 
 random = np.random.default_rng(41)
@@ -293,6 +294,21 @@ def names():
     ok("named.fits" in said and "PSRFITS" not in said.split("expected")[0], "nor under another name", said)
 
 
+def symbols():
+    """A function that the program exports under a name of cfitsio's is called in its place."""
+    def exported(path):
+        told = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True).stdout
+        return {line.split()[-1] for line in told.splitlines()}
+    libraries = subprocess.run(["ldd", VOLTMILL], capture_output=True, text=True).stdout.split()
+    path = next((word for word in libraries if word.startswith("/") and "libcfitsio" in word), None)
+    if not path or not shutil.which("nm"):
+        note("SKIP no nm, or no shared cfitsio")
+        return
+    theirs = {name.split("@")[0] for name in exported(path)}
+    ok("file_read" in theirs and not theirs & exported(VOLTMILL), "no function of cfitsio is one of ours",
+       theirs & exported(VOLTMILL))
+
+
 columns_with_scales()
 cards()
 missing_columns()
@@ -300,4 +316,5 @@ bands()
 times()
 shapes()
 names()
+symbols()
 finish()

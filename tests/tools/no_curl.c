@@ -1,6 +1,6 @@
-/* Stands for libcurl in tests. HDF5's driver for S3 and cfitsio's for URLs, which nothing here uses,
- * bring that library and 25 that it needs: two fifths of what a process takes to start, and tests
- * start thousands. A process that calls one of these functions ends at once.
+/* Stands for libcurl in tests. HDF5's driver for S3 and cfitsio's for URLs, which nothing here
+ * uses, bring that library and 25 that it needs: two fifths of what a process takes to start, and
+ * tests start thousands. A process that calls one of these functions ends at once.
  */
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,8 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_
     if (column->type == 'E') {
         TRY(file_read(fd, fbh5->path, row_at + column->at, out, count * sizeof *out));
         turn_bytes((unsigned char *)out, count * sizeof *out, sizeof *out);
-        for (uint64_t i = 0; i < count; i++) {
+        int is_plain = fabs(column->scale - 1) <= 0 && fabs(column->zero) <= 0;
+        for (uint64_t i = 0; i < count && !is_plain; i++) {
             out[i] = (float)((double)out[i] * column->scale + column->zero);
         }
         goto out;
@@ -120,7 +122,7 @@ static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row,
     TRY(table_read_floats(fbh5, fd, at, &table->scales, streams, 1, out));
     TRY(table_read_floats(fbh5, fd, at, &table->offsets, streams, 0, out + streams));
     TRY(table_read_floats(fbh5, fd, at, &table->weights, fbh5->nchannels, 1, weights));
-    for (uint64_t i = 0; i < streams; i++) {
+    for (uint64_t i = 0; i < streams && fabs(table->unit - 1) > 0; i++) {
         out[i] = (float)((double)out[i] * table->unit);
     }
 out:

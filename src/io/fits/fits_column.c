@@ -72,7 +72,7 @@ status_t fits_column_read(const struct fits_column *column, int fd, const char *
                           uint64_t row_at, uint64_t first, uint64_t count, double *out)
 {
     status_t st = STATUS_OK;
-    uint8_t raw[8 * PIECE] = {0};
+    uint8_t raw[8 * PIECE];
     uint64_t bytes = fits_column_bytes(column);
     for (uint64_t done = 0; done < count; done += PIECE) {
         uint64_t now = min_u64(count - done, PIECE);

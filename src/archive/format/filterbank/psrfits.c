@@ -30,11 +30,6 @@ out:
     return st;
 }
 
-uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
-{
-    return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;
-}
-
 static status_t psrfits_check_mode(struct psrfits *fits)
 {
     status_t st = STATUS_OK;

@@ -1,4 +1,4 @@
-/* What the readers of a PSRFITS file share. Private to psrfits*.c. */
+/* A PSRFITS file while it is read. Private to psrfits*.c. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
 #define VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
 
@@ -33,6 +33,9 @@ status_t psrfits_read_band(struct psrfits *fits);
 status_t psrfits_place_rows(struct psrfits *fits);
 
 /* Byte of the file at which a row begins. */
-uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row);
+static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
+{
+    return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,8 @@ out:
     return st;
 }
 
-/* What other cards say of a band that is known by DAT_FREQ. Signs of CHAN_BW and OBSBW, and OBSBW
- * and OBSFREQ of parts of a band are known to be unreliable. */
+/* Compares other cards with a band that is known by DAT_FREQ. Signs of CHAN_BW and OBSBW are known
+ * to be unreliable, and so are OBSBW and OBSFREQ of parts of a band. */
 static status_t psrfits_compare_band(struct psrfits *fits, double width, double step)
 {
     status_t st = STATUS_OK;
@@ -96,6 +97,16 @@ out:
     return st;
 }
 
+static uint64_t psrfits_count_zeros(const double *numbers, uint64_t count)
+{
+    uint64_t zeros = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        zeros += numbers[i] >= 0 && numbers[i] <= 0;
+    }
+    return zeros;
+}
+
+/* `mhz`: DAT_FREQ of the first row; 0 without the column. */
 static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
 {
     status_t st = STATUS_OK;
@@ -103,12 +114,8 @@ static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
     uint32_t n = fbh5->nchannels;
     double width = 0;
     int found = 0;
-    uint32_t zeros = 0;
     TRY(fits_unit_f64(fits->unit, "CHAN_BW", -1e9, 1e9, &width, &found));
-    for (uint32_t i = 0; i < n; i++) {
-        zeros += mhz[i] >= 0 && mhz[i] <= 0;
-    }
-    if (fits->freqs.count == 0 || zeros == n) {
+    if (psrfits_count_zeros(mhz, n) == n) {
         TRY(psrfits_assume_band(fits, width));
         goto out;
     }
@@ -121,26 +128,52 @@ out:
     return st;
 }
 
+/* A column's bytes in one row and in that before it. */
+struct row_bytes {
+    const struct fits_column *column;
+    uint64_t bytes;
+    char *now, *before;
+};
+
+static status_t psrfits_read_raw(const struct psrfits *fits, uint32_t row, struct row_bytes *raw,
+                                 int *is_other)
+{
+    status_t st = STATUS_OK;
+    char *before = raw->now;
+    raw->now = raw->before;
+    raw->before = before;
+    TRY(file_read(fits->fd, fits->path, psrfits_row_at(fits, row) + raw->column->at, raw->now,
+                  raw->bytes));
+    *is_other = row == 0 || memcmp(raw->now, raw->before, raw->bytes) != 0;
+out:
+    return st;
+}
+
 /* Frequencies of all rows are those of the first. Channels of weight 0 are zero in what is read:
- * their share is reported. `mhz`: room for a row. */
-static status_t psrfits_check_rows(struct psrfits *fits, char *first, char *raw, double *mhz)
+ * their share is reported. Rows are mostly like those before them. */
+static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs,
+                                   struct row_bytes *weights, double *numbers)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = fits->fbh5;
-    const struct fits_column *weights = &fbh5->table.weights;
-    uint64_t bytes = fits->freqs.count * fits_column_bytes(&fits->freqs);
     uint64_t none = 0;
+    uint64_t each = 0;
+    int is_other = 0;
     for (uint32_t row = 0; row < fbh5->table.count; row++) {
         uint64_t at = psrfits_row_at(fits, row);
-        TRY(file_read(fits->fd, fits->path, at + fits->freqs.at, row == 0 ? first : raw, bytes));
-        if (row > 0 && memcmp(first, raw, bytes) != 0) {
-            TRY(fits_column_read(&fits->freqs, fits->fd, fits->path, at, 0, fbh5->nchannels, mhz));
-            TRY(psrfits_check_even(fits, mhz, row));
+        TRY(psrfits_read_raw(fits, row, freqs, &is_other));
+        if (row > 0 && is_other) {
+            TRY(fits_column_read(freqs->column, fits->fd, fits->path, at, 0, freqs->column->count,
+                                 numbers));
+            TRY(psrfits_check_even(fits, numbers, row));
         }
-        TRY(fits_column_read(weights, fits->fd, fits->path, at, 0, weights->count, mhz));
-        for (uint64_t c = 0; c < weights->count; c++) {
-            none += mhz[c] >= 0 && mhz[c] <= 0;
+        TRY(psrfits_read_raw(fits, row, weights, &is_other));
+        if (is_other) {
+            TRY(fits_column_read(weights->column, fits->fd, fits->path, at, 0,
+                                 weights->column->count, numbers));
+            each = psrfits_count_zeros(numbers, weights->column->count);
         }
+        none += each;
     }
     if (none > 0) {
         report_warn("%s: %.3g %% of its channels in time have weight 0 (DAT_WTS): they are zero in "
@@ -157,22 +190,26 @@ status_t psrfits_read_band(struct psrfits *fits)
     status_t st = STATUS_OK;
     uint32_t n = fits->fbh5->nchannels;
     uint64_t count = fits->freqs.count;
-    double *mhz = NULL;
-    char *first = NULL;
+    double *numbers = NULL;
     char *raw = NULL;
     REQUIRE(count == 0 || count == n, STATUS_DATA,
-            "%s: column DAT_FREQ of SUBINT has %llu elements (TFORM%u), but NCHAN is %u",
-            fits->path, (unsigned long long)count, fits->freqs.number, n);
-    TRY(memory_zeroed(n, sizeof *mhz, "frequencies", &mhz));
-    TRY(memory_zeroed(n, sizeof *mhz, "frequencies", &first));
-    TRY(memory_zeroed(n, sizeof *mhz, "frequencies", &raw));
+            "%s: column DAT_FREQ of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %u",
+            fits->path, count, fits->freqs.number, n);
+    uint64_t most = n * sizeof *numbers;
+    TRY(memory_zeroed(n, sizeof *numbers, "frequencies", &numbers));
+    TRY(memory_zeroed(4, most, "frequencies and weights", &raw));
+    const struct fits_column *columns[] = {&fits->freqs, &fits->fbh5->table.weights};
+    struct row_bytes bytes[2];
+    for (size_t i = 0; i < 2; i++) {
+        bytes[i] = (struct row_bytes){columns[i], columns[i]->count * fits_column_bytes(columns[i]),
+                                      raw + 2 * i * most, raw + (2 * i + 1) * most};
+    }
     TRY(fits_column_read(&fits->freqs, fits->fd, fits->path, psrfits_row_at(fits, 0), 0, count,
-                         mhz));
-    TRY(psrfits_set_band(fits, mhz));
-    TRY(psrfits_check_rows(fits, first, raw, mhz));
+                         numbers));
+    TRY(psrfits_set_band(fits, numbers));
+    TRY(psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers));
 out:
-    free(mhz);
-    free(first);
+    free(numbers);
     free(raw);
     return st;
 }

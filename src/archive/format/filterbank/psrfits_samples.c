@@ -271,8 +271,7 @@ out:
     return st;
 }
 
-/* POL_TYPE has as many names as NPOL says. The name of a sum matters to nobody: one polarisation is
- * read in any case. */
+/* POL_TYPE has as many names as NPOL says. A single polarisation is read whatever its name is. */
 static status_t psrfits_read_pols(struct psrfits *fits)
 {
     status_t st = STATUS_OK;

@@ -168,7 +168,7 @@ out:
     return st;
 }
 
-/* How rows grow in OFFS_SUB, in spectra of TBIN. */
+/* Whether a step of OFFS_SUB is NSBLK x TBIN, and whether all steps are the same. */
 static void psrfits_judge_steps(const struct fbh5 *fbh5, const double *times, int *is_confirmed,
                                 int *is_steady)
 {
