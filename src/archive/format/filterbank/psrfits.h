@@ -9,7 +9,7 @@ struct psrfits {
     const char *path;
     int fd;
     fits_unit_t *unit; /* its first header, later that of the table SUBINT */
-    /* Of the first header, as observed; 0: not given. OBSFREQ, OBSBW (MHz), OBSNCHAN. */
+    /* OBSFREQ, OBSBW (MHz) and OBSNCHAN of the first header; 0: not given. */
     double centre_mhz, band_mhz;
     uint64_t channels;
     uint64_t rows; /* NAXIS2 */
