@@ -21,7 +21,7 @@ struct decoder {
     uint32_t step_bits;    /* from one time to the next */
     uint32_t per_byte;     /* times in one byte */
     uint32_t sample_bytes, entry_bytes;
-    char *tables; /* [TURNS][PLACES][BYTES][entry_bytes]; NULL: 8 and 16 bit */
+    char *tables; /* [TURNS][PLACES][BYTES][entry_bytes]; NULL: 8, 16 and 32 bit */
 };
 
 static const float decode_high_level = 3.3359f;
@@ -34,8 +34,13 @@ double decode_settle_format(struct packets *packets)
         is_turned |= stream->is_conjugated || stream->is_alternating;
     }
     packets->is_packed = packets->bits == 4 && packets->is_complex && !is_turned;
+    if (packets->kind == PACKETS_DRX) {
+        packets->format = packets->is_packed ? SAMPLE_I4 : SAMPLE_I8;
+        return 1;
+    }
     switch (packets->bits) {
     case 2:
+    case 32:
         packets->format = SAMPLE_F32;
         break;
     case 8:
@@ -288,20 +293,42 @@ static void decode_numbers(const decoder_t *d, const unsigned char *in, size_t s
     }
 }
 
+/* Numbers of 32 bits. */
+static void decode_long(const decoder_t *d, const unsigned char *in, size_t stride, uint32_t count,
+                        const struct signs signs, char *out)
+{
+    uint32_t parts = d->packets->is_complex ? 2 : 1;
+    float *floats = (float *)(void *)out;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t part = 0; part < parts; part++) {
+            uint32_t stored = 0;
+            memcpy(&stored, in + i * stride + part * sizeof stored, sizeof stored);
+            int64_t number = (int64_t)le32toh(stored) - (INT64_C(1) << 31);
+            floats[i * parts + part] = (float)(signs.of[i % 2][part] * number);
+        }
+    }
+}
+
 void decode_stream(const decoder_t *d, const unsigned char *payload, uint32_t stream, uint32_t from,
                    uint32_t count, int is_odd, char *out)
 {
     const struct packets_stream *s = &d->packets->streams[stream];
     int turn = (s->is_conjugated ? CONJUGATED : 0) | (s->is_alternating ? ALTERNATING : 0);
     int first_odd = is_odd != (int)(from % 2);
-    if (!d->tables) {
+    if (d->packets->format == SAMPLE_I8 && !d->tables) { /* DRX8 */
+        memcpy(out, payload + (size_t)from * d->sample_bytes, (size_t)count * d->sample_bytes);
+    } else if (!d->tables) {
         int even = s->is_alternating && first_odd ? -1 : 1;
         int odd = s->is_alternating ? -even : 1;
         int part = s->is_conjugated ? -1 : 1;
         const struct signs signs = {{{even, even * part}, {odd, odd * part}}};
         size_t stride = d->step_bits / 8;
-        decode_numbers(d, payload + from * stride + s->channel * d->element_bits / 8, stride, count,
-                       signs, out);
+        const unsigned char *in = payload + from * stride + s->channel * d->element_bits / 8;
+        if (d->packets->bits == 32) {
+            decode_long(d, in, stride, count, signs, out);
+        } else {
+            decode_numbers(d, in, stride, count, signs, out);
+        }
     } else if (d->step_bits < 8) {
         /* A byte holds an even number of times, and begins with an even one of its frame. */
         turn |= is_odd ? ODD : 0;

@@ -1,13 +1,16 @@
 /* Numbers of packets as they come out: of one stream of one frame at a time. Private to archive/.
  *
- * A frame holds [time][channel][re, im] numbers of 1, 2, 4, 8 or 16 bits, from the low end of each
- * byte on, in offset binary. They become
+ * A frame holds [time][channel][re, im] numbers of 1, 2, 4, 8, 16 or 32 bits, from the low end of
+ * each byte on, in offset binary (VDIF 1.1.1, for all widths). They become
  *
  *   1 bit    -1, +1                           int8
  *   2 bit    -3.3359, -1, +1, +3.3359         float: the levels of least loss for noise
  *   4 bit    v - 8                            int8, or two in a byte as they are stored
  *   8 bit    2 v - 255                        int16, of a scale of 1/2
- *   16 bit   v - 32768                        int16, or float where signs are turned */
+ *   16 bit   v - 32768                        int16, or float where signs are turned
+ *   32 bit   v - 2^31                         float
+ *
+ * DRX8 holds two's complement of 8 bits, which comes out as int8. */
 #ifndef VOLTMILL_ARCHIVE_PACKETS_DECODE_H
 #define VOLTMILL_ARCHIVE_PACKETS_DECODE_H
 
