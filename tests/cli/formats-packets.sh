@@ -40,8 +40,8 @@ runs "a job that begins as info proposes" "$voltmill" run brief.yaml
 "$voltmill" info clocks.bin >out 2>&1
 same "threads with clocks of their own: one note" 1 "$(grep -c 'the clock of threads 1, 2 is up to 8192 s behind' out)"
 says "a file that is well" good.bin 'power' 'threads are taken for polarisations'
-says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no frame'
-says "a shorter one, too" short-end.bin 'last 112 bytes are no frame'
+says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no VDIF frame'
+says "a shorter one, too" short-end.bin 'last 112 bytes are no VDIF frame'
 says "DRX tunings whose bands overlap" drx.bin 'assumed: .*: bands around 49 and 49 MHz overlap, each 19\.6 MHz wide: none is cut'
 says "a torn DRX packet" drx-torn.bin 'last 99 bytes are no DRX packet'
 
@@ -56,17 +56,20 @@ bad "less than a frame" 4 'cut\.bin: no VDIF frame begins there: .*832 bytes.* h
 bad "zeros" 4 'zeros\.bin: no VDIF frame begins there' zeros.bin input.layout.format=vdif
 bad "a text" 4 'text\.bin: no VDIF frame begins there' text.bin input.layout.format=vdif
 bad "a text that is to be DRX" 4 'text\.bin' text.bin input.layout.format=drx
-bad "a frame of another length" 4 'length\.bin: the VDIF frame at byte 64064 says that it has 840 bytes, those before it have 832' length.bin
-bad "a frame of other channels" 4 'byte 64064 holds 2 channels of 8 bit real .*before it 1 of 8 bit' channels.bin
-bad "frames of two stations" 2 'byte 64896 is of station On, those before it of Ef: input\.layout\.station' stations.bin
+bad "frames of another length" 4 'recordings\.bin: the VDIF frame at byte 83200 says that it has 1632 bytes, those before it have 832' recordings.bin
+bad "frames of other channels" 4 'byte 64064 holds 2 channels of 8 bit real .*before it 1 of 8 bit' channels.bin
+bad "frames of two stations" 2 'byte 66560 is of station On, those before it of Ef: input\.layout\.station' stations.bin
+says "a frame whose length is wrong is lost" length.bin 'length\.bin: 832 bytes at 1 place, the first at byte 64064, are no whole VDIF frame'
+says "one alone of other channels" channel.bin 'byte 64064 holds 2 channels of 8 bit .*left out'
+says "one alone of another station" station.bin 'byte 64896 is of station On, .*left out'
 runs "one of two stations" power stations.bin --set input.layout.station=Ef
 runs "the same by its number" power stations.bin --set input.layout.station=17766
-bad "a station that is not there" 4 'none of its first and last frames is of station Xx' good.bin input.layout.station=Xx
+bad "a station that is not there" 4 'none of its frames is of station Xx' good.bin input.layout.station=Xx
 bad "files of two stations" 2 'other-station\.bin.* is of station On, those before it of Ef' '[good.bin, other-station.bin]'
 runs "files one after the other" power '[later.bin, good.bin]'
 bad "files far from each other" 4 'frames of each thread, but the files hold [0-9]+: do all' '[good.bin, much-later.bin]'
 bad "files of other numbers" 4 'other-bits\.bin: the VDIF frame at byte 0 holds 1 channels of 4 bit' '[good.bin, other-bits.bin]'
-bad "numbers of three bits" 4 'numbers of 3 bits, this program reads those of 1, 2, 4, 8 and 16' three-bits.bin input.layout.format=vdif
+bad "numbers of three bits" 4 'numbers of 3 bits, this program reads those of 1, 2, 4, 8, 16 and 32' three-bits.bin input.layout.format=vdif
 bad "channels that cannot be" 4 'no VDIF frame begins there: .*2\^16 channels of 8 bits' impossible.bin input.layout.format=vdif
 bad "frames in no order" 4 'shuffled\.bin: .*frame times earlier' shuffled.bin
 bad "time that falls" 4 'back\.bin: .*are [0-9]+ frame times earlier than those at byte' back.bin
@@ -89,7 +92,8 @@ bad "frequencies beside a table" 2 'freq_hz stands beside streams' good.bin "$ta
 bad "a stream without a polarisation" 2 'pol' good.bin "$table=[{freq_hz: 1e6}]"
 runs "a thread of the last frames" power third.bin
 
-bad "a DRX packet without its sync word" 4 'drx-sync\.bin: no DRX packet begins at byte 37152' drx-sync.bin
+says "a DRX packet without its sync word" drx-sync.bin 'drx-sync\.bin: 4128 bytes at 1 place, the first at byte 37152, are no whole DRX packet'
+runs "one packet alone of another beam" power drx-lone.bin
 bad "another beam" 4 'byte 37152 is of beam 3, those before it of beam 2' drx-beam.bin
 bad "another decimation" 4 'byte 37152 is decimated by 20, those before it by 10' drx-rate.bin
 bad "another tuning" 4 'byte 37152 is tuned to 0\.000000 MHz, those of tuning 1 before it to 49' drx-tuning.bin

@@ -33,8 +33,11 @@ def all_drx(count=20):
     return [drx(number, ident) for number in range(count) for ident in range(4)]
 
 
-def changed(frames, at, new):
-    return frames[:at] + [new] + frames[at + 1:]
+def changed(frames, at, *new):
+    """Frames at, at + 2 ... are others."""
+    frames = list(frames)
+    frames[at:at + 2 * len(new):2] = new
+    return frames
 
 
 def lossy():
@@ -64,8 +67,11 @@ def main():
         "short-end": frames + [vdif(PERIODS, 0, body=bytes(80))],
         "cut": [frames[0][:500]],
         "length": changed(frames, 77, vdif(38, 1, length=1)),
-        "channels": changed(frames, 77, vdif(38, 1, channels=1)),
-        "stations": frames[:78] + [vdif(39, 0, station="On")] + frames[79:],
+        "channel": changed(frames, 77, vdif(38, 1, channels=1)),
+        "channels": changed(frames, 77, vdif(38, 1, channels=1), vdif(39, 1, channels=1)),
+        "station": changed(frames, 78, vdif(39, 0, station="On")),
+        "stations": changed(frames, 78, vdif(39, 0, station="On"), vdif(40, 0, station="On")),
+        "recordings": frames[:100] + [vdif(period, 0, body=bytes(1600)) for period in range(50, 300)],
         "other-station": plain(station="On"),
         "later": plain(range(PERIODS, 2 * PERIODS)), "much-later": plain(range(10 ** 6, 10 ** 6 + 300)),
         "other-bits": plain(range(PERIODS, 2 * PERIODS), bits=4),
@@ -79,10 +85,11 @@ def main():
         "third": frames + [vdif(PERIODS, 2)],
         "drx": packets, "drx-torn": packets + [packets[0][:99]],
         "drx-sync": changed(packets, 9, drx(2, 1, sync=0xdec0de5d)),
-        "drx-beam": changed(packets, 9, drx(2, 1, beam=3)),
-        "drx-rate": changed(packets, 9, drx(2, 1, decimation=20)),
-        "drx-tuning": changed(packets, 9, drx(2, 1, tuning=5)),
-        "drx-ticks": changed(packets, 9, drx(2, 1, ticks=7)),
+        "drx-beam": changed(packets, 9, drx(2, 1, beam=3), drx(2, 3, beam=3)),
+        "drx-rate": changed(packets, 9, drx(2, 1, decimation=20), drx(2, 3, decimation=20)),
+        "drx-tuning": changed(packets, 9, drx(2, 1, tuning=5), drx(2, 3, tuning=5)),
+        "drx-ticks": changed(packets, 9, drx(2, 1, ticks=7), drx(2, 3, ticks=7)),
+        "drx-lone": changed(packets, 9, drx(2, 1, beam=3)),
         "drx-three": [drx(n, ident) for n in range(20) for ident in range(3)],
     }
     for name, parts in files.items():

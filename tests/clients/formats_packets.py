@@ -14,7 +14,7 @@ import numpy as np
 
 from common import (DATA, ROOT, Failed, close, finish, note, note_errors, ok, same, scratch,
                     voltmill, write_yaml)
-from mocks.packets import write_vdif
+from mocks.packets import drx_packet, vdif_flagged, vdif_frame, vdif_mask, write_vdif
 
 RECORDERS = os.path.join(DATA, "recorders")
 LEVELS = {1: np.array([-1, 1.]), 2: np.array([-3.3359, -1, 1, 3.3359], np.float32),
@@ -78,8 +78,12 @@ def read_vdif(path):
     for at in range(0, len(data) - size + 1, size):
         words = struct.unpack("<4I", data[at:at + 16])
         payload = np.frombuffer(data, "<u4", (size - head) // 4, at + head)
-        number = payload[:, None] >> np.arange(0, 32, bits, dtype=np.uint32) & ((1 << bits) - 1)
-        volts = LEVELS[bits][number.ravel()].astype(float).reshape(-1, channels, 1 + is_complex)
+        if bits == 32:
+            volts = (payload - 2. ** 31).astype("f4").astype(float)
+        else:
+            number = payload[:, None] >> np.arange(0, 32, bits, dtype=np.uint32) & ((1 << bits) - 1)
+            volts = LEVELS[bits][number.ravel()].astype(float)
+        volts = volts.reshape(-1, channels, 1 + is_complex)
         volts = volts[..., 0] + 1j * volts[..., 1] if is_complex else volts[..., 0]
         frames.setdefault(words[3] >> 16 & 1023, []).append(
             (words[0] & 0x3fffffff, words[1] & 0xffffff, volts))
@@ -201,7 +205,7 @@ def numbers():
     """Every width, as stated in docs, and as baseband scales them."""
     generator = np.random.default_rng(3)
     units = {1: 1, 2: 1, 4: 2.95, 8: 35.5}
-    for bits in (1, 2, 4, 8, 16):
+    for bits in (1, 2, 4, 8, 16, 32):
         for is_complex in (0, 1):
             name = f"{bits} bit {'complex' if is_complex else 'real'}"
             path = write_vdif(scratch("made.vdif"), bits, is_complex, 2, 2, 12, 5, 64,
@@ -215,7 +219,7 @@ def numbers():
 def rates():
     """The sample rate: as headers say, as frames are counted, neither against the other."""
     generator = np.random.default_rng(4)
-    for edv in (1, 3, 4):
+    for edv in (1, 3):
         stated = edv << 24 | 16  # kHz
         for is_complex in (0, 1):
             rate = 16e3 * (2 - is_complex)
@@ -231,6 +235,129 @@ def rates():
     same(found[3], 16e3, "a rate that is counted, though last frames of seconds are lost")
     same((found[0][15000:16000, 0] == 0).all() and (found[0][15000:16000, 1] != 0).all(),
          True, "what is lost of one thread is zero volts there, and only there")
+
+
+# ---- what is damaged, or flagged
+
+SAMPLES, SPEED = 64, 40  # of a frame; frames a second
+
+
+def eight_bits(generator, count, threads=1):
+    """Frames of 8 bits from second 1000 on, and their samples [time][thread]."""
+    bodies = generator.integers(0, 256, (count, threads, SAMPLES), dtype="u1")
+    frames = [vdif_frame(bodies[i, thread].tobytes(), 1000 + i // SPEED, i % SPEED, thread)
+              for i in range(count) for thread in range(threads)]
+    return frames, bodies.transpose(0, 2, 1).reshape(-1, threads) - 127.5
+
+
+def check_damaged(name, data, volts, lost=(), first=0, says=""):
+    """A file: samples, zero volts in frames `lost`, which an import has as gaps; its start, words that are said."""
+    path = scratch("damaged.vdif")
+    with open(path, "wb") as file:
+        file.write(data)
+    layout = {"format": "vdif", "sample_rate_hz": SPEED * SAMPLES}
+    found, _, start, _, said = voltages("damaged", path, layout)
+    expected = volts.copy().reshape(-1, SAMPLES, volts.shape[1])
+    expected[list(lost)] = 0
+    same(found[:, :, 0], expected.reshape(volts.shape), f"{name}: samples")
+    ok(abs(start[1] - (1000 + first / SPEED)) < 1e-9, f"{name}: start", start)
+    ok(says in said, f"{name}: words", said)
+    voltmill("import", "--force", "-o", scratch("damaged.h5"), "--layout",
+             f"{{format: vdif, sample_rate_hz: {SPEED * SAMPLES}}}", path)
+    good = np.ones(len(expected), bool)
+    with h5py.File(scratch("damaged.h5"), "r") as file:
+        for gap in file["gaps"][()].astype(int) if "gaps" in file else []:
+            good[gap[0] // SAMPLES:(gap[0] + gap[1]) // SAMPLES] = False
+    same(np.flatnonzero(~good), sorted(lost), f"{name}: gaps")
+
+
+def flagged():
+    """No field of a frame that is flagged invalid is used, wherever it is."""
+    generator = np.random.default_rng(6)
+    frames, volts = eight_bits(generator, 60)
+    bad = [vdif_flagged(frame, generator) for frame in frames]
+    check_damaged("flagged at both ends", b"".join(bad[:3] + frames[3:57] + bad[57:]), volts[3 * SAMPLES:57 * SAMPLES],
+                  first=3)
+    check_damaged("flagged within", b"".join(frames[:20] + bad[20:27] + frames[27:]), volts, range(20, 27))
+    fill = struct.pack("<8I", 1 << 31, 0, len(frames[0]) // 8, 0, *[0x11223344] * 4) + bytes(SAMPLES)
+    check_damaged("fill that has its length alone", b"".join(frames[:20] + [fill] * 4 + frames[24:]), volts,
+                  range(20, 24))
+    check_damaged("a file that was reserved", b"".join(frames + [bytes(len(frames[0]) * 3000)]), volts)
+    check_damaged("thousands flagged at both ends", b"".join(bad[:10] * 300 + frames[10:50] + bad[50:] * 300),
+                  volts[10 * SAMPLES:50 * SAMPLES], first=10)
+    path = scratch("flagged.vdif")
+    with open(path, "wb") as file:
+        file.write(b"".join(bad[:2] + frames[2:]))
+    same(voltages("flagged", path)[3], SPEED * SAMPLES, "flagged first: recognised, its rate counted")
+
+
+def ends():
+    """A time or number that cannot be, at an end of a file, is that frame's alone."""
+    generator = np.random.default_rng(7)
+    frames, volts = eight_bits(generator, 60)
+    late, early = (vdif_frame(bytes(SAMPLES), second, 3) for second in (99999999, 7))
+    high = vdif_frame(bytes(SAMPLES), 1001, 65535)
+    for name, wrong in (("late", late), ("early", early), ("of a high number", high)):
+        check_damaged(f"a first frame that is {name}", b"".join([wrong] + frames[1:]), volts[SAMPLES:], first=1)
+        check_damaged(f"a last frame that is {name}", b"".join(frames[:-1] + [wrong]), volts[:-SAMPLES])
+    path = scratch("high.vdif")
+    with open(path, "wb") as file:
+        file.write(b"".join(frames[:50] + [high] + frames[50:]))
+    same(voltages("high", path)[3], SPEED * SAMPLES, "a high number within: not counted")
+
+
+def junk():
+    """Bytes that are no frames: skipped, said, with the frame before them if it may be torn."""
+    generator = np.random.default_rng(8)
+    frames, volts = eight_bits(generator, 60)
+    whole, noise = b"".join(frames), generator.integers(0, 256, 333, dtype="u1").tobytes()
+    size = len(frames[0])
+    check_damaged("zeros between frames", whole[:20 * size] + bytes(100) + whole[20 * size:], volts,
+                  says=f"100 bytes at 1 place, the first at byte {20 * size}, are no whole VDIF frame")
+    check_damaged("noise between frames", whole[:20 * size] + noise + whole[20 * size:], volts, [19],
+                  says=f"{333 + size} bytes at 1 place, the first at byte {19 * size}, are no whole")
+    check_damaged("noise within a frame", whole[:20 * size + 50] + noise + whole[20 * size + 50:], volts, [20])
+    check_damaged("bytes removed from two frames", whole[:20 * size + 50] + whole[21 * size + 40:], volts, [20, 21])
+    check_damaged("noise of a frame's length", whole[:20 * size] + noise[:size] + whole[21 * size:], volts, [20])
+    check_damaged("noise behind the last frame", whole + noise, volts, says="its last 333 bytes are no VDIF frame")
+    check_damaged("noise before the first", noise + whole, volts, says="333 bytes at 1 place, the first at byte 0,")
+    check_damaged("a torn first frame", whole[30:], volts[SAMPLES:], first=1)
+
+
+def mask():
+    """EDV 4: no rate, but a mask of the channels that are valid."""
+    generator = np.random.default_rng(9)
+    bodies = generator.integers(0, 256, (60, SAMPLES, 4), dtype="u1")
+    for bits, lost in ((4, [2]), (2, [2, 3])):
+        path = scratch("mask.vdif")
+        with open(path, "wb") as file:
+            for i, body in enumerate(bodies):
+                frame = vdif_frame(body.tobytes(), 1000 + i // SPEED, i % SPEED, log2=2)
+                valid = (1 << bits) - 1
+                file.write(vdif_mask(frame, bits, valid & ~(1 << lost[0] * bits // 4) if 40 <= i < 50 else valid))
+        layout = {"freq_hz": [1e6, 2e6, 3e6, 4e6]}
+        found, _, _, rate, said = voltages("mask", path, layout)
+        same(rate, SPEED * SAMPLES, f"mask of {bits} bits: the rate is counted")
+        ok("40 frames a second, since the highest frame number of seconds that end in the files is 39" in said,
+           f"mask of {bits} bits: which is said", said)
+        expected = bodies - 127.5
+        expected[40:50, :, lost] = 0
+        same(found[:, 0], expected.reshape(-1, 4), f"mask of {bits} bits: samples")
+        voltmill("import", "--force", "-o", scratch("mask.h5"), "--layout", "{freq_hz: [1e6, 2e6, 3e6, 4e6]}", path)
+        with h5py.File(scratch("mask.h5"), "r") as file:
+            same(sorted(file["gaps"][()].tolist()), [[40 * SAMPLES, 10 * SAMPLES, channel] for channel in lost],
+                 f"mask of {bits} bits: gaps of its channels")
+
+
+def counted():
+    """Where the last frame of each second is lost the rate is that of the others, and the job's goes before it."""
+    generator = np.random.default_rng(10)
+    path = write_vdif(scratch("counted.vdif"), 8, 0, 1, 0, 30, 10, 64, lose={(9, 0), (19, 0), (29, 0)},
+                      generator=generator)
+    found = voltages("counted", path)
+    ok(found[3] == 9 * 64 and "it is counted, 9 frames a second" in found[4] and "is 8" in found[4],
+       "a rate that is counted is said to be", found[3:])
+    same(voltages("counted", path, {"sample_rate_hz": 640})[3], 640, "the job's rate goes before one that is counted")
 
 
 def leap():
@@ -287,8 +414,27 @@ def drx():
     ok((peak > 5).any(), "DRX: its lines", peak)
 
 
+def drx8():
+    """8 + 8 bits; a filling between packets, a packet whose sync word is damaged, a first one of another time."""
+    generator = np.random.default_rng(11)
+    bodies = generator.integers(-128, 128, (6, 4, 4096, 2), dtype="i1")
+    packets = [drx_packet(bodies[i, ident].tobytes(), i, ident) for i in range(6) for ident in range(4)]
+    packets[9] = packets[9][:1] + b"x" + packets[9][2:]
+    packets[0] = packets[0][:16] + bytes(8) + packets[0][24:]
+    path = scratch("drx8.dat")
+    with open(path, "wb") as file:
+        file.write(b"".join(packets[:14] + [bytes(100)] + packets[14:]))
+    found, _, _, rate, said = voltages("drx8", path)
+    expected = bodies[..., 0].astype(float) + 1j * bodies[..., 1]
+    expected[2, 1] = expected[0, 0] = 0
+    expected = expected.transpose(0, 2, 1).reshape(-1, 2, 2).transpose(0, 2, 1)  # [time][tuning][pol] -> [pol][tuning]
+    same(found, expected, "DRX8: samples")
+    same(rate, 19.6e6, "DRX8: sample rate")
+    ok("8324 bytes at 2 places, the first at byte 74016, are no whole DRX packet of 8224 bytes" in said, "DRX8: words", said)
+
+
 def main():
-    for check in (numbers, rates, leap, recordings, vgos, drx):
+    for check in (numbers, rates, flagged, ends, junk, mask, counted, leap, recordings, vgos, drx, drx8):
         try:
             check()
         except Failed as error:

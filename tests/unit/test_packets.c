@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "archive/packets/packets.h"
 #include "archive/read/reader.h"
 #include "base/memory.h"
 #include "base/report.h"
@@ -114,10 +115,10 @@ static void random_streams(struct recording *r)
 
 static void random_recording(struct recording *r)
 {
-    static const uint32_t all_bits[] = {1, 2, 4, 8, 16};
+    static const uint32_t all_bits[] = {1, 2, 4, 8, 16, 32};
     *r = (struct recording){.threads = 1 + (uint32_t)dice(3),
                             .channels_log2 = (uint32_t)dice(4),
-                            .bits = all_bits[dice(5)],
+                            .bits = all_bits[dice(6)],
                             .header = dice(2) ? 32 : 16,
                             .is_complex = (int)dice(2),
                             .rate = 3 + (uint32_t)dice(60),
@@ -203,7 +204,7 @@ static double expected_part(const struct recording *r, const struct job_stream *
     double value = r->bits == 1   ? 2.0 * stored - 1
                    : r->bits == 2 ? levels[stored]
                    : r->bits == 8 ? stored - 127.5
-                                  : stored - (double)(1u << (r->bits - 1));
+                                  : (float)(stored - (double)(1u << (r->bits - 1)));
     int turns = r->is_complex ? stream->dc != STREAM_DC_CENTRE : stream->sideband < 0;
     value = turns && sample % 2 ? -value : value;
     return part == 1 && stream->sideband < 0 ? -value : value;
@@ -401,7 +402,7 @@ static void times_out_of_place(void **context)
     memset(r.is_there + GAP, 0, GAP_END - GAP);
     uint32_t count = PERIODS - (GAP_END - GAP);
     write_file(&r, frames, count, path);
-    for (uint32_t i = 30; i < count; i += 7 + (uint32_t)dice(40)) {
+    for (uint32_t i = 30; i + PACKETS_AROUND < count; i += 7 + (uint32_t)dice(40)) {
         change_word(&r, path, i, 0,
                     dice(2) ? (uint32_t)dice(1000) + 10 : 0 - (uint32_t)dice(900) - 10);
         r.is_there[frames[i].period] = 0;
@@ -419,7 +420,52 @@ static void times_out_of_place(void **context)
     unlink(path);
 }
 
-/* Headers in the middle that contradict the others show when their samples are read. */
+/* Samples that a read of some lacks. */
+static uint64_t count_lost(const struct losses *losses)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < losses->count; i++) {
+        lost += losses->items[i].count;
+    }
+    return lost;
+}
+
+/* Reads where two headers of a file of PERIODS are wrong, and before. */
+static void check_wrong(const char *path, const char *says, uint64_t lost)
+{
+    char *paths[] = {(char *)path};
+    struct frame frames[1];
+    struct recording r;
+    struct archive *archive = NULL;
+    struct slab *slab = NULL;
+    struct losses losses = {0};
+    reader_t *reader = NULL;
+    int16_t out[8 * 100];
+    plain_recording(&r, 1, frames);
+    struct job job = job_of(&r, paths, 1);
+    assert_int_equal(archive_open(&job, &archive), STATUS_OK);
+    assert_int_equal(reader_create(archive, 0, 1, &reader), STATUS_OK);
+    assert_int_equal(slab_create(archive, 0, 1, &slab), STATUS_OK);
+    assert_int_equal(reader_read(reader, slab, 8000, 800, out, NULL), STATUS_OK);
+    assert_int_equal(reader_read(reader, slab, 8 * 2400, 800, out, &losses),
+                     says ? STATUS_DATA : STATUS_OK);
+    if (says) {
+        assert_non_null(strstr(report_cause(), says));
+        assert_true(reader_is_unreadable(reader));
+    } else {
+        assert_int_equal(count_lost(&losses), lost);
+    }
+    report_clear();
+    losses_free(&losses);
+    slab_destroy(slab);
+    reader_destroy(reader);
+    archive_destroy(archive);
+    free_recording(&r);
+}
+
+/* Headers in the middle that contradict the others show when their samples are read: one alone is a
+ * loss, two are an error, and a number that no second has is one at once. Where no frame begins, it
+ * is a loss. */
 static void headers_that_contradict(void **context)
 {
     enum { PERIODS = 6600, WRONG = 2460 };
@@ -427,44 +473,55 @@ static void headers_that_contradict(void **context)
     static const struct {
         int word;
         uint32_t change;
-        const char *says;
-    } wrong[] = {{2, 1, "byte 98400 says that it has 48 bytes, those before it have 40"},
-                 {3, 1u << 26, "byte 98400 holds 1 channels of 9 bit real"},
-                 {2, 1u << 24, "byte 98400 holds 2 channels of 8 bit real"},
-                 {0, 1u << 30, "byte 98400 holds 1 channels of 8 bit real (legacy header)"},
-                 {3, 1, "byte 98400 is of station Ty, those before it of Tx"},
-                 {1, 50, "byte 98400 is number 60 of its second, but at 400 samples"},
-                 {0, 0, NULL}};
+        const char *says, *says_of_one;
+    } wrong[] = {{3, 1u << 26, "byte 98400 holds 1 channels of 9 bit real", NULL},
+                 {2, 1u << 24, "byte 98400 holds 2 channels of 8 bit real", NULL},
+                 {3, 1, "byte 98400 is of station Ty, those before it of Tx", NULL},
+                 {3, 1u << 16, NULL, NULL},
+                 {1, 50, "byte 98400 is number 60 of its second, but at 400 samples",
+                  "byte 98400 is number 60 of its second, but at 400 samples"},
+                 {2, 1, NULL, NULL},
+                 {0, 1u << 30, NULL, NULL},
+                 {0, 1u << 31, NULL, NULL}};
     char path[64];
-    char *paths[] = {path};
+    struct recording r;
     (void)context;
     snprintf(path, sizeof path, "%s/1.vdif", folder);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct recording r;
-        struct archive *archive = NULL;
-        struct slab *slab = NULL;
-        reader_t *reader = NULL;
-        int16_t out[8 * 100];
         plain_recording(&r, PERIODS, frames);
         write_file(&r, frames, PERIODS, path);
         change_word(&r, path, WRONG, wrong[i].word, wrong[i].change);
-        struct job job = job_of(&r, paths, 1);
-        assert_int_equal(archive_open(&job, &archive), STATUS_OK);
-        assert_int_equal(reader_create(archive, 0, 1, &reader), STATUS_OK);
-        assert_int_equal(slab_create(archive, 0, 1, &slab), STATUS_OK);
-        assert_int_equal(reader_read(reader, slab, 8000, 800, out, NULL), STATUS_OK);
-        status_t st = reader_read(reader, slab, 8 * 2400, 800, out, NULL);
-        assert_int_equal(st, wrong[i].says ? STATUS_DATA : STATUS_OK);
-        if (wrong[i].says) {
-            assert_non_null(strstr(report_cause(), wrong[i].says));
-            assert_true(reader_is_unreadable(reader));
-        }
-        report_clear();
-        slab_destroy(slab);
-        reader_destroy(reader);
-        archive_destroy(archive);
+        check_wrong(path, wrong[i].says_of_one, 8);
+        change_word(&r, path, WRONG + PACKETS_AROUND, wrong[i].word, wrong[i].change);
+        check_wrong(path, wrong[i].says, 16);
         free_recording(&r);
     }
+    unlink(path);
+}
+
+/* Bytes that are inserted where no header is read when a file is opened, and taken away again
+ * later: an error once these frames are read, and no other numbers. */
+static void shifts_that_cancel(void **context)
+{
+    enum { PERIODS = 6600, WRONG = 2460, SHIFT = 24, FRAME = 40 };
+    static struct frame frames[PERIODS];
+    static char bytes[PERIODS * FRAME];
+    char path[64];
+    struct recording r;
+    (void)context;
+    snprintf(path, sizeof path, "%s/1.vdif", folder);
+    plain_recording(&r, PERIODS, frames);
+    write_file(&r, frames, PERIODS, path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fread(bytes, sizeof bytes, 1, file), 1);
+    memmove(bytes + WRONG * FRAME + SHIFT, bytes + WRONG * FRAME, 4 * FRAME);
+    memset(bytes + WRONG * FRAME, 0x5a, SHIFT);
+    assert_int_equal(fseek(file, 0, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, sizeof bytes, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    check_wrong(path, "no frame begins at byte 98400, but one at byte 98424", 0);
+    free_recording(&r);
     unlink(path);
 }
 
@@ -483,8 +540,8 @@ static int drop_folder(void **context)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(frames_in_any_order),
-                                       cmocka_unit_test(times_out_of_place),
-                                       cmocka_unit_test(headers_that_contradict)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_in_any_order), cmocka_unit_test(times_out_of_place),
+        cmocka_unit_test(headers_that_contradict), cmocka_unit_test(shifts_that_cancel)};
     return cmocka_run_group_tests_name("packets", tests, make_folder, drop_folder);
 }

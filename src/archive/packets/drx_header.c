@@ -1,7 +1,10 @@
 /* DRX packets' headers: big-endian. */
 #include "archive/packets/drx_header.h"
 
+#include "archive/packets/frames.h"
+
 #include <inttypes.h>
+#include <string.h>
 
 static const uint32_t drx_sync = 0xdec0de5c;
 
@@ -19,7 +22,6 @@ void drx_header_read(const unsigned char *bytes, struct drx_header *out)
     uint32_t tuning = bytes[4] >> 3 & 7;
     *out = (struct drx_header){
         .is_packet = drx_number(bytes, 4) == drx_sync && (tuning == 1 || tuning == 2),
-        .is_fill = drx_number(bytes, 4) == 0 && drx_number(bytes + 16, 8) == 0,
         .beam = bytes[4] & 7,
         .id = 2 * (tuning - 1) + (bytes[4] >> 7),
         .decimation = (uint32_t)drx_number(bytes + 12, 2),
@@ -29,13 +31,24 @@ void drx_header_read(const unsigned char *bytes, struct drx_header *out)
     };
 }
 
+void drx_mark(const unsigned char *bytes, struct packets_mark *out)
+{
+    static const unsigned char strict[PACKETS_MARK] = {0xff, 0xff, 0xff, 0xff, 0x07, 0,    0, 0,
+                                                       0,    0,    0,    0,    0xff, 0xff, 0, 0};
+    static const unsigned char loose[PACKETS_MARK] = {0xff, 0xff, 0xff, 0xff};
+    *out = (struct packets_mark){.needle = 0};
+    memcpy(out->value, bytes, PACKETS_MARK);
+    memcpy(out->strict, strict, PACKETS_MARK);
+    memcpy(out->loose, loose, PACKETS_MARK);
+}
+
 static status_t drx_check_alike(const struct packets *packets, const char *path, uint64_t offset,
                                 const struct drx_header *header)
 {
     status_t st = STATUS_OK;
     REQUIRE(header->is_packet, STATUS_DATA,
-            "%s: no DRX packet begins at byte %" PRIu64 ", a multiple of their %d bytes", path,
-            offset, DRX_BYTES);
+            "%s: the DRX packet at byte %" PRIu64 " is of no tuning, expected 1 or 2", path,
+            offset);
     REQUIRE(header->beam == packets->station, STATUS_DATA,
             "%s: the DRX packet at byte %" PRIu64 " is of beam %u, those before it of beam %u",
             path, offset, header->beam, packets->station);
@@ -63,8 +76,9 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
     status_t st = STATUS_OK;
     struct drx_header header;
     drx_header_read(bytes, &header);
-    *out = (struct packet){.is_known = 0};
-    if (header.is_fill) {
+    *out =
+        (struct packet){.is_absent = !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
+    if (out->is_absent) {
         goto out;
     }
     TRY(drx_check_alike(packets, path, offset, &header));
@@ -77,6 +91,7 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
             path, offset, ticks, in_frame);
     out->is_known = 1;
     out->is_good = 1;
+    out->groups = UINT64_MAX;
     out->period = ticks / in_frame;
     out->thread = (uint32_t)packets->place[header.id];
 out:

@@ -20,7 +20,7 @@ struct packets_kept {
     const char *path; /* the part's own; NULL: nothing is kept */
     uint64_t first, count;
     struct packet *items; /* [room] */
-    char *in_place;       /* [room]: of frames judged_low .. judged_high - 1 */
+    char *places;         /* [room]: of frames judged_low .. judged_high - 1 */
     uint64_t room;
     uint64_t judged_low, judged_high;
     struct packets_stretch stretches[PACKETS_STRETCHES]; /* one behind the other */
@@ -30,15 +30,15 @@ struct packets_kept {
 };
 void packets_kept_free(struct packets_kept *kept);
 
-/* Looks at frames low .. high - 1 of a file, whose file->kept it is, and at what around them says
- * whether they are in place. Then these are
+/* Reads the headers of frames low .. high - 1 of a file, whose open->kept it is, and of those
+ * around them. Then these are
  *
- *   headers    struct packet [high - low]
- *   in_place   char [high - low], as packets_judge() says
+ *   headers   struct packet [high - low]
+ *   places    char [high - low], as packets_judge() says
  *
  * until the next call. Fails with DATA, and DEVICE (memory). */
-status_t packets_keep(const struct packets_open *file, uint64_t low, uint64_t high,
-                      const struct packet **headers, const char **in_place);
+status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
+                      const struct packet **headers, const char **places);
 
 /* Where the bytes of a frame that is kept are in memory; NULL: they must be read. */
 const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);

@@ -2,10 +2,14 @@
 #include "archive/packets/packets.h"
 
 #include "archive/packets/drx_header.h"
+#include "archive/packets/frames.h"
 #include "archive/packets/kept.h"
+#include "archive/packets/sync.h"
 #include "archive/packets/vdif_header.h"
+#include "base/memory.h"
 #include "io/file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 status_t packets_parse(const struct packets *packets, const char *path, uint64_t offset,
@@ -15,29 +19,88 @@ status_t packets_parse(const struct packets *packets, const char *path, uint64_t
                                          : drx_parse(packets, path, offset, header, out);
 }
 
-status_t packets_read_headers(const struct packets_open *file, uint64_t first, uint64_t count,
+/* Makes sure that no frame begins within the place of one that is absent, or within the place
+ * before. */
+static status_t packets_check_absent(const struct packets_open *open, uint64_t frame,
+                                     uint64_t offset)
+{
+    status_t st = STATUS_OK;
+    const struct packets *packets = open->packets;
+    uint64_t bytes = packets->frame_bytes;
+    int is_last = frame + 1 == open->file->frames;
+    uint64_t from = frame > 0 ? offset - bytes + 1 : offset;
+    uint64_t end = is_last ? offset : offset + bytes;
+    uint64_t found = 0;
+    const struct packets_seek seek = {
+        open->fd, open->file->path,      "frame",       end + PACKETS_MARK,
+        bytes,    packets->header_bytes, &packets->mark};
+    TRY(packets_seek_header(&seek, from, end, &found));
+    REQUIRE(found >= end, STATUS_DATA,
+            "%s: no frame begins at byte %" PRIu64 ", but one at byte %" PRIu64
+            ": bytes were inserted there, or removed, which headers all over the file do not show",
+            open->file->path, offset, found);
+out:
+    return st;
+}
+
+status_t packets_look(const struct packets_open *open, uint64_t frame, const unsigned char *header,
+                      struct packet *out)
+{
+    status_t st = STATUS_OK;
+    const struct packets *packets = open->packets;
+    uint64_t offset = frames_offset(packets->frame_bytes, open->file, frame);
+    if (packets_parse(packets, open->file->path, offset, header, out) != STATUS_OK) {
+        report_clear();
+        *out = (struct packet){.is_contrary = 1};
+    }
+    if (out->is_absent && frame < open->file->scanned) {
+        TRY(packets_check_absent(open, frame, offset));
+    }
+out:
+    return st;
+}
+
+status_t packets_complain(const struct packets_open *open, uint64_t frame)
+{
+    status_t st = STATUS_OK;
+    unsigned char header[PACKETS_MOST_HEADER] = {0};
+    struct packet packet;
+    const struct packets *packets = open->packets;
+    const char *path = open->file->path;
+    uint64_t offset = frames_offset(packets->frame_bytes, open->file, frame);
+    TRY(file_read(open->fd, path, offset, header, packets->header_bytes));
+    TRY(packets_parse(packets, path, offset, header, &packet));
+    TRY(vdif_complain(packets, path, offset, header));
+out:
+    return st;
+}
+
+status_t packets_read_headers(const struct packets_open *open, uint64_t first, uint64_t count,
                               struct packet *out)
 {
     status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
-    const struct packets_kept *kept = file->kept;
+    const struct packets_kept *kept = open->kept;
+    const struct packets *packets = open->packets;
     for (uint64_t i = 0; i < count; i++) {
-        if (kept && kept->path == file->path && first + i - kept->first < kept->count) {
-            out[i] = kept->items[first + i - kept->first];
+        uint64_t frame = first + i;
+        if (kept && kept->path == open->file->path && frame - kept->first < kept->count) {
+            out[i] = kept->items[frame - kept->first];
             continue;
         }
-        uint64_t offset = (first + i) * file->packets->frame_bytes;
-        TRY(file_read(file->fd, file->path, offset, header, file->packets->header_bytes));
-        TRY(packets_parse(file->packets, file->path, offset, header, &out[i]));
+        TRY(file_read(open->fd, open->file->path,
+                      frames_offset(packets->frame_bytes, open->file, frame), header,
+                      packets->header_bytes));
+        TRY(packets_look(open, frame, header, &out[i]));
     }
 out:
     return st;
 }
 
 /* The median period of those frames low .. high - 1 that have one, of an even number of them the
- * lower or the upper; gives 0 when none has. */
-static int packets_median(const struct packet *frames, uint64_t low, uint64_t high, int upper,
-                          int64_t *out)
+ * lower or the upper; gives how many have. */
+static uint32_t packets_median(const struct packet *frames, uint64_t low, uint64_t high, int upper,
+                               int64_t *out)
 {
     int64_t sorted[PACKETS_AROUND];
     uint32_t count = 0;
@@ -53,23 +116,71 @@ static int packets_median(const struct packet *frames, uint64_t low, uint64_t hi
     if (count > 0) {
         *out = sorted[upper ? count / 2 : (count - 1) / 2];
     }
-    return count > 0;
+    return count;
 }
 
-void packets_judge(const struct packets *packets, const struct packet *frames, uint64_t first,
-                   uint64_t count, uint64_t low, uint64_t high, char *in_place)
+/* Whether a period is as those before and behind it allow. One frame alone on a side may be wrong
+ * itself: the other side decides. */
+static int packets_is_in_order(const struct packets *packets, const struct packet *frames,
+                               uint64_t low, uint64_t high, uint64_t frame)
 {
     int64_t window = (int64_t)packets->window;
+    int64_t period = frames[frame].period;
+    int64_t before = 0;
+    int64_t behind = 0;
+    uint32_t nbefore = packets_median(frames, low, frame, 0, &before);
+    uint32_t nbehind = packets_median(frames, frame + 1, high, 1, &behind);
+    int is_early = nbefore > 0 && period < before - window;
+    int is_late = nbehind > 0 && period > behind + window;
+    if (is_early && nbefore == 1 && nbehind > 1) {
+        is_early = period < behind - window;
+    }
+    if (is_late && nbehind == 1 && nbefore > 1) {
+        is_late = period > before + window;
+    }
+    return !is_early && !is_late;
+}
+
+/* Whether the period of a frame near an end of its file is one that others have, too: a lone one
+ * would stretch the observation. */
+static int packets_is_shared(const struct packets_open *open, const struct packet *frames,
+                             uint64_t low, uint64_t high, uint64_t frame)
+{
+    enum { FEW = 2 };
+    uint64_t held = open->file->frames / max_u64(1, open->packets->nthreads);
+    int64_t far = (int64_t)max_u64(open->packets->window, held);
+    uint32_t known = 0;
+    uint32_t near = 0;
+    for (uint64_t i = low; i < high; i++) {
+        int64_t apart = frames[i].period - frames[frame].period;
+        known += i != frame && frames[i].is_known;
+        near += i != frame && frames[i].is_known && apart <= far && apart >= -far;
+    }
+    return near >= FEW || known <= FEW;
+}
+
+/* Whether another frame around one that contradicts all does so, too. */
+static int packets_is_contrary(const struct packet *frames, uint64_t low, uint64_t high,
+                               uint64_t frame)
+{
+    uint32_t contrary = 0;
+    for (uint64_t i = low; i < high; i++) {
+        contrary += frames[i].is_contrary ? 1 : 0;
+    }
+    return frames[frame].is_contrary && contrary > 1;
+}
+
+void packets_judge(const struct packets_open *open, const struct packet *frames, uint64_t first,
+                   uint64_t count, uint64_t low, uint64_t high, char *places)
+{
     for (uint64_t i = low - first; i < high - first; i++) {
         uint64_t from = i > PACKETS_AROUND ? i - PACKETS_AROUND : 0;
         uint64_t to = i + 1 + PACKETS_AROUND < count ? i + 1 + PACKETS_AROUND : count;
-        int64_t before = 0;
-        int64_t behind = 0;
-        int64_t period = frames[i].period;
-        in_place[i - (low - first)] =
-            frames[i].is_known &&
-            (!packets_median(frames, from, i, 0, &before) || period >= before - window) &&
-            (!packets_median(frames, i + 1, to, 1, &behind) || period <= behind + window);
+        int is_end = i - from < PACKETS_AROUND || to - i - 1 < PACKETS_AROUND;
+        int is_in = frames[i].is_known && packets_is_in_order(open->packets, frames, from, to, i) &&
+                    (!is_end || packets_is_shared(open, frames, from, to, i));
+        int is_wrong = (is_in && frames[i].is_beyond) || packets_is_contrary(frames, from, to, i);
+        places[i - (low - first)] = is_wrong ? PACKETS_WRONG : is_in ? PACKETS_IN : PACKETS_OUT;
     }
 }
 
@@ -77,6 +188,7 @@ void packets_free(struct packets *packets)
 {
     for (uint32_t i = 0; packets->files && i < packets->nfiles; i++) {
         free(packets->files[i].path);
+        free(packets->files[i].runs);
     }
     free(packets->files);
     free(packets->threads);
@@ -84,9 +196,17 @@ void packets_free(struct packets *packets)
     *packets = (struct packets){.nfiles = 0};
 }
 
+static const struct pack_field run_fields[] = {
+    PACK_FIELD(struct packets_run, frame),
+    PACK_FIELD(struct packets_run, offset),
+};
+static const struct pack_type run_type = PACK_TYPE(struct packets_run, run_fields);
+
 static const struct pack_field file_fields[] = {
     PACK_FIELD(struct packets_file, path),
     PACK_FIELD(struct packets_file, frames),
+    PACK_LIST(struct packets_file, runs, nruns, &run_type),
+    PACK_FIELD(struct packets_file, scanned),
     PACK_FIELD(struct packets_file, first),
     PACK_FIELD(struct packets_file, last),
 };
@@ -116,12 +236,15 @@ static const struct pack_field fields[] = {
     PACK_FIELD(struct packets, bits),
     PACK_FIELD(struct packets, is_complex),
     PACK_FIELD(struct packets, is_legacy),
+    PACK_FIELD(struct packets, has_mask),
+    PACK_FIELD(struct packets, stated_rate_hz),
     PACK_FIELD(struct packets, is_packed),
     PACK_FIELD(struct packets, format),
     PACK_FIELD(struct packets, rate),
     PACK_FIELD(struct packets, origin),
     PACK_FIELD(struct packets, periods),
     PACK_FIELD(struct packets, window),
+    PACK_FIELD(struct packets, mark),
     PACK_FIELD(struct packets, station),
     PACK_FIELD(struct packets, has_others),
     PACK_FIELD(struct packets, has_list),

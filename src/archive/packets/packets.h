@@ -1,21 +1,25 @@
 /* Recorders' packets: files of frames of one length, each with a header that says of what time and
  * thread its samples are.
  *
- * What is known of such files is found when they are opened, from their first and last frames and
- * some in between: a recording may be a terabyte. Every other header is looked at when its samples
- * are read. So the fate of each frame depends on the file alone, whatever samples are read at a
- * time:
+ * Opening a file reads the headers of its first and last frames and of some in between: a recording
+ * may be a terabyte. Every other header is read with its samples. The fate of each frame depends on
+ * the file alone, whatever samples are read at a time:
  *
+ * - Frames follow each other from the first one on. Where the sampled headers show bytes between
+ *   them, or bytes that are missing, the file is scanned (sync.h), and its frames lie in runs.
  * - A frame's period is its time in frames from the observation's first. Later frames of a file are
- *   of later periods, but for `window` of them: a frame of an earlier period than the median of the
- *   PACKETS_AROUND before it less the window, or of a later one than that of those behind it and
- *   the window, is out of place: it is not used, as if it were not there.
+ *   of later periods, except within `window`. A frame is out of place, and not used, if it is of an
+ *   earlier period than the median of the PACKETS_AROUND before it less the window, or of a later
+ *   one than the median of those behind it and the window. Where only one of a side has a period,
+ *   the other side decides. Near the ends of a file, where one side is short, a frame also needs
+ * two neighbours whose periods are near its own.
  * - Where the time falls by more than twice the window for good, the file is in no order: an error.
- *   So whatever lies twice the window before a frame, or behind it, is found beside it.
+ *   So all frames within twice the window of a period lie beside each other.
  * - Of several frames of one period and thread the first that is good is used.
- * - A frame that is flagged, is filled with a recorder's pattern, or is not there is a loss of its
- *   streams. One that contradicts the file's first ones is an error: length, bits, channels,
- *   station, tuning.
+ * - A frame that is flagged, is filled with a recorder's pattern, or is missing is a loss of its
+ *   streams. No field of a flagged frame is used.
+ * - A frame that contradicts the others (bits, channels, station, tuning) alone is damaged, a loss.
+ *   Two of them within PACKETS_AROUND frames are an error.
  *
  * Streams come out in [stream][time], or with [reim] behind that: the archive's dimensions are pol,
  * chan, time and reim. */
@@ -25,14 +29,38 @@
 #include "base/terms.h"
 #include "io/pack.h"
 
-enum { PACKETS_AROUND = 5, PACKETS_THREADS = 1024, PACKETS_MOST_HEADER = 32 };
+enum {
+    PACKETS_AROUND = 5,
+    PACKETS_THREADS = 1024,
+    PACKETS_MOST_HEADER = 32,
+    PACKETS_GROUP = 9,  /* frames that are read together, so that a wrong time misleads nothing */
+    PACKETS_LOOKS = 64, /* groups all over a file whose headers are read when it is opened */
+    PACKETS_GROUPS = 64 /* bits of packet.groups */
+};
 
 enum packets_kind { PACKETS_VDIF, PACKETS_DRX };
 
-/* A file; its frames follow each other from its first byte on. */
+/* Bytes that all headers of a file have in common. */
+enum { PACKETS_MARK = 16 };
+struct packets_mark {
+    unsigned char value[PACKETS_MARK];
+    unsigned char strict[PACKETS_MARK];  /* mask: bits that make a header, wherever it is */
+    unsigned char loose[PACKETS_MARK];   /* mask: those that do where one is expected */
+    unsigned char invalid[PACKETS_MARK]; /* mask: a flag that makes the others meaningless */
+    uint32_t needle;                     /* the 4 bytes from here on are all strict */
+};
+
+/* Frames from `frame` on, up to the next run's, lie one behind the other from `offset` on. */
+struct packets_run {
+    uint64_t frame, offset;
+};
+
 struct packets_file {
     char *path; /* one of the part's sources */
     uint64_t frames;
+    struct packets_run *runs; /* at least one */
+    uint32_t nruns;
+    uint64_t scanned;    /* frames from here on were found by a scan */
     int64_t first, last; /* periods: all of its frames lie in between */
 };
 
@@ -55,15 +83,18 @@ struct packets_thread {
 struct packets {
     enum packets_kind kind;
     uint64_t header_bytes, frame_bytes;
-    uint32_t samples;               /* of each stream in a frame */
-    uint32_t channels, bits;        /* `bits` of a number, 1, 2, 4, 8 or 16 */
-    int is_complex, is_legacy;      /* legacy: VDIF with headers of 16 bytes */
-    int is_packed;                  /* complex samples come out as they are, two in a byte */
-    enum sample_format format;      /* of the numbers that come out */
-    uint64_t rate;                  /* VDIF: frames a second; DRX: 1 / decimation */
-    uint64_t origin;                /* VDIF: frames, DRX: ticks, from the epoch to period 0 */
-    uint64_t periods;               /* of the observation */
-    uint64_t window;                /* periods */
+    uint32_t samples;          /* of each stream in a frame */
+    uint32_t channels, bits;   /* `bits` of a number, 1, 2, 4, 8, 16 or 32 */
+    int is_complex, is_legacy; /* legacy: VDIF with headers of 16 bytes */
+    int has_mask;              /* VDIF: EDV 4, headers say which channels are valid */
+    double stated_rate_hz;     /* VDIF: of all headers, as vdif_header has it */
+    int is_packed;             /* complex samples come out as they are, two in a byte */
+    enum sample_format format; /* of the numbers that come out */
+    uint64_t rate;             /* VDIF: frames a second; DRX: 1 / decimation */
+    uint64_t origin;           /* VDIF: frames, DRX: ticks, from the epoch to period 0 */
+    uint64_t periods;          /* of the observation */
+    uint64_t window;           /* periods */
+    struct packets_mark mark;
     uint32_t station;               /* VDIF: its id; DRX: the beam */
     int has_others;                 /* frames of other stations are passed over */
     int has_list;                   /* frames of other threads are passed over */
@@ -81,10 +112,14 @@ void packets_free(struct packets *packets);
 
 /* What a header says. */
 struct packet {
-    int is_known; /* a frame of the observation; else of another, or what fills a lost place */
-    int is_good;  /* its samples are good */
-    int64_t period;
+    int is_known;    /* a frame of the observation; else of another, or what fills a lost place */
+    int is_good;     /* some of its samples are good */
+    int is_absent;   /* no frame begins there, as far as its own bytes tell */
+    int is_contrary; /* it contradicts what is known of all frames */
+    int is_beyond;   /* VDIF: known, but its number is beyond those of a second */
     uint32_t thread; /* its place in `threads` */
+    int64_t period;
+    uint64_t groups; /* bits of the groups of channels that are good: frames_group() */
 };
 
 /* Reads the header of a frame that lies at `offset` of the file. Fails with DATA: file, offset,
@@ -95,34 +130,49 @@ status_t packets_parse(const struct packets *packets, const char *path, uint64_t
 /* A file that is open. */
 struct packets_open {
     const struct packets *packets;
-    const char *path;
+    const struct packets_file *file;
     int fd;
-    uint64_t frames;
     struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
+/* The same of a frame: one that contradicts what is known is contrary. Where a frame of a part that
+ * was not scanned is absent, it makes sure that none lies beside its place. Fails with DATA. */
+status_t packets_look(const struct packets_open *open, uint64_t frame, const unsigned char *header,
+                      struct packet *out);
+
+/* Fails with DATA: why a frame is contrary or beyond. */
+status_t packets_complain(const struct packets_open *open, uint64_t frame);
+
 /* Reads the headers of frames first .. first + count - 1, those that are not kept one by one. Fails
  * with DATA. */
-status_t packets_read_headers(const struct packets_open *file, uint64_t first, uint64_t count,
+status_t packets_read_headers(const struct packets_open *open, uint64_t first, uint64_t count,
                               struct packet *out);
 
-/* Those of frames low .. high - 1 that are in place, out of frames first .. first + count - 1,
- * which include PACKETS_AROUND more on either side, as far as the file has them.
- *
- *   in_place   char [high - low]   */
-void packets_judge(const struct packets *packets, const struct packet *frames, uint64_t first,
-                   uint64_t count, uint64_t low, uint64_t high, char *in_place);
+/* The fate of frames low .. high - 1, out of frames first .. first + count - 1, which include
+ * PACKETS_AROUND more on either side, as far as the file has them. */
+enum packets_place {
+    PACKETS_OUT,  /* not used */
+    PACKETS_IN,   /* in place */
+    PACKETS_WRONG /* an error: packets_complain() says which */
+};
+/*   places   char [high - low]   enum packets_place */
+void packets_judge(const struct packets_open *open, const struct packet *frames, uint64_t first,
+                   uint64_t count, uint64_t low, uint64_t high, char *places);
+
+/* The frame behind the last one of which something is known: fill may follow, as far as a file was
+ * reserved. Fails with DATA. */
+status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
 /* The first and last period of the file, by its first and last frames. Fails with DATA: none is
  * known. */
-status_t packets_span(const struct packets_open *file, int64_t *first, int64_t *last);
+status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
 /* Fails with DATA when the times of some frames all over the file do not rise. */
-status_t packets_check_order(const struct packets_open *file);
+status_t packets_check_order(const struct packets_open *open);
 
 /* The frames low .. high - 1 that hold all of periods first .. last that are in place, and not many
  * more. Fails with DATA. */
-status_t packets_find(const struct packets_open *file, int64_t first, int64_t last, uint64_t *low,
+status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
 
 #endif

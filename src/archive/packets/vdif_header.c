@@ -1,12 +1,16 @@
 /* VDIF frames' headers. */
 #include "archive/packets/vdif_header.h"
 
+#include "archive/packets/frames.h"
 #include "base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { FIRST_DAY = 51544 /* MJD of 2000-01-01 */, FILL = 0x11223344 };
+
+static const uint32_t vdif_sync = 0xacabfeed; /* word 5 of EDV 1, 3 and 4 */
 
 static uint32_t vdif_word(const unsigned char *bytes)
 {
@@ -43,10 +47,27 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
     if (!out->is_legacy) {
         uint32_t extended = vdif_word(bytes + VDIF_LEGACY_BYTES);
         out->edv = vdif_bits(extended, 24, 8);
-        if (out->edv == 1 || out->edv == 3 || out->edv == 4) {
+        if (out->edv == 1 || out->edv == 3) {
             out->rate_hz = (vdif_bits(extended, 23, 1) ? 1e6 : 1e3) * vdif_bits(extended, 0, 23);
         }
+        out->has_mask = out->edv == 4 && vdif_word(bytes + VDIF_LEGACY_BYTES + 4) == vdif_sync;
+        out->mask_bits = vdif_bits(extended, 16, 8);
+        out->mask = vdif_word(bytes + VDIF_LEGACY_BYTES + 8) |
+                    (uint64_t)vdif_word(bytes + VDIF_LEGACY_BYTES + 12) << 32;
     }
+}
+
+void vdif_mark(const unsigned char *bytes, struct packets_mark *out)
+{
+    static const unsigned char strict[PACKETS_MARK] = {0,    0,    0,    0xc0, 0,    0,    0, 0,
+                                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc};
+    static const unsigned char loose[PACKETS_MARK] = {0, 0, 0, 0x40, 0, 0, 0, 0, 0xff, 0xff, 0xff};
+    static const unsigned char invalid[PACKETS_MARK] = {0, 0, 0, 0x80};
+    *out = (struct packets_mark){.needle = 8};
+    memcpy(out->value, bytes, PACKETS_MARK);
+    memcpy(out->strict, strict, PACKETS_MARK);
+    memcpy(out->loose, loose, PACKETS_MARK);
+    memcpy(out->invalid, invalid, PACKETS_MARK);
 }
 
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT])
@@ -78,18 +99,11 @@ uint64_t vdif_second(uint32_t epoch, uint32_t seconds)
     return 86400 * days + leaps + seconds;
 }
 
-/* What must be alike in all frames: of every station the length, by which the next one is found. */
+/* Fails with DATA where the frame is not as those before it. */
 static status_t vdif_check_alike(const struct packets *packets, const char *path, uint64_t offset,
                                  const struct vdif_header *header)
 {
     status_t st = STATUS_OK;
-    REQUIRE(header->bytes == packets->frame_bytes, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
-            " bytes, those before it have %" PRIu64,
-            path, offset, header->bytes, packets->frame_bytes);
-    if (header->station != packets->station) {
-        goto out;
-    }
     REQUIRE(1u << header->channels_log2 == packets->channels && header->bits == packets->bits &&
                 header->is_complex == packets->is_complex &&
                 header->is_legacy == packets->is_legacy,
@@ -100,13 +114,36 @@ static status_t vdif_check_alike(const struct packets *packets, const char *path
             header->is_complex ? "complex" : "real", header->is_legacy ? "legacy" : "full",
             packets->channels, packets->bits, packets->is_complex ? "complex" : "real",
             packets->is_legacy ? "legacy" : "full");
-    REQUIRE(header->frame < packets->rate, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64 " is number %u of its second, but at %" PRIu64
-            " samples a second, %u in a frame, there are %" PRIu64 " in one",
-            path, offset, header->frame, packets->rate * packets->samples, packets->samples,
-            packets->rate);
+    REQUIRE(packets->stated_rate_hz == 0 || header->rate_hz == packets->stated_rate_hz, STATUS_DATA,
+            "%s: the header of the VDIF frame at byte %" PRIu64
+            " says a sample rate of %.9g Hz, those before it %.9g",
+            path, offset, header->rate_hz, packets->stated_rate_hz);
+    REQUIRE(!packets->has_mask || header->has_mask, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " has no validity mask (EDV %u), those before it "
+            "have one (EDV 4)",
+            path, offset, header->edv);
+    REQUIRE(!packets->has_mask || (header->mask_bits > 0 && header->mask_bits <= PACKETS_GROUPS &&
+                                   packets->channels % header->mask_bits == 0),
+            STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64
+            " has a validity mask of %u bits, which do not divide its %u channels",
+            path, offset, header->mask_bits, packets->channels);
 out:
     return st;
+}
+
+/* The groups of channels that a frame's mask says are valid. */
+static uint64_t vdif_groups(const struct packets *packets, const struct vdif_header *header)
+{
+    uint64_t groups = 0;
+    if (!packets->has_mask) {
+        return UINT64_MAX;
+    }
+    uint32_t each = packets->channels / header->mask_bits;
+    for (uint32_t i = 0; i < packets->channels; i++) {
+        groups |= header->mask >> i / each & 1 ? frames_group(packets, i) : 0;
+    }
+    return groups;
 }
 
 static status_t vdif_check_station(const struct packets *packets, const char *path, uint64_t offset,
@@ -124,30 +161,50 @@ out:
     return st;
 }
 
+status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
+                       const unsigned char *bytes)
+{
+    struct vdif_header header;
+    vdif_header_read(bytes, &header);
+    return report_fail(STATUS_DATA,
+                       "%s: the VDIF frame at byte %" PRIu64
+                       " is number %u of its second, but at %" PRIu64
+                       " samples a second, %u in a frame, there are %" PRIu64
+                       " in one: input.layout.sample_rate_hz says the rate",
+                       path, offset, header.frame, packets->rate * packets->samples,
+                       packets->samples, packets->rate);
+}
+
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *bytes, struct packet *out)
 {
     status_t st = STATUS_OK;
     struct vdif_header header;
     vdif_header_read(bytes, &header);
-    *out = (struct packet){.is_known = 0};
-    if (header.is_fill) {
+    *out =
+        (struct packet){.is_absent = !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
+    if (out->is_absent || header.is_invalid) {
         goto out;
     }
     TRY(vdif_check_station(packets, path, offset, &header));
+    if (header.station != packets->station) {
+        goto out;
+    }
     TRY(vdif_check_alike(packets, path, offset, &header));
     int16_t place = packets->place[header.thread];
-    REQUIRE(place >= 0 || packets->has_list || header.station != packets->station, STATUS_DATA,
+    REQUIRE(place >= 0 || packets->has_list, STATUS_DATA,
             "%s: the VDIF frame at byte %" PRIu64
             " is of thread %u, which none of the first and last frames is of: "
             "input.layout.streams says which threads to read",
             path, offset, header.thread);
-    if (place < 0 || header.station != packets->station) {
+    if (place < 0) {
         goto out;
     }
     uint64_t second = vdif_second(header.epoch, header.seconds) + packets->threads[place].behind;
     out->is_known = 1;
-    out->is_good = !header.is_invalid;
+    out->groups = vdif_groups(packets, &header);
+    out->is_good = out->groups != 0;
+    out->is_beyond = header.frame >= packets->rate;
     out->period = (int64_t)(second * packets->rate + header.frame - packets->origin);
     out->thread = (uint32_t)place;
 out:

@@ -15,9 +15,12 @@ struct vdif_header {
     uint32_t frame;   /* of the second */
     uint64_t bytes;   /* of the frame, with its header */
     uint32_t channels_log2, bits, thread, station;
-    uint32_t edv;   /* 0 of legacy ones */
-    double rate_hz; /* as EDV 1, 3, 4 say it: samples a second if complex, half of them if real;
-                       else 0 */
+    uint32_t edv;       /* 0 of legacy ones */
+    double rate_hz;     /* as EDV 1 and 3 say it: samples a second if complex, half of them if real;
+                           else 0 */
+    int has_mask;       /* EDV 4 (DiFX's vdifio): it says which channels are valid */
+    uint32_t mask_bits; /* of EDV 4: 1 to 64, which divide the channels */
+    uint64_t mask;      /* its lowest bits: the first channels */
 };
 
 /* From VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES. */
@@ -30,8 +33,14 @@ const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
+/* The mark of headers like this one: the strict one is all of words 2 and 3 but the thread. */
+void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
+
 /* packets_parse() of VDIF. */
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *header, struct packet *out);
+/* Fails with DATA: a frame's number is one that no second has. */
+status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
+                       const unsigned char *header);
 
 #endif

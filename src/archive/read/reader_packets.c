@@ -1,6 +1,7 @@
 /* Samples in recorders' packets: frames found by their headers, taken apart, scattered to their
  * streams. */
 #include "archive/packets/decode.h"
+#include "archive/packets/frames.h"
 #include "archive/packets/kept.h"
 #include "archive/read/reader_parts.h"
 #include "base/memory.h"
@@ -33,7 +34,7 @@ struct packets_task {
     const struct reader_wanted *wanted;
     const struct packets *packets;
     uint64_t first_period, periods;
-    char *is_present; /* [periods][threads] */
+    uint64_t *groups; /* [periods][threads] of channels that are there, as in struct packet */
     uint32_t *slots;  /* blocks of the slab, by thread */
     uint32_t *begin;  /* [threads + 1] where those of a thread begin */
 };
@@ -41,6 +42,7 @@ struct packets_task {
 /* Of one file: the frames that are used, by units. */
 struct packets_taking {
     const struct packets_task *task;
+    const struct packets_file *file;
     uint64_t nused, nunits;
 };
 
@@ -96,6 +98,13 @@ out:
     return st;
 }
 
+/* The bit of the channel that a block of the slab comes from. */
+static uint64_t packets_slot_group(const struct packets_task *task, uint32_t slot)
+{
+    uint64_t block = task->wanted->slab->blocks[slot];
+    return frames_group(task->packets, task->packets->streams[block].channel);
+}
+
 /* Takes a frame apart: what of it is wanted. */
 static void packets_scatter(const struct packets_task *task, const struct packet *packet,
                             const unsigned char *frame)
@@ -107,28 +116,34 @@ static void packets_scatter(const struct packets_task *task, const struct packet
     uint64_t high = min_u64(begin + packets->samples, task->wanted->high);
     for (uint32_t i = task->begin[packet->thread]; i < task->begin[packet->thread + 1]; i++) {
         uint32_t slot = task->slots[i];
-        decode_stream(decoder, frame + packets->header_bytes,
-                      (uint32_t)task->wanted->slab->blocks[slot], (uint32_t)(low - begin),
-                      (uint32_t)(high - low), (int)(begin % 2),
-                      reader_place(task->wanted, slot, low));
+        if (packet->groups & packets_slot_group(task, slot)) {
+            decode_stream(decoder, frame + packets->header_bytes,
+                          (uint32_t)task->wanted->slab->blocks[slot], (uint32_t)(low - begin),
+                          (uint32_t)(high - low), (int)(begin % 2),
+                          reader_place(task->wanted, slot, low));
+        }
     }
 }
 
-/* Time must not fall by more than the window allows, else frames are looked for in vain. */
-static status_t packets_check_time(const struct packets_open *file, uint64_t low, uint64_t high,
-                                   const struct packet *headers, const char *in_place)
+/* Fails with DATA where a frame is an error, or where time falls by more than the window allows:
+ * else frames are looked for in vain. */
+static status_t packets_check(const struct packets_open *open, uint64_t low, uint64_t high,
+                              const struct packet *headers, const char *places)
 {
     status_t st = STATUS_OK;
-    int64_t far = 2 * (int64_t)file->packets->window;
+    int64_t far = 2 * (int64_t)open->packets->window;
     int64_t latest = INT64_MIN + far;
     for (uint64_t i = 0; i < high - low; i++) {
         int64_t period = headers[i].period;
-        REQUIRE(!in_place[i] || period >= latest - far, STATUS_DATA,
+        int is_in = places[i] == PACKETS_IN;
+        TRY(places[i] == PACKETS_WRONG ? packets_complain(open, low + i) : STATUS_OK);
+        REQUIRE(!is_in || period >= latest - far, STATUS_DATA,
                 "%s: the frame at byte %llu is %lld frame times earlier than one before it: "
                 "expected frames in order of time, but for %llu frame times",
-                file->path, (unsigned long long)((low + i) * file->packets->frame_bytes),
-                (long long)(latest - period), (unsigned long long)file->packets->window);
-        latest = in_place[i] && period > latest ? period : latest;
+                open->file->path,
+                (unsigned long long)frames_offset(open->packets->frame_bytes, open->file, low + i),
+                (long long)(latest - period), (unsigned long long)open->packets->window);
+        latest = is_in && period > latest ? period : latest;
     }
 out:
     return st;
@@ -152,23 +167,25 @@ out:
 }
 
 /* Of frames low .. high - 1, those that are used: in place, good, of the time wanted, the first of
- * their kind. Those that lie near each other are a unit. */
-static void packets_choose(const struct packets_task *task, uint64_t low, uint64_t high,
-                           const struct packet *headers, const char *in_place,
-                           struct packets_taking *out)
+ * their kind. Those that follow each other are a unit. */
+static void packets_choose(const struct packets_task *task, const struct packets_file *file,
+                           uint64_t low, uint64_t high, const struct packet *headers,
+                           const char *places, struct packets_taking *out)
 {
     struct packets_room *room = task->reader->packets;
     uint32_t nthreads = task->packets->nthreads;
+    uint64_t end = 0; /* of the frames that may join the unit */
+    out->file = file;
     for (uint64_t i = 0; i < high - low; i++) {
         const struct packet *packet = &headers[i];
         uint64_t period = (uint64_t)packet->period - task->first_period;
-        if (!in_place[i] || !packet->is_good || period >= task->periods ||
-            task->is_present[period * nthreads + packet->thread]) {
+        if (places[i] != PACKETS_IN || !packet->is_good || period >= task->periods ||
+            task->groups[period * nthreads + packet->thread] != 0) {
             continue;
         }
-        task->is_present[period * nthreads + packet->thread] = 1;
-        if (out->nunits == 0 ||
-            low + i - room->used[room->units[out->nunits - 1]].frame >= room->unit_frames) {
+        task->groups[period * nthreads + packet->thread] = packet->groups;
+        if (low + i >= end) {
+            end = min_u64(low + i + room->unit_frames, frames_run_end(file, low + i));
             room->units[out->nunits++] = out->nused;
         }
         room->used[out->nused++] = (struct used){low + i, packet};
@@ -199,7 +216,7 @@ static status_t packets_take_unit(const void *context, uint32_t thread, uint64_t
     char *bounce = reader->bounce + (size_t)thread * reader->bounce_bytes;
     int are_seen = packets_are_seen(room, unit);
     if (!are_seen) {
-        TRY(file_read(reader->fd, reader->path, first * bytes, bounce,
+        TRY(file_read(reader->fd, reader->path, frames_offset(bytes, taking->file, first), bounce,
                       (room->used[end - 1].frame + 1 - first) * bytes));
     }
     for (uint64_t i = room->units[unit]; i < end; i++) {
@@ -227,8 +244,9 @@ static status_t packets_take(struct packets_taking *taking)
     if (packets_kept_drop_cut(&room->kept)) {
         TRY(reader_share(reader, taking->nunits, packets_take_unit, taking));
     }
-    uint64_t at = room->used[0].frame * frame_bytes;
-    uint64_t bytes = (room->used[taking->nused - 1].frame + 1) * frame_bytes - at;
+    uint64_t at = frames_offset(frame_bytes, taking->file, room->used[0].frame);
+    uint64_t last = frames_offset(frame_bytes, taking->file, room->used[taking->nused - 1].frame);
+    uint64_t bytes = last + frame_bytes - at;
     if (bytes >= LONG_READ && !packets_are_seen(room, taking->nunits - 1)) {
         file_expect(reader->fd, at + bytes, bytes);
     }
@@ -238,52 +256,54 @@ out:
 }
 
 static status_t packets_read_frames(const struct packets_task *task,
-                                    const struct packets_open *file)
+                                    const struct packets_open *open)
 {
     status_t st = STATUS_OK;
     struct packets_taking taking = {.task = task};
     const struct packet *headers = NULL;
-    const char *in_place = NULL;
+    const char *places = NULL;
     uint64_t low = 0;
     uint64_t high = 0;
-    TRY(packets_find(file, (int64_t)task->first_period,
+    TRY(packets_find(open, (int64_t)task->first_period,
                      (int64_t)(task->first_period + task->periods) - 1, &low, &high));
     if (low < high) {
-        TRY(packets_keep(file, low, high, &headers, &in_place));
-        TRY(packets_check_time(file, low, high, headers, in_place));
+        TRY(packets_keep(open, low, high, &headers, &places));
+        TRY(packets_check(open, low, high, headers, places));
         TRY(packets_make_used(task->reader->packets, high - low));
-        packets_choose(task, low, high, headers, in_place, &taking);
+        packets_choose(task, open->file, low, high, headers, places, &taking);
         TRY(packets_take(&taking));
     }
 out:
     return st;
 }
 
-static status_t packets_read_file(const struct packets_task *task, const struct packets_file *held)
+static status_t packets_read_file(const struct packets_task *task, const struct packets_file *file)
 {
     status_t st = STATUS_OK;
     reader_t *reader = task->reader;
-    if (held->last < (int64_t)task->first_period ||
-        held->first >= (int64_t)(task->first_period + task->periods)) {
+    if (file->last < (int64_t)task->first_period ||
+        file->first >= (int64_t)(task->first_period + task->periods)) {
         goto out;
     }
-    TRY(reader_open_file(reader, task->wanted->part, held->path));
-    const struct packets_open file = {task->packets, held->path, reader->fd, held->frames,
-                                      &reader->packets->kept};
+    TRY(reader_open_file(reader, task->wanted->part, file->path));
+    const struct packets_open open = {task->packets, file, reader->fd, &reader->packets->kept};
     /* A frame that says nonsense is one that cannot be read, unless somebody writes to the file. */
-    TRY(reader_judge(reader, task->wanted->part, packets_read_frames(task, &file)));
+    TRY(reader_judge(reader, task->wanted->part, packets_read_frames(task, &open)));
 out:
     return st;
 }
 
-/* Zero volts where a thread's samples low .. high - 1 are not. */
-static status_t packets_lose(const struct packets_task *task, uint32_t thread, uint64_t low,
-                             uint64_t high, struct losses *losses)
+/* Zero volts where blocks of a thread, from number `first` of task->slots on, are not. */
+static status_t packets_lose(const struct packets_task *task, uint32_t first, uint32_t end,
+                             uint64_t from, uint64_t to, struct losses *losses)
 {
     status_t st = STATUS_OK;
     struct reader_wanted block = *task->wanted;
+    uint32_t samples = task->packets->samples;
+    uint64_t low = max_u64((task->first_period + from) * samples, task->wanted->low);
+    uint64_t high = min_u64((task->first_period + to) * samples, task->wanted->high);
     block.nslots = 1;
-    for (uint32_t i = task->begin[thread]; i < task->begin[thread + 1]; i++) {
+    for (uint32_t i = first; i < end; i++) {
         block.slot = task->slots[i];
         TRY(reader_lack(&block, task->reader->archive, low, high - low, losses));
     }
@@ -291,23 +311,33 @@ out:
     return st;
 }
 
-/* What no frame had. */
-static status_t packets_fill(const struct packets_task *task, struct losses *losses)
+/* The same for the channels of a group, at all periods of which no frame had it. */
+static status_t packets_fill_group(const struct packets_task *task, uint32_t thread, uint32_t first,
+                                   uint32_t end, uint64_t group, struct losses *losses)
 {
     status_t st = STATUS_OK;
     uint32_t nthreads = task->packets->nthreads;
-    uint32_t samples = task->packets->samples;
-    for (uint32_t thread = 0; thread < nthreads; thread++) {
-        for (uint64_t at = 0; at < task->periods; at++) {
-            uint64_t from = at;
-            while (at < task->periods && !task->is_present[at * nthreads + thread]) {
-                at++;
-            }
-            if (at > from) {
-                uint64_t low = max_u64((task->first_period + from) * samples, task->wanted->low);
-                uint64_t high = min_u64((task->first_period + at) * samples, task->wanted->high);
-                TRY(packets_lose(task, thread, low, high, losses));
-            }
+    for (uint64_t at = 0; at < task->periods; at++) {
+        uint64_t from = at;
+        while (at < task->periods && !(task->groups[at * nthreads + thread] & group)) {
+            at++;
+        }
+        TRY(at > from ? packets_lose(task, first, end, from, at, losses) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+/* Where no frame had a stream. */
+static status_t packets_fill(const struct packets_task *task, struct losses *losses)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t thread = 0; thread < task->packets->nthreads; thread++) {
+        uint32_t end = task->begin[thread + 1];
+        uint32_t step = task->packets->has_mask ? 1 : end - task->begin[thread];
+        for (uint32_t i = task->begin[thread]; i < end; i += step) {
+            TRY(packets_fill_group(task, thread, i, i + step,
+                                   packets_slot_group(task, task->slots[i]), losses));
         }
     }
 out:
@@ -324,13 +354,14 @@ status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wante
     task.periods = (wanted->high - 1) / packets->samples + 1 - task.first_period;
     TRY(packets_open_room(reader, packets));
     TRY(packets_list_slots(&task));
-    TRY(memory_zeroed((size_t)task.periods, packets->nthreads, "frames", &task.is_present));
+    TRY(memory_zeroed((size_t)task.periods, packets->nthreads * sizeof *task.groups, "frames",
+                      &task.groups));
     for (uint32_t i = 0; i < packets->nfiles; i++) {
         TRY(packets_read_file(&task, &packets->files[i]));
     }
     TRY(packets_fill(&task, losses));
 out:
-    free(task.is_present);
+    free(task.groups);
     free(task.slots);
     free(task.begin);
     return st;

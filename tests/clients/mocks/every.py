@@ -134,6 +134,27 @@ def drx(at, rng):
     return "obs.dat"
 
 
+@mock()
+def drx8(at, rng):
+    """Packets of 8 + 8 bits, with a filling between two of them."""
+    with open(at("obs.dat"), "wb") as file:
+        for number in range(4):
+            for ident in range(4):
+                file.write(bytes(100 * int((number, ident) == (1, 2))))
+                file.write(packets.drx_packet(rng.bytes(8192), number, ident))
+    return "obs.dat"
+
+
+@mock()
+def vdif_mask(at, rng):
+    """Channels that a validity mask says are not valid, in some frames; numbers of 32 bits."""
+    with open(at("obs.vdif"), "wb") as file:
+        for frame in range(60):
+            whole = packets.vdif_frame(rng.bytes(512), 1000 + frame // 40, frame % 40, bits=32, log2=1)
+            file.write(packets.vdif_mask(whole, 2, 1 if 10 <= frame < 13 else 3))
+    return {"files": "obs.vdif", "layout": {"freq_hz": [1e6, 2e6]}}
+
+
 # ---- HDF5 formats of telescopes
 
 @mock()

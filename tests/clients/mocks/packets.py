@@ -26,8 +26,20 @@ def write_vdif(path, bits, is_complex, threads, log2, frames, rate_frames, sampl
     return path
 
 
+def vdif_mask(frame, bits, mask):
+    """The frame with a header of EDV 4, as DiFX's vdifio writes it: a validity mask of so many bits."""
+    return frame[:16] + struct.pack("<2IQ", 4 << 24 | bits << 16, 0xacabfeed, mask) + frame[32:]
+
+
+def vdif_flagged(frame, generator):
+    """The frame flagged invalid, of which no other field means anything."""
+    header = bytearray(generator.integers(0, 256, 32, dtype="u1").tobytes())
+    header[3] |= 0x80
+    return bytes(header) + frame[32:]
+
+
 def drx_packet(body, number, ident=0, beam=2, decimation=10, ticks=0, tuning=1 << 30, sync=0xdec0de5c):
-    """A packet of 4096 bytes: ident is its tuning times two plus its polarisation, number the packet's in its stream."""
+    """A packet of 4096 bytes, or 8192 (DRX8): ident is its tuning times two plus its polarisation, number the packet's in its stream."""
     tag = 257355782095018376 + 40960 * number + ticks
     return struct.pack(">IBBHIHHQIi", sync, beam | (1 + ident // 2) << 3 | ident % 2 << 7, 0, 0, 0, decimation, 6440,
                        tag, tuning, 0) + body

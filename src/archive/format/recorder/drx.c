@@ -1,9 +1,11 @@
 /* LWA's DRX: packets of one beam, two tunings and two polarisations, which say all. */
+#include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/override.h"
 #include "archive/format/recorder/packet_files.h"
 #include "archive/format/recorder/recorder.h"
 #include "archive/packets/drx_header.h"
+#include "archive/packets/frames.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/file.h"
@@ -15,77 +17,172 @@
 
 enum { TUNINGS = 2, POLS = 2, UNIX_DAY = 40587 /* MJD of 1970-01-01 */ };
 
-/* What first and last packets say. */
+/* Facts that first and last packets state. */
 struct drx_survey {
     int has_first;
     struct drx_header first;
+    struct packets_mark mark;
+    uint64_t bytes; /* of a packet */
     int has[TUNINGS * POLS];
-    uint32_t tuning[TUNINGS * POLS];
+    uint32_t tuning[TUNINGS * POLS]; /* that more of the packets state than any other */
+    uint32_t votes[TUNINGS * POLS];
 };
+
+/* Packets that are compared with each other until some agree. */
+enum { SEEK_BYTES = 16 * DRX8_BYTES };
+
+/* Where packets begin in the first bytes of a file, up to `most`: after the sync word, a tuning and
+ * a decimation that can be. */
+static uint32_t drx_list(const unsigned char *bytes, uint64_t count, uint32_t most, uint64_t *out)
+{
+    uint32_t found = 0;
+    for (uint64_t at = 0; at + DRX_HEADER_BYTES <= count && found < most; at++) {
+        struct drx_header header;
+        if (bytes[at] != 0xde) {
+            continue;
+        }
+        drx_header_read(bytes + at, &header);
+        if (header.is_packet && header.decimation > 0) {
+            out[found++] = at;
+        }
+    }
+    return found;
+}
+
+/* How long packets are: most of those that follow each other are that far apart; a file of one is
+ * that long. */
+static uint64_t drx_length(const uint64_t *at, uint32_t count, uint64_t file_bytes)
+{
+    uint32_t narrow = 0;
+    uint32_t wide = 0;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        narrow += at[i + 1] - at[i] == DRX_BYTES;
+        wide += at[i + 1] - at[i] == DRX8_BYTES;
+    }
+    return wide > narrow || (wide + narrow == 0 && file_bytes == DRX8_BYTES) ? DRX8_BYTES
+                                                                             : DRX_BYTES;
+}
+
+/* Whether two packets can be of one recording. */
+static int drx_agrees(const struct drx_header *a, const struct drx_header *b)
+{
+    int64_t ticks = (int64_t)(b->tag - b->offset - a->tag + a->offset);
+    return a->beam == b->beam && a->decimation == b->decimation &&
+           ticks % ((int64_t)a->decimation * DRX_SAMPLES) == 0;
+}
+
+/* The first packet of a file that another one agrees with, the first one where none does; how long
+ * packets are. *found = 0: there is none. */
+static status_t drx_find_first(int fd, const char *path, uint64_t file_bytes,
+                               struct drx_survey *out, uint64_t *begin, int *found)
+{
+    enum { MOST = SEEK_BYTES / DRX_BYTES };
+    status_t st = STATUS_OK;
+    unsigned char *bytes = NULL;
+    uint64_t at[MOST];
+    struct drx_header packets[MOST];
+    uint64_t count = min_u64(file_bytes, SEEK_BYTES);
+    uint32_t first = MOST;
+    TRY(memory_zeroed(SEEK_BYTES, 1, "packets", &bytes));
+    TRY(file_read(fd, path, 0, bytes, count));
+    uint32_t n = drx_list(bytes, count, MOST, at);
+    out->bytes = drx_length(at, n, file_bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        drx_header_read(bytes + at[i], &packets[i]);
+        for (uint32_t j = 0; j < i && first == MOST; j++) {
+            first = drx_agrees(&packets[j], &packets[i]) ? j : MOST;
+        }
+    }
+    *found = n > 0;
+    first = first == MOST ? 0 : first;
+    if (n > 0) {
+        *begin = at[first];
+        out->first = packets[first];
+        drx_mark(bytes + at[first], &out->mark);
+    }
+out:
+    free(bytes);
+    return st;
+}
 
 static status_t drx_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct identity identity;
     struct drx_header header;
+    struct drx_survey survey;
     unsigned char bytes[DRX_HEADER_BYTES];
+    uint64_t begin = 0;
     int fd = -1;
     *is_it = 0;
     TRY(recorder_open_begin(path, &fd, &identity));
-    if (fd < 0) {
+    if (fd < 0 || identity.bytes < DRX_BYTES) {
         goto out;
     }
-    if (identity.bytes >= DRX_BYTES) {
-        TRY(file_read(fd, path, 0, bytes, sizeof bytes));
-        drx_header_read(bytes, &header);
-        *is_it = header.is_packet && header.decimation > 0;
+    TRY(file_read(fd, path, 0, bytes, sizeof bytes));
+    drx_header_read(bytes, &header);
+    *is_it = header.is_packet && header.decimation > 0;
+    if (!*is_it) {
+        TRY(drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
     }
 out:
     file_close(fd);
     return st;
 }
 
+/* Counts a packet's tuning: the one that is left has most votes. */
+static void drx_vote(struct drx_survey *survey, const struct drx_header *header)
+{
+    uint32_t id = header->id;
+    if (survey->votes[id] == 0) {
+        survey->tuning[id] = header->tuning;
+    }
+    survey->votes[id] += survey->tuning[id] == header->tuning ? 1u : UINT32_MAX;
+    survey->has[id] = 1;
+}
+
 static status_t drx_survey_packet(void *context, const char *path, uint64_t frame, uint64_t offset,
                                   const unsigned char *bytes)
 {
-    status_t st = STATUS_OK;
     struct drx_survey *survey = context;
     struct drx_header header;
+    (void)path;
     (void)frame;
+    (void)offset;
     drx_header_read(bytes, &header);
-    if (header.is_fill) {
-        goto out;
+    if (frames_is_header(&survey->mark, bytes, survey->mark.strict) && header.is_packet) {
+        drx_vote(survey, &header);
     }
-    REQUIRE(header.is_packet && header.decimation > 0, STATUS_DATA,
-            "%s: no DRX packet begins at byte %" PRIu64 ", a multiple of their %d bytes", path,
-            offset, DRX_BYTES);
-    survey->first = survey->has_first ? survey->first : header;
-    survey->has_first = 1;
-    if (!survey->has[header.id]) {
-        survey->has[header.id] = 1;
-        survey->tuning[header.id] = header.tuning;
-    }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drx_survey_file(struct drx_survey *survey, struct packets_file *file)
 {
     status_t st = STATUS_OK;
     struct identity identity;
+    struct drx_survey own = {.has_first = 1};
+    struct packets_ends *ends = NULL;
+    uint64_t begin = 0;
+    int found = 0;
     int fd = -1;
     apart_at("%s: DRX packets", file->path);
     TRY(file_open_read(file->path, &fd));
     TRY(identity_of_open(fd, file->path, &identity));
-    file->frames = identity.bytes / DRX_BYTES;
-    TRY(packet_files_look(fd, file->path, DRX_BYTES, DRX_HEADER_BYTES, file->frames,
-                          drx_survey_packet, survey));
-    REQUIRE(survey->has_first, STATUS_DATA, "%s: it holds no DRX packet", file->path);
-    if (identity.bytes % DRX_BYTES != 0) {
-        report_note("%s: its last %" PRIu64 " bytes are no DRX packet of %d bytes: left out",
-                    file->path, identity.bytes % DRX_BYTES, DRX_BYTES);
-    }
+    TRY(drx_find_first(fd, file->path, identity.bytes, &own, &begin, &found));
+    REQUIRE(found && begin + own.bytes <= identity.bytes, STATUS_DATA,
+            "%s: no DRX packet begins in its first %d bytes", file->path, SEEK_BYTES);
+    REQUIRE(!survey->has_first || survey->bytes == own.bytes, STATUS_DATA,
+            "%s: its packets have %" PRIu64 " bytes, those of the files before it %" PRIu64
+            ": DRX and DRX8 are two recordings",
+            file->path, own.bytes, survey->bytes);
+    *survey = survey->has_first ? *survey : own;
+    const struct packets_seek seek = {fd,        file->path,       "DRX packet", identity.bytes,
+                                      own.bytes, DRX_HEADER_BYTES, &survey->mark};
+    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY(packets_seek_frames(&seek, begin, file, ends));
+    TRY(packet_files_look(file, own.bytes, ends, drx_survey_packet, survey));
 out:
+    free(ends);
     file_close(fd);
     return st;
 }
@@ -110,11 +207,10 @@ static status_t drx_settle_frequencies(const struct job_layout *layout,
     archive->states_freq = 1;
     TRY(memory_zeroed(TUNINGS, sizeof(double), "frequencies", &archive->freq_hz));
     memcpy(archive->freq_hz, freq, *nchans * sizeof *freq);
-    if (freq[0] == 0) {
-        report_note(
-            "%s: its packets are tuned to 0 Hz: input.layout.freq_hz says to what they were",
-            archive->parts[0].path);
-    }
+    TRY(freq[0] != 0 ? STATUS_OK
+                     : assume(&archive->assumed,
+                              "packets are tuned to 0 Hz, which is taken for the band's centre: "
+                              "input.layout.freq_hz says what it was"));
 out:
     return st;
 }
@@ -161,10 +257,11 @@ static void drx_settle_packets(const struct drx_survey *survey, struct packets *
 {
     packets->kind = PACKETS_DRX;
     packets->header_bytes = DRX_HEADER_BYTES;
-    packets->frame_bytes = DRX_BYTES;
+    packets->mark = survey->mark;
+    packets->frame_bytes = survey->bytes;
     packets->samples = DRX_SAMPLES;
     packets->channels = 1;
-    packets->bits = 4;
+    packets->bits = survey->bytes == DRX8_BYTES ? 8 : 4;
     packets->is_complex = 1;
     packets->rate = survey->first.decimation;
     packets->origin = survey->first.tag - survey->first.offset;
@@ -211,8 +308,8 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     }
     drx_settle_packets(&survey, packets);
     TRY(drx_settle_streams(layout, &survey, archive, &npols, &nchans));
-    TRY(memory_format(&archive->layout, "DRX: beam %u, decimated by %u", survey.first.beam,
-                      survey.first.decimation));
+    TRY(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
+                      packets->bits == 8 ? "8" : "", survey.first.beam, survey.first.decimation));
     uint64_t ticks = (uint64_t)packets->samples * packets->rate;
     TRY(packet_files_settle_times(packets, ticks));
     TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,

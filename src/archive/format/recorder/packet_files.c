@@ -4,6 +4,7 @@
 #include "archive/format/dataset.h"
 #include "archive/format/said.h"
 #include "archive/packets/decode.h"
+#include "archive/packets/frames.h"
 #include "base/memory.h"
 #include "io/file.h"
 
@@ -61,28 +62,26 @@ out:
     return st;
 }
 
-static status_t packet_files_look_at(int fd, const char *path, uint64_t frame_bytes,
-                                     uint64_t header_bytes, uint64_t first, uint64_t end,
-                                     packet_files_look_t *look, void *context)
+status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,
+                           const struct packets_ends *ends, packet_files_look_t *look,
+                           void *context)
 {
     status_t st = STATUS_OK;
-    unsigned char header[PACKETS_MOST_HEADER] = {0};
-    for (uint64_t i = first; i < end; i++) {
-        TRY(file_read(fd, path, i * frame_bytes, header, header_bytes));
-        TRY(look(context, path, i, i * frame_bytes, header));
+    uint64_t head = min_u64(file->frames, PACKETS_ENDS);
+    uint64_t tail = max_u64(head, file->frames - head);
+    uint64_t suspect = 0; /* the last frame that contradicts others, from 1 on */
+    for (uint64_t i = 0; i < file->frames; i = i + 1 == head ? tail : i + 1) {
+        const unsigned char *header =
+            i < head ? ends->first[i] : ends->last[i - (file->frames - head)];
+        st = look(context, file->path, i, frames_offset(frame_bytes, file, i), header);
+        if (st != STATUS_OK && st != STATUS_DEVICE &&
+            (suspect == 0 || i + 1 - suspect > PACKETS_AROUND)) {
+            report_clear();
+            st = STATUS_OK;
+            suspect = i + 1;
+        }
+        TRY(st);
     }
-out:
-    return st;
-}
-
-status_t packet_files_look(int fd, const char *path, uint64_t frame_bytes, uint64_t header_bytes,
-                           uint64_t frames, packet_files_look_t *look, void *context)
-{
-    status_t st = STATUS_OK;
-    uint64_t head = min_u64(frames, PACKET_FILES_LOOKS);
-    uint64_t tail = max_u64(head, frames - head);
-    TRY(packet_files_look_at(fd, path, frame_bytes, header_bytes, 0, head, look, context));
-    TRY(packet_files_look_at(fd, path, frame_bytes, header_bytes, tail, frames, look, context));
 out:
     return st;
 }
@@ -99,7 +98,10 @@ static status_t packet_files_find_span(const struct packets *packets, struct pac
     status_t st = STATUS_OK;
     int fd = -1;
     TRY(file_open_read(held->path, &fd));
-    const struct packets_open file = {packets, held->path, fd, held->frames, NULL};
+    const struct packets_open file = {packets, held, fd, NULL};
+    uint64_t end = 0;
+    TRY(packets_known_end(&file, &end));
+    held->frames = end;
     TRY(packets_span(&file, &held->first, &held->last));
     TRY(packets_check_order(&file));
 out:

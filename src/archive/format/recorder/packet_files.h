@@ -3,10 +3,7 @@
 #define VOLTMILL_ARCHIVE_FORMAT_PACKET_FILES_H
 
 #include "archive/format/formats.h"
-#include "archive/packets/packets.h"
-
-/* How many frames of each end of a file are looked at when it is opened. */
-enum { PACKET_FILES_LOOKS = 2048 };
+#include "archive/packets/sync.h"
 
 /* An archive of one part that has packets, of which nothing is known but the names of its files
  * and what the job's description says. Fails with USAGE where that says what the headers of the
@@ -14,11 +11,14 @@ enum { PACKET_FILES_LOOKS = 2048 };
 status_t packet_files_create(const struct format_input *input, const char *format,
                              struct archive **out);
 
-/* Looks at frames 0 .. and the last ones of a file of `frames`. */
+/* Calls `look` with the headers of the first and last frames, as packets_seek_frames() found them.
+ * Where it fails, the frame contradicts what is known: once is damage, the failure is forgotten;
+ * twice within PACKETS_AROUND frames it is that of this function. */
 typedef status_t packet_files_look_t(void *context, const char *path, uint64_t frame,
                                      uint64_t offset, const unsigned char *header);
-status_t packet_files_look(int fd, const char *path, uint64_t frame_bytes, uint64_t header_bytes,
-                           uint64_t frames, packet_files_look_t *look, void *context);
+status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,
+                           const struct packets_ends *ends, packet_files_look_t *look,
+                           void *context);
 
 /* Once frames, their rate and an origin are known: the periods that each file covers, the first of
  * all as the origin, files in order of time. Fails with DATA: files that do not rise in time, or

@@ -1,5 +1,6 @@
 /* VDIF: frames of a VLBI recorder. Their headers say times, threads and how numbers are stored, and
  * perhaps the sample rate; what the streams are, only the job can say. */
+#include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/recorder/packet_files.h"
 #include "archive/format/recorder/vdif_streams.h"
@@ -44,12 +45,13 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
     const struct vdif_header *first = &survey->first;
     const char *path = input->paths[0];
     for (uint32_t i = 0; i < packets->nfiles; i++) {
-        TRY(vdif_survey_file(survey, packets->files[i].path, &packets->files[i].frames));
+        TRY(vdif_survey_file(survey, &packets->files[i]));
     }
     uint32_t bits = first->bits;
-    REQUIRE(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16, STATUS_DATA,
-            "%s: its VDIF frames hold numbers of %u bits, this program reads those of 1, 2, 4, 8 "
-            "and 16",
+    REQUIRE(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32,
+            STATUS_DATA,
+            "%s: its VDIF frames hold numbers of %u bits, this program reads those of 1, 2, 4, 8, "
+            "16 and 32",
             path, bits);
     packets->kind = PACKETS_VDIF;
     packets->header_bytes = first->is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
@@ -60,6 +62,8 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
     packets->is_legacy = first->is_legacy;
     packets->station = first->station;
     packets->has_others = survey->wanted != NULL;
+    packets->mark = survey->mark;
+    packets->stated_rate_hz = first->rate_hz;
     uint64_t step = (uint64_t)packets->channels * bits * (packets->is_complex ? 2 : 1);
     uint64_t payload = 8 * (first->bytes - packets->header_bytes);
     REQUIRE(payload % step == 0 && payload / step < UINT32_MAX, STATUS_DATA,
@@ -71,15 +75,62 @@ out:
     return st;
 }
 
-/* Whether so many frames a second are what was counted, where the end of a second may be lost. */
+/* EDV 4: the validity mask of channels. */
+static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct vdif_header *first = &survey->first;
+    struct packets *packets = archive->parts[0].packets;
+    if (first->edv != 4) {
+        goto out;
+    }
+    packets->has_mask = first->has_mask && first->mask_bits > 0;
+    REQUIRE(!packets->has_mask || packets->channels % first->mask_bits == 0, STATUS_DATA,
+            "%s: its VDIF headers (EDV 4) have a validity mask of %u bits for %u channels: "
+            "expected a number of bits that divides that of channels",
+            archive->parts[0].path, first->mask_bits, packets->channels);
+    TRY(packets->has_mask
+            ? STATUS_OK
+            : assume(&archive->assumed, "headers of EDV 4 %s: all channels are taken to be valid",
+                     first->has_mask ? "have a validity mask of 0 bits"
+                                     : "lack the sync word of a validity mask"));
+out:
+    return st;
+}
+
+/* Whether a number of frames a second agrees with the count: the last ones of seconds may be lost.
+ */
 static int vdif_is_counted(double frames, uint32_t counted)
 {
-    return counted == 0 || (frames >= counted && frames <= counted + counted / 16);
+    enum { LEAST_LOST = 8 };
+    uint32_t lost = counted / 16 > LEAST_LOST ? counted / 16 : LEAST_LOST;
+    return counted == 0 || (frames >= counted && frames <= counted + lost);
+}
+
+/* Real samples of a rate that headers state. EDV 3 states half of it; frames may tell about EDV 1.
+ */
+static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t samples,
+                                    char **assumed, double *out)
+{
+    status_t st = STATUS_OK;
+    const struct vdif_header *first = &survey->first;
+    uint32_t counted = survey->most_frames;
+    int is_half =
+        first->edv == 3 || counted == 0 || !vdif_is_counted(first->rate_hz / samples, counted);
+    *out = is_half ? 2 * first->rate_hz : first->rate_hz;
+    TRY(first->edv == 3 || counted > 0
+            ? STATUS_OK
+            : assume(assumed,
+                     "no second ends in the files, so the %.9g Hz of their headers (EDV %u) are "
+                     "taken for half the rate of real samples",
+                     first->rate_hz, first->edv));
+out:
+    return st;
 }
 
 /* Samples a second: as the job says, as headers do, as frames are counted. */
 static status_t vdif_find_rate(const struct format_input *input, const struct vdif_survey *survey,
-                               double said, uint32_t samples, double *out)
+                               double said, uint32_t samples, char **assumed, double *out)
 {
     status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
@@ -88,20 +139,14 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
     double rate = said;
     TRY(vdif_describe(survey, &seen));
     if (said == 0 && first->rate_hz > 0) {
-        /* EDV 3 means half the rate of real samples; what the others mean, frames may tell. */
-        rate = first->is_complex ? first->rate_hz : 2 * first->rate_hz;
-        if (!first->is_complex && first->edv != 3) {
-            double half = first->rate_hz / samples;
-            rate = counted > 0 && vdif_is_counted(half, counted) ? first->rate_hz : rate;
-            if (counted == 0) {
-                report_note("%s: no second ends in it, so its headers' %.9g Hz are taken for half "
-                            "the rate of its real samples: input.layout.sample_rate_hz may say "
-                            "otherwise",
-                            input->paths[0], first->rate_hz);
-            }
-        }
-    } else if (said == 0) {
+        rate = first->rate_hz;
+        TRY(first->is_complex ? STATUS_OK : vdif_find_real_rate(survey, samples, assumed, &rate));
+    } else if (said == 0 && counted > 0) {
         rate = (double)counted * samples;
+        TRY(assume(assumed,
+                   "no header states the sample rate: it is counted, %u frames a second, since "
+                   "the highest frame number of seconds that end in the files is %u",
+                   counted, counted - 1));
     }
     REQUIRE(rate > 0, STATUS_USAGE,
             "%s (VDIF: %s, %u samples each): input.layout.sample_rate_hz is missing, headers do "
@@ -128,7 +173,7 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
     status_t st = STATUS_OK;
     double said = archive->sample_rate_hz; /* by the job */
     struct packets *packets = archive->parts[0].packets;
-    TRY(vdif_find_rate(input, survey, said, packets->samples, rate));
+    TRY(vdif_find_rate(input, survey, said, packets->samples, &archive->assumed, rate));
     double frames = *rate / packets->samples;
     REQUIRE(frames >= 0.5 && frames < 0x1p24 && fabs(frames - round(frames)) < 1e-6 * frames,
             said > 0 ? STATUS_USAGE : STATUS_DATA,
@@ -174,6 +219,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     struct packets *packets = archive->parts[0].packets;
     TRY(vdif_read_headers(input, survey, packets));
     TRY(vdif_say_layout(survey, archive));
+    TRY(vdif_settle_mask(survey, archive));
     TRY(vdif_settle_rate(input, survey, archive, &rate));
     TRY(vdif_streams_settle(input->layout, survey, archive, &npols, &nchans));
     TRY(packet_files_settle_times(packets, 1));

@@ -1,6 +1,7 @@
 /* Streams of VDIF: by the job's table, or as threads and channels are numbered. */
 #include "archive/format/recorder/vdif_streams.h"
 
+#include "archive/assumed.h"
 #include "archive/format/override.h"
 #include "base/memory.h"
 
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One note of all threads whose clock is another one. */
-static status_t vdif_streams_note_clocks(const struct packets *packets, const char *path)
+/* One assumption of all threads whose clock is another one. */
+static status_t vdif_streams_note_clocks(const struct packets *packets, char **assumed)
 {
     status_t st = STATUS_OK;
     struct text late = {0};
@@ -22,9 +23,10 @@ static status_t vdif_streams_note_clocks(const struct packets *packets, const ch
         }
     }
     if (nlate > 0) {
-        report_note("%s: the clock of %s %s is up to %" PRIu64
-                    " s behind that of frames beside them: taken to be the same",
-                    path, units_plural(nlate, "thread", "threads"), late.data, most);
+        TRY(assume(assumed,
+                   "the clock of %s %s is up to %" PRIu64
+                   " s behind that of frames beside them: taken to be the same",
+                   units_plural(nlate, "thread", "threads"), late.data, most));
     }
 out:
     text_free(&late);
@@ -32,7 +34,7 @@ out:
 }
 
 /* All threads, wanted or not: their times tell where others are. */
-static status_t vdif_streams_add_threads(const struct vdif_survey *survey, const char *path,
+static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char **assumed,
                                          struct packets *packets)
 {
     status_t st = STATUS_OK;
@@ -44,7 +46,7 @@ static status_t vdif_streams_add_threads(const struct vdif_survey *survey, const
                 (struct packets_thread){.id = id, .behind = vdif_survey_behind(survey, id)};
         }
     }
-    TRY(vdif_streams_note_clocks(packets, path));
+    TRY(vdif_streams_note_clocks(packets, assumed));
 out:
     return st;
 }
@@ -68,13 +70,13 @@ static status_t vdif_streams_number(const struct job_layout *layout, struct arch
     for (uint32_t i = 0; i < nthreads; i++) {
         TRY(memory_format(&archive->names[AXIS_POL][i], "thread%u", packets->threads[i].id));
     }
-    report_note("%s: VDIF says neither frequencies nor polarisations: its %u %s taken for %s, and "
-                "the %u %s of a frame for %s; input.layout.streams says which is which",
-                archive->parts[0].path, nthreads,
-                units_plural(nthreads, "thread is", "threads are"),
-                units_plural(nthreads, "a polarisation", "polarisations"), packets->channels,
-                units_plural(packets->channels, "channel", "channels"),
-                units_plural(packets->channels, "a coarse channel", "coarse channels"));
+    TRY(assume(&archive->assumed,
+               "VDIF says neither frequencies nor polarisations: its %u %s taken for %s, and the "
+               "%u %s of a frame for %s; input.layout.streams says which is which",
+               nthreads, units_plural(nthreads, "thread is", "threads are"),
+               units_plural(nthreads, "a polarisation", "polarisations"), packets->channels,
+               units_plural(packets->channels, "channel", "channels"),
+               units_plural(packets->channels, "a coarse channel", "coarse channels")));
 out:
     return st;
 }
@@ -250,7 +252,7 @@ status_t vdif_streams_settle(const struct job_layout *layout, const struct vdif_
             archive->parts[0].path);
     struct packets *packets = archive->parts[0].packets;
     *nchans = packets->channels;
-    TRY(vdif_streams_add_threads(survey, archive->parts[0].path, packets));
+    TRY(vdif_streams_add_threads(survey, &archive->assumed, packets));
     TRY(layout->nstreams > 0 ? vdif_streams_list(layout, survey, archive, nchans)
                              : vdif_streams_number(layout, archive));
     *npols = archive->count[AXIS_POL];

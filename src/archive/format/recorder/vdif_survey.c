@@ -1,8 +1,10 @@
-/* VDIF files, looked at here and there. */
+/* VDIF files, of which some headers are read. */
 #include "archive/format/recorder/vdif_survey.h"
 
 #include "archive/format/recorder/packet_files.h"
 #include "archive/format/recorder/recorder.h"
+#include "archive/format/recorder/vdif_first.h"
+#include "archive/packets/frames.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/file.h"
@@ -13,122 +15,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_FRAME = 1 << 27, /* bytes: all that 24 bits of 8 bytes can say */
-    MOST_CHANNELS_LOG2 = 16,
-    ALIKE = 4 /* headers in a row that make it VDIF: there is no magic number */
-};
-
-static uint64_t vdif_survey_header_bytes(const struct vdif_header *header)
-{
-    return header->is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
-}
-
-/* What no frame can be, of whatever station. */
-static int vdif_survey_is_possible(const struct vdif_header *header)
-{
-    uint64_t head = vdif_survey_header_bytes(header);
-    uint64_t numbers = (uint64_t)(header->is_complex ? 2 : 1) * header->bits;
-    return !header->is_fill && header->bytes > head && header->bytes < MOST_FRAME &&
-           header->channels_log2 <= MOST_CHANNELS_LOG2 && header->bits <= 32 &&
-           8 * (header->bytes - head) >= numbers << header->channels_log2;
-}
-
-static int vdif_survey_is_alike(const struct vdif_header *a, const struct vdif_header *b)
-{
-    return a->bytes == b->bytes && a->channels_log2 == b->channels_log2 && a->bits == b->bits &&
-           a->is_complex == b->is_complex && a->is_legacy == b->is_legacy && a->epoch == b->epoch;
-}
-
-/* A header at the offset; of a file that ends before it nothing is read, and *found is 0. */
-static status_t vdif_survey_read(int fd, const char *path, uint64_t bytes, uint64_t offset,
-                                 struct vdif_header *out, int *found)
-{
-    status_t st = STATUS_OK;
-    unsigned char header[VDIF_BYTES] = {0};
-    *found = offset + VDIF_LEGACY_BYTES < bytes;
-    if (*found) {
-        TRY(file_read(fd, path, offset, header, min_u64(sizeof header, bytes - offset)));
-        vdif_header_read(header, out);
-    }
-out:
-    return st;
-}
-
-/* Of a file that begins with fill the first header that is none: whole frames lie before it, and
- * another like it behind. *offset is where it is found; 0 is also where nothing is. */
-static status_t vdif_survey_pass_fill(int fd, const char *path, uint64_t bytes,
-                                      struct vdif_header *first, uint64_t *offset)
-{
-    enum { MOST_FILL = 16 << 20, WORD = 8, PIECE = 64 << 10 };
-    status_t st = STATUS_OK;
-    unsigned char *data = NULL;
-    uint64_t read = 0;
-    uint64_t end = min_u64(bytes, MOST_FILL);
-    *offset = 0;
-    TRY(memory_zeroed(PIECE + VDIF_BYTES, 1, "fill", &data));
-    for (uint64_t at = 0; first->is_fill && at + VDIF_BYTES < end; at += WORD) {
-        struct vdif_header header;
-        struct vdif_header next = {0};
-        int found = 0;
-        if (at % PIECE == 0) {
-            read = min_u64(PIECE + VDIF_BYTES, bytes - at);
-            TRY(file_read(fd, path, at, data, read));
-        }
-        vdif_header_read(data + at % PIECE, &header);
-        if (!vdif_survey_is_possible(&header) || at % header.bytes != 0) {
-            continue;
-        }
-        TRY(vdif_survey_read(fd, path, bytes, at + header.bytes, &next, &found));
-        if (found && vdif_survey_is_possible(&next) && vdif_survey_is_alike(&header, &next)) {
-            *first = header;
-            *offset = at;
-        }
-    }
-out:
-    free(data);
-    return st;
-}
-
-/* A file of a single frame must be no longer, and say by its extended data what it is. */
+/* Where frames begin behind the first byte, that must be a frame like them, flagged, or fill: other
+ * files hold bytes like headers, too. A file of a single frame must be no longer, and say by its
+ * extended data what it is. */
 status_t vdif_survey_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct identity identity;
     struct vdif_header first = {0};
-    struct vdif_header next = {0};
+    struct vdif_header found;
+    unsigned char bytes[VDIF_BYTES] = {0};
+    uint64_t begin = 0;
     int fd = -1;
-    int found = 0;
-    uint32_t alike = 0;
     *is_it = 0;
     TRY(recorder_open_begin(path, &fd, &identity));
-    if (fd < 0) {
+    if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES) {
         goto out;
     }
-    uint64_t begin = 0;
-    TRY(vdif_survey_read(fd, path, identity.bytes, 0, &first, &found));
-    TRY(vdif_survey_pass_fill(fd, path, identity.bytes, &first, &begin));
-    if (!found || !vdif_survey_is_possible(&first) || first.bytes > identity.bytes) {
-        goto out;
-    }
-    for (uint64_t i = 1; i < ALIKE; i++) {
-        TRY(vdif_survey_read(fd, path, identity.bytes, begin + i * first.bytes, &next, &found));
-        if (found && !next.is_fill && !vdif_survey_is_alike(&first, &next)) {
-            goto out;
-        }
-        alike += found && !next.is_fill;
-    }
-    *is_it = alike > 0 || (identity.bytes == first.bytes && first.edv <= 4);
+    TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
+    vdif_header_read(bytes, &first);
+    int is_late = first.is_fill || first.is_invalid;
+    TRY(vdif_find_first(fd, path, identity.bytes, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+                        &found, &begin, is_it));
+    *is_it = (*is_it && (is_late || vdif_is_alike(&first, &found))) ||
+             (vdif_is_possible(&first) && identity.bytes == first.bytes && first.edv <= 4);
 out:
     file_close(fd);
     return st;
 }
 
-/* One file being looked at. */
+/* A frame that was seen. */
+struct vdif_seen {
+    int64_t second;
+    uint32_t thread, number; /* of the second */
+};
+
+/* One file being read. */
 struct vdif_look {
     struct vdif_survey *survey;
-    uint64_t bytes, frames; /* of the file */
-    uint64_t next;          /* the frame behind the one before */
+    struct packets_seek seek;
+    const struct packets_file *file;
+    struct vdif_seen *seen; /* [2 PACKETS_ENDS] */
+    size_t nseen;
+    size_t nhead; /* of the file's first frames */
 };
 
 /* A header's time by the first thread's clock. */
@@ -147,44 +76,35 @@ uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread)
     return (uint64_t)(most - survey->ahead[thread]);
 }
 
-/* A thread's first frame shows by the one before it whether its clock is another one. */
-static void vdif_survey_add_time(struct vdif_survey *survey, const struct vdif_header *header)
+static int vdif_survey_is_wanted(const struct vdif_survey *survey, uint32_t station)
 {
-    enum { OTHER_CLOCK = 60 /* s: no frames that stand beside each other are that far apart */ };
-    int64_t second = vdif_survey_second(survey, header);
-    int is_new = !survey->has_thread[header->thread];
-    int64_t ahead = second - survey->now;
-    if (is_new && survey->has_now && (ahead > OTHER_CLOCK || ahead < -OTHER_CLOCK)) {
-        survey->ahead[header->thread] = ahead;
-        second = survey->now;
-    }
-    survey->has_thread[header->thread] = 1;
-    survey->has_now |= !is_new || !survey->has_first;
-    survey->now = second;
-}
-
-static status_t vdif_survey_check_station(struct vdif_survey *survey, const char *path,
-                                          uint64_t offset, const struct vdif_header *header,
-                                          int *is_wanted)
-{
-    status_t st = STATUS_OK;
     char name[UNITS_TEXT];
     char number[UNITS_TEXT];
-    snprintf(number, sizeof number, "%u", header->station);
-    *is_wanted = !survey->wanted || strcmp(survey->wanted, number) == 0 ||
-                 strcmp(survey->wanted, vdif_station_name(header->station, name)) == 0;
-    survey->has_others |= !*is_wanted;
-    REQUIRE(!*is_wanted || !survey->has_first || header->station == survey->first.station,
-            STATUS_USAGE,
-            "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of %s: "
-            "input.layout.station says which to read",
-            path, offset, vdif_station_name(header->station, name),
-            vdif_station_name(survey->first.station, number));
+    snprintf(number, sizeof number, "%u", station);
+    return !survey->wanted || strcmp(survey->wanted, number) == 0 ||
+           strcmp(survey->wanted, vdif_station_name(station, name)) == 0;
+}
+
+/* Whether a frame counts, once the first one is known. */
+static int vdif_survey_counts(const struct vdif_survey *survey, const struct vdif_header *header)
+{
+    return vdif_is_possible(header) && header->bytes == survey->first.bytes &&
+           header->station == survey->first.station;
+}
+
+static status_t vdif_survey_read(const struct vdif_look *look, uint64_t frame,
+                                 struct vdif_header *out)
+{
+    status_t st = STATUS_OK;
+    unsigned char header[VDIF_BYTES] = {0};
+    TRY(file_read(look->seek.fd, look->seek.path,
+                  frames_offset(look->seek.frame_bytes, look->file, frame), header,
+                  look->seek.header_bytes));
+    vdif_header_read(header, out);
 out:
     return st;
 }
 
-/* A frame of another length is the end of the file, or an error. */
 static status_t vdif_survey_frame(void *context, const char *path, uint64_t frame, uint64_t offset,
                                   const unsigned char *bytes)
 {
@@ -192,52 +112,143 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
     struct vdif_look *look = context;
     struct vdif_survey *survey = look->survey;
     struct vdif_header header;
-    int is_wanted = 0;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
     vdif_header_read(bytes, &header);
-    survey->has_now &= frame == look->next;
-    look->next = frame + 1;
-    if (header.is_fill || frame >= look->frames) {
+    if (!frames_is_header(&survey->mark, bytes, survey->mark.loose) || header.is_invalid ||
+        !vdif_survey_is_wanted(survey, header.station)) {
         goto out;
     }
-    if (survey->has_first && header.bytes != survey->first.bytes &&
-        offset + header.bytes == look->bytes) {
-        look->frames = frame;
-        goto out;
-    }
-    REQUIRE(!survey->has_first || header.bytes == survey->first.bytes, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
-            " bytes, those before it have %" PRIu64,
-            path, offset, header.bytes, survey->first.bytes);
-    TRY(vdif_survey_check_station(survey, path, offset, &header, &is_wanted));
-    if (!is_wanted) {
-        goto out;
-    }
-    REQUIRE(vdif_survey_is_possible(&header), STATUS_DATA,
+    REQUIRE(header.station == survey->first.station, STATUS_USAGE,
+            "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of %s: "
+            "input.layout.station says which to read",
+            path, offset, vdif_station_name(header.station, a),
+            vdif_station_name(survey->first.station, b));
+    REQUIRE(vdif_is_possible(&header), STATUS_DATA,
             "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
             " bytes and 2^%u channels of %u bits: that cannot be",
             path, offset, header.bytes, header.channels_log2, header.bits);
-    vdif_survey_add_time(survey, &header);
-    survey->first = survey->has_first ? survey->first : header;
-    survey->has_first = 1;
+    look->seen[look->nseen++] = (struct vdif_seen){
+        (int64_t)vdif_second(header.epoch, header.seconds), header.thread, header.frame};
+    look->nhead = frame < PACKETS_ENDS ? look->nseen : look->nhead;
 out:
     return st;
 }
 
-/* The frame near which `second` ends, by halving: its header is of a later second, or it is the
- * last. */
-static status_t vdif_survey_find_second(const struct vdif_survey *survey, int fd, const char *path,
-                                        uint64_t frames, int64_t second, uint64_t *out)
+static int vdif_survey_compare(const void *left, const void *right)
+{
+    const int64_t *a = left;
+    const int64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The frame beside `at` whose thread's clock is known, the one before it first; count: none. */
+static size_t vdif_survey_beside(const struct vdif_survey *survey, const struct vdif_seen *seen,
+                                 size_t count, size_t at)
+{
+    for (size_t i = at; i > 0; i--) {
+        if (survey->has_thread[seen[i - 1].thread]) {
+            return i - 1;
+        }
+    }
+    while (at < count && !survey->has_thread[seen[at].thread]) {
+        at++;
+    }
+    return at;
+}
+
+/* A thread is new: the median of its times less those of frames beside shows whether its clock is
+ * another one. */
+static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct vdif_seen *seen,
+                                       size_t count, uint32_t thread)
+{
+    enum { OTHER_CLOCK = 60 /* s: no frames that stand beside each other are that far apart */ };
+    status_t st = STATUS_OK;
+    int64_t *ahead = NULL;
+    size_t n = 0;
+    TRY(memory_zeroed(count, sizeof *ahead, "times", &ahead));
+    for (size_t i = 0; i < count; i++) {
+        size_t beside =
+            seen[i].thread == thread ? vdif_survey_beside(survey, seen, count, i) : count;
+        if (beside < count) {
+            ahead[n++] =
+                seen[i].second - (seen[beside].second - survey->ahead[seen[beside].thread]);
+        }
+    }
+    qsort(ahead, n, sizeof *ahead, vdif_survey_compare);
+    int64_t median = n > 0 ? ahead[n / 2] : 0;
+    survey->ahead[thread] = median > OTHER_CLOCK || median < -OTHER_CLOCK ? median : 0;
+    survey->has_thread[thread] = 1;
+out:
+    free(ahead);
+    return st;
+}
+
+static status_t vdif_survey_add_threads(struct vdif_survey *survey, const struct vdif_seen *seen,
+                                        size_t count)
 {
     status_t st = STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (!survey->has_thread[seen[i].thread]) {
+            TRY(vdif_survey_add_thread(survey, seen, count, seen[i].thread));
+        }
+    }
+out:
+    return st;
+}
+
+static int vdif_survey_by_time(const void *left, const void *right)
+{
+    const struct vdif_seen *a = left;
+    const struct vdif_seen *b = right;
+    int by_second = (a->second > b->second) - (a->second < b->second);
+    return by_second ? by_second : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Counts the frames of each second whose end was seen: up to the highest number near which there is
+ * another one. A lone high number is a header's fault. Sorts what was seen. */
+static void vdif_survey_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, size_t count)
+{
+    enum { NEAR = 16 };
+    size_t begin = 0;
+    for (size_t i = 0; i < count; i++) {
+        seen[i].second -= survey->ahead[seen[i].thread];
+    }
+    qsort(seen, count, sizeof *seen, vdif_survey_by_time);
+    for (size_t end = 1; end < count; end++) {
+        if (seen[end].second == seen[begin].second) {
+            continue;
+        }
+        size_t top = end - 1;
+        while (top > begin && seen[top].number - seen[top - 1].number > NEAR) {
+            top--;
+        }
+        if (seen[end].second == seen[begin].second + 1 && (top > begin || seen[top].number == 0)) {
+            survey->most_frames = (uint32_t)max_u64(survey->most_frames, seen[top].number + 1);
+        }
+        begin = end;
+    }
+}
+
+/* The frame near which `second` ends, by halving: its header is of a later second, or it is the
+ * last. */
+static status_t vdif_survey_find_second(const struct vdif_look *look, int64_t second, uint64_t *out)
+{
+    enum { NEXT = 16 /* frames that may stand for one that does not count */ };
+    status_t st = STATUS_OK;
     uint64_t low = 0;
-    uint64_t high = frames - 1;
+    uint64_t high = look->file->frames - 1;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         struct vdif_header header = {0};
-        int found = 0;
-        TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, middle * survey->first.bytes,
-                             &header, &found));
-        if (!header.is_fill && vdif_survey_second(survey, &header) > second) {
+        for (uint64_t i = middle; i < min_u64(high, middle + NEXT); i++) {
+            TRY(vdif_survey_read(look, i, &header));
+            if (vdif_survey_counts(look->survey, &header)) {
+                break;
+            }
+        }
+        if (vdif_survey_counts(look->survey, &header) &&
+            vdif_survey_second(look->survey, &header) > second) {
             high = middle;
         } else {
             low = middle;
@@ -248,77 +259,174 @@ out:
     return st;
 }
 
-/* Counts the frames of the seconds that begin with that of frame `begin`, where they end. */
-static status_t vdif_survey_count(struct vdif_survey *survey, int fd, const char *path,
-                                  uint64_t frames, uint64_t begin)
+/* Counts the frames of the second that frame `begin` is of, where it ends. */
+static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin)
 {
-    enum { AROUND = 512 };
+    enum { AROUND = 320 /* frames: more than they come out of order by */ };
     status_t st = STATUS_OK;
     struct vdif_header header = {0};
     uint64_t at = 0;
-    uint32_t most = 0;
-    int found = 0;
-    int has_end = 0;
-    TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, begin * survey->first.bytes,
-                         &header, &found));
-    if (header.is_fill) {
+    size_t count = 0;
+    TRY(vdif_survey_read(look, begin, &header));
+    if (!vdif_survey_counts(look->survey, &header)) {
         goto out;
     }
-    int64_t second = vdif_survey_second(survey, &header);
-    TRY(vdif_survey_find_second(survey, fd, path, frames, second, &at));
+    TRY(vdif_survey_find_second(look, vdif_survey_second(look->survey, &header), &at));
     uint64_t from = at > AROUND ? at - AROUND : 0;
-    for (uint64_t i = from; i < min_u64(at + AROUND, frames); i++) {
-        TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, i * survey->first.bytes,
-                             &header, &found));
-        if (header.is_fill || header.station != survey->first.station) {
-            continue;
+    for (uint64_t i = from; i < min_u64(at + AROUND, look->file->frames); i++) {
+        TRY(vdif_survey_read(look, i, &header));
+        if (vdif_survey_counts(look->survey, &header)) {
+            look->seen[count++] = (struct vdif_seen){
+                (int64_t)vdif_second(header.epoch, header.seconds), header.thread, header.frame};
         }
-        int64_t now = vdif_survey_second(survey, &header);
-        most = now == second && header.frame >= most ? header.frame + 1 : most;
-        has_end |= now == second + 1;
     }
-    survey->most_frames = has_end && most > survey->most_frames ? most : survey->most_frames;
+    vdif_survey_count_seen(look->survey, look->seen, count);
 out:
     return st;
 }
 
-status_t vdif_survey_file(struct vdif_survey *survey, const char *path, uint64_t *frames)
+/* All of a short file was seen; of a long one some seconds are counted. */
+static status_t vdif_survey_count_all(struct vdif_look *look)
 {
     enum { COUNTS = 4 };
     status_t st = STATUS_OK;
-    struct identity identity;
-    struct vdif_header header = {0};
-    uint64_t begin = 0;
-    int fd = -1;
+    uint64_t frames = look->file->frames;
+    if (frames <= 2 * PACKETS_ENDS) {
+        vdif_survey_count_seen(look->survey, look->seen, look->nseen);
+        goto out;
+    }
+    for (uint64_t i = 0; i < COUNTS; i++) {
+        TRY(vdif_survey_count(look, i * (frames / COUNTS)));
+    }
+out:
+    return st;
+}
+
+/* Whether one of `count` frames is like another one, and which. */
+static int vdif_survey_find_alike(const struct vdif_header *frames, uint32_t count,
+                                  const struct vdif_header *like, uint32_t *out)
+{
+    uint32_t i = 0;
+    while (i < count && !(vdif_is_alike(&frames[i], like) && frames[i].station == like->station)) {
+        i++;
+    }
+    *out = i;
+    return i < count;
+}
+
+/* The first frame of the station that is wanted, beside another one like it. */
+static status_t vdif_survey_first(struct vdif_survey *survey, const struct packets_seek *seek,
+                                  uint64_t begin)
+{
+    enum { BESIDE = PACKETS_AROUND };
+    status_t st = STATUS_OK;
+    unsigned char bytes[BESIDE + 1][VDIF_BYTES] = {0};
+    struct vdif_header last[BESIDE + 1];
+    uint32_t count = 0;
+    uint32_t taken = 0;
+    int is_found = 0;
+    for (uint64_t at = begin; at + seek->frame_bytes <= seek->bytes && !is_found;
+         at += seek->frame_bytes) {
+        if (count > BESIDE) {
+            count = BESIDE;
+            memmove(last, last + 1, BESIDE * sizeof *last);
+            memmove(bytes, bytes + 1, BESIDE * sizeof *bytes);
+        }
+        TRY(file_read(seek->fd, seek->path, at, bytes[count], seek->header_bytes));
+        vdif_header_read(bytes[count], &last[count]);
+        if (vdif_is_possible(&last[count]) && last[count].bytes == seek->frame_bytes &&
+            vdif_survey_is_wanted(survey, last[count].station)) {
+            is_found = vdif_survey_find_alike(last, count, &last[count], &taken);
+            count++;
+        }
+    }
+    REQUIRE(count > 0, STATUS_DATA, "%s: none of its frames is of %s%s", seek->path,
+            survey->wanted ? "station " : "any station", survey->wanted ? survey->wanted : "");
+    taken = is_found ? taken : 0;
+    survey->has_first = 1;
+    survey->first = last[taken];
+    vdif_mark(bytes[taken], &survey->mark);
+out:
+    return st;
+}
+
+/* Frames of another length that follow those of the file are another recording. */
+static status_t vdif_survey_check_rest(const struct vdif_look *look, uint64_t at)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header other;
     int found = 0;
-    apart_at("%s: VDIF frames", path);
-    TRY(file_open_read(path, &fd));
-    TRY(identity_of_open(fd, path, &identity));
-    TRY(vdif_survey_read(fd, path, identity.bytes, 0, &header, &found));
-    TRY(vdif_survey_pass_fill(fd, path, identity.bytes, &header, &begin));
-    header = survey->has_first ? survey->first : header;
-    REQUIRE(found && vdif_survey_is_possible(&header) && header.bytes <= identity.bytes,
-            STATUS_DATA,
+    const struct packets_seek *seek = &look->seek;
+    unsigned char bytes[VDIF_BYTES] = {0};
+    if (at + VDIF_BYTES > seek->bytes) {
+        goto out;
+    }
+    TRY(file_read(seek->fd, seek->path, at, bytes, VDIF_BYTES));
+    vdif_header_read(bytes, &other);
+    TRY(vdif_is_possible(&other)
+            ? vdif_is_followed(seek->fd, seek->path, seek->bytes, at, &other, &found)
+            : STATUS_OK);
+    REQUIRE(!found, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
+            " bytes, those before it have %" PRIu64,
+            seek->path, at, other.bytes, seek->frame_bytes);
+out:
+    return st;
+}
+
+/* The first frame of the open file, by which the others are found. */
+static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header header = {0};
+    struct packets_seek *seek = &look->seek;
+    struct vdif_survey *survey = look->survey;
+    int found = 0;
+    TRY(vdif_find_first(seek->fd, seek->path, seek->bytes, VDIF_LONG_SEEK, &header, begin, &found));
+    REQUIRE((found || vdif_is_possible(&header)) && header.bytes <= seek->bytes, STATUS_DATA,
             "%s: no VDIF frame begins there: its first bytes as a header say %" PRIu64
             " bytes, 2^%u channels of %u bits, and the file has %" PRIu64 " bytes",
-            path, header.bytes, header.channels_log2, header.bits, identity.bytes);
-    struct vdif_look look = {survey, identity.bytes, identity.bytes / header.bytes, 0};
-    survey->has_now = 0;
-    TRY(packet_files_look(fd, path, header.bytes, vdif_survey_header_bytes(&header), look.frames,
-                          vdif_survey_frame, &look));
-    REQUIRE(survey->has_first, STATUS_DATA, "%s: none of its first and last frames is of %s%s",
-            path, survey->wanted ? "station " : "any station",
-            survey->wanted ? survey->wanted : "");
-    for (uint64_t i = 0; i < COUNTS && look.frames > 1; i++) {
-        TRY(vdif_survey_count(survey, fd, path, look.frames, i * (look.frames / COUNTS)));
-    }
-    if (look.frames * header.bytes < identity.bytes) {
-        report_note("%s: its last %" PRIu64 " bytes are no frame of %" PRIu64
-                    " bytes, as those before: left out",
-                    path, identity.bytes - look.frames * header.bytes, header.bytes);
-    }
-    *frames = look.frames;
+            seek->path, header.bytes, header.channels_log2, header.bits, seek->bytes);
+    REQUIRE(!survey->has_first || header.bytes == survey->first.bytes, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
+            " bytes, those before it have %" PRIu64,
+            seek->path, *begin, header.bytes, survey->first.bytes);
+    seek->frame_bytes = header.bytes;
+    seek->header_bytes = header.is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
+    TRY(survey->has_first ? STATUS_OK : vdif_survey_first(survey, seek, *begin));
 out:
+    return st;
+}
+
+status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file)
+{
+    status_t st = STATUS_OK;
+    struct identity identity;
+    struct packets_ends *ends = NULL;
+    uint64_t begin = 0;
+    struct vdif_look look = {.survey = survey, .file = file};
+    struct packets_seek *seek = &look.seek;
+    int fd = -1;
+    apart_at("%s: VDIF frames", file->path);
+    TRY(file_open_read(file->path, &fd));
+    TRY(identity_of_open(fd, file->path, &identity));
+    *seek = (struct packets_seek){.fd = fd,
+                                  .path = file->path,
+                                  .noun = "VDIF frame",
+                                  .bytes = identity.bytes,
+                                  .mark = &survey->mark};
+    TRY(vdif_survey_begin(&look, &begin));
+    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY(memory_zeroed(2 * PACKETS_ENDS, sizeof *look.seen, "frames", &look.seen));
+    TRY(packets_seek_frames(seek, begin, file, ends));
+    TRY(vdif_survey_check_rest(&look, frames_offset(seek->frame_bytes, file, file->frames)));
+    TRY(packet_files_look(file, seek->frame_bytes, ends, vdif_survey_frame, &look));
+    TRY(vdif_survey_add_threads(survey, look.seen, look.nhead));
+    TRY(vdif_survey_add_threads(survey, look.seen + look.nhead, look.nseen - look.nhead));
+    TRY(vdif_survey_count_all(&look));
+out:
+    free(ends);
+    free(look.seen);
     file_close(fd);
     return st;
 }

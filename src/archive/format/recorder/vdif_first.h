@@ -1,0 +1,31 @@
+/* The first frame of a VDIF file. Private to archive/format/recorder/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
+#define VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
+
+#include "archive/packets/vdif_header.h"
+
+/* Bytes from the begin of a file in which its first frame is sought. */
+enum {
+    VDIF_SHORT_SEEK = 128 << 10, /* of a file that may be anything */
+    VDIF_FILL_SEEK = 16 << 20,   /* of one that begins with fill, or an invalid frame */
+    VDIF_LONG_SEEK = 1 << 30     /* of one that is said to be VDIF */
+};
+
+/* Whether a header can be one of a frame whose samples count. */
+int vdif_is_possible(const struct vdif_header *header);
+
+/* Whether two headers say the same of all frames, of whatever station and time. */
+int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
+
+/* Whether more of the next headers, at its own distance, are like one at `at` than contradict it.
+ * Fails with DATA. */
+status_t vdif_is_followed(int fd, const char *path, uint64_t bytes, uint64_t at,
+                          const struct vdif_header *header, int *is_followed);
+
+/* The first frame of a file of `bytes` that others like it follow, which begins before `end`. There
+ * is no magic number. *found = 0: none; then *offset is 0, and *out what the first bytes say as a
+ * header. Fails with DATA. */
+status_t vdif_find_first(int fd, const char *path, uint64_t bytes, uint64_t end,
+                         struct vdif_header *out, uint64_t *offset, int *found);
+
+#endif
