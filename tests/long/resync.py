@@ -461,7 +461,9 @@ def compare(kind, dice, path, name, file, volts, good, used):
         check(again[0].tobytes() == data.tobytes() and np.array_equal(again[1], weights), f"bytes differ on {ranks} ranks")
     Counts.losses += int((~good).sum())
     Counts.frames += len(used)
-    Counts.untrue += untrue(file, kind.size, used)
+    wrong = untrue(file, kind.size, used)
+    note(f"{wrong} frames used that are not as they were written: SEEDS={name.split('-')[1]}") if wrong else None
+    Counts.untrue += wrong
 
 
 def main():

@@ -80,8 +80,11 @@ static int vdif_survey_is_wanted(const struct vdif_survey *survey, uint32_t stat
 {
     char name[UNITS_TEXT];
     char number[UNITS_TEXT];
+    if (!survey->wanted) {
+        return 1;
+    }
     snprintf(number, sizeof number, "%u", station);
-    return !survey->wanted || strcmp(survey->wanted, number) == 0 ||
+    return strcmp(survey->wanted, number) == 0 ||
            strcmp(survey->wanted, vdif_station_name(station, name)) == 0;
 }
 
