@@ -35,16 +35,18 @@ enum { SEEK_BYTES = 16 * DRX8_BYTES };
  * a decimation that can be. */
 static uint32_t drx_list(const unsigned char *bytes, uint64_t count, uint32_t most, uint64_t *out)
 {
+    static const unsigned char sync[] = {0xde, 0xc0, 0xde, 0x5c};
     uint32_t found = 0;
-    for (uint64_t at = 0; at + DRX_HEADER_BYTES <= count && found < most; at++) {
+    const unsigned char *hit = bytes;
+    while (found < most &&
+           (hit = memmem(hit, count - (uint64_t)(hit - bytes), sync, sizeof sync)) &&
+           (uint64_t)(hit - bytes) + DRX_HEADER_BYTES <= count) {
         struct drx_header header;
-        if (bytes[at] != 0xde) {
-            continue;
-        }
-        drx_header_read(bytes + at, &header);
+        drx_header_read(hit, &header);
         if (header.is_packet && header.decimation > 0) {
-            out[found++] = at;
+            out[found++] = (uint64_t)(hit - bytes);
         }
+        hit++;
     }
     return found;
 }

@@ -111,24 +111,26 @@ out:
 /* Lengths are multiples of 8 bytes, so frames begin there unless bytes are lost. Other places are
  * tried where no such frame is, or before it, for one that is like it. */
 static status_t vdif_try_all(const struct vdif_piece *piece, uint64_t count,
-                             struct vdif_header *out, uint64_t *offset, int *found)
+                             const struct vdif_header *like, struct vdif_header *out,
+                             uint64_t *offset, int *found)
 {
     status_t st = STATUS_OK;
-    struct vdif_header like;
+    struct vdif_header first;
     int is_earlier = 0;
-    TRY(vdif_try(piece, count, WORD, NULL, out, offset, found));
+    TRY(vdif_try(piece, count, WORD, like, out, offset, found));
     if (*found) {
-        like = *out;
-        TRY(vdif_try(piece, *offset - piece->at, 1, &like, out, offset, &is_earlier));
+        first = *out;
+        TRY(vdif_try(piece, *offset - piece->at, 1, &first, out, offset, &is_earlier));
     } else {
-        TRY(vdif_try(piece, count, 1, NULL, out, offset, found));
+        TRY(vdif_try(piece, count, 1, like, out, offset, found));
     }
 out:
     return st;
 }
 
 status_t vdif_find_first(int fd, const char *path, uint64_t bytes, uint64_t end,
-                         struct vdif_header *out, uint64_t *offset, int *found)
+                         const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
+                         int *found)
 {
     status_t st = STATUS_OK;
     struct vdif_piece piece = {.fd = fd, .path = path, .bytes = bytes};
@@ -141,7 +143,7 @@ status_t vdif_find_first(int fd, const char *path, uint64_t bytes, uint64_t end,
     for (; piece.at < end && !*found; piece.at += PIECE) {
         uint64_t count = min_u64(PIECE, end - piece.at);
         TRY(file_read(fd, path, piece.at, piece.data, count + VDIF_BYTES));
-        TRY(vdif_try_all(&piece, count, out, offset, found));
+        TRY(vdif_try_all(&piece, count, like, out, offset, found));
     }
 out:
     free(piece.data);

@@ -22,10 +22,11 @@ int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 status_t vdif_is_followed(int fd, const char *path, uint64_t bytes, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 
-/* The first frame of a file of `bytes` that others like it follow, which begins before `end`. There
- * is no magic number. *found = 0: none; then *offset is 0, and *out what the first bytes say as a
- * header. Fails with DATA. */
+/* The first frame of a file of `bytes` that others like it follow, which begins before `end`, and
+ * is like `like` unless that is NULL. There is no magic number. *found = 0: none; then *offset is
+ * 0, and *out what the first bytes say as a header. Fails with DATA. */
 status_t vdif_find_first(int fd, const char *path, uint64_t bytes, uint64_t end,
-                         struct vdif_header *out, uint64_t *offset, int *found);
+                         const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
+                         int *found);
 
 #endif

@@ -35,10 +35,11 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
     vdif_header_read(bytes, &first);
     int is_late = first.is_fill || first.is_invalid;
-    TRY(vdif_find_first(fd, path, identity.bytes, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
-                        &found, &begin, is_it));
-    *is_it = (*is_it && (is_late || vdif_is_alike(&first, &found))) ||
-             (vdif_is_possible(&first) && identity.bytes == first.bytes && first.edv <= 4);
+    if (is_late || vdif_is_possible(&first)) {
+        TRY(vdif_find_first(fd, path, identity.bytes, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+                            is_late ? NULL : &first, &found, &begin, is_it));
+        *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
+    }
 out:
     file_close(fd);
     return st;
@@ -385,7 +386,8 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     struct packets_seek *seek = &look->seek;
     struct vdif_survey *survey = look->survey;
     int found = 0;
-    TRY(vdif_find_first(seek->fd, seek->path, seek->bytes, VDIF_LONG_SEEK, &header, begin, &found));
+    TRY(vdif_find_first(seek->fd, seek->path, seek->bytes, VDIF_LONG_SEEK, NULL, &header, begin,
+                        &found));
     REQUIRE((found || vdif_is_possible(&header)) && header.bytes <= seek->bytes, STATUS_DATA,
             "%s: no VDIF frame begins there: its first bytes as a header say %" PRIu64
             " bytes, 2^%u channels of %u bits, and the file has %" PRIu64 " bytes",
