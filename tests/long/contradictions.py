@@ -177,7 +177,7 @@ class Format:
         for field in self.editor.names():
             row = facts.row(self.table, field)
             if row is None:
-                yield field, "", ""
+                yield field.replace(" ", "_"), "-", "-"
                 continue
             for change in [*CHANGES, *(name.replace(" ", "_") for name in row.more)]:
                 yield field.replace(" ", "_"), change, "all"
@@ -334,47 +334,31 @@ def lines(said, word):
 
 
 def part(task):
-    """Outcomes of some cases of a format: (case, outcome, remark)."""
-    name, variant, cases = task
+    """Outcomes of a share of a format's cases: (case, outcome, remark)."""
+    name, variant, share, shares = task
     work = Format(name, variant)
     if work.sound is None:
-        return [((name, variant, "-", "-", "-"), "WRONG", f"undisturbed: {work.said[-300:]}")]
-    results = []
-    for case in cases if cases is not None else work.cases():
-        outcome = ("WRONG", "the table has no row for it") if not case[1] else work.case(*case)
-        if outcome:
-            results.append(((name, variant, *case), *outcome))
+        return [((name, variant, "-", "-", "-"), "WRONG", f"undisturbed: {work.said[-300:]}")] if share == 0 else []
+    cases = [tuple(CASE[1:])] if CASE else [case for case in work.cases() if re.fullmatch(FIELDS, case[0])]
+    if COUNT:
+        random.Random(f"{SEED} {name} {variant}").shuffle(cases)
+    outcomes = [((name, variant, *case), work.case(*case)) for case in cases[share:COUNT or None:shares]]
     if not KEEP:
         shutil.rmtree(work.folder)
-    return results
-
-
-def tasks():
-    for name, (_, _, variants) in facts.FORMATS.items():
-        if not re.fullmatch(FORMATS, name):
-            continue
-        for variant in variants:
-            work = Format(name, variant)
-            cases = [case for case in work.cases() if re.fullmatch(FIELDS, case[0])]
-            shutil.rmtree(work.folder)
-            if work.sound is None:
-                yield name, variant, []
-                continue
-            if COUNT:
-                random.Random(f"{SEED} {name} {variant}").shuffle(cases)
-                cases = cases[:COUNT]
-            for i in range(0, len(cases), 40):
-                yield name, variant, cases[i:i + 40]
+    return [(case, *outcome) for case, outcome in outcomes if outcome]
 
 
 def results():
     if CASE:
         name, _, variant = CASE[0].partition("/")
-        return part((name, variant, [tuple(CASE[1:])]))
+        return part((name, variant, 0, 1))
+    shares = 1 if COUNT or JOBS == 1 else 4
+    tasks = [(name, variant, share, shares) for name, (_, _, variants) in facts.FORMATS.items()
+             if re.fullmatch(FORMATS, name) for variant in variants for share in range(shares)]
     if JOBS == 1:
-        return list(itertools.chain.from_iterable(map(part, tasks())))
+        return list(itertools.chain.from_iterable(map(part, tasks)))
     with concurrent.futures.ProcessPoolExecutor(JOBS) as pool:
-        return list(itertools.chain.from_iterable(pool.map(part, tasks())))
+        return list(itertools.chain.from_iterable(pool.map(part, tasks)))
 
 
 def show(found):
