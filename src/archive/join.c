@@ -32,8 +32,7 @@ static int join_same_delays(const struct archive *a, const struct archive *b)
 }
 
 /* What two files do not have in common, though they should; NULL if nothing. */
-static const char *join_difference(const struct archive *a, const struct archive *b,
-                                   int times_differ)
+static const char *join_difference(const struct archive *a, const struct archive *b)
 {
     if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
         return "axes";
@@ -41,9 +40,6 @@ static const char *join_difference(const struct archive *a, const struct archive
     for (uint32_t i = 0; i < a->ndims; i++) {
         if (a->dims[i].axis != b->dims[i].axis) {
             return "axes";
-        }
-        if (a->dims[i].size != b->dims[i].size && (a->dims[i].axis != AXIS_TIME || !times_differ)) {
-            return "shapes";
         }
     }
     if (!numbers_are_alike(a, b) || a->is_complex != b->is_complex ||
@@ -81,6 +77,23 @@ static const char *join_difference(const struct archive *a, const struct archive
     return NULL;
 }
 
+/* Of two files with the same axes. */
+static status_t join_check_shapes(const struct archive *a, const struct archive *b,
+                                  int times_differ)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < a->ndims; i++) {
+        const struct archive_dim *one = &a->dims[i];
+        const struct archive_dim *other = &b->dims[i];
+        REQUIRE(one->size == other->size || (one->axis == AXIS_TIME && times_differ), STATUS_DATA,
+                "%s and %s do not belong to one observation: their shapes differ, %" PRIu64
+                " and %" PRIu64 " along %s",
+                a->parts[0].path, b->parts[0].path, one->size, other->size, axis_name(one->axis));
+    }
+out:
+    return st;
+}
+
 /* Of two files with as many coarse channels. */
 static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
 {
@@ -99,7 +112,7 @@ out:
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
 {
     status_t st = STATUS_OK;
-    const char *what = join_difference(a, b, times_differ);
+    const char *what = join_difference(a, b);
     int is_one_station = a->stacked != AXIS_STATION && a->telescope && b->telescope;
     REQUIRE(!is_one_station || strcmp(a->telescope, b->telescope) == 0, STATUS_DATA,
             "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
@@ -110,6 +123,7 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
             a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
     REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
             a->parts[0].path, b->parts[0].path, what);
+    TRY(join_check_shapes(a, b, times_differ));
     TRY(join_check_frequencies(a, b));
 out:
     return st;

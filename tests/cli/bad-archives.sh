@@ -95,7 +95,7 @@ plain("x.h5", x)
 for name, root in {
     "version-missing": {"format_version": None}, "version-5": {"format_version": np.int32(5)}, "version-0": {"format_version": np.int32(0)},
     "version-text": {"format_version": "one"}, "format-other": {"format": "spectra of tea"},
-    "format-number": {"format": 7}, "scale-tai": {"time_scale": "TAI"},
+    "format-number": {"format": 7}, "no-time-scale": {"time_scale": None}, "scale-tai": {"time_scale": "TAI"},
     "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
     "day-text": {"start_mjd_day": "today"}, "second-nan": {"start_second": np.nan},
     "ra-huge": {"ra_deg": 1.7e308, "dec_deg": 5.0}, "dec-nan": {"ra_deg": 5.0, "dec_deg": np.nan},
@@ -119,6 +119,7 @@ for name, attrs in {
     "missing-text": {"missing_value": "none"},
     "over-less": {"oversampling_num": np.int32(27), "oversampling_den": np.int32(32)},
     "over-zero": {"oversampling_num": np.int32(0), "oversampling_den": np.int32(0)},
+    "over-num": {"oversampling_num": np.int32(4)}, "over-den": {"oversampling_den": np.int32(3)},
 }.items():
     native(f"{name}.h5", x, attrs=attrs)
 few = dict(packing="2 bit offset", domain="real")
@@ -192,7 +193,7 @@ native("other-axes.h5", x, "time,beam,reim", root=later)
 native("other-sideband.h5", x, root=later, attrs={"sideband": np.int32(-1)})
 native("other-freq.h5", x, root=later, scales={"freq_hz": [2e9]})
 native("other-missing.h5", x, root=later, attrs={"missing_value": -128.0})
-native("other-over.h5", x, root=later, attrs={"oversampling_num": np.int32(2)})
+native("other-over.h5", x, root=later, attrs={"oversampling_num": np.int32(2), "oversampling_den": np.int32(1)})
 native("another-day.h5", x, root={"start_second": 100 + 90000 / RATE})
 native("overlap-in-time.h5", x, root={"start_second": 100 + 1014 / RATE})
 native("same-time.h5", x)
@@ -293,6 +294,8 @@ bad "a scale that is a text" 4 'attribute scale is not a number' scale-text.h5
 bad "format_version a text" 4 'version-text\.h5: attribute format_version is not a number' version-text.h5
 bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5
 bad "format a number" 4 'format-number\.h5 is not in the native layout' format-number.h5
+same "no time_scale: UTC is assumed" "assumed: no-time-scale.h5: start in UTC: the file has no time_scale" \
+    "$("$voltmill" plan job.yaml --set input.files=no-time-scale.h5 2>&1 | grep assumed:)"
 bad "time_scale TAI" 4 'scale-tai\.h5: time_scale is TAI, expected UTC' scale-tai.h5
 bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-number.h5
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
@@ -332,6 +335,8 @@ bad "packing of 16 bits" 4 'packing-int16\.h5: .*packing needs 8-bit elements, f
 bad "missing_value a text" 4 'missing-text\.h5: .*missing_value is not a number' missing-text.h5
 bad "oversampling below 1" 4 'over-less\.h5: .*oversampling is 27/32, expected 1 or more' over-less.h5
 bad "oversampling 0/0" 4 'over-zero\.h5: .*oversampling is 0/0, expected' over-zero.h5
+bad "oversampling without its den" 4 'over-num\.h5: .*has no attribute oversampling_den, expected oversampling_num and' over-num.h5
+bad "oversampling without its num" 4 'over-den\.h5: .*has no attribute oversampling_num, expected oversampling_num and' over-den.h5
 bad "oversampled real samples" 4 'over-real\.h5: .*real samples cannot be oversampled.*32/27' over-real.h5
 bad "freq_hz missing" 4 'freq-missing\.h5 has no dataset /freq_hz, expected the centre of each of 1' freq-missing.h5
 bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz holds 2 .*expected .*1' freq-two.h5

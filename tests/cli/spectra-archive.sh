@@ -110,8 +110,8 @@ import h5py
 with h5py.File("out.h5", "r+") as f:
     f["offset"][0, 1, 3] = 1' || exit 1
 fails "an offset, which spectra have not" 4 'out.h5: /offset holds 1, expected 0' "$voltmill" run --force through.yaml
-damaged() { # DESCRIPTION MESSAGE PYTHON: what is done to f
-    "$voltmill" run --force bank.yaml --set products.0.bits=8 >"$work/output" 2>&1
+damaged() { # DESCRIPTION MESSAGE PYTHON [BITS]: what is done to f
+    "$voltmill" run --force bank.yaml --set products.0.bits="${4:-8}" >"$work/output" 2>&1
     warm -c "
 import h5py
 with h5py.File('out.h5', 'r+') as f:
@@ -140,5 +140,25 @@ with h5py.File("out.h5", "r+") as f:
     f.attrs["integrate"] = 4
 PYTHON
 fails "spectra that were added up" 4 'integrate is 4, average 1' "$voltmill" run --force through.yaml
+contradicts() { # DESCRIPTION MESSAGE PYTHON
+    damaged "$1" "out.h5: $2" "$3" 32
+}
+contradicts "a time step of another rate" 'time_step is 2.4e-05 s, but sample_rate_hz 1000000, channels 16, domain complex and oversampling 4/3 make 1.2e-05 s' \
+    "f.attrs['time_step'] *= 2"
+contradicts "a rate of another time step" 'time_step is 1.2e-05 s, but sample_rate_hz 500000,' "f.attrs['sample_rate_hz'] /= 2"
+contradicts "channels closer together than they are wide" '/frequency has channels 31250 Hz apart, but sample_rate_hz 1000000, channels 16 and domain complex make 62500 Hz' \
+    "f['frequency'][:] = f['frequency'][:] / 2"
+contradicts "channels farther apart" '/frequency has channels 125000 Hz apart,' "f['frequency'][:] = f['frequency'][:] * 2"
+runs "the job says frequencies instead" "$voltmill" run --force through.yaml --set input.layout='{format: spectra, freq_hz: {start: 1e8, step: 1e5}}'
+same "which count" "100000000.0 103100000.0" "$(warm -c 'import h5py; hz = h5py.File("through.h5")["freq_hz"][:]; print(hz[0], hz[-1])')"
+contradicts "frequencies that fall" 'order is ascending, but /frequency does not ascend' "f['frequency'][:] = f['frequency'][:][::-1]"
+contradicts "an order that is not that of the frequencies" 'order is fft, but /frequency ascends' "f.attrs['order'] = 'fft'"
+damaged "half of the oversampling" 'out.h5 has no attribute oversampling_den, expected oversampling_num and' "del f.attrs['oversampling_den']" 32
+contradicts "another time scale" 'time_scale is TAI, expected UTC' "f.attrs['time_scale'] = 'TAI'"
+runs "a product" "$voltmill" run --force bank.yaml
+warm -c 'import h5py; del h5py.File("out.h5", "r+").attrs["time_scale"]' || exit 1
+"$voltmill" run --force through.yaml >said 2>&1
+same "no time scale: UTC is assumed" "assumed: out.h5: start in UTC: the file has no time_scale" "$(grep assumed: said)"
+same "and the product keeps it" "start in UTC: the file has no time_scale" "$(warm -c 'import h5py; print(h5py.File("through.h5")["provenance"].attrs["assumed"].decode())')"
 
 plan

@@ -29,7 +29,7 @@ import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../clients"))
 from common import ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, finish, note, ok, yaml
-from mocks import facts, headers
+from mocks import every, facts, headers
 
 SEED, JOBS, COUNT = (int(os.environ.get(*word)) for word in (("SEED", "1"), ("JOBS", "1"), ("COUNT", "0")))
 FORMATS, FIELDS = os.environ.get("FORMATS", ".*(?<!_long)"), os.environ.get("FIELDS", ".*")
@@ -99,7 +99,7 @@ class Format:
         self.folder = os.path.join(SCRATCH, f"{name}-{variant}-{os.getpid()}")
         if KEEP:
             self.folder = os.path.join(os.path.abspath(KEEP), f"{name}-{variant}")
-            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         job, _ = facts.write(name, self.folder)
         inputs = [os.path.relpath(os.path.join(path, file), self.folder)
@@ -244,7 +244,7 @@ class Format:
                             f"'{row.governs}'" + (f"; {new[0]}" if new else "")
         if new:
             return "assumed", new[0]
-        if change in ("removed", "empty") and row.removed == "guess" and row.governs:
+        if change in {"removed", "empty"} - set(row.same.split()) and row.removed == "guess" and row.governs:
             return "WRONG", f"it is missing, in silence: {'other ' + ' '.join(sorted(found)) if found else 'the same product'}"
         if change in ("removed", "empty") and row.removed == "told" and found and not (
                 found == {"start"} and abs(self.start() - self.start(self.sound)) < 2e-7):
@@ -377,6 +377,8 @@ def show(found):
 def main():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
+    missing = set(every.MOCKS) - set(facts.FORMATS) - set(facts.NO_HEADER)
+    ok(not missing, "every format has a table", " ".join(missing))
     found = results()
     by_format = collections.defaultdict(list)
     for case, outcome, remark in found:

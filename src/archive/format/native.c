@@ -55,6 +55,9 @@ static status_t native_read_root(hid_t file, const char *path, struct job_layout
     TRY(h5_get_text(file, path, "time_scale", &scale, &found));
     REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
             path, scale);
+    if (layout->has_start && !found) {
+        TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
+    }
     TRY(h5_get_text(file, path, "telescope", &layout->telescope, &found));
     TRY(h5_get_text(file, path, "source", &layout->source, &found));
     TRY(h5_get_f64(file, path, "ra_deg", &archive->ra_deg, &found));
@@ -168,9 +171,13 @@ static status_t native_read_oversampling(hid_t dataset, const char *where,
     status_t st = STATUS_OK;
     int64_t num = 1;
     int64_t den = 1;
-    int found = 0;
-    TRY(h5_get_i64(dataset, where, "oversampling_num", &num, &found));
-    TRY(h5_get_i64(dataset, where, "oversampling_den", &den, &found));
+    int has_num = 0;
+    int has_den = 0;
+    TRY(h5_get_i64(dataset, where, "oversampling_num", &num, &has_num));
+    TRY(h5_get_i64(dataset, where, "oversampling_den", &den, &has_den));
+    REQUIRE(has_num == has_den, STATUS_DATA,
+            "%s has no attribute %s, expected oversampling_num and oversampling_den, or neither",
+            where, has_num ? "oversampling_den" : "oversampling_num");
     REQUIRE(den >= 1 && num >= den && num <= 1000000, STATUS_DATA,
             "%s: oversampling is %lld/%lld, expected 1 or more", where, (long long)num,
             (long long)den);

@@ -22,6 +22,7 @@ import os
 import re
 import struct
 
+import h5py
 import numpy as np
 
 from . import every, headers, packets, recorders
@@ -410,12 +411,15 @@ SPECTRA = [
 SPECTRA_ALSO = {"/@time_scale": "UTC", "/@time_step": 0.75e-6, "/@first_sample": 0, "/@telescope": "GBT",
                 "/@source": "B1937+21"}
 
-DESCRIBED = [
+DESCRIBED = [  # docs/job-file.md, input.layout
     F("/@first", SPAN, says="first", last="own"),
-    F("/v@rate", RATE, says="rate"),
-    F("/v@(day|sec|start)", START),
-    F("/v@freq", FREQ),
+    F("/v@rate", RATE, "*rate!double!half!removed", step={"rate": 1}, says="rate"),
+    F("/v@began", START, step={"start": 1}, says="began|start"),
     F("/v@scale", "rows"),
+    F("/v@sideband", "rows freq sideband"),
+    F("/v@source", NAMES, same="empty"),
+    F("/v@ra", NAMES, says="ra"),
+    F("/mhz", FREQ + " rows weights", "*rate!double!half!negated!removed", says="mhz|freq"),
     *rest(),
 ]
 
@@ -441,6 +445,21 @@ def vdif_edv3(at, rng):
             frame = packets.vdif_frame(some, 1000 + i // 32, i % 32, 0, bits=4)
             file.write(frame[:16] + struct.pack("<4I", 3 << 24 | 32, 0xacabfeed, 0, 0) + frame[32:])
     return "obs.vdif"
+
+
+@also()
+def described_said(at, rng):
+    """A plain file that says itself what can be said of it: two channels of 0.25 MHz, 0.5 MHz apart."""
+    with h5py.File(at("obs.h5"), "w") as file:
+        file["v"] = every.noise(rng, (4000, 2, 2))
+        file["v"].attrs.update({"rate": 0.25, "began": 1.7e9 + 0.25, "scale": 0.5, "sideband": 1, "source": "B1937+21",
+                                "ra": 19.66})
+        file["mhz"] = [1400.0, 1400.5]
+    said = {key: {"attribute": f"@{key}"} for key in ("scale", "sideband", "source")}
+    return {"files": "obs.h5", "layout": {
+        "dataset": "/v", "axes": "time,chan,reim", "sample_rate_hz": {"attribute": "@rate", "unit": "MHz"},
+        "start": {"attribute": "@began", "unit": "unix"}, "freq_hz": {"from": "/mhz", "unit": "MHz"},
+        "ra_deg": {"attribute": "@ra", "unit": "hours"}, "dec_deg": 21.58, **said}}
 
 
 def write(name, folder):
@@ -494,10 +513,14 @@ FORMATS = {
     "native": (hdf5("voltages"), NATIVE, {"bare": {}, "rich": NATIVE_ALSO}),
     "spectra": (hdf5("spectra"), SPECTRA, {"bare": {}, "rich": SPECTRA_ALSO}),
     "described": (hdf5("/v"), DESCRIBED, {"bare": {}}),
+    "described_said": (hdf5("/v$"), DESCRIBED, {"bare": {}}),
     "fbh5": (hdf5("data"), FBH5, {"bare": {}, "rich": FBH5_ALSO}),
     "sigproc": (fil, FIL, {"bare": {}, "rich": FIL_ALSO}),
     "psrfits": (headers.Fits, FITS, {"bare": {}, "rich": FITS_ALSO}),
 }
+
+# Of these the job alone says what the samples are, and of compressed ones HDF5 how they are stored.
+NO_HEADER = ("described_heaps", "described_long", "virtual", "deflate", "lzf", "bitshuffle", "zstd", "lz4")
 
 
 def row(table, name):

@@ -88,14 +88,19 @@ static status_t spectra_read_root(const struct fields *fields, struct spectra_sa
     enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
     status_t st = STATUS_OK;
     int found = 0;
+    int has_num = 0;
+    int has_den = 0;
     *out = (struct spectra_said){.num = 1, .den = 1, .average = 1};
     TRY(fields_need_i64(fields, "/", "channels", &out->channels));
     TRY(fields_need_i64(fields, "/", "taps", &out->taps));
     TRY(fields_need_i64(fields, "/", "integrate", &out->integrate));
     TRY(fields_need_f64(fields, "/", "sample_rate_hz", &out->sample_rate_hz));
     TRY(fields_need_f64(fields, "/", "first_time", &out->first_time));
-    TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &found));
-    TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &found));
+    TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &has_num));
+    TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &has_den));
+    REQUIRE(has_num == has_den, STATUS_DATA,
+            "%s has no attribute %s, expected oversampling_num and oversampling_den, or neither",
+            fields->path, has_num ? "oversampling_den" : "oversampling_num");
     TRY(fields_i64(fields, "/", "first_channel", &out->first_channel, &found));
     TRY(fields_i64(fields, "/", "average", &out->average, &found));
     TRY(spectra_read_domain(fields, out));
@@ -122,21 +127,84 @@ out:
     return st;
 }
 
+static const char *spectra_domain(const struct spectra_said *said)
+{
+    return said->is_real ? "real" : "complex";
+}
+
+/* Samples in a raw spectrum. */
+static int64_t spectra_points(const struct spectra_said *said)
+{
+    return said->channels * (said->is_real ? 2 : 1);
+}
+
 /* The samples of a stream of a channel come once every hop. */
 static double spectra_rate(const struct spectra_said *said)
 {
-    int64_t points = said->channels * (said->is_real ? 2 : 1);
-    return said->sample_rate_hz / (double)(points * said->den / said->num);
+    return said->sample_rate_hz / (double)(spectra_points(said) * said->den / said->num);
+}
+
+/* The step of /time, which the bank makes as well. */
+static status_t spectra_check_step(const struct fields *fields, const struct spectra_said *said)
+{
+    status_t st = STATUS_OK;
+    const double expected = 1 / spectra_rate(said);
+    double step = expected;
+    TRY(fields_f64(fields, "/", "time_step", &step, &(int){0}));
+    REQUIRE(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
+            "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
+            ", domain %s and oversampling %" PRId64 "/%" PRId64
+            " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
+            fields->path, step, said->sample_rate_hz, said->channels, spectra_domain(said),
+            said->num, said->den, expected);
+out:
+    return st;
+}
+
+/* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie
+ * as far apart as they are wide; coarse channels may have gaps between them. */
+static status_t spectra_check_frequencies(const struct fields *fields,
+                                          const struct spectra_said *said, const double *freq_hz,
+                                          size_t count)
+{
+    status_t st = STATUS_OK;
+    const double width = said->sample_rate_hz / (double)spectra_points(said);
+    const int is_whole = said->first_channel == 0 && count % (size_t)said->channels == 0;
+    const int has_neighbours = said->channels >= 4 && count >= 3;
+    double least = INFINITY;
+    double most = 0;
+    int is_ascending = 1;
+    for (size_t i = 1; i < count; i++) {
+        least = fmin(least, fabs(freq_hz[i] - freq_hz[i - 1]));
+        most = fmax(most, fabs(freq_hz[i]));
+        is_ascending = is_ascending && freq_hz[i] > freq_hz[i - 1];
+    }
+    const double rounding = 1e-6 * width + 1e-15 * most;
+    REQUIRE(count < 2 || (least >= width - rounding &&
+                          (!has_neighbours || least <= width + rounding)),
+            STATUS_DATA,
+            "%s: /frequency has channels %.10g Hz apart, but sample_rate_hz %.17g, channels "
+            "%" PRId64 " and domain %s make %.10g Hz: input.layout.freq_hz says what is right",
+            fields->path, least, said->sample_rate_hz, said->channels, spectra_domain(said), width);
+    REQUIRE(said->is_fft_order ? said->is_real || !is_whole || !is_ascending : is_ascending,
+            STATUS_DATA,
+            "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right",
+            fields->path, order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
+            is_ascending ? "ascends" : "does not ascend");
+out:
+    return st;
 }
 
 /* Sample 0 is spectrum 0, taken at the centre of what it is made of. */
 static status_t spectra_read_start(const struct fields *fields, const struct spectra_said *said,
-                                   struct job_layout *own)
+                                   struct job_layout *own, struct archive *archive)
 {
     status_t st = STATUS_OK;
     int64_t day = 0;
     double second = 0;
     int has_second = 0;
+    int has_scale = 0;
+    char *scale = NULL;
     TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->has_start));
     TRY(fields_f64(fields, "/", "start_second", &second, &has_second));
     REQUIRE(own->has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
@@ -144,7 +212,14 @@ static status_t spectra_read_start(const struct fields *fields, const struct spe
             STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
             fields->path, day, second);
     own->start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
+    TRY(fields_text(fields, "/", "time_scale", &scale, &has_scale));
+    REQUIRE(!has_scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
+            "%s: time_scale is %s, expected UTC", fields->path, scale);
+    if (own->has_start && !has_scale) {
+        TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
+    }
 out:
+    free(scale);
     return st;
 }
 
@@ -268,7 +343,7 @@ static status_t spectra_note_bank(const struct fields *fields, const struct spec
 {
     enum { MOST_COEFFICIENTS = 1 << 22 };
     status_t st = STATUS_OK;
-    const int64_t points = said->channels * (said->is_real ? 2 : 1);
+    const int64_t points = spectra_points(said);
     size_t count = 0;
     archive->bank = (struct archive_bank){.channels = (uint32_t)said->channels,
                                           .taps = (uint32_t)said->taps,
@@ -280,8 +355,8 @@ static status_t spectra_note_bank(const struct fields *fields, const struct spec
         archive->nprototype = count;
         REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
                 "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
-                " taps",
-                fields->path, count, points, said->taps);
+                " taps, as channels %" PRId64 " and domain %s say",
+                fields->path, count, points, said->taps, said->channels, spectra_domain(said));
     }
 out:
     return st;
@@ -304,10 +379,16 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     own.sample_rate_hz = spectra_rate(&said);
     own.oversampling_num = (uint32_t)said.num;
     own.oversampling_den = (uint32_t)said.den;
-    TRY(spectra_read_start(&fields, &said, &own));
+    TRY(spectra_read_start(&fields, &said, &own, archive));
     TRY(spectra_read_axes(&fields, &own));
     TRY(fields_f64s(&fields, "frequency", NULL, &own.freq_hz, &count));
     own.nfreq = (uint32_t)count;
+    if (!layout->has_sample_rate && !layout->has_sample_period) {
+        TRY(spectra_check_step(&fields, &said));
+        TRY(override_has_frequencies(layout)
+                ? STATUS_OK
+                : spectra_check_frequencies(&fields, &said, own.freq_hz, count));
+    }
     TRY(fields_text(&fields, "/", "telescope", &own.telescope, &(int){0}));
     TRY(fields_text(&fields, "/", "source", &own.source, &(int){0}));
     TRY(fields_f64(&fields, "/", "ra_deg", &own.ra_deg, &own.has_ra));
