@@ -163,8 +163,9 @@ class Format:
                 if shape_only and name in ("/spectra", "/time", "/weights", "/provenance/holes"):
                     parts[name] = {"shape"}
                     continue
-            elif name in ("/provenance@gap_samples", "/provenance/missing_samples"):
-                pass
+            elif name == "/coarse_frequency":  # which weights bring with them
+                parts[name] = {"weights"}
+                continue
             parts[name] = {part for part, pattern in PARTS.items() if re.fullmatch(pattern, name)} or {name}
             if a is not None and b is not None and np.shape(a) != np.shape(b):
                 parts[name] |= {"shape"} - parts[name] if name not in ("/spectra", "/dedispersed") else set()

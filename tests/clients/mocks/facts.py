@@ -53,26 +53,26 @@ def ignored(*names):
 # ---- GUPPI RAW: guppi_daq, hashpipe, rawspec (rawspec_rawutils.c); docs/formats-recorders.md
 
 GUPPI = [
-    F("OBSNCHAN", "rows freq shape weights", "TBIN CHAN_BW"),
-    F("NPOL", "rows shape weights names rate freq", same="half"),  # 4 and 2 are two polarisations
-    F("NBITS", "rows shape weights rate freq"),
+    F("OBSNCHAN", "rows freq shape weights start", "TBIN CHAN_BW"),
+    F("NPOL", "rows shape weights names rate freq start", same="half"),  # 4 and 2 are two polarisations
+    F("NBITS", "rows shape weights rate freq start"),
     F("BLOCSIZE", "rows shape weights", "*length", says="BLOCSIZE|header of a GUPPI RAW block|bytes of a block|samples behind"),
-    F("TBIN", RATE, "OBSBW", step={"rate": -1}),
+    F("TBIN", RATE + " start", "OBSBW", step={"rate": -1}),
     F("OBSFREQ", FREQ, step={"freq": 1e6}),
     F("OBSBW", "freq rows sideband", "TBIN!negated CHAN_BW"),
-    F("CHAN_BW", "", "OBSBW", removed="told"),
-    F("PIPERBLK", SPAN + " start", "PKTIDX", removed="told"),
+    F("CHAN_BW", "", "OBSBW", removed="told", same="zero"),
+    F("PIPERBLK", SPAN + " start", "PKTIDX", removed="told", same="zero"),
     F("PKTSIZE", SPAN + " start", "PIPERBLK", removed="told"),
     F("PKTIDX", SPAN + " start", "PIPERBLK", last="own"),
     F("PKTSTART", START, removed="default"),
     F("STT_IMJD", START, step={"start": 86400}),
     F("STT_(SMJD|OFFS)", START, step={"start": 1}),
     F("PKTFMT", "rows weights", removed="default", same="*"),
-    F("OVERLAP", SPAN, "PIPERBLK"),
+    F("OVERLAP", SPAN + " start", "PIPERBLK"),
     F("DIRECTIO", "", "*padding=zero=removed", says="DIRECTIO|header of a GUPPI RAW block", last="free"),
     F("FD_POLN", NAMES, removed="default", more={"circular": "CIRC"}, same="*"),
     F("SRC_NAME|TELESCOP|RA_STR|DEC_STR", NAMES, removed="default", same="*", last="free"),
-    F("NDROP", "weights rows", removed="told", last="own"),
+    F("NDROP", "weights rows", "NPKT=removed", removed="told", last="own"),
     F("NPKT", "weights rows", "DROPSTAT", removed="told", last="own"),
     F("DROPSTAT", "weights rows", "NPKT", removed="told", last="own", more={"of more": "0/1024"}, same="junk empty long"),
     *ignored("MORE.*", "OBSERVER", "FRONTEND", "BACKEND", "PROJID"),
@@ -94,21 +94,21 @@ DADA = [
     F("TSAMP", RATE, "BW BYTES_PER_SECOND", step={"rate": -1}),
     F("UTC_START", START, "MJD_START", more={"another second": "2020-02-03-04:05:07"}, removed="told"),
     F("MJD_START", START, "UTC_START", removed="told", more={"another second": 58882.17021990741}),
-    F("PICOSECONDS", START, "MJD_START!one"),
+    F("PICOSECONDS", START, "MJD_START!one", removed="told"),
     F("OBS_OFFSET", SPAN + " start", last="own", says="OBS_OFFSET|overlap"),
     F("NBIT", "rows shape weights rate freq", "BYTES_PER_SECOND"),
     F("NDIM", "rows shape weights rate freq", "BW STATE"),
     F("NPOL", "rows shape weights names", "BYTES_PER_SECOND"),
     F("NCHAN", "rows shape weights freq", "BW BYTES_PER_SECOND", says="NCHAN|coarse channels"),
-    F("OBS_OVERLAP", SPAN, "OBS_OFFSET", last="own", says="OBS_OVERLAP|overlap"),
+    F("OBS_OVERLAP", SPAN, "OBS_OFFSET", last="free", says="OBS_OVERLAP|overlap|repeats"),
     F("STATE", "", "NDIM", removed="default", more={"real": "Nyquist", "detected": "Intensity"}, same="empty junk long"),
-    F("OS_FACTOR", "oversampling rows freq", "BW", removed="default", more={"other": "32/27"}),
+    F("OS_FACTOR", "oversampling rows freq", "BW", removed="default", same="one", more={"other": "32/27"}),
     F("DSB", "freq rows", removed="default", same="*"),
     F("ENCODING", "rows", removed="default", more={"other": "OFFSETBINARY"}),
     F("ORDER", "rows", removed="default", more={"other": "TPF"}),
     F("ENDIAN", "", removed="default", more={"other": "BIG"}, last="free", says="ENDIAN|sample types"),
     F("FILE_SIZE", SPAN, "*length!double!int_max!int_over!long_max!huge", removed="told", same="double int_max int_over long_max huge zero"),
-    F("BYTES_PER_SECOND", "", "TSAMP", removed="told"),
+    F("BYTES_PER_SECOND", "", "TSAMP", removed="told", same="nan inf long junk"),
     F("INSTRUMENT", "rows names shape", removed="default", same="*", last="free"),
     F("TELESCOPE|SOURCE|RA|DEC", NAMES, removed="default", same="*", last="free"),
     *ignored("HDR_VERSION", "FILE_NUMBER", "RESOLUTION", "OBSERVER", "MODE"),
@@ -177,9 +177,9 @@ FIL_TEXTS = ("source_name", "rawdatafile")
 FILTERBANK_RATE = "rate rows shape delays names"
 FIL = [
     F("nbits", "rows shape", "nsamples", says="bits"),
-    F("nchans", "rows shape freq delays", "nsamples", says="nchans|numbers|channels"),
+    F("nchans", "rows shape freq delays", "nsamples", says="nchans|numbers|channel"),
     F("nifs", "rows shape", "nsamples", removed="default", says="nifs|pols"),
-    F("fch1", "freq rows shape delays", says="fch1|channel 0|channels from|delays", step={"freq": 1e6}),
+    F("fch1", "freq rows shape delays", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
     F("foff", "freq rows shape delays", says="foff|at distances of"),
     F("tsamp", FILTERBANK_RATE, says="tsamp|a spectrum every", step={"rate": -1}),
     F("tstart", START, removed="default", step={"start": 86400}),
@@ -248,7 +248,7 @@ def rest():
 
 FBH5 = [
     F("/@CLASS|/@VERSION", removed="default", same="*"),
-    F("/data@fch1", "freq rows shape delays", says="fch1|channel 0|channels from|delays", step={"freq": 1e6}),
+    F("/data@fch1", "freq rows shape delays", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
     F("/data@foff", "freq rows shape delays", says="foff|at distances of"),
     F("/data@tsamp", FILTERBANK_RATE, says="tsamp|a spectrum every", step={"rate": -1}),
     F("/data@tstart", START, removed="default", step={"start": 86400}),
@@ -264,7 +264,7 @@ FBH5_ALSO = {"/@CLASS": "FILTERBANK", "/@VERSION": "1.0", "/data@nchans": 32, "/
 DIGITAL_RF = [  # MITHaystack/digital_rf c/lib/rf_write_hdf5.c
     F("/rf_data@sample_rate_(numerator|denominator)", RATE + " start names", says="sample_rate|sample rate|rate"),
     F("/@sample_rate_(numerator|denominator)", FREQ, removed="default", same="*", says="sample_rate|sample rate|rate"),  # of the metadata
-    F("/rf_data@is_complex", "", "*type"),
+    F("/rf_data@is_complex", "", "*type=zero=half", removed="told"),  # any number but 0 means yes
     F("/rf_data@num_subchannels", "", "*shape", removed="told"),
     F("/rf_data@is_continuous", SPAN, removed="default", same="*"),
     F("/rf_data@epoch", START, removed="default", more={"another": "1980-01-06T00:00:00Z"}, same="empty"),
@@ -277,7 +277,7 @@ DIGITAL_RF_ALSO = {"/rf_data@is_continuous": np.int32(0), "/rf_data@epoch": "197
                    "/rf_data@digital_rf_version": "2.6.0", "/rf_data@sequence_num": np.int32(0)}
 
 LOFAR_BF = [  # ICD-003; jjdmol/LOFAR MSWriterDAL.cc
-    F(".*@SAMPLING_RATE", RATE, says="SAMPLING_RATE|sample rate", step={"rate": 1}, against=".*@SAMPLING_TIME .*@CLOCK_FREQUENCY"),
+    F(".*@SAMPLING_RATE", RATE, removed="told", says="SAMPLING_RATE|sample rate", step={"rate": 1}, against=".*@SAMPLING_TIME .*@CLOCK_FREQUENCY"),
     F(".*@SAMPLING_RATE_UNIT", "", removed="default", same="*"),
     F(".*@SAMPLING_TIME", "", ".*@SAMPLING_RATE", removed="told"),
     F(".*@CHANNEL_WIDTH", "", ".*@SAMPLING_RATE", removed="told"),
@@ -301,11 +301,11 @@ LOFAR_BF_ALSO = {f"{LOFAR_BF_BEAM}@SAMPLING_TIME": 5.12e-6, f"{LOFAR_BF_BEAM}@CH
                  "/@OBSERVER": "someone"}
 
 LOFAR_TBB = [  # ICD-001
-    F(".*@SAMPLE_FREQUENCY", RATE + " start", says="SAMPLE_FREQUENCY|sample rate", known=True),
+    F(".*@SAMPLE_FREQUENCY", RATE + " start", says="SAMPLE_FREQUENCY|sample rate|at .* Hz", known=True),
     F(".*@SAMPLE_FREQUENCY_UNIT", RATE + " start", same="*", removed="default"),
     F(".*@(TIME|SAMPLE_NUMBER)", START + " " + SPAN, last="own", says="TIME|SAMPLE_NUMBER|begins?", known=True),
     F(".*@NYQUIST_ZONE", "freq rows sideband"),
-    F(".*@DATA_LENGTH", SPAN, "*length!half", last="own", same="*", removed="told"),
+    F(".*@DATA_LENGTH", SPAN, last="own", same="*", removed="default", says="DATA_LENGTH|no sample in common"),
     F(".*@FLAG_OFFSETS", SPAN, removed="default", last="own"),
     *rest(),
 ]
@@ -313,10 +313,10 @@ LOFAR_TBB = [  # ICD-001
 CHIME_BEAM = [  # baseband_analysis/core/bbdata.py
     F("/@delta_time", RATE, "*band=half=zero", known=True, step={"rate": -1}),
     F(".*@conjugate_beamform", "rows sideband freq", same="*"),
-    F(".*@DM", "about names rows", removed="default", same="*"),
+    F(".*@DM", "about names rows freq", removed="default", same="*"),
     F("/index_map/freq.centre", FREQ + " rows weights", known=True, says="centre|coarse channel"),
     F("/time0.fpga_count", SPAN + " start", "/time0.ctime", known=True),
-    F("/time0.ctime", START, "/time0.fpga_count!one", says="ctime|its time", known=True),
+    F("/time0.ctime", START, step={"start": 1}, says="ctime|its time", known=True),
     F("/time0.ctime_offset", START, "/time0.fpga_count", says="offset", known=True),
     F("/index_map/freq.id", "", "/index_map/freq.centre", removed="default", same="*"),
     *rest(),
@@ -325,8 +325,8 @@ CHIME_BEAM = [  # baseband_analysis/core/bbdata.py
 CHIME_RAW = [  # kotekan basebandReadout.cpp, baseband_archiver.py
     F("/@freq", FREQ + " rows weights", "/@freq_id", says="freq|coarse channel at", known=True, last="own"),
     F("/@delta_time", RATE, "*band=half=zero", known=True),
-    F("/@time0_fpga_count", SPAN + " start", "/@time0_ctime", known=True),
-    F("/@time0_ctime", START, "/@time0_fpga_count", says="ctime|its time", known=True),
+    F("/@time0_fpga_count", SPAN + " start", known=True),
+    F("/@time0_ctime", START, step={"start": 1}, says="ctime|its time", known=True),
     F("/@time0_ctime_offset", START, "/@time0_fpga_count", removed="default", says="offset"),
     F("/@event_id", "names about", removed="default", same="*", says="event"),
     *rest(),
@@ -335,7 +335,7 @@ CHIME_RAW_ALSO = {"/@freq_id": lambda file: np.uint32(round((800 - file.attrs["f
 
 MEERKAT = [  # ska-sa/katsdpbfingest
     F("/Data/timestamps", START + " " + SPAN, says="timestamps|sample", last="own", same="double half negated"),
-    F("/Data/flags", SPAN, says="flags", last="own", removed="default", same="double half negated minus_one"),
+    F("/Data/flags", SPAN, says="flags|lost heaps", last="own", removed="default", same="double half negated minus_one"),
     F("/Data@stream_name", NAMES, removed="default", same="*", last="own", says="stream_name|overlap"),
     *rest(),
 ]

@@ -279,7 +279,7 @@ class Fits(Editor):
                     card = data[i:i + 80].decode()
                     end = end or card[:8] == "END     "
                     if not end:
-                        cards.append((card[:8].strip(), card[10:].strip()))
+                        cards.append((card[:8].strip(), card[10:]))
                 at += 2880
             keys = dict(cards)
             size = int(keys.get("NAXIS1", 0)) * int(keys.get("NAXIS2", 0)) if int(keys["NAXIS"]) else 0
@@ -312,7 +312,7 @@ class Fits(Editor):
     def columns(self):
         keys, at, columns = self.units[self.subint][0], 0, {}
         for i in range(1, int(keys["TFIELDS"]) + 1):
-            count, kind = re.fullmatch(r"'?(\d*)([A-Z])\s*'?", keys[f"TFORM{i}"]).groups()
+            count, kind = re.fullmatch(r"'(\d*)([A-Z])\s*'\s*", keys[f"TFORM{i}"]).groups()
             kind = {"D": ">f8", "E": ">f4", "B": "u1", "I": ">i2", "J": ">i4"}[kind]
             columns[keys[f"TTYPE{i}"].strip("' ")] = (i, at, int(count or 1), kind)
             at += int(count or 1) * np.dtype(kind).itemsize
@@ -335,7 +335,7 @@ class Fits(Editor):
             return list(np.ascontiguousarray(self.rows()[:, at:at + size]).view(kind))
         unit, key = self.place(name)
         text = self.units[unit][0][key]
-        return [number(text)]
+        return [number(text.split("/")[0].strip())]
 
     def change(self, name, values):
         keys, table = [dict(unit[0]) for unit in self.units], self.units[self.subint][1]
