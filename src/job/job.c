@@ -182,11 +182,12 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     struct job *job = NULL;
     TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     TRY(memory_text(path, &job->path));
-    if (each) {
+    if (each && each->file) {
         TRY(text_add(&input, "input.files=%s", each->file));
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
-    TRY(yaml_file_read(text, length, sets, nsets, each ? &words : NULL, &mistakes, &root));
+    TRY(yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
+    TRY(each && each->is_input ? job_input_alone(root) : STATUS_OK);
     TRY(division ? job_divide(root, division) : STATUS_OK);
     TRY(schema_fill(root, job_schema, &mistakes, job));
     TRY(job_check(job, root, &mistakes));

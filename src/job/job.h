@@ -456,10 +456,11 @@ const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
  * or with DATA when the file cannot be read. */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
-/* A job of many observations, at one of them. */
+/* Use of a job's text for one of many observations, or for its input alone. */
 struct job_each {
-    const char *name; /* takes the place of {name} in the job's values */
+    const char *name; /* takes the place of {name} in the job's values; NULL: none does */
     const char *file; /* its input: this very file, no pattern */
+    int is_input;     /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
 /* The same from text in memory; `path` names it in messages; `each` may be NULL. */

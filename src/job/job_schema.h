@@ -55,6 +55,9 @@ void job_synthesise_settle(struct job *job);
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);
+/* Removes all but `input` and `run` before the tables see it, and puts a product of voltages there,
+ * which no file will hold. Fails with DEVICE (memory). */
+status_t job_input_alone(struct tree *root);
 /* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
 status_t job_divide_check(struct tree *entry, struct mistakes *mistakes);
 

@@ -169,7 +169,34 @@ same "the same bytes" "$(cksum <full-native.h5)" "$(cksum <three.h5)"
 sed 's/full.h5/part*.h5/' job.yaml >parts.yaml
 runs "the input of a job" "$voltmill" import --force -o three.h5 --job parts.yaml
 same "the same as its files" "$(cksum <joined-native.h5)" "$(cksum <three.h5)"
+# Only the input counts: with nothing else, and beside passes that are wrong or read what is missing.
+sed -n '/^input/p' parts.yaml >alone.yaml
+cat >wrong.yaml <<'YAML'
+input: {files: part*.h5}
+filter: {coefficients: nowhere.txt}
+channelise: {channels: -1}
+products: [{kind: power, file: a.h5}, {kind: nothing}]
+dedisperse: {file: a.h5}
+run: {threads: 1, on_bad: nan}
+YAML
+for name in alone wrong; do
+    rm -f three.h5
+    runs "a job: $name" "$voltmill" import -o three.h5 --job $name.yaml
+    same "the same: $name" "$(cksum <joined-native.h5)" "$(cksum <three.h5)"
+done
 rm -f three.h5
+runs "2 ranks and other files" mpirun -n 2 "$voltmill" import -o three.h5 --job alone.yaml full.h5
+same "the same: other files" "$(cksum <full-native.h5)" "$(cksum <three.h5)"
+runs "a cut" "$voltmill" import --force -o three.h5 --job alone.yaml --set input.select.samples='[10, 30]'
+same "20 samples" 20 "$(warm -c 'import h5py; print(len(h5py.File("three.h5")["voltages"]))')"
+rm -f three.h5
+sed 's/^input/inptu/' alone.yaml >typed.yaml
+sed 's/files/layout: {dataset: x, axes: 3}, files/' alone.yaml >layout.yaml
+echo '[a]' >list.yaml
+fails "a misspelt input" 2 'typed\.yaml:1: inptu: unknown key, did you mean input' "$voltmill" import -o three.h5 --job typed.yaml
+fails "a mistake in it" 2 'layout\.yaml:1: input\.layout\.axes: is 3' "$voltmill" import -o three.h5 --job layout.yaml
+fails "a list" 2 'list\.yaml' "$voltmill" import -o three.h5 --job list.yaml
+fails "the name of an input" 2 'full\.h5' "$voltmill" import -o full.h5 --force --job alone.yaml full.h5
 
 fails "no file is named" 2 'import: expected -o FILE' "$voltmill" import full.h5
 fails "no input" 2 'import: expected one input file or more or --job, got 0' "$voltmill" import -o new.h5

@@ -112,7 +112,7 @@ out:
     return st;
 }
 
-/* The job whose input is read: the user's, or one of just these files. */
+/* The job whose input is read: the user's, or these files. */
 static status_t import_write_job(const struct import_options *options, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -121,9 +121,6 @@ static status_t import_write_job(const struct import_options *options, struct te
         goto out;
     }
     TRY(import_list(options, "input:\n  files: ", out));
-    TRY(text_add(out, "\nproducts: [{kind: voltages, bits: 32, scale: 1, file: "));
-    TRY(import_quote(out, options->file));
-    TRY(text_add(out, "}]\n"));
 out:
     return st;
 }
@@ -138,6 +135,7 @@ static status_t import_open_all(struct import *s)
     struct text layout = {0};
     const char **sets = NULL;
     uint32_t nsets = 0;
+    const struct job_each each = {.is_input = 1};
     TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
     if (options->job && options->ninputs > 0) {
         TRY(import_list(options, "input.files=", &files));
@@ -151,10 +149,8 @@ static status_t import_open_all(struct import *s)
         sets[nsets++] = options->sets[i];
     }
     st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
-    TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets, NULL,
-                      NULL, &s->job, &s->archive));
-    REQUIRE(s->archive, STATUS_USAGE, "import: %s reads a filterbank, which holds no voltages",
-            options->job);
+    TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets,
+                      &each, NULL, &s->job, &s->archive));
 out:
     text_free(&text);
     text_free(&files);
