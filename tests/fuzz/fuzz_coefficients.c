@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+static char name[] = "coefficients"; /* of the file */
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
@@ -20,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check(const struct job *job)
 {
     const struct job_filter *filter = job->filters;
-    struct job_filter copy = {.source = FILTER_COEFFICIENTS};
+    struct job_filter copy = {.source = FILTER_COEFFICIENTS, .coefficients = name};
     struct job other = {.filters = &copy, .nfilters = 1};
     struct text sent = {0};
     size_t numbers = (size_t)filter->ntaps * (filter->is_complex ? 2 : 1);
@@ -41,7 +43,7 @@ static void check(const struct job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct job_filter filter = {.source = FILTER_COEFFICIENTS, .coefficients = "coefficients"};
+    struct job_filter filter = {.source = FILTER_COEFFICIENTS, .coefficients = name};
     struct job job = {.filters = &filter, .nfilters = 1};
     ssize_t before = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     fuzz_enter_folder();
