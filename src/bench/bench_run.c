@@ -11,7 +11,7 @@
 #include "ranks/agree.h"
 #include "tune/problem/bank.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,21 +118,17 @@ out:
     return st;
 }
 
-/* Rank 0 makes the file and reserves its room, as for a product. */
-static status_t bench_make_scratch(const char *path, uint64_t bytes, struct claim_mark *mark)
+/* Rank 0 makes the file and reserves its disk space, as for a product. It stays open as *fd, by
+ * which claim_remove() knows it again. */
+static status_t bench_make_scratch(const char *path, uint64_t bytes, struct claim_mark *mark,
+                                   int *fd)
 {
     status_t st = STATUS_OK;
-    FILE *file = fopen(path, "wxe");
-    REQUIRE(file, STATUS_USAGE, "%s cannot be made, or is there already", path);
-    st = claim_mark_of(fileno(file), path, mark);
-    st = st == STATUS_OK ? file_reserve(fileno(file), path, bytes) : st;
-    if (st != STATUS_OK) {
-        file_remove(path);
-    }
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    REQUIRE(*fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path);
+    TRY(claim_mark_of(*fd, path, mark));
+    TRY(file_reserve(*fd, path, bytes));
 out:
-    if (file) {
-        fclose(file);
-    }
     return st;
 }
 
@@ -144,9 +140,10 @@ static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, 
     uint64_t bytes = of->spec.rows * of->row_bytes;
     struct text path = {0};
     struct claim_mark mark = {.identity = {.bytes = 0}};
+    int scratch_fd = -1;
     st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
     if (st == STATUS_OK && bounds->rank == 0) {
-        st = bench_make_scratch(path.data, bytes, &mark);
+        st = bench_make_scratch(path.data, bytes, &mark, &scratch_fd);
     }
     TRY(agree_all(bounds->comm, st));
     share_bytes_all(bounds->comm, &mark, sizeof mark);
@@ -154,10 +151,9 @@ static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, 
     st = bench_write_part(bounds, path.data, &mark, bytes, piece);
     bounds->writing += bench_since_all(bounds, started);
     st = agree_all(bounds->comm, st);
-    if (bounds->rank == 0) {
-        file_remove(path.data);
-    }
 out:
+    claim_remove(scratch_fd, path.data);
+    file_close(scratch_fd);
     text_free(&path);
     return st;
 }

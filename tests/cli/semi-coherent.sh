@@ -171,4 +171,25 @@ fails "a share without DMs" 2 'of these DMs 10 is the nearest of no DM' \
     "$voltmill" run bank.yaml --force --set input.files=share-power.h5 --set dedisperse.dm=14
 bad "a span with a reference" 2 'filter\.dispersion\.span: is for the reference channel' \
     'filter={dispersion: {dm: 10, span: 15, reference: 302e6}}'
+
+# --restart removes what runs have left, and nothing else.
+rm series.h5
+cp "$work"/cache/power.h5.coherent-3 .
+echo notes >power.h5.coherent-1.journal
+errs 2 'power.h5.coherent-1.journal exists and is not what a run leaves' "$voltmill" run --restart job.yaml
+ok "$bad" "--restart refuses a journal of another program"
+same "which stays" notes "$(cat power.h5.coherent-1.journal)"
+[ ! -e power.h5.coherent-3 ]
+ok $? "a product of this job goes"
+rm power.h5.coherent-1.journal
+unfinish power.h5.coherent-1.part r
+inode=$(stat -c %i power.h5.coherent-1.part)
+exec {held}<power.h5.coherent-1.part
+flock "$held"
+errs 2 'power.h5.coherent-1.part is being written by another run' "$voltmill" run --restart job.yaml
+ok "$bad" "--restart refuses a part that another run holds"
+same "which is the same file" "$inode" "$(stat -c %i power.h5.coherent-1.part)"
+exec {held}<&-
+runs "--restart, once it is free" "$voltmill" run --restart job.yaml
+same "the same bytes after --restart" "$expected" "$(sha256sum series.h5)"
 plan

@@ -5,12 +5,16 @@
 #include "archive/inputs.h"
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion_grid.h"
+#include "io/claim.h"
 #include "io/file.h"
+#include "io/mark.h"
+#include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "output/protect.h"
 #include "product/product.h"
 #include "ranks/agree.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,21 +231,43 @@ void grid_destroy(struct grid *grid)
     free(grid);
 }
 
-/* Nothing but what is of this program. */
+/* Whether a run has made the file, complete or not. */
+static int grid_is_product(const char *path)
+{
+    enum mark mark = mark_of(path);
+    return mark == MARK_RUN || (mark == MARK_NONE && product_is_ours(path));
+}
+
+static int grid_is_journal(const char *path)
+{
+    enum journal_state state = JOURNAL_NONE;
+    journal_t *journal = NULL;
+    if (journal_open(path, &state, &journal) != STATUS_OK) {
+        report_clear();
+        return 0;
+    }
+    journal_destroy(journal);
+    return state != JOURNAL_NONE && state != JOURNAL_FOREIGN;
+}
+
+/* Removes a file by its descriptor: what takes its place while it is judged stays, and so does what
+ * another run is writing. */
+static void grid_remove_file(const char *path, int (*is_ours)(const char *path))
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && is_ours(path) && claim_is_held(path) != 1) {
+        claim_remove(fd, path);
+    }
+    file_close(fd);
+}
+
 static void grid_remove_product(const char *path)
 {
     struct product_files files = {.path = NULL};
     if (product_files_of(path, &files) == STATUS_OK) {
-        const char *const products[] = {files.has_path ? files.path : NULL,
-                                        files.has_part ? files.part : NULL};
-        for (int i = 0; i < 2; i++) {
-            if (products[i] && product_is_ours(products[i])) {
-                file_remove(products[i]);
-            }
-        }
-        if (files.has_journal) {
-            file_remove(files.journal);
-        }
+        grid_remove_file(files.path, grid_is_product);
+        grid_remove_file(files.part, grid_is_product);
+        grid_remove_file(files.journal, grid_is_journal);
     }
     product_files_free(&files);
 }
