@@ -173,6 +173,15 @@ int claim_is_held(const char *part)
     return is_locked;
 }
 
+void claim_warn(const char *part, int is_ours)
+{
+    if (is_ours) {
+        report_warn("%s was left by a run that did not end: it is written anew", part);
+    } else {
+        report_warn("%s was not left by a run of this program: --force replaces it", part);
+    }
+}
+
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *out,
                     char **made)
 {
@@ -183,9 +192,10 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     TRY(folder_make(part, &folders));
     TRY(claim_take(part, &fd, &bytes));
     if (bytes > 0) {
-        REQUIRE(force || mark_of(part) != MARK_NONE || is_ours(part), STATUS_USAGE,
+        int has_mark = mark_of(part) != MARK_NONE || is_ours(part);
+        REQUIRE(force || has_mark, STATUS_USAGE,
                 "%s exists and is not what a run leaves: --force replaces it", part);
-        report_warn("%s was left by a run that did not end: it is written anew", part);
+        claim_warn(part, has_mark);
     }
     *out = fd;
     fd = -1;

@@ -222,7 +222,11 @@ static int claim_are_together(const journal_t *a, const journal_t *b, int is_one
 
 static void claim_warn_of(const struct output *output)
 {
-    if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
+    int is_foreign = output->state == JOURNAL_NONE && output->part_bytes > 0 &&
+                     mark_of(output->part) == MARK_NONE;
+    if (is_foreign) {
+        claim_warn(output->part, 0);
+    } else if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
         report_warn("%s was left by a run that did not end, and its journal is lost: it is written "
                     "anew",
                     output->part);

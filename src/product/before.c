@@ -43,10 +43,11 @@ status_t before_claim(struct before *before, int force, int *claim_fd, char **ma
     }
     TRY(folder_make(before->part, made));
     TRY(claim_take(before->part, &fd, &bytes));
-    if (bytes > 0 && !force && mark_of(before->part) == MARK_NONE) {
+    int has_mark = bytes > 0 && mark_of(before->part) != MARK_NONE;
+    if (bytes > 0 && !force && !has_mark) {
         before->kind = BEFORE_UNNAMED;
     } else if (bytes > 0) {
-        report_warn("%s was left by a run that did not end: it is written anew", before->part);
+        claim_warn(before->part, has_mark);
     }
     *claim_fd = fd;
     fd = -1;

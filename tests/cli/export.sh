@@ -191,6 +191,14 @@ tac series_DM3.00.inf >other && mv other series_DM3.00.inf
 fails "one of several outputs exists" 2 'series_DM3.00.inf exists already' "${dat[@]}" --dms 2..3 series.h5
 same "then none is made" "series_DM3.00.inf" "$(ls series_*)"
 runs "--force makes all" "${dat[@]}" --force --dms 2..3 series.h5
+for mark in "" e; do
+    echo "of another program" >left.fil.part
+    [ -z "$mark" ] || unfinish left.fil.part "$mark"
+    runs "--force and a part ${mark:+with a mark}" "${fil[@]}" --force -o left.fil bank.h5
+    same "it says what is replaced" "$([ -z "$mark" ] && echo 'not left by a run of this program: --force replaces it' ||
+        echo 'left by a run that did not end: it is written anew')" "$(sed -n 's/^warning: left.fil.part was //p' output)"
+    rm left.fil
+done
 cp bank.h5 self.fil
 fails "over itself" 2 'which it is made of' "${fil[@]}" --force self.fil
 fails "a link to itself" 2 'which it is made of' bash -c "ln -s self.fil link; exec '$voltmill' export --format fil --force -o link self.fil"

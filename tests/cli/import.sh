@@ -210,6 +210,15 @@ for at in 3 100 $(($(stat -c %s real-native.h5) - 3)); do
     printf '\001' | dd of=other.h5 bs=1 seek="$at" conv=notrunc status=none
     fails "a file that exists and differs at byte $at" 2 'other\.h5 exists already: --force replaces it' "$voltmill" import -o other.h5 real.h5
 done
+for mark in "" i; do
+    echo "of another program" >left.h5.part
+    [ -z "$mark" ] || unfinish left.h5.part "$mark"
+    runs "--force and a part ${mark:+with a mark}" "$voltmill" import --force -o left.h5 real.h5
+    grep -q "^warning: left.h5.part was ${mark:+left by a run that did not end}" output &&
+        { [ -n "$mark" ] || grep -q '^warning: left.h5.part was not left by a run of this program: --force replaces it$' output; }
+    ok $? "it says what is replaced"
+    rm left.h5
+done
 cp real.h5 again.h5
 ln real.h5 link.h5
 fails "an input is never written" 2 'link\.h5.*real\.h5|real\.h5.*link\.h5' "$voltmill" import --force -o link.h5 real.h5

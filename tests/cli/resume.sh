@@ -185,6 +185,10 @@ ok $((bad | $?)) "somebody's file has the journal's name"
 same "and stays" precious "$(cat third.h5.journal)"
 rm -f third.h5.journal
 clear_all
+echo other >spectra.h5.part
+runs "--force and a part of another program" "$voltmill" run --force job.yaml
+same "it says what is replaced" 1 "$(grep -c '^warning: spectra.h5.part was not left by a run of this program: --force replaces it$' output)"
+clear_all
 fails "a product has the name of another's journal" 2 'name under which' "$voltmill" run job.yaml \
     --set products.1.file=spectra.h5.journal
 

@@ -183,6 +183,12 @@ ok("complete before" in voltmill("join", "-o", "twice.h5", "time0.h5", "time1.h5
 with h5py.File(scratch("twice.h5"), "r+") as file:
     file["data"][1, 0, 2] += 1
 fails(2, "twice.h5 exists already: --force replaces it", "join", "-o", "twice.h5", "time0.h5", "time1.h5")
+for mark, said in ((b"of another program", "was not left by a run of this program: --force replaces it"),
+                   (b"\x89VMPARTj of a join", "was left by a run that did not end: it is written anew")):
+    with open(scratch("left.h5.part"), "wb") as file:
+        file.write(mark)
+    ok(f"warning: left.h5.part {said}" in voltmill("join", "--force", "-o", "left.h5", "time0.h5", "time1.h5"), said)
+    os.remove(scratch("left.h5"))
 fails(2, "different channels, and different times", "join", "-o", "x.h5", "time0.h5", "chan2.h5")
 fails(2, "series.h5 holds dedispersed", "join", "-o", "x.h5", "series.h5", "time0.h5")
 fails(4, "nowhere.h5", "join", "-o", "x.h5", "nowhere.h5", "time0.h5")

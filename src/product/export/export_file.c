@@ -123,12 +123,14 @@ static status_t export_claim(const struct export_plan *plan, struct export_file 
     int fd = -1;
     TRY(folder_make(file->part, &file->made));
     TRY(claim_take(file->part, &fd, &bytes));
-    if (bytes > 0 && !plan->force && mark_of(file->part) == MARK_NONE &&
-        !(plan->ours && export_begins_with(file->part, plan->ours, strlen(plan->ours)))) {
+    int is_ours = bytes > 0 &&
+                  (mark_of(file->part) != MARK_NONE ||
+                   (plan->ours && export_begins_with(file->part, plan->ours, strlen(plan->ours))));
+    if (bytes > 0 && !plan->force && !is_ours) {
         file->state = EXPORT_COMPARES_PART;
         TRY(export_may_be(file->part, plan) ? STATUS_OK : export_differ(file));
     } else if (bytes > 0) {
-        report_warn("%s was left by a run that did not end: it is written anew", file->part);
+        claim_warn(file->part, is_ours);
     }
     file->fd = fd;
     fd = -1;

@@ -152,13 +152,14 @@ static status_t join_claim(struct join *join, const char *part, int *fd, int *is
     int mine = -1;
     *is_whole = 0;
     TRY(claim_take(part, &mine, &bytes));
-    if (bytes > 0 && mark_of(part) == MARK_NONE) {
+    int has_mark = bytes > 0 && mark_of(part) != MARK_NONE;
+    if (bytes > 0 && !has_mark) {
         TRY(join_is_whole(join, part, is_whole));
         REQUIRE(*is_whole || join->options->force, STATUS_USAGE,
                 "%s exists and is not what a run leaves: --force replaces it", part);
     }
     if (bytes > 0 && !*is_whole) {
-        report_warn("%s was left by a run that did not end: it is written anew", part);
+        claim_warn(part, has_mark);
     }
     *fd = mine;
     mine = -1;
