@@ -2,136 +2,44 @@
 #include "output/outputs_parts.h"
 
 #include "base/memory.h"
-#include "io/crc.h"
 #include "io/file.h"
 #include "product/flag/flagged.h"
 #include "product/ifs.h"
-
-/* Some rows of a dataset. */
-struct beside {
-    uint64_t offset, row_bytes; /* of the whole dataset; offset 0: there is none */
-    uint64_t first, rows;
-};
-
-void beside_add(const struct output *output, uint64_t at, const void *data, uint64_t bytes,
-                uint32_t *sum)
-{
-    uint64_t behind = output->place.file_bytes - at - bytes;
-    *sum ^= crc_times(crc_part(data, (size_t)bytes), crc_power(behind));
-}
-
-/* A chunk's part of them, as runs of bytes: all in one, or row by row where streams come in groups.
- */
-struct beside_runs {
-    uint64_t at, step, count, bytes;
-};
-
-static struct beside_runs beside_runs_of(const outputs_t *outputs, const struct chunk *chunk,
-                                         const struct beside *beside)
-{
-    const struct chunking *chunking = &outputs->spec->chunking;
-    uint64_t row = beside->row_bytes;
-    uint64_t piece = chunk_share(chunking, row, chunk->streams);
-    int is_whole = piece == row;
-    return (struct beside_runs){.at = beside->offset + beside->first * row +
-                                      chunk_share(chunking, row, chunk->first_stream),
-                                .step = row,
-                                .count = is_whole ? min_u64(beside->rows, 1) : beside->rows,
-                                .bytes = is_whole ? beside->rows * piece : piece};
-}
 
 static status_t beside_put(const outputs_t *outputs, struct output *output,
                            const struct chunk *chunk, const struct beside *beside, const void *data)
 {
     status_t st = STATUS_OK;
-    const struct beside_runs runs = beside_runs_of(outputs, chunk, beside);
+    const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, beside);
     for (uint64_t i = 0; i < runs.count; i++) {
         const char *run = (const char *)data + i * runs.bytes;
-        beside_add(output, runs.at + i * runs.step, run, runs.bytes, &output->beside);
+        beside_add(&output->place, runs.at + i * runs.step, run, runs.bytes, &output->beside);
         TRY(file_write(output->fd, output->part, runs.at + i * runs.step, run, runs.bytes));
     }
 out:
     return st;
 }
 
-/* Adds bytes of the file. */
-static status_t beside_add_stored(const struct output *output, uint64_t at, uint64_t bytes,
-                                  uint32_t *sum)
+struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
+                                    const struct chunk *chunk)
 {
-    status_t st = STATUS_OK;
-    enum { PIECE = 32768 };
-    char data[PIECE];
-    for (uint64_t done = 0; done < bytes; done += PIECE) {
-        uint64_t count = min_u64(bytes - done, PIECE);
-        TRY(file_read(output->fd, output->part, at + done, data, count));
-        beside_add(output, at + done, data, count, sum);
-    }
-out:
-    return st;
+    const struct output_spec_item *item = &outputs->spec->items[product];
+    const struct journal_head head = {.integrate = item->integrate,
+                                      .ratio = item->ratio,
+                                      .place = outputs->outputs[product].place};
+    return journal_head_rows(&head, chunk);
 }
 
-int beside_has_holes(const outputs_t *outputs, uint32_t product, const struct chunk *chunk)
+struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product)
 {
-    uint64_t row = outputs->outputs[product].place.row_bytes;
-    return outputs->outputs[product].place.holes_offset > 0 &&
-           chunk_columns_share(&outputs->spec->chunking, outputs->spec->items[product].column, row,
-                               chunk->streams) == row;
-}
-
-enum { MOST_BESIDE = 7 };
-
-/* Where all of that lies for some rows of a product. */
-static uint32_t beside_list(const struct product_place *place, const struct product_spec *spec,
-                            struct journal_rows rows, struct beside out[MOST_BESIDE])
-{
-    uint64_t lines = (uint64_t)spec->nifs * spec->frequencies;
-    uint64_t weights = place->weights_offset > 0 ? ifs_weights(spec) * sizeof(float) : 0;
-    uint64_t cells = spec->is_flagged ? flagged_cells(spec) : 0;
-    uint64_t cell = spec->is_flagged ? flagged_row(spec) : 0;
-    uint64_t block = max_u64(place->scale_rows, 1);
-    uint64_t first = rows.first / block;
-    uint64_t blocks = ceil_div_u64(rows.count, block);
-    uint64_t scales = min_u64(blocks, place->scales - min_u64(first, place->scales));
-    const struct beside list[MOST_BESIDE] = {
-        {place->weights_offset, weights, rows.first, rows.count},
-        {place->flags_offset, cell, rows.first * cells, rows.count * cells},
-        {place->kurtosis_offset, cell * sizeof(float), rows.first * cells, rows.count * cells},
-        {place->scale_offset, lines * sizeof(float), first, scales},
-        {place->offset_offset, lines * sizeof(float), first, scales},
-        {place->low_offset, lines * sizeof(uint16_t), first, blocks},
-        {place->high_offset, lines * sizeof(uint16_t), first, blocks}};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < MOST_BESIDE; i++) {
-        if (list[i].offset > 0) {
-            out[count++] = list[i];
-        }
-    }
-    return count;
-}
-
-status_t beside_sum(const outputs_t *outputs, uint32_t product, const struct chunk *chunk,
-                    uint32_t *sum)
-{
-    status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[product];
     const struct output_spec_item *item = &outputs->spec->items[product];
-    const struct journal_head head = {
-        .integrate = item->integrate, .ratio = item->ratio, .place = output->place};
-    struct journal_rows rows = journal_head_rows(&head, chunk);
-    struct beside besides[MOST_BESIDE];
-    uint32_t count = beside_list(&output->place, &item->spec, rows, besides);
-    *sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct beside_runs runs = beside_runs_of(outputs, chunk, &besides[i]);
-        for (uint64_t j = 0; j < runs.count; j++) {
-            TRY(beside_add_stored(output, runs.at + j * runs.step, runs.bytes, sum));
-        }
-    }
-    if (beside_has_holes(outputs, product, chunk)) {
-        TRY(beside_add_stored(output, output->place.holes_offset + rows.first, rows.count, sum));
-    }
-out:
-    return st;
+    return (struct beside_file){.fd = output->fd,
+                                .path = output->part,
+                                .place = &output->place,
+                                .shape = beside_shape_of(&output->place, &item->spec),
+                                .chunking = &outputs->spec->chunking,
+                                .column = item->column};
 }
 
 status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
@@ -221,7 +129,9 @@ static status_t beside_compare_first(void *context, const struct journal_record 
     uint32_t sum = 0;
     if (record->chunk < chunk_groups(chunking)) {
         const struct chunk chunk = chunk_at(chunking, record->chunk);
-        TRY(beside_sum(first->outputs, first->product, &chunk, &sum));
+        const struct beside_file file = outputs_beside_file(first->outputs, first->product);
+        TRY(beside_sum(&file, &chunk, outputs_rows_of(first->outputs, first->product, &chunk),
+                       &sum));
         first->same += sum == record->beside;
     }
 out:

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "io/claim.h"
 #include "output/journal/journal.h"
+#include "output/journal/journal_beside.h"
 #include "output/outputs.h"
 #include "output/sync_thread.h"
 #include "product/pack/packed.h"
@@ -94,18 +95,10 @@ status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
 
-/* Adds bytes that are written at offset `at`, beside the rows of a chunk, to its sum. Like those of
- * rows, it does not depend on the order in which they come; nor on zeros. */
-void beside_add(const struct output *output, uint64_t at, const void *data, uint64_t bytes,
-                uint32_t *sum);
-
-/* Where holes of a chunk's rows are its own: all of their streams are. */
-int beside_has_holes(const outputs_t *outputs, uint32_t product, const struct chunk *chunk);
-
-/* Computes the sum, from the file, of a product's data beside the rows of a chunk: weights, flags,
- * kurtosis, scales, offsets, counts of clipped numbers, holes. Fails with DATA. */
-status_t beside_sum(const outputs_t *outputs, uint32_t product, const struct chunk *chunk,
-                    uint32_t *sum);
+/* Rows of a product that a chunk completes; where the data beside them lie. */
+struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
+                                    const struct chunk *chunk);
+struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product);
 
 /* Begins to compare what earlier runs have written, if the job wants it. All files are open.
  * Collective. Fails with DEVICE, DATA. */

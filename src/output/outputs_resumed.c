@@ -139,12 +139,10 @@ static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t pr
     const struct output_spec_item *item = &outputs->spec->items[product];
     const struct chunking *chunking = &outputs->spec->chunking;
     struct output *output = &outputs->outputs[product];
-    const struct journal_head head = {
-        .integrate = item->integrate, .ratio = item->ratio, .place = output->place};
     struct resumed_part part = {
         .output = output, .item = item, .chunk = chunk_at(chunking, number)};
     uint64_t bytes = output->place.row_bytes;
-    part.rows = journal_head_rows(&head, &part.chunk);
+    part.rows = outputs_rows_of(outputs, product, &part.chunk);
     part.first = chunk_columns_share(chunking, item->column, bytes, part.chunk.first_stream);
     part.piece = chunk_columns_share(chunking, item->column, bytes, part.chunk.streams);
     return part;
@@ -242,10 +240,11 @@ static status_t resumed_compare(struct resumed *resumed, const struct resumed_he
     size_t bytes = (size_t)head->sums * sizeof *resumed->sums;
     const struct resumed_told told = {head->chunk | OUTPUTS_DIFFERS, head->product};
     const struct resumed_part part = resumed_part_of(resumed->outputs, head->product, head->chunk);
+    const struct beside_file file = outputs_beside_file(resumed->outputs, head->product);
     memset(resumed->sums, 0, bytes);
     TRY(resumed_sum(resumed, &part));
     TRY(resumed_compare_stamps(&part, &is_same));
-    TRY(beside_sum(resumed->outputs, head->product, &part.chunk, &beside));
+    TRY(beside_sum(&file, &part.chunk, part.rows, &beside));
     is_same &= beside == head->beside;
     pthread_mutex_lock(&resumed->lock);
     if (!resumed->is_cut && (!is_same || memcmp(resumed->sums, expected, bytes) != 0)) {

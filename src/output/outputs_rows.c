@@ -52,7 +52,7 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
         goto out;
     }
     if (holes && is_whole) {
-        beside_add(output, at, holes, rows, &output->beside);
+        beside_add(&output->place, at, holes, rows, &output->beside);
         TRY(file_write(output->fd, output->part, at, holes, rows));
         goto out;
     }

@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/mark.h"
 #include "output/journal/journal.h"
+#include "output/journal/journal_beside.h"
 #include "output/journal/product_files.h"
 #include "product/check/contents.h"
 #include "product/pack/rows.h"
@@ -32,6 +33,7 @@ enum {
 struct stretch {
     uint64_t first_row, rows;
     uint64_t from, piece; /* bytes of each row */
+    uint64_t is_beside;   /* its rows are as written, but not what stands beside them */
 };
 
 struct check {
@@ -45,6 +47,7 @@ struct check {
     journal_t *journal; /* NULL: the product is finished */
     uint32_t *expected; /* CRCs of all spans; sums of all records, one after the other */
     uint64_t *places;   /* of a chunk's sums in them */
+    uint32_t *beside;   /* a chunk's sum of what stands beside its rows */
     uint64_t nexpected;
     uint32_t *sums;      /* room for those of one stretch */
     char *rows;          /* room for rows */
@@ -62,6 +65,7 @@ static void crc_check_end(struct check *check)
     text_free(&check->damaged);
     free(check->expected);
     free(check->places);
+    free(check->beside);
     free(check->sums);
     free(check->rows);
     file_close(check->fd);
@@ -137,9 +141,8 @@ out:
 
 /* Compares a stretch with its sums (of a finished product: the CRC of its span), and notes one that
  * is not what it should be. */
-static status_t crc_check_stretch(struct check *check, driver_t *driver,
-                                  const struct stretch *stretch, const uint32_t *expected,
-                                  uint64_t count)
+static status_t crc_check_stretch(struct check *check, driver_t *driver, struct stretch *stretch,
+                                  const uint32_t *expected, uint64_t count)
 {
     status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
@@ -150,7 +153,9 @@ static status_t crc_check_stretch(struct check *check, driver_t *driver,
         check->sums[0] = spans_crc(place, stretch->first_row / place->span_rows, check->sums[0]);
     }
     check->checked++;
-    if (!same || memcmp(check->sums, expected, (size_t)count * sizeof *expected) != 0) {
+    same &= memcmp(check->sums, expected, (size_t)count * sizeof *expected) == 0;
+    stretch->is_beside &= (uint64_t)same;
+    if (!same || stretch->is_beside) {
         TRY(text_add_bytes(&check->damaged, (const char *)stretch, sizeof *stretch));
     }
     driver_serve(driver);
@@ -164,12 +169,13 @@ static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
     const struct product_place *place = &check->product->place;
     uint64_t first = span * place->span_rows;
     struct stretch stretch = {first, min_u64(place->span_rows, place->rows - first), 0,
-                              place->row_bytes};
+                              place->row_bytes, 0};
     return crc_check_stretch(check, driver, &stretch, &check->expected[span], 1);
 }
 
 static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number)
 {
+    status_t st = STATUS_OK;
     struct check *check = context;
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
@@ -178,11 +184,21 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     uint64_t column = check->product->kind == PRODUCT_CANDIDATES ? PEAK_CELL : 1;
     struct stretch stretch = {rows.first, rows.count,
                               chunk_columns_share(&head->chunking, column, row, chunk.first_stream),
-                              chunk_columns_share(&head->chunking, column, row, chunk.streams)};
+                              chunk_columns_share(&head->chunking, column, row, chunk.streams), 0};
+    const struct beside_file file = {.fd = check->fd,
+                                     .path = check->path,
+                                     .place = &head->place,
+                                     .shape = beside_shape_of_product(check->product),
+                                     .chunking = &head->chunking,
+                                     .column = column};
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
-    return crc_check_stretch(check, driver, &stretch, check->expected + check->places[number],
-                             sums);
+    uint32_t beside = 0;
+    TRY(beside_sum(&file, &chunk, rows, &beside));
+    stretch.is_beside = beside != check->beside[number];
+    TRY(crc_check_stretch(check, driver, &stretch, check->expected + check->places[number], sums));
+out:
+    return st;
 }
 
 /* Chunks of which the journal says nothing. */
@@ -209,7 +225,8 @@ static void crc_print_damaged(const struct check *check, const struct stretch *s
         display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch->from,
                       stretch->from + stretch->piece - 1);
     }
-    display_print(": damaged\n");
+    display_print(stretch->is_beside ? ": what is beside them (weights, flags, scales) is damaged\n"
+                                     : ": damaged\n");
 }
 
 static void crc_write_damaged(const struct check *check, const struct stretch *stretch)
@@ -220,6 +237,7 @@ static void crc_write_damaged(const struct check *check, const struct stretch *s
     json_u64(json, "rows", stretch->rows);
     json_u64(json, "first_byte_of_row", stretch->from);
     json_u64(json, "bytes_of_row", stretch->piece);
+    json_bool(json, "is_beside", stretch->is_beside != 0);
     json_end(json);
 }
 
@@ -264,6 +282,7 @@ static status_t crc_keep_record(void *context, const struct journal_record *reco
         memcpy(check->expected + check->nexpected, record->sums,
                (size_t)count * sizeof *record->sums);
         check->places[record->chunk] = check->nexpected;
+        check->beside[record->chunk] = record->beside;
     }
     check->nexpected += count;
     return STATUS_OK;
@@ -276,6 +295,8 @@ static status_t crc_expect_chunks(struct check *check)
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
     TRY(memory_zeroed((size_t)check->journal->chunks, sizeof *check->places, "CRCs",
                       &check->places));
+    TRY(memory_zeroed((size_t)check->journal->chunks, sizeof *check->beside, "CRCs",
+                      &check->beside));
     check->nexpected = 0;
     TRY(journal_read(check->journal, check, crc_keep_record));
 out:

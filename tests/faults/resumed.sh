@@ -67,7 +67,11 @@ restore
 damage power.h5.part time 7 1
 goes_on "a time stamp" 1 "$voltmill" run job.yaml
 restore
+runs "verify --crc of what is done" mpirun -n 2 "$voltmill" verify --crc power.h5.part
 damage power.h5.part weights 40 9
+errs 4 'power\.h5\.part: 3 of [0-9]+ chunks are damaged' "$voltmill" verify --crc power.h5.part
+ok "$bad" "verify --crc finds weights, too"
+same "verify --crc says where" 3 "$(grep -c '^rows [0-9]* to [0-9]*: what is beside them (weights, flags, scales) is damaged$' stdout)"
 goes_on "weights" 3 "$voltmill" run job.yaml
 restore
 damage spectra.h5.part spectra 0 $((begun * 40 - 400))
@@ -142,4 +146,25 @@ import h5py
 print(h5py.File('power.h5')['provenance'].attrs['job'].count(b'run: {check_resumed: off}'))")"
 errs 4 'power\.h5: 1 of [0-9]+ spans are damaged' "$voltmill" verify --crc power.h5
 ok $bad "off: verify --crc finds it"
+
+# All that can be beside rows: of power and of spectra in few bits, of cells that are flagged.
+clear_all
+few=(--set products.0.bits=8 --set products.0.scale_rows=5 --set products.1.bits=8 --set products.1.integrate=8 --set products.1.scale_rows=5 --set 'products.1.flag={kurtosis: 3}')
+"${slow[@]}" "$voltmill" run job.yaml "${few[@]}" >log 2>&1 &
+run=$!
+await 30
+kill -9 $run
+reap $run
+rm -rf half
+mkdir half
+mv ./*.part ./*.journal half
+restore
+runs "few bits: spectra" "$voltmill" verify --crc spectra.h5.part
+runs "few bits: power" "$voltmill" verify --crc power.h5.part
+for dataset in spectra/scale spectra/offset power/scale power/offset power/clipped_low power/flags power/kurtosis power/weights; do
+    restore
+    damage "${dataset%/*}.h5.part" "${dataset#*/}" 1 1
+    errs 4 "1 of [0-9]+ chunks are damaged" "$voltmill" verify --crc "${dataset%/*}.h5.part"
+    ok "$bad" "few bits: $dataset is damaged"
+done
 plan
