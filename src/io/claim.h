@@ -46,7 +46,8 @@ int claim_is_held(const char *part);
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
-/* Warns that the file at `part` is written anew, which a run left or (is_ours 0) another program. */
+/* Warns that the file at `part` is written anew, which a run left or (is_ours 0) another program.
+ */
 void claim_warn(const char *part, int is_ours);
 
 /* Removes the file that is open as `fd` (below 0: none), unless its name is by now another's. What
