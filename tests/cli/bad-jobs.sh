@@ -56,6 +56,10 @@ for value in 0 1 7 -4 2.5 1e12 99999999999999999999999 many; do
     bad "channels $value" 2 "channelise\.channels: is $value, expected an even whole number from 2 to 1073741824" \
         channelise.channels=$value
 done
+for key in channelise.channels products.0.file products.0.kind input.files input.layout.telescope input.layout.start input.layout.freq_hz; do
+    bad "$key is a placeholder" 2 "$key(\\.0)?: is \"\\?\\?\\?\": replace \\?\\?\\? by " "$key=???"
+done
+bad "an axis is a placeholder" 2 'input\.layout\.axes: is "time,\?\?\?": replace \?\?\? by the dataset.s axes' 'input.layout={dataset: /x, axes: "time,???"}'
 bad "channels beyond the samples" 2 'job\.yaml: 4096 samples hold 0 raw spectra of 1073741824 samples' \
     channelise.channels=1073741824
 for value in 0 -1 1.5 16777217 1e30; do

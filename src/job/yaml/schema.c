@@ -30,6 +30,9 @@ out:
     return st;
 }
 
+/* Proposed jobs (`info`) have it for what is not known. */
+static const char schema_placeholder[] = "???";
+
 /* Tells that `node` is wrong, for the reason in `message` if there is one. */
 static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const struct schema *row,
                              const char *message, char *base)
@@ -38,7 +41,10 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
     char is[WORDS_IS_BYTES];
     char expected[MISTAKE_BYTES];
     TRY(schema_fill_default(row, base));
-    if (*message) {
+    if (node->kind == TREE_VALUE && strstr(node->text, schema_placeholder)) {
+        TRY(mistakes_at(mistakes, node, NULL, "%s: replace %s by %s", words_is(node, is),
+                        schema_placeholder, words_expected(row, expected)));
+    } else if (*message) {
         TRY(mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message));
     } else {
         TRY(mistakes_at(mistakes, node, NULL, "%s, expected %s", words_is(node, is),
@@ -55,7 +61,8 @@ static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
     char message[MISTAKE_BYTES] = "";
     uint64_t whole = 0;
     struct text digits = {0};
-    int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text;
+    int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text &&
+             strcmp(node->text, schema_placeholder) != 0;
     if (ok) {
         TRY(schema_store(row, node->text, base + row->at, message, &ok));
     }
