@@ -22,31 +22,43 @@ struct info_settings {
     int devices, json;
 };
 
+static void info_print_job(const struct text *job)
+{
+    if (job->data) {
+        printf("A job may begin so%s:\n%s",
+               strstr(job->data, "???") ? " (replace each ??? first)" : "", job->data);
+    }
+}
+
 /* An HDF5 file of no known format: its datasets help to write input.layout. */
 static status_t info_describe_other(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct text titles = {0};
     struct text datasets = {0};
-    struct text layout = {0};
+    struct text attributes = {0};
+    struct text job = {0};
     TRY(formats_add_titles(&titles));
     TRY(holds_describe(path, &datasets));
-    TRY(propose_layout(path, &layout));
+    TRY(propose_layout(path, &attributes, &job));
     if (json) {
         json_text(json, "kind", "hdf5");
         json_lines(json, "holds", datasets.data);
-        json_text(json, "proposed", layout.data);
+        json_lines(json, "attributes", attributes.data);
+        json_text(json, "proposed", job.data);
         goto out;
     }
     display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
                   "A job can describe it under input.layout (docs/archives.md). It holds\n",
                   path, titles.data);
     fputs(datasets.data ? datasets.data : "", stdout);
-    fputs(layout.data ? layout.data : "", stdout);
+    fputs(attributes.data ? attributes.data : "", stdout);
+    info_print_job(&job);
 out:
     text_free(&titles);
     text_free(&datasets);
-    text_free(&layout);
+    text_free(&attributes);
+    text_free(&job);
     return st;
 }
 
@@ -97,7 +109,7 @@ static status_t info_unsaid(const char *path, const struct format *format, struc
         json_text(json, "proposed", text.data);
     } else {
         display_print("archive (%s)\n  %-13s %s\n", format->name, "unsaid", report_cause());
-        fputs(text.data, stdout);
+        info_print_job(&text);
     }
     report_clear();
 out:

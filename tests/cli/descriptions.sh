@@ -314,13 +314,16 @@ LIST
 same "info: attributes" '  /@dt = 2|  /@tel = "Mine"|  /x@side = -1' \
     "$(grep -E '^  /(@dt|@tel|x@side)' stdout | paste -sd'|')"
 sed '1,/^A job may begin so/d' stdout >proposed.yaml
-same "info: a layout" 'dataset: /x|axes: "time,pol,reim"|sample_rate_hz: 1e6|freq_hz: {from: /group/freq, member: centre, unit: MHz}' \
-    "$(sed -nE 's/^    ([^#]*[^ #]).*/\1/p' proposed.yaml | sed 's/  # check.*//; s/  *$//' | paste -sd'|')"
-printf 'channelise: {channels: 32}\nproducts: [{kind: power, file: no.h5}]\n' >>proposed.yaml
-runs "info: a job begins with it" "$voltmill" plan proposed.yaml
+same "info: a layout" 'dataset: /x|axes: "time,pol,reim"|sample_rate_hz: ???|freq_hz: {from: /group/freq, member: centre, unit: MHz}|start: ???' \
+    "$(sed -nE 's/^    ([^#]*[^ #]).*/\1/p' proposed.yaml | sed 's/  # .*//; s/  *$//' | paste -sd'|')"
+same "info: what differs" "/@mjd = 56790.5 MJD, /@ctime = 1400000000.25 unix: these differ" \
+    "$(sed -n 's/^    start: ??.  # UTC of the first sample; //p' proposed.yaml)"
+fails "info: a job without what is left open" 2 'input\.layout\.start: is "\?\?\?": replace \?\?\? by a UTC date' "$voltmill" plan proposed.yaml
+sed -i 's/rate_hz: ???/rate_hz: 1e6/; s/start: ???/start: {attribute: "\/@mjd", unit: mjd}/' proposed.yaml
+runs "info: a job, once it is replaced" "$voltmill" plan proposed.yaml
 "$voltmill" info named.h5 >stdout 2>stderr || note <stderr
 same "info: by names" 'axes: "chan,station,time"|sample_period_s: {attribute: "/@delta_time"}' \
-    "$(sed -nE 's/^    ((axes|sample_period).*)/\1/p' stdout | sed 's/  # check.*//' | paste -sd'|')"
+    "$(sed -nE 's/^    ((axes|sample_period).*)/\1/p' stdout | sed 's/  # .*//' | paste -sd'|')"
 same "info: filters" '/x: 4 x 2 x 500 of 32 bits, floating point, in chunks, shuffle, deflate' "$(sed -n 's/^  \(.x: .*\)/\1/p' stdout)"
 warm - <<'PYTHON'
 import h5py

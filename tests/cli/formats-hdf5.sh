@@ -291,7 +291,7 @@ bad "CHIME beam: two files" 4 'each file is an observation of its own' '[beam.h5
 
 job_says='input.layout={format: meerkat, sample_rate_hz: 1e6, freq_hz: {start: 1e9, step: 1e6}}'
 good "MeerKAT, as the job says" meerkat.h5 "$job_says"
-"$voltmill" info meerkat.h5 >out 2>&1 && grep -q 'format: meerkat' out && grep -q 'freq_hz: {start' out
+"$voltmill" info meerkat.h5 >out 2>&1 && grep -q 'format: meerkat' out && grep -q 'freq_hz: ??.  # Hz, centre of each coarse channel' out
 ok $? "MeerKAT: info proposes the format with what is missing"
 bad "MeerKAT: without the job's words" 2 'does not say its sample rate and frequencies' meerkat.h5
 bad "MeerKAT: timestamps that jump" 4 'that of sample 64 is 4362240, expected 4358144' meerkat-jump.h5 "$job_says"

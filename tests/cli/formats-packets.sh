@@ -34,9 +34,10 @@ for file in good drx; do
 done
 "$voltmill" info brief.bin >out 2>&1
 ok $? "info of a file that leaves its rate to the job"
-"$voltmill" info brief.bin 2>&1 | sed -n '/^input:/,$p' | sed 's/1e6/32000/' >brief.yaml
-printf '%s\n' 'channelise: {channels: 16, taps: 2}' 'products: [{kind: power, file: brief.h5}]' >>brief.yaml
-runs "a job that begins as info proposes" "$voltmill" run brief.yaml
+"$voltmill" info brief.bin 2>&1 | sed -n '/^input:/,$p' >brief.yaml
+fails "a job as info proposes it" 2 'input\.layout\.sample_rate_hz: is "\?\?\?": replace' "$voltmill" run brief.yaml
+sed -i 's/???/32000/' brief.yaml
+runs "a job as info proposes it, with a rate" "$voltmill" run brief.yaml
 "$voltmill" info clocks.bin >out 2>&1
 same "threads with clocks of their own: one note" 1 "$(grep -c 'the clock of threads 1, 2 is up to 8192 s behind' out)"
 says "a file that is well" good.bin 'power' 'threads are taken for polarisations'

@@ -62,7 +62,7 @@ for line in '  polarisations L, R: circular' '  position      RA 83.633210, Dec 
     grep -Eqx -- "$line" words
     ok $? "info in words: ${line%% *}${line##* }"
 done
-json "info of another HDF5 file" 'j["kind"] == "hdf5" and "/x" in j["holds"][0] and "dataset: /x" in j["proposed"]' "$voltmill" info --json plain.h5
+json "info of another HDF5 file" 'j["kind"] == "hdf5" and "/x" in j["holds"][0] and "dataset: /x" in j["proposed"] and j["proposed"].startswith("input:")' "$voltmill" info --json plain.h5
 
 json "plan" 'j["archive"]["samples"] == 6000 and j["filter_banks"][0]["channels"] == 16 and j["filter_banks"][0]["channel_hz"] == 62500 and
     [p["kind"] for p in j["products"]] == ["spectra", "power"] and j["products"][1]["rows"] == 74 and

@@ -1,12 +1,13 @@
-/* A description of an HDF5 file that no format knows, guessed from what it holds. */
+/* A job for an HDF5 file that no format knows, as far as the file states what it needs. */
 #ifndef VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_H
 #define VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_H
 
 #include "base/text.h"
 
-/* Appends the attributes that tell something, a line each, and an `input` for a job that describes
- * the largest dataset of numbers; guesses are marked "# check". Only attributes when there is no
+/* Appends the attributes of the file's objects, a line each, and a whole job (YAML) for the largest
+ * dataset of numbers. "???" stands for what the file leaves open, or states twice and differently:
+ * no job runs that has one. Comments name the facts, and what is assumed. No job where there is no
  * such dataset. Fails with DATA. Uses HDF5. */
-status_t propose_layout(const char *path, struct text *out);
+status_t propose_layout(const char *path, struct text *attributes, struct text *job);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-/* Appends an `input` for a job with the keys that the message names, values to be checked. */
+/* Appends a whole job with the keys that the message names, "???" for each. Fails with
+ * DEVICE. */
 status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
 
 #endif

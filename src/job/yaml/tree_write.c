@@ -103,3 +103,18 @@ out:
     yaml_emitter_delete(emitter);
     return st;
 }
+
+status_t tree_quote(const char *text, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "\""));
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        TRY(c < ' ' || c == 0x7F    ? text_add(out, "\\x%02x", c)
+            : c == '"' || c == '\\' ? text_add(out, "\\%c", c)
+                                    : text_add(out, "%c", c));
+    }
+    TRY(text_add(out, "\""));
+out:
+    return st;
+}

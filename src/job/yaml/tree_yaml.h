@@ -19,4 +19,7 @@ typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg
  * depends on kinds, keys and values alone: not on how they were quoted, indented or commented. */
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
+/* Appends a text in double quotes. Fails with DEVICE (memory). */
+status_t tree_quote(const char *text, struct text *out);
+
 #endif

@@ -12,6 +12,7 @@
 #include "io/folder/folder.h"
 #include "io/guard.h"
 #include "io/mark.h"
+#include "job/yaml/tree_yaml.h"
 #include "plan/channelise_plan.h"
 #include "product/voltages.h"
 #include "ranks/agree.h"
@@ -81,22 +82,6 @@ static void import_end(struct import *s)
     free(s->packed);
 }
 
-/* A text as YAML has it in double quotes. */
-static status_t import_quote(struct text *out, const char *text)
-{
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "\""));
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        TRY(c < ' '                 ? text_add(out, "\\x%02x", c)
-            : c == '"' || c == '\\' ? text_add(out, "\\%c", c)
-                                    : text_add(out, "%c", c));
-    }
-    TRY(text_add(out, "\""));
-out:
-    return st;
-}
-
 /* The files as a list in YAML, after `before`. */
 static status_t import_list(const struct import_options *options, const char *before,
                             struct text *out)
@@ -105,7 +90,7 @@ static status_t import_list(const struct import_options *options, const char *be
     TRY(text_add(out, "%s[", before));
     for (uint32_t i = 0; i < options->ninputs; i++) {
         TRY(text_add(out, i > 0 ? ", " : ""));
-        TRY(import_quote(out, options->inputs[i]));
+        TRY(tree_quote(options->inputs[i], out));
     }
     TRY(text_add(out, "]"));
 out:
