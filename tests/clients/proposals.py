@@ -14,7 +14,7 @@ random = np.random.default_rng(9)
 volts = random.integers(-90, 91, (N, CHANS, POLS, 2)).astype("f8")  # [time][chan][pol][re, im]
 RATE, CENTRE, START = 1.28e6, 1.3e9, "2024-01-31T12:34:56.5"
 UNIX = 1706704496.5  # START
-FREQS = CENTRE + 1e6 * np.arange(CHANS)
+FREQS = CENTRE + RATE * np.arange(CHANS)
 LETTERS = {"t": "time", "c": "chan", "p": "pol", "r": "reim", "s": "station"}
 FULL = dict(sample_rate_hz=RATE, freq_hz=list(FREQS), start=START)
 
@@ -65,7 +65,7 @@ def imported(name, job):
         values = values.reshape(sizes["time"], sizes.get("station", 1) * sizes.get("beam", 1) * sizes.get("chan", 1),
                                 sizes.get("pol", 1), sizes.get("reim", 1))
         global found_sideband
-        found_sideband = data.attrs.get("sideband", 1)
+        found_sideband = data.attrs.get("sideband", 1), tuple(data.attrs.get(f"oversampling_{part}", 1) for part in ("num", "den"))
         start = (int(file.attrs["start_mjd_day"]), float(file.attrs["start_second"])) if "start_mjd_day" in file.attrs else None
         return values, float(data.attrs["sample_rate_hz"]), file["freq_hz"][()], start
 
@@ -96,7 +96,7 @@ def case(name, write, axes, truth=FULL, unknown=(), starts=1e-6, expected=None, 
         message = voltmill("plan", "job.yaml", status=2)
         good = ok(all(f"input.layout.{key}: is " in message and "replace ??? by" in message for key in found),
                   f"{name}: ??? is refused", message) and good
-    says = dict(truth, axes='"%s"' % ",".join(LETTERS[letter] for letter in axes), packing='"8 bit offset"')
+    says = dict(truth, axes='"%s"' % ",".join(LETTERS[letter] for letter in axes), packing='"8 bit offset"', oversampling="%d/%d" % truth.get("oversampling", (1, 1)))
     for key in found:
         job = re.sub(rf"^    {key}: .*\?\?\?.*$", lambda _: f"    {key}: {says[key]}", job, flags=re.M)
     for text in contains:
@@ -115,7 +115,7 @@ def case(name, write, axes, truth=FULL, unknown=(), starts=1e-6, expected=None, 
     good = ok(np.array_equal(values, want), f"{name}: voltages", job, values.shape, want.shape) and good
     good = ok(abs(rate / truth["sample_rate_hz"] - 1) < 1e-7, f"{name}: rate", job, rate) and good
     good = ok(len(freqs) == len(wanted) and np.abs(freqs - np.sort(wanted)).max() < 1, f"{name}: frequencies", job, freqs) and good
-    good = ok(found_sideband == truth.get("sideband", 1), f"{name}: sideband", job) and good
+    good = ok(found_sideband == (truth.get("sideband", 1), truth.get("oversampling", (1, 1))), f"{name}: sideband, oversampling", job, found_sideband) and good
     if truth.get("start"):
         day, second = mjd(truth["start"])
         good = ok(start and start[0] == day and abs(start[1] - second) <= starts, f"{name}: start", job, start) and good
@@ -226,16 +226,24 @@ case("no unit of a rate", root(dict(plain, fs=1.28), v=order("tr")), "tr", one, 
 case("a unit of nothing", root(dict(plain, fs="1.28 furlongs"), v=order("tr")), "tr", one, ["sample_rate_hz"])
 case("two units", root(dict(center_freq=CENTRE, utc_start=START, fs_hz=1.28, fs_hz_unit="MHz"), v=order("tr")), "tr", one, ["sample_rate_hz"])
 case("the rate of the converter", root(dict(fs=64e6, freqs=FREQS, utc_start=START), v=order("tcpr")), "tcpr", FULL, ["sample_rate_hz"])
+fifth = CENTRE + RATE * 4 / 5 * np.arange(CHANS)
+case("oversampled by 5/4", root(dict(fs=RATE, freqs=fifth, utc_start=START), v=order("tcpr")), "tcpr",
+     dict(FULL, freq_hz=list(fifth), oversampling=(5, 4)))
+wide, uneven = CENTRE + 1.08e6 * np.arange(CHANS), CENTRE + 1.1e6 * np.arange(CHANS)
+case("oversampled by 32/27", root(dict(fs=RATE, freqs=wide, utc_start=START), v=order("tcpr")), "tcpr",
+     dict(FULL, freq_hz=list(wide), oversampling=(32, 27)), contains=["oversampling: 32/27  # assumed"])
+case("oversampled by no ratio of small numbers", root(dict(fs=RATE * 1.0012345, freqs=uneven, utc_start=START), v=order("tcpr")), "tcpr",
+     dict(FULL, sample_rate_hz=RATE * 1.0012345, freq_hz=list(uneven), oversampling=(8, 7)), ["oversampling"])
 case("no rate", root(dict(center_freq=CENTRE, utc_start=START), v=order("tr")), "tr", one, ["sample_rate_hz"])
 
 # ---- frequencies
 case("1420.4 is MHz", root(dict(plain, center_freq=1420.4), v=order("tr")), "tr", dict(one, freq_hz=1420.4e6), contains=["assumed: MHz"])
 case("86.2 is open", root(dict(plain, center_freq=86.2), v=order("tr")), "tr", dict(one, freq_hz=86.2e9), ["freq_hz"])
 case("two that differ", root(dict(plain, freq_mhz=1301.0), v=order("tr")), "tr", one, ["freq_hz"])
-case("from the first down", root(dict(tsamp_us=1 / 1.28, fch1=1303.0, foff=-1.0, tstart=60340 + 45296.5 / 86400), v=order("tcpr")), "tcpr",
+case("from the first down", root(dict(tsamp_us=1 / 1.28, fch1=1303.84, foff=-1.28, tstart=60340 + 45296.5 / 86400), v=order("tcpr")), "tcpr",
      dict(FULL, freq_hz=list(FREQS[::-1])))
-case("the middle and a step", root(dict(fs=RATE, fcent=CENTRE, freq_step="1 MHz", utc_start=START), v=order("tcr")), "tcr",
-     dict(FULL, freq_hz=list(CENTRE + 1e6 * (np.arange(CHANS) - 1.5))), contains=["assumed: this is the middle"])
+case("the middle and a step", root(dict(fs=RATE, fcent=CENTRE, freq_step="1.28 MHz", utc_start=START), v=order("tcr")), "tcr",
+     dict(FULL, freq_hz=list(CENTRE + RATE * (np.arange(CHANS) - 1.5))), contains=["assumed: this is the middle"])
 case("the middle alone", root(dict(plain, bandwidth=4 * RATE), v=order("tcr")), "tcr", unknown=["freq_hz"])
 case("too many", root(dict(plain, freqs=np.arange(5) + 1e9), v=order("tcr")), "tcr", FULL, ["freq_hz"])
 case("a compound of an index map", lambda file: (root(dict(fs=RATE, utc_start=START), v=order("tcr"))(file), file.create_dataset(

@@ -26,7 +26,8 @@ static uint64_t job_power_of_two(uint64_t most)
     return power;
 }
 
-status_t propose_add_passes(const char *path, uint64_t samples, int is_real, struct text *out)
+status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
+                            struct text *out)
 {
     enum { TAPS = 8, SPECTRA = 4, MOST_CHANNELS = 1024, ROWS = 1000 };
     status_t st = STATUS_OK;
@@ -36,7 +37,8 @@ status_t propose_add_passes(const char *path, uint64_t samples, int is_real, str
     size_t length = end && end > name ? (size_t)(end - name) : strlen(name);
     uint64_t raw = is_real ? 2 : 1; /* samples of a spectrum, of each channel */
     uint64_t most = min_u64(samples / raw / (TAPS + SPECTRA), MOST_CHANNELS);
-    uint64_t channels = max_u64(job_power_of_two(most), 2);
+    uint64_t part = parts > 1 ? parts : 1;
+    uint64_t channels = part * max_u64(job_power_of_two(most / part), 2);
     uint64_t integrate = max_u64(samples / (raw * channels) / ROWS, 1);
     TRY(text_add(&file, "%.*s-power.h5", (int)length, name));
     TRY(text_add(out, "channelise: {channels: %llu, taps: %d}\n", (unsigned long long)channels,
@@ -186,7 +188,7 @@ status_t propose_add_job(struct proposal *p)
     TRY(propose_add_start(p));
     TRY(job_add_name(p, MEANS_TELESCOPE, "telescope"));
     TRY(job_add_name(p, MEANS_SOURCE, "source"));
-    TRY(propose_add_passes(p->path, p->axes.times, p->axes.is_real, p->out));
+    TRY(propose_add_passes(p->path, p->axes.times, p->oversampling_num, p->axes.is_real, p->out));
 out:
     return st;
 }

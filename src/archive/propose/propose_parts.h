@@ -52,6 +52,7 @@ struct proposal {
     size_t ndata;
     const struct propose_data *re, *im; /* the samples; `im`: those are the real parts only */
     struct propose_axes axes;
+    uint64_t oversampling_num; /* channels of a filter bank are a multiple of it; 0: of none */
     struct text *out;
 };
 
@@ -90,14 +91,16 @@ status_t propose_add_number(struct text *out, double value);
 
 /* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and
  * differently. Fail with DEVICE. */
-status_t propose_add_rate(const struct proposal *p);
+status_t propose_add_rate(struct proposal *p);
 status_t propose_add_frequencies(const struct proposal *p);
 status_t propose_add_start(const struct proposal *p);
 
 /* Appends the job. Fails with DATA. */
 status_t propose_add_job(struct proposal *p);
-/* Appends the rest of a job, which runs: a filter bank and power of so many samples. */
-status_t propose_add_passes(const char *path, uint64_t samples, int is_real, struct text *out);
+/* Appends the rest of a job, which runs: a filter bank and power of so many samples. `parts`: its
+ * channels are a multiple of them. */
+status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
+                            struct text *out);
 /* Appends "input:", the file, and "layout:". */
 status_t propose_add_input(const char *path, struct text *out);
 

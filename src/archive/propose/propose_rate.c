@@ -9,6 +9,8 @@
 #define MOST_HZ 1e15
 /* By so much rates that are the same may differ: some are rounded to 32 bits. */
 #define RATE_NEAR 1e-6
+/* The same of the ratio of rate and width. */
+#define RATIO_NEAR 1e-4
 /* Of a coarse channel's rate and its width: rounded widths; the usual oversampling. */
 #define LEAST_OVERSAMPLING 0.98
 #define MOST_OVERSAMPLING 2.02
@@ -136,7 +138,32 @@ out:
     return st;
 }
 
-status_t propose_add_rate(const struct proposal *p)
+/* Coarse channels that are closer together than their rate: the ratio, if it is that of small
+ * numbers. */
+static status_t rate_add_oversampling(struct proposal *p, double hz, const struct rate_width *width)
+{
+    enum { MOST_DEN = 64 };
+    status_t st = STATUS_OK;
+    double ratio = width->fact && width->hz > 0 ? hz / width->hz : 1;
+    int den = 1;
+    if (p->axes.chans == 1 || p->axes.is_real || ratio < 1 + RATIO_NEAR) {
+        goto out;
+    }
+    while (den < MOST_DEN && fabs(ratio * den - round(ratio * den)) > RATIO_NEAR * den) {
+        den++;
+    }
+    p->oversampling_num = den < MOST_DEN ? (uint64_t)round(ratio * den) : 1;
+    TRY(den < MOST_DEN
+            ? text_add(p->out, "    oversampling: %.0f/%d  # assumed: ", round(ratio * den), den)
+            : text_add(p->out, "    oversampling: ???  # a ratio; "));
+    TRY(text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, ", hz, width->hz));
+    TRY(propose_add_fact(p->out, width->fact));
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+status_t propose_add_rate(struct proposal *p)
 {
     status_t st = STATUS_OK;
     const struct propose_fact *facts[2 * PROPOSE_FACTS];
@@ -163,6 +190,7 @@ status_t propose_add_rate(const struct proposal *p)
         TRY(rate_add_open(p, both, 2, ": these are not of one stream"));
     } else {
         TRY(rate_add_stated(p, first, hz));
+        TRY(rate_add_oversampling(p, hz, &width));
     }
 out:
     return st;

@@ -26,7 +26,7 @@ status_t propose_said(const char *path, const char *format, const char *message,
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         TRY(strstr(message, keys[i].named) ? text_add(out, "    %s\n", keys[i].line) : STATUS_OK);
     }
-    TRY(propose_add_passes(path, bytes / SAMPLE_BYTES, 0, out));
+    TRY(propose_add_passes(path, bytes / SAMPLE_BYTES, 1, 0, out));
 out:
     return st;
 }

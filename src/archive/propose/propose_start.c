@@ -14,6 +14,7 @@ struct start {
     struct utc utc;
     double fine;      /* seconds of its last digit */
     char text[40];    /* as a job has it */
+    int is_guess;     /* its unit is, by its size */
     int is_direct;    /* an attribute that input.layout can name */
     const char *unit; /* then; NULL: a text */
 };
@@ -97,6 +98,7 @@ static int start_read_number(const struct propose_fact *fact, struct start *out)
                       : (struct utc){(int32_t)day + EPOCH_MJD, unix - day * DAY_SECONDS};
     out->fine =
         is_mjd ? (value == floor(value) ? DAY_SECONDS : 2e-6) : (unix == floor(unix) ? 1 : 1e-6);
+    out->is_guess = fact->unit == UNIT_NONE;
     out->is_direct = factor == 1;
     out->unit = is_mjd ? "mjd" : "unix";
     start_write(out->utc, out->text);
@@ -168,11 +170,11 @@ status_t propose_add_start(const struct proposal *p)
             TRY(text_add(p->out, "    start: {attribute: "));
             TRY(propose_add_quoted(p->out, start.fact->where));
             TRY(start.unit ? text_add(p->out, ", unit: %s", start.unit) : STATUS_OK);
-            TRY(text_add(p->out, "}\n"));
+            TRY(text_add(p->out, "}%s\n", start.is_guess ? "  # assumed: by its size" : ""));
         } else {
             TRY(text_add(p->out, "    start: %s  # ", start.text));
             TRY(propose_add_fact(p->out, start.fact));
-            TRY(text_add(p->out, "\n"));
+            TRY(text_add(p->out, "%s\n", start.is_guess ? "; assumed: its unit, by its size" : ""));
         }
         goto out;
     }
