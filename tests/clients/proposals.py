@@ -272,6 +272,11 @@ case("names of members that are words", root(dict(plain, telescope="GBT\n- x: 1"
      contains=['telescope: {attribute: "/@telescope"}', 'source: {attribute: "/@source"}'])
 case("two datasets as large", root(plain, pol0=order("tr"), pol1=order("tr")), "tr", one, contains=["dataset: /pol0  # as large: /pol1"])
 
+with h5py.File(scratch("bytes.h5"), "w") as file:
+    file[b"v\xff"] = order("tr")
+    file.attrs["fs"] = RATE
+job, found = said("bytes.h5")
+same(found, ["dataset"], "a name that is no UTF-8 is open")
 with h5py.File(scratch("nothing.h5"), "w") as file:
     file.attrs["fs"] = RATE
     file["text"] = "nothing"

@@ -1,15 +1,34 @@
 /* Texts, numbers and facts as lines of a job have them. */
 #include "archive/propose/propose_parts.h"
 
+#include "base/display.h"
 #include "job/yaml/tree_yaml.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
+/* Names that are no UTF-8 cannot be written in YAML: they stay open. */
+static int text_is_yaml(const char *text)
+{
+    static const char no_character[] = "\xef\xbf"; /* U+FFFE and U+FFFF begin so */
+    size_t left = strlen(text);
+    while (left > 0) {
+        unsigned char c = (unsigned char)*text;
+        size_t bytes = c < 0x80 ? 1 : display_character(text, left);
+        int is_none = bytes == 3 && memcmp(text, no_character, 2) == 0 && (text[2] & 0x3E) == 0x3E;
+        if (bytes == 0 || is_none) {
+            return 0;
+        }
+        text += bytes;
+        left -= bytes;
+    }
+    return 1;
+}
+
 status_t propose_add_quoted(struct text *out, const char *text)
 {
-    return tree_quote(text, out);
+    return tree_quote(text_is_yaml(text) ? text : "???", out);
 }
 
 status_t propose_add_path(struct text *out, const char *path)
@@ -22,7 +41,7 @@ status_t propose_add_path(struct text *out, const char *path)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         is_plain = is_plain && strcasecmp(path, others[i]) != 0;
     }
-    return is_plain ? text_add(out, "%s", path) : tree_quote(path, out);
+    return is_plain ? text_add(out, "%s", path) : propose_add_quoted(out, path);
 }
 
 status_t propose_add_number(struct text *out, double value)
