@@ -229,7 +229,7 @@ case("the rate of the converter", root(dict(fs=64e6, freqs=FREQS, utc_start=STAR
 fifth = CENTRE + RATE * 4 / 5 * np.arange(CHANS)
 case("oversampled by 5/4", root(dict(fs=RATE, freqs=fifth, utc_start=START), v=order("tcpr")), "tcpr",
      dict(FULL, freq_hz=list(fifth), oversampling=(5, 4)))
-wide, uneven = CENTRE + 1.08e6 * np.arange(CHANS), CENTRE + 1.1e6 * np.arange(CHANS)
+wide, uneven = CENTRE + 1.08e6 * np.arange(CHANS), CENTRE + 1.115e6 * np.arange(CHANS)
 case("oversampled by 32/27", root(dict(fs=RATE, freqs=wide, utc_start=START), v=order("tcpr")), "tcpr",
      dict(FULL, freq_hz=list(wide), oversampling=(32, 27)), contains=["oversampling: 32/27  # assumed"])
 case("oversampled by no ratio of small numbers", root(dict(fs=RATE * 1.0012345, freqs=uneven, utc_start=START), v=order("tcpr")), "tcpr",
