@@ -72,9 +72,9 @@ static size_t unpack_count(struct unpack *in, size_t size)
 static const struct pack_field pack_one_text[] = {{.kind = PACK_TEXT}};
 static const struct pack_field pack_one_number[] = {{.kind = PACK_U64}};
 static const struct pack_field pack_one_pair[] = {{.kind = PACK_BYTES, .bytes = 16}};
-const struct pack_type pack_texts = {sizeof(char *), pack_one_text, 1};
-const struct pack_type pack_numbers = {8, pack_one_number, 1};
-const struct pack_type pack_pairs = {16, pack_one_pair, 1};
+const struct pack_type pack_texts = PACK_TYPE(char *, pack_one_text);
+const struct pack_type pack_numbers = PACK_TYPE(uint64_t, pack_one_number);
+const struct pack_type pack_pairs = PACK_TYPE(uint64_t[2], pack_one_pair);
 
 static uint64_t pack_count_of(const struct pack_field *field, const void *from)
 {
@@ -85,17 +85,22 @@ static uint64_t pack_count_of(const struct pack_field *field, const void *from)
 /* So many bytes at least does an item take. */
 static size_t pack_least(const struct pack_type *type)
 {
-    size_t bytes = 0;
+    size_t bytes = type->is_whole ? type->size : 0;
     for (size_t i = 0; i < type->nfields; i++) {
         const struct pack_field *field = &type->fields[i];
-        bytes += field->kind == PACK_BYTES ? field->bytes : sizeof(uint64_t);
+        bytes += field->kind == PACK_BYTES  ? field->bytes
+                 : field->kind == PACK_HERE ? 0
+                                            : sizeof(uint64_t);
     }
     return bytes;
 }
 
-/* Whether items are one plain value each: a list of millions of numbers is copied in one piece. */
+/* Whether items are plain values: a list of millions of numbers is copied in one piece. */
 static int pack_is_plain(const struct pack_type *type)
 {
+    if (type->is_whole) {
+        return type->nfields == 0;
+    }
     enum pack_kind kind = type->fields[0].kind;
     return type->nfields == 1 && pack_least(type) == type->size &&
            (kind == PACK_BYTES || kind == PACK_U64 || kind == PACK_I64 || kind == PACK_F64);
@@ -137,6 +142,8 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
         case PACK_BYTES:
             TRY(text_add_bytes(out, at, fields[i].bytes));
             break;
+        case PACK_HERE:
+            break;
         case PACK_LIST_OWN:
         case PACK_LIST_COUNTED:
             TRY(pack_list(out, &fields[i], from));
@@ -150,9 +157,28 @@ out:
     return st;
 }
 
+/* No process can use another's pointers. Counts come back with their lists. */
+static void pack_clear_pointers(void *item, const struct pack_type *type)
+{
+    for (size_t i = 0; i < type->nfields; i++) {
+        const struct pack_field *field = &type->fields[i];
+        memset((char *)item + field->offset, 0, sizeof(void *));
+        if (field->kind == PACK_HERE || field->kind == PACK_LIST_OWN) {
+            memset((char *)item + field->count_offset, 0, field->bytes);
+        }
+    }
+}
+
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type)
 {
-    return pack_fields(out, from, type->fields, type->nfields);
+    status_t st = STATUS_OK;
+    if (type->is_whole) {
+        TRY(text_add_bytes(out, from, type->size));
+        pack_clear_pointers(out->data + out->length - type->size, type);
+    }
+    TRY(pack_fields(out, from, type->fields, type->nfields));
+out:
+    return st;
 }
 
 static void unpack_list(struct unpack *in, void *to, const struct pack_field *field)
@@ -205,7 +231,7 @@ void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields,
             *(int32_t *)at = (int32_t)value;
         } else if (kind == PACK_LIST_OWN || kind == PACK_LIST_COUNTED) {
             unpack_list(in, to, &fields[i]);
-        } else {
+        } else if (kind != PACK_HERE) {
             unpack_bytes(in, at, kind == PACK_BYTES ? fields[i].bytes : sizeof(uint64_t));
         }
     }
@@ -213,6 +239,10 @@ void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields,
 
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type)
 {
+    if (type->is_whole) {
+        unpack_bytes(in, to, type->size);
+        pack_clear_pointers(to, type);
+    }
     unpack_fields(in, to, type->fields, type->nfields);
 }
 

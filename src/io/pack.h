@@ -40,8 +40,9 @@ struct pack_field {
         PACK_F64,
         PACK_TEXT,
         PACK_BYTES,
-        PACK_LIST_OWN,    /* its count is packed with it */
-        PACK_LIST_COUNTED /* its count is a field before it, or it is NULL */
+        PACK_LIST_OWN,     /* its count is packed with it */
+        PACK_LIST_COUNTED, /* its count is a field before it, or it is NULL */
+        PACK_HERE          /* a list that this process keeps: empty after unpacking */
     } kind;
     size_t bytes; /* of the field; of a list: of its count */
     size_t count_offset;
@@ -70,14 +71,28 @@ struct pack_field {
 #define PACK_COUNTED(type, list, count, items)                                                     \
     PACK_LIST_AS(PACK_LIST_COUNTED, type, list, count, items)
 
+#define PACK_KEPT(type, list, count) PACK_LIST_AS(PACK_HERE, type, list, count, NULL)
+
 struct pack_type {
     size_t size; /* of the struct */
     const struct pack_field *fields;
     size_t nfields;
+    int is_whole; /* the struct is packed byte by byte; `fields` are its pointers, all of them */
 };
 #define PACK_TYPE(type, table)                                                                     \
     {                                                                                              \
         .size = sizeof(type), .fields = (table), .nfields = sizeof(table) / sizeof *(table)        \
+    }
+/* Between processes of this program: a member that is no pointer needs no row. */
+#define PACK_WHOLE(type, pointers)                                                                 \
+    {                                                                                              \
+        .size = sizeof(type), .fields = (pointers),                                                \
+        .nfields = sizeof(pointers) / sizeof *(pointers), .is_whole = 1                            \
+    }
+/* The same of a struct without pointers. */
+#define PACK_PLAIN(type)                                                                           \
+    {                                                                                              \
+        .size = sizeof(type), .is_whole = 1                                                        \
     }
 /* Items of lists: a text; a number of 8 bytes; two of them. */
 extern const struct pack_type pack_texts, pack_numbers, pack_pairs;

@@ -524,63 +524,26 @@ out:
     return st;
 }
 
-#define FIELD(name) PACK_FIELD(struct product, name)
-static const struct pack_field inspect_fields[] = {
-    FIELD(kind),
-    FIELD(version_of_format),
-    FIELD(path),
-    FIELD(job_text),
-    FIELD(version),
-    FIELD(arithmetic),
-    FIELD(inputs),
-    FIELD(assumed),
-    FIELD(filters),
-    FIELD(telescope),
-    FIELD(source),
-    FIELD(has_position),
-    FIELD(ra_deg),
-    FIELD(dec_deg),
-    FIELD(pols),
-    FIELD(pol_names),
-    FIELD(pol_type),
-    FIELD(feed),
-    FIELD(stokes_v),
-    FIELD(sum_of),
-    FIELD(has_start),
-    FIELD(start.mjd_day),
-    FIELD(start.second),
-    FIELD(rows),
-    FIELD(streams),
-    FIELD(frequencies),
-    FIELD(average),
-    FIELD(integrate),
-    FIELD(channels),
-    FIELD(taps),
-    FIELD(oversample.num),
-    FIELD(oversample.den),
-    FIELD(hop),
-    FIELD(sample_rate_hz),
-    FIELD(first_time),
-    FIELD(time_step),
-    FIELD(is_coherent),
-    FIELD(coherent_dm),
-    FIELD(missing),
-    FIELD(gaps),
-    FIELD(place),
-    FIELD(is_complex),
-    FIELD(bits),
-    FIELD(scale),
-    FIELD(clipped),
-    FIELD(candidates),
-    FIELD(weights),
-    FIELD(flag_rows),
-    FIELD(flag_ifs),
-    FIELD(flag_channels),
-    FIELD(compression),
-    FIELD(nseries),
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct product, path),
+    PACK_FIELD(struct product, job_text),
+    PACK_FIELD(struct product, version),
+    PACK_FIELD(struct product, arithmetic),
+    PACK_FIELD(struct product, inputs),
+    PACK_FIELD(struct product, assumed),
+    PACK_FIELD(struct product, filters),
+    PACK_FIELD(struct product, telescope),
+    PACK_FIELD(struct product, source),
+    PACK_FIELD(struct product, pols),
+    PACK_FIELD(struct product, pol_names),
+    PACK_FIELD(struct product, pol_type),
+    PACK_FIELD(struct product, feed),
+    PACK_FIELD(struct product, stokes_v),
+    PACK_FIELD(struct product, sum_of),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
-    PACK_COUNTED(struct product, series, nseries, &dedispersed_type)};
-enum { FIELDS = sizeof inspect_fields / sizeof *inspect_fields };
+    PACK_COUNTED(struct product, series, nseries, &dedispersed_type),
+};
+static const struct pack_type product_type = PACK_WHOLE(struct product, pointers);
 
 /* The answer is empty when the file is none of our products. */
 static status_t inspect_answer_product(struct unpack *question, struct text *answer)
@@ -592,7 +555,7 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
     TRY(apart_path(question, &path));
     TRY(inspect_read(path, wants, &product));
     if (product) {
-        TRY(pack_fields(answer, product, inspect_fields, FIELDS));
+        TRY(pack_struct(answer, product, &product_type));
     }
 out:
     product_destroy(product);
@@ -615,7 +578,7 @@ static status_t inspect_ask(const char *path, int wants, struct product **out)
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
         TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-        unpack_fields(&in, product, inspect_fields, FIELDS);
+        unpack_struct(&in, product, &product_type);
         TRY(unpack_check(&in, "a product"));
         *out = product;
         product = NULL;

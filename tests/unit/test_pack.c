@@ -51,7 +51,19 @@ static const struct pack_field fields[] = {
 };
 static const struct pack_type type = PACK_TYPE(struct all, fields);
 
-static struct text packed(void)
+/* Packed byte by byte, but for its pointers. */
+static const struct pack_field whole_item_pointers[] = {PACK_FIELD(struct item, name)};
+static const struct pack_type whole_item_type = PACK_WHOLE(struct item, whole_item_pointers);
+static const struct pack_field whole_pointers[] = {
+    FIELD(text),
+    FIELD(nothing),
+    PACK_LIST(struct all, items, nitems, &whole_item_type),
+    PACK_COUNTED(struct all, numbers, nnumbers, &pack_numbers),
+    PACK_KEPT(struct all, pairs, npairs),
+};
+static const struct pack_type whole_type = PACK_WHOLE(struct all, whole_pointers);
+
+static struct text packed_as(const struct pack_type *as)
 {
     char one[] = "one";
     struct item items[] = {{one, 1}, {NULL, UINT32_MAX}};
@@ -71,8 +83,13 @@ static struct text packed(void)
                       .npairs = 2,
                       .pairs = pairs};
     struct text out = {0};
-    assert_int_equal(pack_struct(&out, &all, &type), STATUS_OK);
+    assert_int_equal(pack_struct(&out, &all, as), STATUS_OK);
     return out;
+}
+
+static struct text packed(void)
+{
+    return packed_as(&type);
 }
 
 static void unpacked_free(struct all *all)
@@ -117,6 +134,36 @@ static void comes_back(void **state)
     assert_int_equal(all.npairs, 2);
     assert_true(all.pairs[1][0] == UINT64_MAX && all.pairs[1][1] == 4);
     unpacked_free(&all);
+    text_free(&bytes);
+}
+
+static void whole_struct_comes_back_without_foreign_pointers(void **state)
+{
+    (void)state;
+    struct text bytes = packed_as(&whole_type);
+    struct all all;
+    struct unpack in = {.data = bytes.data, .length = bytes.length};
+    memset(&all, 0xff, sizeof all);
+    unpack_struct(&in, &all, &whole_type);
+    assert_int_equal(unpack_check(&in, "a struct"), STATUS_OK);
+    assert_true(all.signed_wide == INT64_MIN && all.signed_small == -7 && all.number == 0.1);
+    assert_memory_equal(all.bytes, "\1\2\3", 3);
+    assert_string_equal(all.text, "text");
+    assert_null(all.nothing);
+    assert_int_equal(all.nitems, 2);
+    assert_string_equal(all.items[0].name, "one");
+    assert_int_equal(all.items[1].small, UINT32_MAX);
+    assert_true(all.numbers[2] == 3);
+    assert_null(all.pairs);
+    assert_int_equal(all.npairs, 0);
+    unpacked_free(&all);
+    for (size_t length = 0; length < bytes.length; length++) {
+        in = (struct unpack){.data = bytes.data, .length = length};
+        unpack_struct(&in, &all, &whole_type);
+        assert_int_equal(unpack_check(&in, "a struct"), STATUS_DATA);
+        report_clear();
+        unpacked_free(&all);
+    }
     text_free(&bytes);
 }
 
@@ -177,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
+        cmocka_unit_test(whole_struct_comes_back_without_foreign_pointers),
         cmocka_unit_test(what_is_cut_is_refused),
         cmocka_unit_test(no_count_is_believed),
         cmocka_unit_test(counts_must_agree),

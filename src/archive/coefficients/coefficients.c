@@ -17,12 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct pack_field coefficients_fields[] = {
-    PACK_LIST(struct coefficients, values, count, &pack_numbers),
-    PACK_FIELD(struct coefficients, is_complex),
-};
-static const struct pack_type coefficients_type =
-    PACK_TYPE(struct coefficients, coefficients_fields);
+static const struct pack_field pointers[] = {
+    PACK_LIST(struct coefficients, values, count, &pack_numbers)};
+static const struct pack_type coefficients_type = PACK_WHOLE(struct coefficients, pointers);
 
 /* Backends compute in 32-bit floats. */
 static status_t coefficients_check(const char *path, const struct coefficients *c)

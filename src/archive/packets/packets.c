@@ -196,61 +196,18 @@ void packets_free(struct packets *packets)
     *packets = (struct packets){.nfiles = 0};
 }
 
-static const struct pack_field run_fields[] = {
-    PACK_FIELD(struct packets_run, frame),
-    PACK_FIELD(struct packets_run, offset),
-};
-static const struct pack_type run_type = PACK_TYPE(struct packets_run, run_fields);
-
-static const struct pack_field file_fields[] = {
+static const struct pack_type run_type = PACK_PLAIN(struct packets_run);
+static const struct pack_field file_pointers[] = {
     PACK_FIELD(struct packets_file, path),
-    PACK_FIELD(struct packets_file, frames),
     PACK_LIST(struct packets_file, runs, nruns, &run_type),
-    PACK_FIELD(struct packets_file, scanned),
-    PACK_FIELD(struct packets_file, first),
-    PACK_FIELD(struct packets_file, last),
 };
-static const struct pack_type file_type = PACK_TYPE(struct packets_file, file_fields);
+static const struct pack_type file_type = PACK_WHOLE(struct packets_file, file_pointers);
+static const struct pack_type thread_type = PACK_PLAIN(struct packets_thread);
+static const struct pack_type stream_type = PACK_PLAIN(struct packets_stream);
 
-static const struct pack_field thread_fields[] = {
-    PACK_FIELD(struct packets_thread, id),
-    PACK_FIELD(struct packets_thread, tuning),
-    PACK_FIELD(struct packets_thread, behind),
-};
-static const struct pack_type thread_type = PACK_TYPE(struct packets_thread, thread_fields);
-
-static const struct pack_field stream_fields[] = {
-    PACK_FIELD(struct packets_stream, thread),
-    PACK_FIELD(struct packets_stream, channel),
-    PACK_FIELD(struct packets_stream, is_conjugated),
-    PACK_FIELD(struct packets_stream, is_alternating),
-};
-static const struct pack_type stream_type = PACK_TYPE(struct packets_stream, stream_fields);
-
-static const struct pack_field fields[] = {
-    PACK_FIELD(struct packets, kind),
-    PACK_FIELD(struct packets, header_bytes),
-    PACK_FIELD(struct packets, frame_bytes),
-    PACK_FIELD(struct packets, samples),
-    PACK_FIELD(struct packets, channels),
-    PACK_FIELD(struct packets, bits),
-    PACK_FIELD(struct packets, is_complex),
-    PACK_FIELD(struct packets, is_legacy),
-    PACK_FIELD(struct packets, has_mask),
-    PACK_FIELD(struct packets, stated_rate_hz),
-    PACK_FIELD(struct packets, is_packed),
-    PACK_FIELD(struct packets, format),
-    PACK_FIELD(struct packets, rate),
-    PACK_FIELD(struct packets, origin),
-    PACK_FIELD(struct packets, periods),
-    PACK_FIELD(struct packets, window),
-    PACK_FIELD(struct packets, mark),
-    PACK_FIELD(struct packets, station),
-    PACK_FIELD(struct packets, has_others),
-    PACK_FIELD(struct packets, has_list),
+static const struct pack_field pointers[] = {
     PACK_LIST(struct packets, threads, nthreads, &thread_type),
     PACK_LIST(struct packets, streams, nstreams, &stream_type),
     PACK_LIST(struct packets, files, nfiles, &file_type),
-    PACK_FIELD(struct packets, place),
 };
-const struct pack_type packets_type = PACK_TYPE(struct packets, fields);
+const struct pack_type packets_type = PACK_WHOLE(struct packets, pointers);

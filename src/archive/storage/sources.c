@@ -109,24 +109,12 @@ uint64_t sources_bytes(const struct sources *sources)
     return bytes;
 }
 
-static const struct pack_field source_fields[] = {
-    PACK_FIELD(struct archive_source, path),
-    PACK_FIELD(struct archive_source, identity.device),
-    PACK_FIELD(struct archive_source, identity.inode),
-    PACK_FIELD(struct archive_source, identity.bytes),
-    PACK_FIELD(struct archive_source, identity.changed_s),
-    PACK_FIELD(struct archive_source, identity.changed_ns),
-    PACK_FIELD(struct archive_source, kind),
-    PACK_FIELD(struct archive_source, from),
-};
-const struct pack_type archive_source_type = PACK_TYPE(struct archive_source, source_fields);
+static const struct pack_field source_pointers[] = {PACK_FIELD(struct archive_source, path),
+                                                    PACK_FIELD(struct archive_source, from)};
+const struct pack_type archive_source_type = PACK_WHOLE(struct archive_source, source_pointers);
 
-static const struct pack_field lost_range_fields[] = {
-    PACK_FIELD(struct lost_range, first),
-    PACK_FIELD(struct lost_range, count),
-    PACK_FIELD(struct lost_range, why),
-};
-const struct pack_type lost_range_type = PACK_TYPE(struct lost_range, lost_range_fields);
+static const struct pack_field lost_range_pointers[] = {PACK_FIELD(struct lost_range, why)};
+const struct pack_type lost_range_type = PACK_WHOLE(struct lost_range, lost_range_pointers);
 
 void extents_free(struct archive_extent *extents, uint32_t count)
 {

@@ -290,24 +290,16 @@ out:
     return st;
 }
 
-/* Delays, as they lie. */
-static const struct pack_field delay_field[] = {{.kind = PACK_BYTES, .bytes = sizeof(uint32_t)}};
-static const struct pack_type delay_type = PACK_TYPE(uint32_t, delay_field);
-
-#define FIELD(name) PACK_FIELD(struct dedispersed, name)
-static const struct pack_field dedispersed_fields[] = {
-    FIELD(ndms),
-    FIELD(nchannels),
-    FIELD(ndelays),
-    FIELD(filterbank),
-    FIELD(mode),
-    FIELD(edges),
-    FIELD(constant),
-    FIELD(reference_hz),
+static const struct pack_type delay_type = PACK_PLAIN(uint32_t);
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct dedispersed, filterbank),
+    PACK_FIELD(struct dedispersed, mode),
+    PACK_FIELD(struct dedispersed, edges),
     PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
     PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers),
-    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type)};
-const struct pack_type dedispersed_type = PACK_TYPE(struct dedispersed, dedispersed_fields);
+    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type),
+};
+const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointers);
 
 extern const struct kind dedispersed_kind;
 const struct kind dedispersed_kind = {.rows = "dedispersed",
