@@ -7,106 +7,12 @@
 
 #include <stdlib.h>
 
-/* What a job says of its input. */
-#define SELECTED(axis)                                                                             \
-    PACK_LIST(struct job, select.streams[axis], select.nstreams[axis], &pack_texts)
-#define PACK_SAID(key)                                                                             \
-    PACK_FIELD(struct job, layout.said[SAID_##key].attribute),                                     \
-        PACK_FIELD(struct job, layout.said[SAID_##key].unit),
-
-static const struct pack_field stream_fields[] = {
-    PACK_FIELD(struct job_stream, thread),   PACK_FIELD(struct job_stream, channel),
-    PACK_FIELD(struct job_stream, pol),      PACK_FIELD(struct job_stream, freq_hz),
-    PACK_FIELD(struct job_stream, sideband), PACK_FIELD(struct job_stream, dc),
-};
-static const struct pack_type stream_type = PACK_TYPE(struct job_stream, stream_fields);
-
-static const struct pack_field input_fields[] = {
-    PACK_FIELD(struct job, path),
-    PACK_LIST(struct job, files, nfiles, &pack_texts),
-    PACK_LIST(struct job, external, nexternal, &pack_texts),
-    PACK_FIELD(struct job, layout.automatic),
-    PACK_FIELD(struct job, layout.format),
-    PACK_FIELD(struct job, layout.dataset),
-    PACK_FIELD(struct job, layout.parts[0]),
-    PACK_FIELD(struct job, layout.parts[1]),
-    PACK_FIELD(struct job, layout.axes),
-    PACK_FIELD(struct job, layout.files_along),
-    PACK_FIELD(struct job, layout.is_reim_along),
-    PACK_FIELD(struct job, layout.has_domain),
-    PACK_FIELD(struct job, layout.is_complex),
-    PACK_FIELD(struct job, layout.has_sample_rate),
-    PACK_FIELD(struct job, layout.sample_rate_hz),
-    PACK_FIELD(struct job, layout.has_sample_period),
-    PACK_FIELD(struct job, layout.sample_period_s),
-    PACK_FIELD(struct job, layout.has_packing),
-    PACK_FIELD(struct job, layout.packing),
-    PACK_FIELD(struct job, layout.has_offset),
-    PACK_FIELD(struct job, layout.offset),
-    PACK_FIELD(struct job, layout.has_missing_value),
-    PACK_FIELD(struct job, layout.missing_value),
-    PACK_FIELD(struct job, layout.has_scale),
-    PACK_FIELD(struct job, layout.scale),
-    PACK_FIELD(struct job, layout.has_sideband),
-    PACK_FIELD(struct job, layout.sideband),
-    PACK_FIELD(struct job, layout.has_dc),
-    PACK_FIELD(struct job, layout.is_dc_at_edge),
-    PACK_FIELD(struct job, layout.has_dropped),
-    PACK_FIELD(struct job, layout.ignores_dropped),
-    PACK_FIELD(struct job, layout.frequencies.has_start),
-    PACK_FIELD(struct job, layout.frequencies.start),
-    PACK_FIELD(struct job, layout.frequencies.step),
-    PACK_FIELD(struct job, layout.frequencies.from),
-    PACK_FIELD(struct job, layout.frequencies.attribute),
-    PACK_FIELD(struct job, layout.frequencies.member),
-    PACK_FIELD(struct job, layout.frequencies.unit),
-    PACK_FIELD(struct job, layout.has_start),
-    PACK_FIELD(struct job, layout.start.mjd_day),
-    PACK_FIELD(struct job, layout.start.second),
-    PACK_FIELD(struct job, layout.has_oversampling),
-    PACK_FIELD(struct job, layout.oversampling_num),
-    PACK_FIELD(struct job, layout.oversampling_den),
-    PACK_FIELD(struct job, layout.telescope),
-    PACK_FIELD(struct job, layout.source),
-    PACK_FIELD(struct job, layout.has_ra),
-    PACK_FIELD(struct job, layout.ra_deg),
-    PACK_FIELD(struct job, layout.has_dec),
-    PACK_FIELD(struct job, layout.dec_deg),
-    PACK_LIST(struct job, layout.first_sample, layout.nfirst_sample, &pack_numbers),
-    PACK_FIELD(struct job, layout.station),
-    PACK_LIST(struct job, layout.streams, layout.nstreams, &stream_type),
-    JOB_SAID(PACK_SAID) PACK_LIST(struct job, layout.freq_hz, layout.nfreq, &pack_numbers),
-    PACK_FIELD(struct job, select.kind),
-    PACK_FIELD(struct job, select.first_sample),
-    PACK_FIELD(struct job, select.end_sample),
-    PACK_FIELD(struct job, select.from_second),
-    PACK_FIELD(struct job, select.to_second),
-    PACK_FIELD(struct job, select.from_utc.mjd_day),
-    PACK_FIELD(struct job, select.from_utc.second),
-    PACK_FIELD(struct job, select.to_utc.mjd_day),
-    PACK_FIELD(struct job, select.to_utc.second),
-    PACK_FIELD(struct job, select.has_freq),
-    PACK_FIELD(struct job, select.from_hz),
-    PACK_FIELD(struct job, select.to_hz),
-    PACK_FIELD(struct job, select.has_places),
-    PACK_FIELD(struct job, select.first_place),
-    PACK_FIELD(struct job, select.last_place),
-    SELECTED(AXIS_STATION),
-    SELECTED(AXIS_BEAM),
-    SELECTED(AXIS_POL),
-    SELECTED(AXIS_CHAN),
-    PACK_FIELD(struct job, on_bad),
-};
-static const struct pack_type input_type = PACK_TYPE(struct job, input_fields);
-
 static status_t ask_answer_archive(struct unpack *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct archive *archive = NULL;
-    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
-    unpack_struct(question, job, &input_type);
-    TRY(unpack_check(question, "a job"));
+    TRY(job_unpack_input(question, &job));
     TRY(archive_open_here(job, &archive));
     TRY(archive_pack(archive, answer));
 out:
@@ -122,7 +28,7 @@ status_t archive_open(const struct job *job, struct archive **out)
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
-    TRY(pack_struct(&question, job, &input_type));
+    TRY(job_pack_input(&question, job));
     TRY(apart_do(&archive_open_task, &question, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
     TRY(archive_unpack(&in, out));

@@ -21,7 +21,7 @@ out:
     return st;
 }
 
-static void unpack_bytes(struct unpack *in, void *out, size_t bytes)
+void unpack_bytes(struct unpack *in, void *out, size_t bytes)
 {
     memset(out, 0, bytes);
     if (in->failed || in->length - in->at < bytes) {

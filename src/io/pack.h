@@ -22,6 +22,8 @@ status_t pack_u64(struct text *out, uint64_t value);
 status_t pack_text(struct text *out, const char *value);
 
 uint64_t unpack_u64(struct unpack *in);
+/* Zeros where there are not as many. */
+void unpack_bytes(struct unpack *in, void *out, size_t bytes);
 /* A new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);
 

@@ -331,6 +331,41 @@ const char *job_filterbank(const struct job *job, uint32_t number)
                                    : job->files[0];
 }
 
+/* What was settled of the input when the tables had filled it. */
+static const struct pack_field settled_fields[] = {
+    PACK_FIELD(struct job, path),
+    PACK_FIELD(struct job, layout.automatic),
+    PACK_FIELD(struct job, select.has_places),
+    PACK_FIELD(struct job, select.first_place),
+    PACK_FIELD(struct job, select.last_place),
+    PACK_FIELD(struct job, on_bad),
+};
+static const struct pack_type settled_type = PACK_TYPE(struct job, settled_fields);
+
+status_t job_pack_input(struct text *out, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_struct(out, job, &settled_type));
+    TRY(schema_pack(out, job_input_schema, job));
+out:
+    return st;
+}
+
+status_t job_unpack_input(struct unpack *in, struct job **out)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
+    unpack_struct(in, job, &settled_type);
+    schema_unpack(in, job_input_schema, job);
+    TRY(unpack_check(in, "a job"));
+    *out = job;
+    job = NULL;
+out:
+    job_destroy(job);
+    return st;
+}
+
 void job_destroy(struct job *job)
 {
     if (!job) {

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
+#include "io/pack.h"
 
 #include <stdint.h>
 
@@ -517,6 +518,10 @@ uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
 /* The filterbank that dedispersion `number` reads: a product of the job, or its input. */
 const char *job_filterbank(const struct job *job, uint32_t number);
+
+/* All that opening the input takes, for a child process: into another job, for job_destroy(). */
+status_t job_pack_input(struct text *out, const struct job *job);
+status_t job_unpack_input(struct unpack *in, struct job **out);
 
 void job_destroy(struct job *job);
 

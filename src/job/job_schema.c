@@ -26,7 +26,7 @@ static const struct schema select_rows[] = {
 
 #define JOB(member) SCHEMA_AT(struct job, member)
 
-static const struct schema input_rows[] = {
+const struct schema job_input_schema[] = {
     {"files", SCHEMA_TEXT, SCHEMA_LIST(struct job, files, nfiles, 1, UINT32_MAX), .is_required = 1,
      .expected = "the path of a file, or a list of them"},
     {"layout", SCHEMA_MAPPING, JOB(layout), .members = job_layout_schema, .may_be_auto = 1,
@@ -113,7 +113,7 @@ static const struct schema run_rows[] = {
 };
 
 const struct schema job_schema[] = {
-    {"input", SCHEMA_MAPPING, .members = input_rows, .is_required = 1},
+    {"input", SCHEMA_MAPPING, .members = job_input_schema, .is_required = 1},
     {"synthesise", SCHEMA_MAPPING, JOB(synthesise), .members = job_synthesise_schema,
      SCHEMA_GIVEN(struct job, is_synthesised, 1),
      .expected = "a mapping, {} if nothing is to be said"},

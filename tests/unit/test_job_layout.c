@@ -7,9 +7,12 @@
 #include <cmocka.h>
 
 #include "job/axes_text.h"
+#include "job/job_schema.h"
+#include "job/yaml/yaml_file.h"
 #include "small_job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* "input.layout={dataset: d, axes: time, MORE}" is refused with "input.layout.MESSAGE". */
 static void layout_refused(const char *more, const char *message)
@@ -256,12 +259,84 @@ static void wrong_axes(void **state)
     }
 }
 
+/* All keys of `input`, given plainly and by attributes: a child process opens the same input. */
+static const char *const whole_inputs[] = {
+    "input:\n"
+    "  files: [a.h5, b.h5]\n"
+    "  external: [/x, /y]\n"
+    "  select: {seconds: [1, 2.5], stations: [CS1, 3..4], beams: 0, pols: X, chans: [1, 2],\n"
+    "           freq_hz: [1e8, 2e8]}\n"
+    "  layout: {format: vdif, dataset: /d, axes: 'time,station,chan:2*pol:2', files_along: "
+    "'pol,reim',\n"
+    "           sample_rate_hz: 1e6, packing: 2 bit offset, levels: [-3, -1, 1, 3], offset: 1.5,\n"
+    "           missing_value: -128, scale: 2, sideband: -1, dc: lower, freq_hz: [1e8, 2e8],\n"
+    "           start: '2014-06-29T01:39:20.25', first_sample: [0, 100], oversampling: 32/27,\n"
+    "           telescope: T, source: S, ra_deg: 1, dec_deg: -2, station: AB, domain: complex,\n"
+    "           streams: [{thread: 1, channel: 2, pol: X, freq_hz: 1e9, sideband: -1, dc: "
+    "lower}]}\n",
+    "input:\n"
+    "  files: a.h5\n"
+    "  select: {utc: ['2014-06-29T01:39:20', '2014-06-29T01:39:30']}\n"
+    "  layout: {parts: {re: /r, im: /i}, axes: time, sample_period_s: {attribute: /@dt, unit: "
+    "us},\n"
+    "           freq_hz: {start: 1e8, step: 1e6}, start: {attribute: /@t, unit: unix},\n"
+    "           packing: {attribute: /d@p}, oversampling: {attribute: /@o}}\n",
+};
+
+static struct text packed_input(const struct job *job)
+{
+    struct text out = {0};
+    assert_int_equal(job_pack_input(&out, job), STATUS_OK);
+    return out;
+}
+
+static void input_reaches_a_child_process(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof whole_inputs / sizeof *whole_inputs; i++) {
+        struct mistakes mistakes = {.file = "job.yaml"};
+        struct tree *root = NULL;
+        struct job *job = calloc(1, sizeof *job);
+        struct job *child = NULL;
+        assert_int_equal(yaml_file_read(whole_inputs[i], strlen(whole_inputs[i]), NULL, 0, NULL,
+                                        &mistakes, &root),
+                         STATUS_OK);
+        assert_int_equal(schema_fill(tree_member(root, "input"), job_input_schema, &mistakes, job),
+                         STATUS_OK);
+        status_t st = mistakes_report(&mistakes);
+        assert_string_equal(report_cause(), "");
+        assert_int_equal(st, STATUS_OK);
+        struct text sent = packed_input(job);
+        struct unpack in = {.data = sent.data, .length = sent.length};
+        assert_int_equal(job_unpack_input(&in, &child), STATUS_OK);
+        assert_true(in.at == in.length);
+        struct text again = packed_input(child);
+        assert_int_equal(again.length, sent.length);
+        assert_memory_equal(again.data, sent.data, sent.length);
+        assert_int_equal(child->layout.oversampling_num, job->layout.oversampling_num);
+        assert_int_equal(child->layout.oversampling_den, job->layout.oversampling_den);
+        assert_int_equal(child->layout.is_reim_along, i == 0);
+        assert_int_equal(child->layout.nlevels, i == 0 ? 4 : 0);
+        assert_true(child->select.to_second == job->select.to_second);
+        text_free(&sent);
+        text_free(&again);
+        tree_destroy(root);
+        mistakes_free(&mistakes);
+        job_destroy(child);
+        job_destroy(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_layouts),           cmocka_unit_test(axes_are_read),
-        cmocka_unit_test(what_the_file_says),      cmocka_unit_test(put_from_the_file),
-        cmocka_unit_test(wrong_words_of_the_file), cmocka_unit_test(wrong_axes),
+        cmocka_unit_test(wrong_layouts),
+        cmocka_unit_test(axes_are_read),
+        cmocka_unit_test(what_the_file_says),
+        cmocka_unit_test(put_from_the_file),
+        cmocka_unit_test(wrong_words_of_the_file),
+        cmocka_unit_test(wrong_axes),
+        cmocka_unit_test(input_reaches_a_child_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

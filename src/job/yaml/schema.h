@@ -6,6 +6,7 @@
 #ifndef VOLTMILL_JOB_YAML_SCHEMA_H
 #define VOLTMILL_JOB_YAML_SCHEMA_H
 
+#include "io/pack.h"
 #include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"
 
@@ -25,7 +26,7 @@ struct schema {
     enum schema_type type;
     size_t at;   /* offset in the struct: SCHEMA_AT, SCHEMA_LIST, SCHEMA_PAIR; a mapping whose
                     members lie in the same struct has 0 */
-    size_t size; /* of the value, or of one entry */
+    size_t size; /* of the value (of all that `parse` fills), or of one entry */
 
     /* A list of `least` to `most` entries of that type; most 0: no list. A single entry may stand
      * for a list of one. */
@@ -59,6 +60,11 @@ struct schema {
 
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
+/* `parse` fills all members from `first` to `last`. */
+#define SCHEMA_SPAN(type, first, last)                                                             \
+    .at = offsetof(type, first),                                                                   \
+    .size = offsetof(type, last) + sizeof(((type *)NULL)->last) - offsetof(type, first)
+
 /* `member` points to the entries. */
 #define SCHEMA_LIST(type, member, count, fewest, longest)                                          \
     .at = offsetof(type, member), .size = sizeof(*((type *)NULL)->member),                         \
@@ -83,6 +89,12 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
  * (memory). */
 status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                         const char *key);
+
+/* The values of a struct that was filled, for another process of this program, and back into a
+ * zeroed struct: the caller's to free, also where unpack_check() fails (io/pack.h). Values of
+ * SCHEMA_PARSED must have no pointers. */
+status_t schema_pack(struct text *out, const struct schema *rows, const void *from);
+void schema_unpack(struct unpack *in, const struct schema *rows, void *to);
 
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
