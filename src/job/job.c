@@ -12,67 +12,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One product and one dedispersion of a job: -1 for none. */
+/* What a text is about: a product, or the series or search of a dedispersion. */
 struct job_part {
-    int product;    /* a place among the products */
-    int dedisperse; /* among the dedispersions: of that product, or of the input */
-    uint32_t bank;  /* of the product */
-    int is_search;  /* of the series of the dedispersion; else they are meant themselves */
+    unsigned effect; /* JOB_PRODUCT, JOB_SERIES or JOB_SEARCH */
+    int product;     /* a place among the products; -1: none */
+    int dedisperse;  /* among the dedispersions: of that product, or of the input; -1: none */
+    uint32_t bank;   /* of the product */
 };
 
-/* What determines the bytes of a part is written; in the place of all banks that of its product. */
+/* The entry of a list at the root that a part has; -1: none of them, -2: all. */
+static int job_text_entry(const struct tree *list, const struct job_part *part)
+{
+    return strcmp(list->key, "products") == 0     ? part->product
+           : strcmp(list->key, "dedisperse") == 0 ? part->dedisperse
+                                                  : -2;
+}
+
+/* The members that the part's bytes depend on; in the place of all banks that of its product. */
 static const struct tree *job_text_pick(const struct tree *node, const void *arg)
 {
     const struct job_part *part = arg;
     const struct tree *up = node->up;
+    if (!up->up && strcmp(node->key, "channelise") == 0) {
+        return node->child[part->bank];
+    }
     if (!up->up) {
-        int is_left_out = strcmp(node->key, "run") == 0 ||
-                          (part->product < 0 && strcmp(node->key, "products") == 0) ||
-                          (part->dedisperse < 0 && strcmp(node->key, "dedisperse") == 0);
-        int is_bank = strcmp(node->key, "channelise") == 0;
-        return is_left_out ? NULL : is_bank ? node->child[part->bank] : node;
+        return strcmp(node->key, "run") == 0 || job_text_entry(node, part) == -1 ? NULL : node;
     }
-    /* An entry of a list, or a member of such an entry. */
-    const struct tree *list = up->up->up ? up->up : up;
-    int is_product = !list->up->up && strcmp(list->key, "products") == 0;
-    int is_dedisperse = !list->up->up && strcmp(list->key, "dedisperse") == 0;
-    int is_bank = !list->up->up && strcmp(list->key, "channelise") == 0;
-    if (up->up->up && up->up->up->up && strcmp(up->key ? up->key : "", "search") == 0) {
-        int is_path = strcmp(node->key, "file") == 0 || strcmp(node->key, "csv") == 0;
-        return is_path ? NULL : node;
+    if (!up->up->up && up->kind == TREE_LIST) {
+        const int entry = job_text_entry(up, part);
+        return entry == -2 || entry == (int)node->index ? node : NULL;
     }
-    if (list == up) {
-        /* It says what may be read, not what is. */
-        if (strcmp(up->key, "input") == 0 && strcmp(node->key, "external") == 0) {
-            return NULL;
-        }
-        int is_other = (is_product && (int)node->index != part->product) ||
-                       (is_dedisperse && (int)node->index != part->dedisperse);
-        return is_other ? NULL : node;
-    }
-    /* All backends add up alike, by brute force as in a tree; the product is the only one then. */
-    int is_exact = is_dedisperse && strcmp(node->key, "mode") == 0 && node->text &&
-                   strcmp(node->text, job_modes[JOB_TWO_STEP]) != 0;
-    int is_name =
-        (is_bank && strcmp(node->key, "name") == 0) ||
-        (is_product && (strcmp(node->key, "bank") == 0 || strcmp(node->key, "format") == 0)) ||
-        ((is_product || is_dedisperse) && strcmp(node->key, "file") == 0) ||
-        (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0 ||
-                           strcmp(node->key, part->is_search ? "compress" : "search") == 0));
-    return is_name || is_exact ? NULL : node;
+    return schema_has_effect(node, part->effect) ? node : NULL;
 }
 
-/* Gives YAML of a checked job's input, filters, bank and the one product and dedispersion, without
- * their files and without what does not change the bytes, in the job's own order; *out is
- * for free(). Of `run` it has `check_resumed: off` alone: a product says that its rows may be of
- * several runs and were taken over unread. */
+/* Hardly a member of `run` decides bytes: those that do are in a line. */
+static status_t job_text_add_run(struct tree *root, unsigned effect, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct tree *run = tree_member(root, "run");
+    for (size_t i = 0; run && i < run->nchildren; i++) {
+        const struct tree *member = run->child[i];
+        TRY(schema_has_effect(member, effect)
+                ? text_add(out, "run: {%s: %s}\n", member->key, member->text)
+                : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+/* Gives the YAML that determines the bytes of a part of a checked job: input, filters, bank, the
+ * one product and dedispersion, in the job's own order; *out is for free(). */
 static status_t job_text(struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     TRY(tree_write(root, job_text_pick, &part, &text));
-    TRY(tree_says(root, "run.check_resumed", "off") ? text_add(&text, "run: {check_resumed: off}\n")
-                                                    : STATUS_OK);
+    TRY(job_text_add_run(root, part.effect, &text));
     *out = text.data;
     text.data = NULL;
 out:
@@ -151,18 +147,21 @@ static status_t job_settle(struct job *job, struct tree *root)
             job->products[i].format = file_format_of(job->products[i].file);
         }
         job_flag_settle(&job->products[i]);
-        struct job_part part = {.product = (int)i, .dedisperse = -1, .bank = job->products[i].bank};
+        struct job_part part = {.effect = JOB_PRODUCT,
+                                .product = (int)i,
+                                .dedisperse = -1,
+                                .bank = job->products[i].bank};
         TRY(job_text(root, part, &job->products[i].text));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(job_settle_dedisperse(job, i));
-        struct job_part part = {.product = -1, .dedisperse = (int)i};
+        struct job_part part = {.effect = JOB_SERIES, .product = -1, .dedisperse = (int)i};
         if (job_reads_voltages(job)) {
             part.product = (int)job->dedisperse[i].input;
             part.bank = job->products[part.product].bank;
         }
         TRY(job_text(root, part, &job->dedisperse[i].text));
-        part.is_search = 1;
+        part.effect = JOB_SEARCH;
         TRY(job->dedisperse[i].search.file ? job_text(root, part, &job->dedisperse[i].search_text)
                                            : STATUS_OK);
     }

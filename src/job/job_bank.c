@@ -54,7 +54,8 @@ static const struct schema oversample_rows[] = {
 };
 
 const struct schema job_bank_schema[] = {
-    {"name", SCHEMA_TEXT, BANK(name), .expected = "a name for products to call the bank by"},
+    {"name", SCHEMA_TEXT, BANK(name), JOB_WITHOUT_EFFECT,
+     .expected = "a name for products to call the bank by"},
     {"channels", SCHEMA_WHOLE, BANK(channels), .is_required = 1, .is_even = 1, .min = 2,
      .max = 1 << 30},
     {"taps", SCHEMA_WHOLE, BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1,

@@ -50,9 +50,10 @@ const char *const job_modes[] = {"auto", "brute", "tree", "two-step", NULL};
 #define ENTRY(member) SCHEMA_AT(struct job_dedisperse, member)
 
 static const struct schema search_rows[] = {
-    {"file", SCHEMA_TEXT, ENTRY(search.file), .is_required = 1,
+    {"file", SCHEMA_TEXT, ENTRY(search.file), .is_required = 1, JOB_WITHOUT_EFFECT,
      .expected = "the path of the file to write"},
-    {"csv", SCHEMA_TEXT, ENTRY(search.csv), .expected = "the path of the text file to write"},
+    {"csv", SCHEMA_TEXT, ENTRY(search.csv), JOB_WITHOUT_EFFECT,
+     .expected = "the path of the text file to write"},
     {"widths", SCHEMA_WHOLE, ENTRY(search.widths), .min = 1, .max = JOB_MOST_WIDTHS,
      .otherwise = "64"},
     {"threshold", SCHEMA_NUMBER, ENTRY(search.threshold), .min = 1, .max = 1e6, .otherwise = "7"},
@@ -61,7 +62,7 @@ static const struct schema search_rows[] = {
 };
 
 const struct schema job_dedisperse_schema[] = {
-    {"input", SCHEMA_WHOLE, ENTRY(input), .max = JOB_PRODUCTS - 1,
+    {"input", SCHEMA_WHOLE, ENTRY(input), JOB_WITHOUT_EFFECT, .max = JOB_PRODUCTS - 1,
      SCHEMA_GIVEN(struct job_dedisperse, has_input, 1)},
     {"dm", SCHEMA_MAPPING, ENTRY(dm), .members = dm_rows, .is_required = 1, .list_key = "list",
      .expected = "a list of DMs, or a mapping with start, step, count or start, end, tolerance"},
@@ -75,19 +76,20 @@ const struct schema job_dedisperse_schema[] = {
     {"downsample", SCHEMA_WHOLE, ENTRY(downsample), .min = 1, .max = 1 << 24, .otherwise = "1"},
     {"zero_dm", SCHEMA_CHOICE, ENTRY(is_zero_dm),
      .choices = (const char *const[]){"false", "true", NULL}},
-    {"mode", SCHEMA_CHOICE, ENTRY(mode), .choices = job_modes},
+    {"mode", SCHEMA_CHOICE, ENTRY(mode), .choices = job_modes,
+     .only = "two-step"} /* the others add up alike */,
     {"group", SCHEMA_WHOLE, ENTRY(group), .min = 1, .max = 256},
     {"mask", SCHEMA_PARSED, SCHEMA_LIST(struct job_dedisperse, mask, nmask, 1, UINT32_MAX),
      .parse = job_dedisperse_parse_channels,
      .expected = "a channel (from 0) or a range such as 10-20, or a list of them"},
     {"pols", SCHEMA_WHOLE, SCHEMA_LIST(struct job_dedisperse, ifs, nifs, 1, UINT32_MAX),
      .max = 65535, .expected = "a number (from 0), or a list of them", .was = "ifs"},
-    {"backend", SCHEMA_CHOICE, ENTRY(backend), .choices = backend_names,
+    {"backend", SCHEMA_CHOICE, ENTRY(backend), .choices = backend_names, JOB_WITHOUT_EFFECT,
      SCHEMA_GIVEN(struct job_dedisperse, has_backend, 1)},
-    {"compress", SCHEMA_CHOICE, ENTRY(compression),
+    {"compress", SCHEMA_CHOICE, ENTRY(compression), .without_effect_on = JOB_SEARCH,
      .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
-    {"search", SCHEMA_MAPPING, .members = search_rows},
-    {"file", SCHEMA_TEXT, ENTRY(file), .unless = "search",
+    {"search", SCHEMA_MAPPING, .members = search_rows, .without_effect_on = JOB_SERIES},
+    {"file", SCHEMA_TEXT, ENTRY(file), .unless = "search", JOB_WITHOUT_EFFECT,
      .expected = "the path of the file to write"},
     {.key = NULL},
 };

@@ -5,6 +5,15 @@
 #include "job/job.h"
 #include "job/yaml/schema.h"
 
+/* Bits of struct schema's without_effect_on. */
+enum {
+    JOB_PRODUCT = 1, /* of `products` */
+    JOB_SERIES = 2,  /* dedispersed */
+    JOB_SEARCH = 4,  /* of a search */
+    JOB_ALL = 7
+};
+#define JOB_WITHOUT_EFFECT .without_effect_on = JOB_ALL
+
 extern const struct schema job_schema[];            /* fills struct job */
 extern const struct schema job_input_schema[];      /* fills struct job */
 extern const struct schema job_layout_schema[];     /* fills struct job_layout */

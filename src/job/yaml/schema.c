@@ -225,6 +225,7 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
         TRY(schema_fill_default(row, base));
     } else {
         *seen = child->line + 1;
+        child->row = row;
         row = row->instead && child->kind == TREE_MAPPING ? row->instead : row;
         if (row->given) {
             memcpy(base + row->given_at, &row->given, sizeof row->given);
@@ -295,6 +296,13 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
 {
     const struct schema whole = {.type = SCHEMA_MAPPING, .members = rows};
     return schema_fill_node(mistakes, root, &whole, out);
+}
+
+int schema_has_effect(const struct tree *member, unsigned products)
+{
+    const struct schema *row = member->row;
+    return !row || (!(row->without_effect_on & products) &&
+                    (!row->only || !member->text || strcmp(row->only, member->text) == 0));
 }
 
 static void schema_free_value(const struct schema *row, char *at)

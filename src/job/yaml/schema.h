@@ -54,8 +54,11 @@ struct schema {
     const char *otherwise; /* the value where the key is left out; NULL: zeros */
     size_t given_at;       /* offset of an int or enum that becomes `given`, if that is not 0, */
     int given;             /* where the key stands there */
-    const char *expected;  /* what it must be, in words; NULL: told from type and range */
-    const char *was;       /* an older name of the key that is still read; NULL: none */
+    /* Identity: a product says what its bytes depend on. */
+    unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
+    const char *only;           /* the only value that they depend on; NULL: all */
+    const char *expected;       /* what it must be, in words; NULL: told from type and range */
+    const char *was;            /* an older name of the key that is still read; NULL: none */
 };
 
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
@@ -83,6 +86,10 @@ struct schema {
  * failed, what *out owns is for schema_free(). */
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
                      void *out);
+
+/* Whether the bytes of `products` (bits of without_effect_on) depend on a member that was checked.
+ */
+int schema_has_effect(const struct tree *member, unsigned products);
 
 /* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
  * unless it is there, or misspelt, or `node` is none, which has been told. Fails with DEVICE

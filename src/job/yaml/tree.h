@@ -13,17 +13,20 @@ enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
 /* Deeper than any document that makes sense, and safe for functions that call themselves. */
 enum { TREE_DEPTH = 16 };
 
+struct schema;
+
 struct tree {
     enum tree_kind kind;
-    struct tree *up; /* the list or mapping that holds this node, NULL for the root */
-    size_t index;    /* in `up` */
-    char *key;       /* of a member of a mapping, else NULL */
-    char *text;      /* of a value, else NULL */
-    int is_plain;    /* a value written without quotes */
-    int is_wrapped;  /* a list that was written as its only entry */
-    int is_bad;      /* a mistake was found in it: nobody should rely on it */
-    uint32_t line;   /* of the file; 0 for what an override made */
-    const char *set; /* the override that made it, or NULL */
+    struct tree *up;          /* the list or mapping that holds this node, NULL for the root */
+    size_t index;             /* in `up` */
+    char *key;                /* of a member of a mapping, else NULL */
+    char *text;               /* of a value, else NULL */
+    const struct schema *row; /* of a member: the row that it was checked by; NULL: none */
+    int is_plain;             /* a value written without quotes */
+    int is_wrapped;           /* a list that was written as its only entry */
+    int is_bad;               /* a mistake was found in it: nobody should rely on it */
+    uint32_t line;            /* of the file; 0 for what an override made */
+    const char *set;          /* the override that made it, or NULL */
     struct tree **child;
     size_t nchildren;
     size_t capacity;
