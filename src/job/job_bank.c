@@ -48,32 +48,61 @@ static int job_bank_parse_cutoff(const char *text, void *out, char *message)
 #define BANK(member) SCHEMA_AT(struct job_bank, member)
 
 static const struct schema oversample_rows[] = {
-    {"num", SCHEMA_WHOLE, BANK(oversample.num), .is_required = 1, .min = 2, .max = 1000000},
-    {"den", SCHEMA_WHOLE, BANK(oversample.den), .is_required = 1, .min = 1, .max = 1000000},
+    {"num", SCHEMA_WHOLE, "P, larger than Q", BANK(oversample.num), .is_required = 1, .min = 2,
+     .max = 1000000},
+    {"den", SCHEMA_WHOLE, "Q", BANK(oversample.den), .is_required = 1, .min = 1, .max = 1000000},
     {.key = NULL},
 };
 
 const struct schema job_bank_schema[] = {
-    {"name", SCHEMA_TEXT, BANK(name), JOB_WITHOUT_EFFECT,
+    {"name", SCHEMA_TEXT, "name by which products refer to the bank (`bank`)",
+     .absent = "none; required in a list of several", BANK(name), JOB_WITHOUT_EFFECT,
      .expected = "a name for products to call the bank by"},
-    {"channels", SCHEMA_WHOLE, BANK(channels), .is_required = 1, .is_even = 1, .min = 2,
-     .max = 1 << 30},
-    {"taps", SCHEMA_WHOLE, BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1,
-     .max = 1 << 24, .otherwise = "8"},
-    {"oversample", SCHEMA_MAPPING, .members = oversample_rows,
-     SCHEMA_GIVEN(struct job_bank, is_oversampled, 1), .expected = "a mapping with num and den"},
-    {"attenuation", SCHEMA_NUMBER, BANK(attenuation), .min = 20, .max = 200},
-    {"window", SCHEMA_TEXT, BANK(window), SCHEMA_GIVEN(struct job_bank, has_window, 1),
-     .parse = job_bank_parse_window, .otherwise = "hann",
+    {"channels", SCHEMA_WHOLE, "channels made of each coarse channel (C)", BANK(channels),
+     .is_required = 1, .is_even = 1, .min = 2, .max = 1 << 30},
+    {"taps", SCHEMA_WHOLE, "length of the filter in spectra (T); 1 is a windowed Fourier transform",
+     BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1, .max = 1 << 24,
+     .otherwise = "8"},
+    {"oversample", SCHEMA_MAPPING,
+     "`{num: P, den: Q}`: samples channels P/Q times as fast as their spacing", .absent = "1/1",
+     .members = oversample_rows, SCHEMA_GIVEN(struct job_bank, is_oversampled, 1),
+     .expected = "a mapping with num and den"},
+    {"attenuation", SCHEMA_NUMBER,
+     "with `oversample`, instead of `taps`: attenuation, in dB, of what aliases into the part of a "
+     "channel that is kept",
+     .absent = "as `taps` reach", BANK(attenuation), .min = 20, .max = 200},
+    {"window", SCHEMA_TEXT, "window of the filter", BANK(window),
+     SCHEMA_GIVEN(struct job_bank, has_window, 1), .parse = job_bank_parse_window,
+     .otherwise = "hann",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
-    {"window_points", SCHEMA_WHOLE, BANK(window_points), .min = 1, .max = 1 << 30},
-    {"cutoff", SCHEMA_PARSED, BANK(cutoff), SCHEMA_GIVEN(struct job_bank, has_cutoff, 1),
-     .parse = job_bank_parse_cutoff, .otherwise = "1", .expected = "flat or a number from 0 to 64"},
-    {"normalise", SCHEMA_CHOICE, BANK(normalise), .choices = normalise_names},
-    {"order", SCHEMA_CHOICE, BANK(order), .choices = order_names},
-    {"backend", SCHEMA_CHOICE, BANK(backend), .choices = backend_names},
-    {"kernel", SCHEMA_CHOICE, BANK(kernel), .choices = kernel_names},
-    {"fft", SCHEMA_CHOICE, BANK(fft), .choices = fft_names},
+    {"window_points", SCHEMA_WHOLE,
+     "coefficients per tap in the file of `window`, if it was made for another number of channels: "
+     "they are resampled",
+     .absent = "samples of a raw spectrum", BANK(window_points), .min = 1, .max = 1 << 30},
+    {"cutoff", SCHEMA_PARSED,
+     "bandwidth of the filter in channels: 1 puts -6 dB at the edges of a channel, 0 uses the "
+     "window alone; `flat` finds the bandwidth with -3 dB there",
+     .absent = "1; oversampled: `num` / `den`", BANK(cutoff),
+     SCHEMA_GIVEN(struct job_bank, has_cutoff, 1), .parse = job_bank_parse_cutoff, .otherwise = "1",
+     .expected = "flat or a number from 0 to 64"},
+    {"normalise", SCHEMA_CHOICE,
+     "gain of the filter: `energy` keeps the variance of white noise, `peak` the amplitude of a "
+     "tone at the centre of a channel, `none` the coefficients",
+     BANK(normalise), .choices = normalise_names},
+    {"order", SCHEMA_CHOICE,
+     "order of the channels: ascending sky frequency, or `fft` as the transform gives it",
+     BANK(order), .choices = order_names},
+    {"backend", SCHEMA_CHOICE,
+     "`opencl` computes on a GPU (or another OpenCL device), `cpu` on the processor, `reference` "
+     "slowly, in double precision; `auto` is `opencl` if every rank sees a GPU, else `cpu`",
+     BANK(backend), .choices = backend_names},
+    {"kernel", SCHEMA_CHOICE,
+     "OpenCL kernel (opencl.md): `fused` filters and transforms in one kernel, `fine` by columns "
+     "and rows, `slide`, `cache`, `local` or `blocks` filter before a library's FFT; `auto` "
+     "measures them on the device and remembers",
+     BANK(kernel), .choices = kernel_names},
+    {"fft", SCHEMA_CHOICE, "FFT library on OpenCL devices, for kernels that use one", BANK(fft),
+     .choices = fft_names},
     {.key = NULL},
 };
 

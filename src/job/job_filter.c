@@ -20,61 +20,88 @@ static int job_filter_parse_reference(const char *text, void *out, char *message
 #define DESIGN(member) SCHEMA_AT(struct job_filter_design, member)
 
 static const struct schema design_rows[] = {
-    {"kind", SCHEMA_CHOICE, DESIGN(kind), .is_required = 1,
+    {"kind", SCHEMA_CHOICE, "type of the band", DESIGN(kind), .is_required = 1,
      .choices = (const char *const[]){"lowpass", "highpass", "bandpass", "bandstop", NULL}},
-    {"edges", SCHEMA_NUMBER, SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4),
-     .min = -1e15, .max = 1e15, .is_required = 1,
+    {"edges", SCHEMA_NUMBER, "start and end of each transition band, Hz on the sky, ascending",
+     SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4), .min = -1e15, .max = 1e15,
+     .is_required = 1,
      .expected = "2 frequencies in Hz (lowpass, highpass) or 4 (bandpass, bandstop)"},
-    {"offset", SCHEMA_CHOICE, DESIGN(is_offset),
-     .choices = (const char *const[]){"false", "true", NULL}},
+    {"offset", SCHEMA_CHOICE, "`true`: edges count from the centre of each coarse channel",
+     DESIGN(is_offset), .choices = (const char *const[]){"false", "true", NULL}},
     /* Below that, and above the attenuation's bound, coefficients in double cannot keep it. */
-    {"ripple", SCHEMA_NUMBER, DESIGN(ripple), .min = 1e-9, .max = 3, .otherwise = "0.1"},
-    {"attenuation", SCHEMA_NUMBER, DESIGN(attenuation), .min = 8, .max = 200, .otherwise = "60"},
+    {"ripple", SCHEMA_NUMBER, "largest difference of gains in the passband, dB", DESIGN(ripple),
+     .min = 1e-9, .max = 3, .otherwise = "0.1"},
+    {"attenuation", SCHEMA_NUMBER, "attenuation of the stopband, dB", DESIGN(attenuation), .min = 8,
+     .max = 200, .otherwise = "60"},
     {.key = NULL},
 };
 
 #define DERIPPLE(member) SCHEMA_AT(struct job_filter_deripple, member)
 
 static const struct schema deripple_rows[] = {
-    {"prototype", SCHEMA_TEXT, DERIPPLE(prototype), .is_required = 1,
+    {"prototype", SCHEMA_TEXT,
+     "coefficients of that filter bank, oldest sample first (a path, or `FILE:NAME` as in "
+     "`coefficients`), or the name of a telescope, `chime` or `katgpucbf` (filters.md#deripple)",
+     DERIPPLE(prototype), .is_required = 1,
      .expected = "the path of the coefficients of the telescope's filter bank, or its name"},
-    {"points", SCHEMA_WHOLE, DERIPPLE(points), .min = 2, .max = 1 << 24},
+    {"points", SCHEMA_WHOLE,
+     "coefficients per tap: samples from spectrum to spectrum with critical sampling",
+     .absent = "required with a file", DERIPPLE(points), .min = 2, .max = 1 << 24},
     {.key = NULL},
 };
 
 #define DISPERSION(member) SCHEMA_AT(struct job_filter_dispersion, member)
 
 static const struct schema dispersion_rows[] = {
-    {"dm", SCHEMA_NUMBER, DISPERSION(dm), .min = -JOB_MOST_DM, .max = JOB_MOST_DM,
-     .is_required = 1},
-    {"reference", SCHEMA_PARSED, DISPERSION(reference_hz), .parse = job_filter_parse_reference,
+    {"dm", SCHEMA_NUMBER, "dispersion measure, pc cm^-3; negative values disperse", DISPERSION(dm),
+     .min = -JOB_MOST_DM, .max = JOB_MOST_DM, .is_required = 1},
+    {"reference", SCHEMA_PARSED,
+     "frequency that keeps its times; `channel` is the centre of each coarse channel",
+     .absent = "`channel`", DISPERSION(reference_hz), .parse = job_filter_parse_reference,
      .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
-    {"constant", SCHEMA_TEXT, DISPERSION(constant)},
-    {"span", SCHEMA_NUMBER, DISPERSION(span), .max = JOB_MOST_DM},
-    {"deripple", SCHEMA_MAPPING, DISPERSION(deripple), .members = deripple_rows},
+    {"constant", SCHEMA_TEXT, "dispersion constant, as in `dedisperse`", .absent = "`tempo`",
+     DISPERSION(constant)},
+    {"span", SCHEMA_NUMBER,
+     "with the reference `channel`: the filter is as long as that of this DM, so that filters of "
+     "several DMs make rows of the same times",
+     .absent = "0: its own length", DISPERSION(span), .max = JOB_MOST_DM},
+    {"deripple", SCHEMA_MAPPING, "undoes the telescope's filter bank in the same step",
+     DISPERSION(deripple), .members = deripple_rows},
     {.key = NULL},
 };
 
 #define FILTER(member) SCHEMA_AT(struct job_filter, member)
 
 const struct schema job_filter_schema[] = {
-    {"coefficients", SCHEMA_TEXT, FILTER(coefficients),
+    {"coefficients", SCHEMA_TEXT, "file of coefficients", FILTER(coefficients),
      .expected = "the path of a file of coefficients"},
-    {"design", SCHEMA_MAPPING, FILTER(design), .members = design_rows,
-     SCHEMA_GIVEN(struct job_filter, source, FILTER_DESIGN)},
-    {"dispersion", SCHEMA_MAPPING, FILTER(dispersion), .members = dispersion_rows,
-     SCHEMA_GIVEN(struct job_filter, source, FILTER_DISPERSION)},
-    {"deripple", SCHEMA_MAPPING, FILTER(deripple), .members = deripple_rows,
+    {"design", SCHEMA_MAPPING, "band designed with Kaiser's formulas", FILTER(design),
+     .members = design_rows, SCHEMA_GIVEN(struct job_filter, source, FILTER_DESIGN)},
+    {"dispersion", SCHEMA_MAPPING, "coherent dedispersion", FILTER(dispersion),
+     .members = dispersion_rows, SCHEMA_GIVEN(struct job_filter, source, FILTER_DISPERSION)},
+    {"deripple", SCHEMA_MAPPING,
+     "undoes the response of the telescope's filter bank within each coarse channel",
+     FILTER(deripple), .members = deripple_rows,
      SCHEMA_GIVEN(struct job_filter, source, FILTER_DERIPPLE)},
-    {"decimate", SCHEMA_WHOLE, FILTER(decimate), .min = 1, .max = 1 << 24, .otherwise = "1"},
-    {"method", SCHEMA_CHOICE, FILTER(method), .choices = filter_method_names},
-    {"delay", SCHEMA_CHOICE, FILTER(keeps_delay),
-     .choices = (const char *const[]){"compensate", "keep", NULL}},
-    {"edges", SCHEMA_CHOICE, FILTER(is_padded),
-     .choices = (const char *const[]){"valid", "pad", NULL}},
-    {"aliasing", SCHEMA_CHOICE, FILTER(may_alias),
-     .choices = (const char *const[]){"refuse", "allow", NULL}},
-    {"backend", SCHEMA_CHOICE, FILTER(backend), .choices = backend_names},
+    {"decimate", SCHEMA_WHOLE, "keeps every Nth sample", FILTER(decimate), .min = 1, .max = 1 << 24,
+     .otherwise = "1"},
+    {"method", SCHEMA_CHOICE,
+     "`direct` sums, or `overlap-save` with Fourier transforms; `auto` uses the faster one",
+     FILTER(method), .choices = filter_method_names},
+    {"delay", SCHEMA_CHOICE,
+     "`compensate`: times are those of the input, corrected by the delay of the filter; `keep`: "
+     "times are those of the output",
+     FILTER(keeps_delay), .choices = (const char *const[]){"compensate", "keep", NULL}},
+    {"edges", SCHEMA_CHOICE,
+     "`valid`: only samples with all input that the filter needs; `pad`: all samples, with zeros "
+     "outside the input",
+     FILTER(is_padded), .choices = (const char *const[]){"valid", "pad", NULL}},
+    {"aliasing", SCHEMA_CHOICE,
+     "whether decimation may fold frequencies that the filter passes into the band that is kept",
+     FILTER(may_alias), .choices = (const char *const[]){"refuse", "allow", NULL}},
+    {"backend", SCHEMA_CHOICE,
+     "as `channelise.backend`: one for all filters and the filter bank, whichever of them names it",
+     .absent = "that of `channelise`, or `auto`", FILTER(backend), .choices = backend_names},
     {.key = NULL},
 };
 

@@ -5,22 +5,30 @@
 enum { JOB_RANGES = 1 << 16, JOB_FLAG_SPECTRA = 1024 /* of a cell, where that suits */ };
 
 static const struct schema range_rows[] = {
-    {"range", SCHEMA_WHOLE, SCHEMA_PAIR(struct job_range, first), .max = 0x1p40, .is_required = 1,
-     .expected = "two whole numbers: [first, last]"},
+    {"range", SCHEMA_WHOLE, "first and last channel", SCHEMA_PAIR(struct job_range, first),
+     .max = 0x1p40, .is_required = 1, .expected = "two whole numbers: [first, last]"},
     {.key = NULL},
 };
 
 #define FLAG(member) SCHEMA_AT(struct job_flag, member)
 
 const struct schema job_flag_schema[] = {
-    {"kurtosis", SCHEMA_NUMBER, FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1),
-     .max = JOB_KURTOSIS_SIGMA},
-    {"spectra", SCHEMA_WHOLE, FLAG(spectra), .min = 1, .max = 0x1p40},
-    {"mask", SCHEMA_TEXT, FLAG(mask),
+    {"kurtosis", SCHEMA_NUMBER,
+     "omits cells whose spectral kurtosis differs by so many sigma from that of noise (steady "
+     "tones are below, pulses above), and stores it; 0 only stores it",
+     FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1), .max = JOB_KURTOSIS_SIGMA},
+    {"spectra", SCHEMA_WHOLE,
+     "spectra of a cell; it divides `integrate`. Kurtosis needs at least 8, and detects more with "
+     "hundreds",
+     .absent = "1024 if that divides `integrate`, else `integrate`", FLAG(spectra), .min = 1,
+     .max = 0x1p40},
+    {"mask", SCHEMA_TEXT, "file of channels and times to omit", FLAG(mask),
      .expected = "the path of a text file of frequencies and times, or of a product with /flags"},
-    {"channels", SCHEMA_MAPPING, SCHEMA_LIST(struct job_flag, channels, nchannels, 1, JOB_RANGES),
-     .members = range_rows, .list_key = "range",
-     .expected = "a list of ranges: [[first, last], ...]"},
+    {"channels", SCHEMA_MAPPING,
+     "channels to omit, by number among those of the filter bank (coarse channels side by side, "
+     "from 0); the last of a range is included",
+     SCHEMA_LIST(struct job_flag, channels, nchannels, 1, JOB_RANGES), .members = range_rows,
+     .list_key = "range", .expected = "a list of ranges: [[first, last], ...]"},
     {.key = NULL},
 };
 

@@ -95,8 +95,9 @@ double job_unit_factor(enum job_unit unit)
 
 #define UNITS(type, names, ...)                                                                    \
     {                                                                                              \
-        "unit", SCHEMA_CHOICE, SCHEMA_AT(type, unit), .choices = (const char *const[])names,       \
-                                                      .values = (const int[])                      \
+        "unit", SCHEMA_CHOICE, "unit of that value",                                               \
+            .absent = "that of the key", SCHEMA_AT(type, unit),                                    \
+            .choices = (const char *const[])names, .values = (const int[])                         \
         {                                                                                          \
             __VA_ARGS__                                                                            \
         }                                                                                          \
@@ -109,7 +110,9 @@ double job_unit_factor(enum job_unit unit)
     UNITS(type, NAMES("Hz", "kHz", "MHz", "GHz"), UNIT_HZ, UNIT_KHZ, UNIT_MHZ, UNIT_GHZ)
 #define ATTRIBUTE                                                                                  \
     {                                                                                              \
-        "attribute", SCHEMA_TEXT, SCHEMA_AT(struct job_said, attribute),                           \
+        "attribute", SCHEMA_TEXT,                                                                  \
+            "attribute of the file with the value (`@NAME`: of the dataset)",                      \
+            SCHEMA_AT(struct job_said, attribute),                                                 \
             .is_required = 1, .parse = job_layout_parse_attribute,                                 \
             .expected = "an attribute of the file, such as /@delta_time or /data@rate"             \
     }
@@ -137,13 +140,16 @@ static const struct schema said_start_rows[] = {
 
 #define FREQUENCIES(member) SCHEMA_AT(struct job_frequencies, member)
 static const struct schema frequencies_rows[] = {
-    {"start", SCHEMA_NUMBER, FREQUENCIES(start), SCHEMA_GIVEN(struct job_frequencies, has_start, 1),
-     .min = -1e15, .max = 1e15},
-    {"step", SCHEMA_NUMBER, FREQUENCIES(step), .min = -1e15, .max = 1e15},
-    {"from", SCHEMA_TEXT, FREQUENCIES(from)},
-    {"attribute", SCHEMA_TEXT, FREQUENCIES(attribute), .parse = job_layout_parse_attribute,
+    {"start", SCHEMA_NUMBER, "frequency of the first coarse channel, Hz", FREQUENCIES(start),
+     SCHEMA_GIVEN(struct job_frequencies, has_start, 1), .min = -1e15, .max = 1e15},
+    {"step", SCHEMA_NUMBER, "spacing of the coarse channels, Hz", FREQUENCIES(step), .min = -1e15,
+     .max = 1e15},
+    {"from", SCHEMA_TEXT, "dataset of the file with the frequencies, or an attribute, `PATH@NAME`",
+     FREQUENCIES(from)},
+    {"attribute", SCHEMA_TEXT, "attribute with the frequencies, as in `from`",
+     FREQUENCIES(attribute), .parse = job_layout_parse_attribute,
      .expected = "an attribute of the file, such as /@freq"},
-    {"member", SCHEMA_TEXT, FREQUENCIES(member)},
+    {"member", SCHEMA_TEXT, "member of a compound type", FREQUENCIES(member)},
     HERTZ(struct job_frequencies),
     {.key = NULL},
 };
@@ -156,71 +162,108 @@ static const struct schema frequencies_mapping = {.key = "freq_hz",
 #define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, has_##member, 1)
 
 static const struct schema parts_rows[] = {
-    {"re", SCHEMA_TEXT, LAYOUT(parts[0]), .is_required = 1,
+    {"re", SCHEMA_TEXT, "dataset of the real parts", LAYOUT(parts[0]), .is_required = 1,
      .expected = "the path of a dataset inside the file"},
-    {"im", SCHEMA_TEXT, LAYOUT(parts[1]), .is_required = 1,
+    {"im", SCHEMA_TEXT, "dataset of the imaginary parts", LAYOUT(parts[1]), .is_required = 1,
      .expected = "the path of a dataset inside the file"},
     {.key = NULL},
 };
 
 const struct schema job_layout_schema[] = {
-    {"format", SCHEMA_TEXT, LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
-    {"dataset", SCHEMA_TEXT, LAYOUT(dataset), .expected = "the path of a dataset inside the file"},
-    {"parts", SCHEMA_MAPPING, .members = parts_rows},
-    {"axes", SCHEMA_TEXT, LAYOUT(axes), .parse = job_layout_parse_axes,
+    {"format", SCHEMA_TEXT,
+     "instead of `dataset` and `axes`: name of the format, `native`, `digital_rf`, `lofar_bf`, "
+     "`lofar_tbb`, `chime_beam`, `chime_raw`, `meerkat`, `pydaq`, `grex`, `spectra`, `guppi`, "
+     "`dada`, `vdif`, `drx`",
+     .absent = "recognised", LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
+    {"dataset", SCHEMA_TEXT, "path of the samples inside the file, such as `/voltages`",
+     .absent = "required without `format`", LAYOUT(dataset),
+     .expected = "the path of a dataset inside the file"},
+    {"parts", SCHEMA_MAPPING, "instead of `dataset`: datasets of real and imaginary parts",
+     .members = parts_rows},
+    {"axes", SCHEMA_TEXT, "dimensions of the dataset, outermost first (see axes)",
+     .absent = "required without `format`", LAYOUT(axes), .parse = job_layout_parse_axes,
      .expected = "the dataset's axes, such as time,pol,reim"},
-    {"files_along", SCHEMA_PARSED, SCHEMA_SPAN(struct job_layout, files_along, is_reim_along),
+    {"files_along", SCHEMA_PARSED,
+     "axis along which one file continues the file before; with `reim`, files with real and "
+     "imaginary parts alternate",
+     .absent = "`time`", SCHEMA_SPAN(struct job_layout, files_along, is_reim_along),
      .parse = job_layout_parse_along,
      .expected = "one of time, station, beam, pol, chan, reim, or one of them with ,reim behind "
                  "it"},
-    {"domain", SCHEMA_CHOICE, LAYOUT(is_complex), LAYOUT_HAS(domain),
+    {"domain", SCHEMA_CHOICE, "type of a sample", .absent = "from the type and axes of the dataset",
+     LAYOUT(is_complex), LAYOUT_HAS(domain),
      .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0},
      SAID(DOMAIN, said_rows)},
-    {"sample_rate_hz", SCHEMA_NUMBER, LAYOUT(sample_rate_hz), LAYOUT_HAS(sample_rate),
-     .is_above = 1, .max = 1e15, SAID(SAMPLE_RATE, said_hertz_rows)},
-    {"sample_period_s", SCHEMA_NUMBER, LAYOUT(sample_period_s), LAYOUT_HAS(sample_period),
-     .is_above = 1, .min = 1e-15, .max = 1e15, SAID(SAMPLE_PERIOD, said_seconds_rows)},
-    {"packing", SCHEMA_PARSED, LAYOUT(packing), LAYOUT_HAS(packing),
+    {"sample_rate_hz", SCHEMA_NUMBER,
+     "samples per second of one stream; complex samples if the domain is complex",
+     .absent = "required if the file does not say it", LAYOUT(sample_rate_hz),
+     LAYOUT_HAS(sample_rate), .is_above = 1, .max = 1e15, SAID(SAMPLE_RATE, said_hertz_rows)},
+    {"sample_period_s", SCHEMA_NUMBER, "instead of `sample_rate_hz`: seconds between samples",
+     LAYOUT(sample_period_s), LAYOUT_HAS(sample_period), .is_above = 1, .min = 1e-15, .max = 1e15,
+     SAID(SAMPLE_PERIOD, said_seconds_rows)},
+    {"packing", SCHEMA_PARSED, "storage of numbers that are not HDF5's own (see packing)",
+     .absent = "not packed", LAYOUT(packing), LAYOUT_HAS(packing),
      .parse = job_layout_parse_packing, .expected = PACKING_TEXTS, SAID(PACKING, said_rows)},
-    {"levels", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, levels, nlevels, 2, 16), .min = -1e6,
-     .max = 1e6},
-    {"offset", SCHEMA_NUMBER, LAYOUT(offset), LAYOUT_HAS(offset), .min = -0x1p53, .max = 0x1p53,
-     SAID(OFFSET, said_rows)},
-    {"missing_value", SCHEMA_NUMBER, LAYOUT(missing_value), LAYOUT_HAS(missing_value),
-     SAID(MISSING_VALUE, said_rows)},
-    {"scale", SCHEMA_NUMBER, LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE,
-     .max = TERMS_MOST_SCALE, SAID(SCALE, said_rows)},
-    {"sideband", SCHEMA_CHOICE, LAYOUT(sideband), LAYOUT_HAS(sideband),
+    {"levels", SCHEMA_NUMBER,
+     "packing of 1, 2 or 4 bits: value of each stored number (2, 4 or 16 numbers)",
+     .absent = "those of the packing", SCHEMA_LIST(struct job_layout, levels, nlevels, 2, 16),
+     .min = -1e6, .max = 1e6},
+    {"offset", SCHEMA_NUMBER, "integers: value = stored - offset", .absent = "0", LAYOUT(offset),
+     LAYOUT_HAS(offset), .min = -0x1p53, .max = 0x1p53, SAID(OFFSET, said_rows)},
+    {"missing_value", SCHEMA_NUMBER, "stored value that marks a missing sample",
+     LAYOUT(missing_value), LAYOUT_HAS(missing_value), SAID(MISSING_VALUE, said_rows)},
+    {"scale", SCHEMA_NUMBER, "volts of the stored number 1; products are in volts", .absent = "1",
+     LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE, .max = TERMS_MOST_SCALE,
+     SAID(SCALE, said_rows)},
+    {"sideband", SCHEMA_CHOICE, "`1`: sky frequency rises with phase rotation; `-1`: it falls",
+     .absent = "`1`", LAYOUT(sideband), LAYOUT_HAS(sideband),
      .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1},
      SAID(SIDEBAND, said_rows)},
-    {"dc", SCHEMA_CHOICE, LAYOUT(is_dc_at_edge), LAYOUT_HAS(dc),
+    {"dc", SCHEMA_CHOICE, "position of 0 Hz of complex samples in their coarse channel",
+     .absent = "`centre`", LAYOUT(is_dc_at_edge), LAYOUT_HAS(dc),
      .choices = (const char *const[]){"centre", "lower", "upper", NULL},
      .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
-    {"dropped", SCHEMA_CHOICE, LAYOUT(ignores_dropped), LAYOUT_HAS(dropped),
+    {"dropped", SCHEMA_CHOICE,
+     "GUPPI RAW blocks that lost packets: samples weigh the share that came, or the loss is ignored",
+     .absent = "`weigh`", LAYOUT(ignores_dropped), LAYOUT_HAS(dropped),
      .choices = (const char *const[]){"weigh", "ignore", NULL}, .values = (const int[]){0, 1}},
-    {"freq_hz", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
+    {"freq_hz", SCHEMA_NUMBER,
+     "sky frequency of the centre of each coarse channel, Hz: a number for each, or a mapping (see "
+     "freq_hz)",
+     .absent = "for one channel: 0 if complex, a quarter of the sample rate if real",
+     SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
      .expected = "a number, or a list of them", .instead = &frequencies_mapping},
-    {"start", SCHEMA_UTC, LAYOUT(start), LAYOUT_HAS(start),
-     .expected = "a UTC date and time such as 2014-06-29T01:39:20", SAID(START, said_start_rows)},
+    {"start", SCHEMA_UTC, "time of the first sample", .absent = "unknown", LAYOUT(start),
+     LAYOUT_HAS(start), .expected = "a UTC date and time such as 2014-06-29T01:39:20",
+     SAID(START, said_start_rows)},
     {"first_sample", SCHEMA_WHOLE,
+     "files side by side, or along time: the sample of the observation with which each begins",
+     .absent = "all together, or one after the other",
      SCHEMA_LIST(struct job_layout, first_sample, nfirst_sample, 1, 1 << 20), .max = 0x1p62,
      .expected = "a whole number for each file, at most 4611686018427387904",
      SAID(FIRST_SAMPLE, said_rows)},
     {"oversampling", SCHEMA_PARSED,
+     "sample rate of the coarse channels relative to critical sampling", .absent = "1/1",
      SCHEMA_SPAN(struct job_layout, oversampling_num, oversampling_den), LAYOUT_HAS(oversampling),
      .parse = job_layout_parse_oversampling, .expected = "a ratio of at least 1, such as 32/27",
      SAID(OVERSAMPLING, said_rows)},
-    {"telescope", SCHEMA_TEXT, LAYOUT(telescope), SAID(TELESCOPE, said_rows)},
-    {"source", SCHEMA_TEXT, LAYOUT(source), SAID(SOURCE, said_rows)},
-    {"station", SCHEMA_TEXT, LAYOUT(station),
+    {"telescope", SCHEMA_TEXT, "name of the telescope, copied to the products", LAYOUT(telescope),
+     SAID(TELESCOPE, said_rows)},
+    {"source", SCHEMA_TEXT, "name of the source, copied to the products", LAYOUT(source),
+     SAID(SOURCE, said_rows)},
+    {"station", SCHEMA_TEXT,
+     "station whose packets are read, if a file has packets of several (formats-recorders.md)",
+     .absent = "the only one", LAYOUT(station),
      .expected = "two letters or a number, as packets have it"},
-    {"streams", SCHEMA_MAPPING, SCHEMA_LIST(struct job_layout, streams, nstreams, 1, JOB_STREAMS),
+    {"streams", SCHEMA_MAPPING, "stream of each channel of a VDIF thread (formats-recorders.md)",
+     .absent = "threads are polarisations, channels are coarse channels",
+     SCHEMA_LIST(struct job_layout, streams, nstreams, 1, JOB_STREAMS),
      .members = job_streams_schema,
      .expected = "a list of streams, each with pol, freq_hz and its thread or channel"},
-    {"ra_deg", SCHEMA_NUMBER, LAYOUT(ra_deg), LAYOUT_HAS(ra), .min = -360, .max = 360,
-     SAID(RA, said_degrees_rows)},
-    {"dec_deg", SCHEMA_NUMBER, LAYOUT(dec_deg), LAYOUT_HAS(dec), .min = -90, .max = 90,
-     SAID(DEC, said_degrees_rows)},
+    {"ra_deg", SCHEMA_NUMBER, "right ascension, degrees; with `dec_deg`", LAYOUT(ra_deg),
+     LAYOUT_HAS(ra), .min = -360, .max = 360, SAID(RA, said_degrees_rows)},
+    {"dec_deg", SCHEMA_NUMBER, "declination, degrees; with `ra_deg`", LAYOUT(dec_deg),
+     LAYOUT_HAS(dec), .min = -90, .max = 90, SAID(DEC, said_degrees_rows)},
     {.key = NULL},
 };
 

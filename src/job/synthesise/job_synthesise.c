@@ -6,18 +6,35 @@
 #define SYNTHESISE(member) SCHEMA_AT(struct job_synthesise, member)
 
 const struct schema job_synthesise_schema[] = {
-    {"prototype", SCHEMA_TEXT, SYNTHESISE(prototype), .may_be_auto = 1,
+    {"prototype", SCHEMA_TEXT,
+     "filter that made the channels: `auto` reads it from the archive (spectra of voltmill have "
+     "it); a file as in `filter.coefficients`, oldest sample first; or the name of a telescope, "
+     "`chime` or `katgpucbf`",
+     SYNTHESISE(prototype), .may_be_auto = 1,
      .expected =
          "the path of a file with the prototype of the channels' filter bank, or a telescope's "
          "name"},
-    {"prototype_taps", SCHEMA_WHOLE, SYNTHESISE(prototype_taps), .min = 1, .max = 1 << 16},
-    {"channels", SCHEMA_WHOLE, SCHEMA_PAIR(struct job_synthesise, first_channel),
+    {"prototype_taps", SCHEMA_WHOLE,
+     "taps of a prototype from a file; its points are numbers / taps. Spectra of voltmill need "
+     "their own taps and points",
+     .absent = "required with a file", SYNTHESISE(prototype_taps), .min = 1, .max = 1 << 16},
+    {"channels", SCHEMA_WHOLE,
+     "channels to use, counted by frequency from 0 in each coarse channel that was channelised: "
+     "makes a narrower stream",
+     .absent = "all", SCHEMA_PAIR(struct job_synthesise, first_channel),
      SCHEMA_GIVEN(struct job_synthesise, has_channels, 1), .max = 0x1p40,
      .expected = "two whole numbers: [first, last]"},
-    {"taps", SCHEMA_WHOLE, SYNTHESISE(taps), .min = 1, .max = 4096, .may_be_auto = 1},
-    {"accuracy", SCHEMA_NUMBER, SYNTHESISE(accuracy), .min = 10, .max = 200, .otherwise = "100"},
-    {"origin", SCHEMA_WHOLE, SYNTHESISE(origin), .max = 0x1p62},
-    {"backend", SCHEMA_CHOICE, SYNTHESISE(backend), .choices = backend_names},
+    {"taps", SCHEMA_WHOLE, "taps of the synthesis filter, instead of `accuracy`", SYNTHESISE(taps),
+     .min = 1, .max = 4096, .may_be_auto = 1},
+    {"accuracy", SCHEMA_NUMBER,
+     "largest error of white noise, in dB below the signal: uses the fewest taps that reach it",
+     SYNTHESISE(accuracy), .min = 10, .max = 200, .otherwise = "100"},
+    {"origin", SCHEMA_WHOLE,
+     "samples of the stream, before its first, from which phases of the channels count: 0 for "
+     "spectra of voltmill, else see the telescope's documents",
+     .absent = "0", SYNTHESISE(origin), .max = 0x1p62},
+    {"backend", SCHEMA_CHOICE, "as `channelise.backend`: one for all that compute",
+     SYNTHESISE(backend), .choices = backend_names},
     {.key = NULL},
 };
 

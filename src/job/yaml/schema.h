@@ -24,9 +24,10 @@ enum schema_type {
 struct schema {
     const char *key;
     enum schema_type type;
-    size_t at;   /* offset in the struct: SCHEMA_AT, SCHEMA_LIST, SCHEMA_PAIR; a mapping whose
-                    members lie in the same struct has 0 */
-    size_t size; /* of the value (of all that `parse` fills), or of one entry */
+    const char *help; /* meaning, for documentation; NULL: none */
+    size_t at;        /* offset in the struct: SCHEMA_AT, SCHEMA_LIST, SCHEMA_PAIR; a mapping whose
+                         members lie in the same struct has 0 */
+    size_t size;      /* of the value (of all that `parse` fills), or of one entry */
 
     /* A list of `least` to `most` entries of that type; most 0: no list. A single entry may stand
      * for a list of one. */
@@ -58,6 +59,7 @@ struct schema {
     unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
     const char *only;           /* the only value that they depend on; NULL: all */
     const char *expected;       /* what it must be, in words; NULL: told from type and range */
+    const char *absent;         /* default in words; NULL: told from the rest of the row */
     const char *was;            /* an older name of the key that is still read; NULL: none */
 };
 
