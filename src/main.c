@@ -18,6 +18,7 @@
     ROW(run)                                                                                       \
     ROW(plan)                                                                                      \
     ROW(ddplan)                                                                                    \
+    ROW(job)                                                                                       \
     ROW(info)                                                                                      \
     ROW(status)                                                                                    \
     ROW(verify)                                                                                    \

@@ -101,8 +101,7 @@ void json_list_end(struct json *json)
     json_close(json, "]");
 }
 
-/* A number, or another word of the language. */
-static void json_word(struct json *json, const char *key, const char *word)
+void json_word(struct json *json, const char *key, const char *word)
 {
     json_place(json, key);
     json_add(json, word, strlen(word));

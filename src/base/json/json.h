@@ -32,6 +32,8 @@ void json_i64(struct json *json, const char *key, int64_t value);
 void json_f64(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, int value);
 void json_null(struct json *json, const char *key);
+/* A number that is text already, or another word of the language. */
+void json_word(struct json *json, const char *key, const char *word);
 /* A list of the lines of a text, or of doubles. */
 void json_lines(struct json *json, const char *key, const char *text);
 void json_doubles(struct json *json, const char *key, const double *values, uint64_t count);

@@ -6,6 +6,7 @@
 #ifndef VOLTMILL_JOB_YAML_SCHEMA_H
 #define VOLTMILL_JOB_YAML_SCHEMA_H
 
+#include "base/json/json.h"
 #include "io/pack.h"
 #include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"
@@ -104,6 +105,12 @@ status_t schema_require(struct mistakes *mistakes, struct tree *node, const stru
  * SCHEMA_PARSED must have no pointers. */
 status_t schema_pack(struct text *out, const struct schema *rows, const void *from);
 void schema_unpack(struct unpack *in, const struct schema *rows, void *to);
+
+/* Adds members to a JSON object that is open: what a document may contain, as a JSON Schema (draft
+ * 2020-12). Members of keys beyond that standard: x-values and x-default, values and default in
+ * words; x-identity: false where none of `all` products depends on the key, or the only value that
+ * they depend on. */
+void schema_json(const struct schema *rows, unsigned all, struct json *json);
 
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
