@@ -267,16 +267,27 @@ figures:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
 
-## lint: the arrows between the rooms, circles, headings, the layout of the code, static checks; builds nothing
+## lint: the arrows between the rooms, circles, headings, the layout of the code, static checks, lines of code, tables of docs; builds nothing
 .PHONY: lint
 lint:
-	$(Q)tests/tools/lint-layout & layout=$$!; tests/tools/lint-arrows; arrows=$$?; wait $$layout && exit $$arrows
+	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
+	  tests/tools/count-lines --check || status=1; \
+	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \
+	  { echo "docs/job-file.md: its tables are not those of docs/job-schema.json: make docs-tables"; status=1; }; \
+	  wait $$layout && exit $$status
 
 ## man: write the options of all commands, as the program has them, into docs/voltmill.1
 .PHONY: man
 man: all
 	$(Q)tests/tools/man $(BUILD)/voltmill docs/voltmill.1 >$(BUILD)/voltmill.1
 	$(Q)cp $(BUILD)/voltmill.1 docs/voltmill.1
+
+## docs-tables: write the job's schema, as the program has it, into docs/job-schema.json, and the tables of docs/job-file.md
+.PHONY: docs-tables
+docs-tables: all
+	$(Q)$(BUILD)/voltmill job --schema >$(BUILD)/job-schema.json && cp $(BUILD)/job-schema.json docs/job-schema.json
+	$(Q)tests/tools/docs-tables docs/job-schema.json docs/job-file.md >$(BUILD)/job-file.md
+	$(Q)cp $(BUILD)/job-file.md docs/job-file.md
 
 # What is ours alone under PREFIX; files of others lie beside the first three.
 INSTALLED_FILES = bin/voltmill share/man/man1/voltmill.1 share/bash-completion/completions/voltmill
@@ -292,7 +303,7 @@ install: all
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 	install -m 755 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
-	install -m 644 docs/*.md docs/*.png $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs
+	install -m 644 docs/*.md docs/*.png docs/*.json $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs
 	install -m 644 docs/guides/* $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs/guides
 
 ## uninstall: remove what install has copied under PREFIX
