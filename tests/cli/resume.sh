@@ -156,7 +156,10 @@ same "a lost .part: same bytes" "$expected" "$(digest)"
 refused() {
     local name=$1 pattern=$2 bad word words=()
     shift 2
-    for word; do words+=("${word/#run/plan}"); done
+    for word; do
+        [ "$word" != run ] || word=plan
+        words+=("$word")
+    done
     [ "$1" != mpirun ] || words=("${words[@]:3}")
     restore
     errs 2 "$pattern" "${words[@]}"
@@ -177,6 +180,36 @@ refused "one product more" 'third\.h5\.part was never begun' "$voltmill" run job
 [ ! -e third.h5.part ]
 ok $? "of which nothing is left"
 refused "another backend" 'job: backend: cpu then, backend: reference now' "$voltmill" run job.yaml --set channelise.backend=reference
+
+# Keys of both kinds, as the job's schema has them: a changed one with identity is refused, one without goes on.
+"$voltmill" job --schema >schema.json
+identity() { # identity KEY: false, or the value that counts, or true
+    warm -c "
+import json, sys
+node = json.load(open('schema.json'))
+for key in sys.argv[1].split('.'):
+    if not key.isdigit():
+        while 'properties' not in node:
+            node = next(form for form in node.get('anyOf', []) + [node.get('items')] if form and form.get('type') in ('object', 'array'))
+        node = node['properties'][key]
+print(str(node.get('x-identity', True)).lower())" "$1"
+}
+kept=()
+for set in input.select.samples=[0,500000] input.layout.telescope=X channelise.window=rect channelise.cutoff=0.9 \
+    products.0.min_weight=0.5 products.1.average=2 products.1.weights=raw run.check_resumed=off \
+    run.threads=2 run.sync=1 run.memory=1GiB run.device_memory=1GiB run.check_resumed=all channelise.name=x products.1.bank=x; do
+    case $(identity "${set%%=*}") in
+    true | "${set#*=}") refused "$set" 'job: .*--restart begins anew' "$voltmill" run job.yaml --set "$set" ;;
+    *) kept+=(--set "$set") ;;
+    esac
+done
+same "keys without identity" 7 $((${#kept[@]} / 2))
+restore
+runs "goes on with other keys without identity" "$voltmill" run job.yaml "${kept[@]}"
+grep -q '^note: .* chunks are done: goes on from there' "$work/output"
+ok $? "and says so"
+same "same bytes" "$expected" "$(digest)"
+
 echo precious >third.h5.journal
 errs 2 'third\.h5\.journal exists and is not what a run leaves' \
     "$voltmill" run job.yaml --set products.0.file=third.h5 --set products.1.file=fourth.h5
