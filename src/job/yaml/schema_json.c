@@ -58,11 +58,11 @@ static void schema_json_choices(struct json *json, const struct schema *row)
 }
 
 /* A form of a value: writes what a JSON Schema says of it. */
-typedef void form(struct json *json, const struct schema *row, unsigned all);
+typedef void (*form)(struct json *json, const struct schema *row, unsigned all);
 
 /* Any of several forms, or the only one; the array ends with NULL. */
 static void schema_json_any(struct json *json, const struct schema *row, unsigned all,
-                            form *const *forms)
+                            const form *forms)
 {
     if (!forms[1]) {
         forms[0](json, row, all);
@@ -142,8 +142,8 @@ static void schema_json_list_key(struct json *json, const struct schema *row, un
 /* A single value or mapping, as it is or as an entry of a list. */
 static void schema_json_entry(struct json *json, const struct schema *row, unsigned all)
 {
-    form *const forms[] = {row->type == SCHEMA_MAPPING ? schema_json_mapping : schema_json_value,
-                           row->list_key ? schema_json_list_key : NULL, NULL};
+    const form forms[] = {row->type == SCHEMA_MAPPING ? schema_json_mapping : schema_json_value,
+                          row->list_key ? schema_json_list_key : NULL, NULL};
     schema_json_any(json, row, all, forms);
 }
 
@@ -161,22 +161,21 @@ static void schema_json_list(struct json *json, const struct schema *row, unsign
 
 static void schema_json_forms(struct json *json, const struct schema *row, unsigned all)
 {
-    form *forms[6] = {NULL};
-    size_t n = 0;
-    if (row->may_be_auto) {
-        forms[n++] = schema_json_auto;
-    }
-    if (row->least < 2) { /* else no single entry stands for the list */
-        forms[n++] = schema_json_entry;
-    }
-    if (row->most) {
-        forms[n++] = schema_json_list;
-    }
-    if (row->instead) {
-        forms[n++] = schema_json_instead;
-    }
-    if (row->type == SCHEMA_MAPPING && !row->most && !row->is_required && !row->unless) {
-        forms[n++] = schema_json_bare;
+    const int may_be_bare =
+        row->type == SCHEMA_MAPPING && !row->most && !row->is_required && !row->unless;
+    const struct {
+        int is_there;
+        form write;
+    } known[] = {{row->may_be_auto, schema_json_auto},
+                 {row->least < 2, schema_json_entry}, /* else no entry stands for the list */
+                 {row->most > 0, schema_json_list},
+                 {row->instead != NULL, schema_json_instead},
+                 {may_be_bare, schema_json_bare}};
+    form forms[6] = {NULL};
+    for (size_t i = 0, n = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].is_there) {
+            forms[n++] = known[i].write;
+        }
     }
     schema_json_any(json, row, all, forms);
 }
