@@ -330,6 +330,22 @@ const char *job_filterbank(const struct job *job, uint32_t number)
                                    : job->files[0];
 }
 
+status_t job_copy_run(const struct job *from, struct job *to)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    TRY(schema_pack(&packed, job_run_schema, from));
+    struct unpack in = {.data = packed.data, .length = packed.length};
+    schema_free(job_run_schema, to);
+    schema_unpack(&in, job_run_schema, to);
+    TRY(unpack_check(&in, "a job"));
+    to->is_memory_auto = from->is_memory_auto;
+    to->cut_memory = from->cut_memory;
+out:
+    text_free(&packed);
+    return st;
+}
+
 /* What was settled of the input when the tables had filled it. */
 static const struct pack_field settled_fields[] = {
     PACK_FIELD(struct job, path),

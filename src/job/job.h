@@ -519,6 +519,9 @@ const char *job_file(const struct job *job, uint32_t i);
 /* The filterbank that dedispersion `number` reads: a product of the job, or its input. */
 const char *job_filterbank(const struct job *job, uint32_t number);
 
+/* Gives `to` the settings of `run` that `from` has. Fails with DEVICE (memory). */
+status_t job_copy_run(const struct job *from, struct job *to);
+
 /* All that opening the input takes, for a child process: into another job, for job_destroy(). */
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);

@@ -162,7 +162,7 @@ static const struct schema product_rows[] = {
     {.key = NULL},
 };
 
-static const struct schema run_rows[] = {
+const struct schema job_run_schema[] = {
     {"memory", SCHEMA_BYTES, "memory that each MPI rank may use", JOB(memory), JOB_WITHOUT_EFFECT,
      .min = 0x1p26, .max = 0x1p60, .may_be_auto = 1,
      .expected = "an amount of memory of at least 64MiB, such as 1GiB"},
@@ -222,6 +222,6 @@ const struct schema job_schema[] = {
      .members = job_dedisperse_schema,
      .expected = "a mapping with dm, file and what else it needs"},
     {"run", SCHEMA_MAPPING, "memory, threads and other settings that hardly change results",
-     .members = run_rows},
+     .members = job_run_schema},
     {.key = NULL},
 };

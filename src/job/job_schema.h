@@ -16,6 +16,7 @@ enum {
 
 extern const struct schema job_schema[];            /* fills struct job */
 extern const struct schema job_input_schema[];      /* fills struct job */
+extern const struct schema job_run_schema[];        /* fills struct job */
 extern const struct schema job_layout_schema[];     /* fills struct job_layout */
 extern const struct schema job_bank_schema[];       /* fills struct job_bank */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */

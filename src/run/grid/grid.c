@@ -53,25 +53,6 @@ out:
     return st;
 }
 
-/* What determines no byte is not in the text that the part's job is made of. */
-static void grid_copy_run(const struct job *from, struct job *to)
-{
-    to->is_memory_auto = from->is_memory_auto;
-    to->memory = from->memory;
-    to->cut_memory = from->cut_memory;
-    to->chunk_spectra = from->chunk_spectra;
-    to->threads = from->threads;
-    to->sync_seconds = from->sync_seconds;
-    to->on_bad = from->on_bad;
-    to->planning = from->planning;
-    to->device_memory = from->device_memory;
-    to->backend = from->backend;
-    to->dedisperse[0].has_backend = from->dedisperse[0].has_backend;
-    to->dedisperse[0].backend = from->dedisperse[0].backend;
-    /* Files of a while. */
-    to->products[0].compression = to->dedisperse[0].compression = COMPRESSION_NONE;
-}
-
 static status_t grid_name(const char *file, uint32_t which, char **out)
 {
     status_t st = STATUS_OK;
@@ -112,8 +93,13 @@ static status_t grid_finish_job(const struct job *job, uint32_t which, const cha
 {
     status_t st = STATUS_OK;
     struct text taps = {0};
-    grid_copy_run(job, part);
-    TRY(job->device ? memory_text(job->device, &part->device) : STATUS_OK);
+    TRY(job_copy_run(job, part));
+    /* The text that the part was made of has only keys that determine bytes. */
+    part->backend = job->backend;
+    part->dedisperse[0].has_backend = job->dedisperse[0].has_backend;
+    part->dedisperse[0].backend = job->dedisperse[0].backend;
+    /* Temporary files. */
+    part->products[0].compression = part->dedisperse[0].compression = COMPRESSION_NONE;
     TRY(grid_name(job->products[0].file, which, &part->products[0].file));
     TRY(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
     TRY(grid_add_origin(origin, &part->dedisperse[0].text));
