@@ -224,7 +224,8 @@ const struct schema job_layout_schema[] = {
      .choices = (const char *const[]){"centre", "lower", "upper", NULL},
      .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
     {"dropped", SCHEMA_CHOICE,
-     "GUPPI RAW blocks that lost packets: samples weigh the share that came, or the loss is ignored",
+     "GUPPI RAW blocks that lost packets: samples weigh the share that came, or the loss is "
+     "ignored",
      .absent = "`weigh`", LAYOUT(ignores_dropped), LAYOUT_HAS(dropped),
      .choices = (const char *const[]){"weigh", "ignore", NULL}, .values = (const int[]){0, 1}},
     {"freq_hz", SCHEMA_NUMBER,
@@ -243,10 +244,12 @@ const struct schema job_layout_schema[] = {
      .expected = "a whole number for each file, at most 4611686018427387904",
      SAID(FIRST_SAMPLE, said_rows)},
     {"oversampling", SCHEMA_PARSED,
-     "sample rate of the coarse channels relative to critical sampling", .absent = "1/1",
-     SCHEMA_SPAN(struct job_layout, oversampling_num, oversampling_den), LAYOUT_HAS(oversampling),
-     .parse = job_layout_parse_oversampling, .expected = "a ratio of at least 1, such as 32/27",
-     SAID(OVERSAMPLING, said_rows)},
+     "sample rate of the coarse channels relative to critical sampling; required if they are "
+     "closer than "
+     "their rate",
+     .absent = "1/1", SCHEMA_SPAN(struct job_layout, oversampling_num, oversampling_den),
+     LAYOUT_HAS(oversampling), .parse = job_layout_parse_oversampling,
+     .expected = "a ratio of at least 1, such as 32/27", SAID(OVERSAMPLING, said_rows)},
     {"telescope", SCHEMA_TEXT, "name of the telescope, copied to the products", LAYOUT(telescope),
      SAID(TELESCOPE, said_rows)},
     {"source", SCHEMA_TEXT, "name of the source, copied to the products", LAYOUT(source),
