@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What headers say, one field at a time made to say something else: a small archive of every format
+"""Headers whose fields are made to say something else, one at a time: a small archive of every format
 (tests/clients/mocks), each field of its headers removed, zeroed, doubled, halved, negated and set to extremes, in all
 headers or in the last alone. tests/clients/mocks/facts.py says what each field governs and which facts state it again.
 
@@ -234,8 +234,11 @@ class Format:
         parts = self.differences() if not is_full else {"/time": {"shape"}}
         found = set().union(*parts.values()) if parts else set()
         governed = set(row.governs.split())
-        beyond = {name: belongs for name, belongs in parts.items() if not belongs & governed}
         new = [line for line in lines(said, "assumed") if line not in self.assumed]
+        if row.damage or scope == "last" and row.last == "lost":
+            new += [line for line in lines(said, "warning") if line not in self.said]
+            governed |= {"rows", "weights"}
+        beyond = {name: belongs for name, belongs in parts.items() if not belongs & governed}
         against = self.contradicted(row, change, scope)
         if against and not new:
             return "WRONG", f"contradicts {against}, in silence: " \
@@ -266,7 +269,7 @@ class Format:
         return self.start_of(product or self.product())
 
     def unexpected(self, row, old, new):
-        """What the product makes of a field that is one number, beside what it should: row.step says how much of start
+        """A difference between what the product makes of a field that is one number and what it should: row.step says how much of start
         (s) or frequency (Hz) a step of 1 is, or which power of it the sample rate is."""
         if not isinstance(old, (int, float)) or not isinstance(new, (int, float)):
             return ""
@@ -298,6 +301,7 @@ class Format:
         in common is said in the words of what it governs."""
         name = re.split(r"[@/.]|column ", field)[-1]
         patterns = [row.says] * bool(row.says) + [re.escape(name)]
+        patterns += ["(apart|wide).* Hz"] if {"rate", "freq"} & set(row.governs.split()) else []
         patterns += [CONCEPTS[part] for part in row.governs.split() if scope == "last" and part in CONCEPTS]
         words = [word.rstrip("s") for word in re.split("[_ ]", name) if word not in ("n", "hz")]
         return lambda text: any(re.search(r"(?i)(?<![A-Za-z])(" + one + ")", text) for one in patterns) or \
@@ -307,7 +311,7 @@ class Format:
         """The facts that the change contradicts; "" if none. What is empty is as if it were not there."""
         if change in ("removed", "empty") and row.removed != "guess":
             return "" if row.removed == "default" or self.partners(row, "") else "nothing that tells it"
-        if scope == "last" and row.last != "against" or row.same == "*" or change in row.same.split():
+        if scope == "last" and row.last in ("own", "free") or row.same == "*" or change in row.same.split():
             return ""
         return "the other headers" if scope == "last" else ", ".join(self.partners(row, change))
 

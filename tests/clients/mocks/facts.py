@@ -1,5 +1,5 @@
-"""What headers state, by the public definitions of their formats: for each field what of a product it governs, which facts
-state it again, and what its absence means. Written from docs/formats-*.md and the definitions that these name, not
+"""Facts that headers state, by the public definitions of their formats: for each field what of a product it governs, which
+others state it again, and what its absence means. Written from docs/formats-*.md and the definitions that these name, not
 from what a program does.
 
     F(NAME, GOVERNS, against=FACTS, removed=WORD, same=CHANGES, more=CHANGES, says=PATTERN, last=WORD)
@@ -14,8 +14,9 @@ same     changes that say the same, or nothing, so that the product may be as it
 more     further changes, {name: value or function of the value}
 says     how messages name it, where that is not its name
 known    the format is known by it: without it the file is of no known format
+damage   what contradicts it may be damage, of which a warning tells
 last     what a change in the last header alone is: against (the default: headers of one observation agree), own (each
-         has its own; as if it were the only one), free (it does not matter)
+         has its own; as if it were the only one), free (it does not matter), lost (its samples are lost, with a warning)
 step     {part: number}: how much of start (s) or freq (Hz) a step of 1 is; of rate: which power of it the rate is"""
 import dataclasses
 import os
@@ -38,6 +39,7 @@ class F:
     more: dict = dataclasses.field(default_factory=dict)
     says: str = ""
     known: bool = False
+    damage: bool = False
     last: str = "against"
     step: dict = dataclasses.field(default_factory=dict)
 
@@ -134,20 +136,21 @@ EDV_BITS = {**VDIF_BITS, "EDV": (16, "<u4", 24, 8), "rate unit": (16, "<u4", 23,
 def vdif(rate="", of_frames=""):
     """The table of a file whose rate another fact tells: `rate` of what lies in a frame, of_frames of their numbers."""
     return [
-        F("invalid", SPAN, last="own", says="valid"),
-        F("legacy", RATE, rate, says="legacy|header|length|bytes|rate|samples a second|frame"),
+        F("invalid", SPAN, last="own", says="valid", known=True),
+        F("legacy", RATE, rate, last="lost", says="legacy|header|length|bytes|rate|samples a second|frame"),
         F("second", SPAN + " start", last="own", says="second|time"),
         F("epoch", START + " " + SPAN, last="own", says="epoch|time|second"),
         F("frame number", RATE + " start", of_frames, last="own", says="number|counted|frames"),
-        F("channels", RATE + " names", rate, says="channel|samples a second|rate"),
-        F("length", "", "*length", says="length|bytes|frame"),
-        F("complex", RATE + " domain", rate, says="complex|real|samples a second|rate"),
-        F("bits", RATE, rate, says="bits|samples a second|rate"),
+        F("channels", RATE + " names", rate, last="lost", says="channel|samples a second|rate"),
+        F("length", RATE, "*length", last="lost", says="length|bytes|frame", damage=True),
+        F("complex", RATE + " domain", rate, last="lost", says="complex|real|samples a second|rate"),
+        F("bits", RATE, rate, last="lost", says="bits|samples a second|rate", known=True),
         F("thread", SPAN + " names", last="own", says="thread|stream"),
-        F("station", NAMES, same="*", says="station"),
-        F("EDV", "", same="*", says="EDV|rate|samples a second"),
-        F("rate unit|rate", "", "*count", same="zero", last="free", says="samples a second|rate"),
-        *ignored("version", "sync", "tuning", "personality"),
+        F("station", NAMES, same="*", last="lost", says="station"),
+        F("EDV", "", same="*", last="lost", says="EDV|rate|samples a second"),
+        F("rate unit|rate", "", "*count", same="zero", last="lost", says="samples a second|rate"),
+        F("version", "", same="*", known=True),
+        *ignored("sync", "tuning", "personality"),
     ]
 
 
@@ -159,13 +162,13 @@ DRX_BITS = {"sync": (0, ">u4", 0, 32), "beam": (4, "u1", 0, 3), "tuning": (4, "u
             "flags": (28, ">u4", 0, 32)}
 DRX = [
     F("sync", SPAN, "*structure", last="own", says="sync|DRX|packet|0xdec0de5c|bytes", known=True),
-    F("beam", NAMES, same="*", says="beam"),
+    F("beam", NAMES, same="*", says="beam", last="lost"),
     F("tuning", FREQ + " names " + SPAN, last="own", says="tuning|packet|stream", known=True),
     F("pol", "names " + SPAN, last="own", says="pol|packet|stream"),
-    F("decimation", RATE, "time.tag", says="decimat|rate|samples|tick", known=True),
-    F("time offset", START + " " + SPAN, says="offset|time|ticks"),
+    F("decimation", RATE, "time.tag", last="lost", says="decimat|rate|samples|tick", known=True),
+    F("time offset", START + " " + SPAN, last="lost", says="offset|time|ticks"),
     F("time tag", START + " " + SPAN, last="own", says="tag|time|packet"),
-    F("frequency", FREQ, says="tuning|frequency", step={"freq": 196e6 / 2 ** 32}),
+    F("frequency", FREQ, last="lost", says="tuning|frequency", step={"freq": 196e6 / 2 ** 32}),
     *ignored("frame count", "second", "flags"),
 ]
 
@@ -264,7 +267,7 @@ FBH5_ALSO = {"/@CLASS": "FILTERBANK", "/@VERSION": "1.0", "/data@nchans": 32, "/
 DIGITAL_RF = [  # MITHaystack/digital_rf c/lib/rf_write_hdf5.c
     F("/rf_data@sample_rate_(numerator|denominator)", RATE + " start names", says="sample_rate|sample rate|rate"),
     F("/@sample_rate_(numerator|denominator)", FREQ, removed="default", same="*", says="sample_rate|sample rate|rate"),  # of the metadata
-    F("/rf_data@is_complex", "", "*type=zero=half", removed="told"),  # any number but 0 means yes
+    F("/rf_data@is_complex", "", "*type=zero=half", removed="told", same="double"),  # any number but 0 means yes
     F("/rf_data@num_subchannels", "", "*shape", removed="told"),
     F("/rf_data@is_continuous", SPAN, removed="default", same="*"),
     F("/rf_data@epoch", START, removed="default", more={"another": "1980-01-06T00:00:00Z"}, same="empty"),
@@ -323,6 +326,7 @@ CHIME_BEAM = [  # baseband_analysis/core/bbdata.py
 ]
 
 CHIME_RAW = [  # kotekan basebandReadout.cpp, baseband_archiver.py
+    F("/@freq_id", "", "/@freq", removed="default", last="own", says="freq_id|by its number"),
     F("/@freq", FREQ + " rows weights", "/@freq_id", says="freq|coarse channel at", known=True, last="own"),
     F("/@delta_time", RATE, "*band=half=zero", known=True),
     F("/@time0_fpga_count", SPAN + " start", known=True),
@@ -343,7 +347,7 @@ MEERKAT = [  # ska-sa/katsdpbfingest
 PYDAQ = [  # ska-low-mccs-daq persisters
     F("/root@n_(antennas|pols|chans)", "names rows shape", "*shape", known=True),
     F("/root@n_beams", "", removed="default", same="*"),
-    F("/root@type", "", "*name", known=True, says="type|no dataset"),
+    F("/root@type", "", "*name", known=True, says="type|no dataset|tsamp"),
     F("/root@channel_id", FREQ, known=True, step={"freq": 400e6 / 512}),
     F("/root@tsamp", RATE, "*band", known=True, says="tsamp|one sample in", step={"rate": -1}),
     F("/root@(ts_start|timestamp)", START, known=True, says="ts_start|timestamp|the first at", step={"start": 1}),

@@ -19,7 +19,7 @@ class Impossible(Exception):
 
 
 def number(text):
-    """What a card says: a number where it is one, else the text without quotes."""
+    """The value of a card: a number where it is one, else the text without quotes."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -29,7 +29,7 @@ def number(text):
 
 
 class Editor:
-    """What editors share: `long`, so many characters a text may have; last: which header stands for a single one."""
+    """Base of all: `long`, so many characters a text may have; last: which header stands for a single one."""
 
     long = 0
 

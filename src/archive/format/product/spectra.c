@@ -180,8 +180,8 @@ static status_t spectra_check_frequencies(const struct fields *fields,
         is_ascending = is_ascending && freq_hz[i] > freq_hz[i - 1];
     }
     const double rounding = 1e-6 * width + 1e-15 * most;
-    REQUIRE(count < 2 || (least >= width - rounding &&
-                          (!has_neighbours || least <= width + rounding)),
+    REQUIRE(count < 2 ||
+                (least >= width - rounding && (!has_neighbours || least <= width + rounding)),
             STATUS_DATA,
             "%s: /frequency has channels %.10g Hz apart, but sample_rate_hz %.17g, channels "
             "%" PRId64 " and domain %s make %.10g Hz: input.layout.freq_hz says what is right",
