@@ -211,7 +211,11 @@ class Format:
                 self.editor.files.restore()
 
     def judge(self, row, field, change, scope, what, status, said):
-        says = self.says(row, field, scope)
+        words = self.says(row, field, scope)
+        partners = [re.findall(r"\w{2,}", fact)[-1] for fact in self.partners(row, "") if not fact.startswith("*")]
+
+        def says(text):
+            return words(text) or any(partner in text for partner in partners)
         if status is None:
             return "WRONG", "it hangs"
         if status < 0 or status > 125 or "Sanitizer" in said or "runtime error:" in said:
@@ -224,9 +228,7 @@ class Format:
             if status not in (2, 4) or len(errors) != 1:
                 return "WRONG", f"exit {status} and {len(errors)} error lines: {said[-300:]}"
             known = row.known and "another known format" in errors[0] or row.known and "shows no other format" in errors[0]
-            partners = [fact for fact in self.partners(row, "") if not fact.startswith("*")]
-            if not says(errors[0]) and not known and \
-                    not any(re.findall(r"\w{3,}", one)[-1] in errors[0] for one in partners):
+            if not says(errors[0]) and not known:
                 return "WRONG", f"the error does not name it: {errors[0]}"
             return "b", errors[0]
         if errors and not is_full:
@@ -234,7 +236,7 @@ class Format:
         parts = self.differences() if not is_full else {"/time": {"shape"}}
         found = set().union(*parts.values()) if parts else set()
         governed = set(row.governs.split())
-        new = [line for line in lines(said, "assumed") if line not in self.assumed]
+        new = [line for line in lines(said, "assumed") if line not in self.assumed and says(line)]
         if row.damage or scope == "last" and row.last == "lost":
             new += [line for line in lines(said, "warning") if line not in self.said]
             governed |= {"rows", "weights"}

@@ -102,7 +102,7 @@ DADA = [
     F("NDIM", "rows shape weights rate freq", "BW STATE"),
     F("NPOL", "rows shape weights names", "BYTES_PER_SECOND"),
     F("NCHAN", "rows shape weights freq", "BW BYTES_PER_SECOND", says="NCHAN|coarse channels"),
-    F("OBS_OVERLAP", SPAN, "OBS_OFFSET", last="free", says="OBS_OVERLAP|overlap|repeats"),
+    F("OBS_OVERLAP", SPAN, "OBS_OFFSET", last="free", says="OBS_OVERLAP|overlap|repeat"),
     F("STATE", "", "NDIM", removed="default", more={"real": "Nyquist", "detected": "Intensity"}, same="empty junk long"),
     F("OS_FACTOR", "oversampling rows freq", "BW", removed="default", same="one", more={"other": "32/27"}),
     F("DSB", "freq rows", removed="default", same="*"),
