@@ -295,7 +295,7 @@ bad "format_version a text" 4 'version-text\.h5: attribute format_version is not
 bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5
 bad "format a number" 4 'format-number\.h5 is not in the native layout' format-number.h5
 same "no time_scale: UTC is assumed" "assumed: no-time-scale.h5: start in UTC: the file has no time_scale" \
-    "$("$voltmill" plan job.yaml --set input.files=no-time-scale.h5 2>&1 | grep assumed:)"
+    "$("$voltmill" plan job.yaml --set input.files=no-time-scale.h5 2>&1 | grep ^assumed:)"
 bad "time_scale TAI" 4 'scale-tai\.h5: time_scale is TAI, expected UTC' scale-tai.h5
 bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-number.h5
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5

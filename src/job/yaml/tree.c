@@ -72,12 +72,14 @@ status_t tree_wrap(struct tree *node)
     TRY(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
     *entry = *node;
     entry->key = NULL;
+    entry->row = NULL;
     entry->up = node;
     entry->index = 0;
     for (size_t i = 0; i < entry->nchildren; i++) {
         entry->child[i]->up = entry;
     }
     list.key = node->key;
+    list.row = node->row;
     list.line = node->line;
     list.set = node->set;
     list.is_wrapped = 1;
