@@ -95,7 +95,8 @@ int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VAL
             length = line ? (size_t)(line - text) : left;
             skip = strlen(key);
         }
-        if (length > skip && ascii_has_key(text, length, key, header->has_cards)) {
+        if (length > skip && *text == *key && /* most keys differ there */
+            ascii_has_key(text, length, key, header->has_cards)) {
             ascii_copy_value(text + skip, length - skip, header->has_cards ? '/' : '#', value);
             return 1;
         }
