@@ -241,6 +241,9 @@ def mock_guppi_packets():
     guppi_is("and one is lost", counts("a.raw", ten, lambda i: 7 * (i + (i > 3)), 128), lost, "blocks by that number", [(256, 64)])
     guppi_is("OVERLAP that PKTIDX does not know", counts("a.raw", ten, lambda i: 4 * i, 128, OVERLAP=16), ten,
              "OVERLAP 16 and PKTIDX differ: blocks are taken to repeat no samples")
+    guppi_is("PKTSIZE of one stream", counts("a.raw", ten, lambda i: 4 * i, 64, PIPERBLK=4), ten,
+             "PKTSIZE 64 and PIPERBLK 4 (of 512 bytes in a block) differ: PIPERBLK is used")
+    guppi_is("PKTSIZE and PIPERBLK agree", counts("a.raw", ten, lambda i: 4 * i, 128, PIPERBLK=4), ten)
     guppi_is("no PKTIDX", counts("a.raw", ten, lambda i: None), ten, "no PKTIDX: blocks are taken to follow each other")
     files = [counts(f"f{k}.raw", ten[:, :, 64 * low:64 * high], lambda i: None) for k, (low, high) in enumerate(((0, 9), (9, 11)))]
     guppi_is("no PKTIDX in two files of one start", files, ten, "no PKTIDX: blocks, and files, are taken to follow each other")

@@ -282,6 +282,17 @@ static void facts_that_are_said_twice_are_compared(void **state)
         {"RA_STR=12:00:00,DEC_STR=-30:00:00,RA=180.2,DEC=-30", "RA_STR, DEC_STR (180, -30 deg", 0},
         {"NBITS=-,STTVALID=1", "no NBITS: numbers are taken to have 8 bits", NULL},
         {"OVERLAP=-,PKTSIZE=86", NULL, "expected a whole number from 64 on"},
+        {"PIPERBLK=6", "", NULL},
+        {"PIPERBLK=6,PKTSIZE=128",
+         "PKTSIZE 128 and PIPERBLK 6 (of 384 bytes in a block) differ: PIPERBLK is used", NULL},
+        {"PIPERBLK=6,PKTSIZE=0", "PKTSIZE 0 and PIPERBLK 6 (of 384 bytes", NULL},
+        {"PIPERBLK=6,OVERLAP=0", NULL, "OVERLAP = 0 leaves 64 of 64 samples of a block new, but"},
+        {"PIPERBLK=6,OVERLAP=1", NULL, "OVERLAP = 1 leaves 63 of 64 samples of a block new, but"},
+        {"PIPERBLK=6,OVERLAP=8", NULL, "but PIPERBLK and PKTIDX say that these are 6 packets"},
+        {"PIPERBLK=6,OVERLAP=32", NULL, "OVERLAP = 32 leaves 32 of 64 samples of a block new"},
+        {"PKTSTART=1000000000", "PKTSTART 1000000000 lies behind the first block", NULL},
+        {"PKTSTART=9223372036854775807", NULL,
+         "PKTSTART = 9223372036854775807, but the first block has PKTIDX 0: too far apart"},
         {"STT_OFFS=-,STTVALID=1", "no STT_OFFS: the start time is taken as a whole second", NULL},
         {"STT_SMJD=-,STTVALID=1", "no STT_SMJD: the start time is unknown", NULL},
         {"STTVALID=0", "STTVALID 0: the start time (STT_) is not believed", NULL},
@@ -445,6 +456,13 @@ static void the_job_knows_better(void **state)
     assert_int_equal(open_as(&layout, 1, &archive), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "lists 1 frequencies, but the file has 2"));
     report_clear();
+    layout = (struct job_layout){.automatic = 1, .files_along = AXIS_TIME, .has_start = 1};
+    layout.start = (struct utc){58001, 7.5};
+    make_file("a.raw", "PKTSTART=9223372036854775807", PACKETS(0, 6));
+    assert_int_equal(open_as(&layout, 1, &archive), STATUS_OK);
+    assert_int_equal(archive->start.mjd_day, 58001);
+    assert_true(archive->start.second == 7.5);
+    archive_destroy(archive);
 }
 
 static void nonsense_is_refused(void **state)

@@ -22,7 +22,8 @@ struct guppi {
     int has_begin;
     uint64_t begin;         /* PKTSTART */
     uint64_t block_packets; /* PIPERBLK: by how much PKTIDX grows in a block; 0: not said */
-    uint64_t packet_bytes;  /* PKTSIZE; 0: not said */
+    int has_packet_bytes;
+    uint64_t packet_bytes; /* PKTSIZE; 0: not said */
 };
 
 /* Counts of packets as a header has them. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -193,6 +194,31 @@ static struct guppi_choice guppi_choose(const struct guppi *guppi,
     return choice;
 }
 
+/* PIPERBLK packets hold what a block has beyond OVERLAP: each a whole number of samples, or each
+ * sample a whole number of packets. PKTSIZE, the bytes of a packet, is often that of one stream. */
+static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven)
+{
+    status_t st = STATUS_OK;
+    const struct guppi *guppi = &file->guppi;
+    const uint64_t packets = guppi->block_packets;
+    const uint64_t steps = guppi->stored - guppi->overlap;
+    REQUIRE(!is_proven || packets == 0 || steps % packets == 0 || packets % steps == 0, STATUS_DATA,
+            "%s: OVERLAP = %" PRIu64 " leaves %" PRIu64 " of %" PRIu64 " samples of a block new, "
+            "but PIPERBLK and PKTIDX say that these are %" PRIu64
+            " packets: expected whole samples in each",
+            file->path, guppi->overlap, steps, guppi->stored, packets);
+    double bytes = (double)steps * (double)guppi->step_bits / 8;
+    if (packets > 0 && guppi->has_packet_bytes &&
+        (double)guppi->packet_bytes * (double)packets != bytes) {
+        TRY(assume(&file->archive->assumed,
+                   "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
+                   " (of %.9g bytes in a block) differ: PIPERBLK is used",
+                   guppi->packet_bytes, packets, bytes));
+    }
+out:
+    return st;
+}
+
 static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit unit, int *has_gaps)
 {
     status_t st = STATUS_OK;
@@ -225,9 +251,9 @@ out:
 }
 
 /* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
- * PKTIDX that the first block of the job has. */
+ * PKTIDX that the first block of the job has. Times tell samples apart up to 2^50 of them. */
 static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
-                                  uint64_t earliest)
+                                  const struct job_layout *layout, uint64_t earliest)
 {
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
@@ -240,6 +266,10 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
     if (!guppi->has_start) {
         goto out;
     }
+    REQUIRE(layout->has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
+            "%s: PKTSTART = %" PRIu64 ", but the first block has PKTIDX %" PRIu64
+            ": too far apart for one observation (input.layout.start can say when it starts)",
+            file->path, guppi->begin, packet);
     if (-file->blocks.before >= (double)guppi->stored) {
         TRY(assume(assumed,
                    "PKTSTART %" PRIu64 " lies behind the first block, of PKTIDX %" PRIu64
@@ -355,8 +385,11 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
         if (choice.kind < KINDS) {
             unit = guppi_unit_of(choice.kind, &files[i].guppi, growths.least);
         }
+        if (choice.kind == BY_PIPERBLK) {
+            TRY(guppi_check_block_packets(&files[i], choice.is_proven));
+        }
         TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
-        TRY(guppi_place_start(&files[i], unit, earliest));
+        TRY(guppi_place_start(&files[i], unit, layout, earliest));
         TRY(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
     }
     TRY(guppi_place_unnumbered(files, count, layout));

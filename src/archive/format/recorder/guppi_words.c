@@ -229,7 +229,8 @@ static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
     out->stored = 8 * out->block_bytes / out->step_bits;
     TRY(ascii_u64(header, "OVERLAP", 0, out->stored - 1, &out->overlap, &found));
     TRY(ascii_u64(header, "PIPERBLK", 0, UINT64_C(1) << 50, &out->block_packets, &found));
-    TRY(ascii_u64(header, "PKTSIZE", 0, UINT64_C(1) << 50, &out->packet_bytes, &found));
+    TRY(ascii_u64(header, "PKTSIZE", 0, UINT64_C(1) << 50, &out->packet_bytes,
+                  &out->has_packet_bytes));
     TRY(ascii_u64(header, "PKTSTART", 0, UINT64_MAX, &out->begin, &out->has_begin));
 out:
     return st;
