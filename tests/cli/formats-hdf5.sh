@@ -301,7 +301,7 @@ bad "MeerKAT: flags of other heaps" 4 'flags is 3 x 4, which does not divide 4 c
 bad "MeerKAT: two steps" 4 'meerkat-step.h5 has timestamps in steps of 8192 .*meerkat.h5 in steps of 4096' '[meerkat.h5, meerkat-step.h5]' "$job_says"
 
 bad "pydaq: more blocks than there are" 4 '11 blocks of 100 samples, but chan_/data holds 1000 times' pydaq-blocks.h5
-bad "pydaq: antennas that do not fit" 4 'dimension 1 has 8 elements, which axes splits into 6' pydaq-antennas.h5
+bad "pydaq: antennas that do not fit" 4 'n_antennas = 3, n_pols = 2 and 1 channels \(n_chans\) are not the 8 streams of chan_/data \[1000\]\[8\]' pydaq-antennas.h5
 bad "pydaq: correlations" 4 '/root says type 4' pydaq-type.h5
 bad "pydaq: integrated beams" 4 'polarization_0/data: domain says complex, but the samples are real' pydaq-power.h5
 bad "pydaq: no time between samples" 4 'one sample in 0 s' pydaq-tsamp.h5

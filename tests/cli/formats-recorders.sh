@@ -46,7 +46,7 @@ raw("counts.raw", NPKT=8, NDROP=3, DROPSTAT="'2/8'")
 def dada(name, data=1600, **words):
     words = {"HDR_SIZE": 4096, "NBIT": 8, "NDIM": 2, "NPOL": 2, "NCHAN": 1, "TSAMP": 1.0, "FREQ": 1400.0, "BW": 1.0,
              "UTC_START": "2020-02-03-04:05:06", **words}
-    text = "".join(f"{key} {value}\n" for key, value in words.items()).encode()
+    text = "".join(f"{key} {value}\n" for key, value in words.items() if value is not None).encode()
     open(name, "wb").write(text.ljust(4096, b"\0")[:4096] + bytes(data))
 
 
@@ -55,6 +55,8 @@ dada("bits.dada", NBIT=9)
 dada("header.dada", HDR_SIZE=10 ** 6)
 dada("empty.dada", data=0)
 dada("axes.dada", ORDER="FTP", NCHAN=4)
+dada("size.dada", HDR_SIZE=1)
+dada("start.dada", UTC_START=None)
 
 
 def word(name, value=None):
@@ -147,6 +149,9 @@ job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
 bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'
 bad "a header longer than the file" header.dada 'header\.dada: HDR_SIZE = 1000000, but the file has 5696 bytes'
 bad "no samples" empty.dada 'empty\.dada holds 0 bytes behind its header'
+bad "a header that ends at once" size.dada 'size\.dada: HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte'
+"$voltmill" info start.dada >info.txt && grep -q 'UTC_START is not there: the start is unknown' info.txt
+ok $? "PSRDADA without a start: told"
 bad "an order of axes" axes.dada 'axes\.dada: ORDER = FTP of 4 channels'
 
 bank good.fil && runs "SIGPROC" "$voltmill" run --force job.yaml

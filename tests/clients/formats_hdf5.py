@@ -612,7 +612,10 @@ def stated_twice():
 
     def change(path, where, **words):
         with h5py.File(path, "r+") as file:
-            (file[where] if where in file else file.create_group(where)).attrs.update(words)
+            attrs = (file[where] if where in file else file.create_group(where)).attrs
+            attrs.update({key: value for key, value in words.items() if value is not None})
+            for key in (key for key, value in words.items() if value is None):
+                del attrs[key]
         return path
 
     def beam(**words):
@@ -628,6 +631,18 @@ def stated_twice():
     def channels(**words):
         path = fresh(".hdf5")
         pydaq_write(path, noise, 2, 2, n_samples=100, n_blocks=10, **words)
+        return path
+
+    def raw(**words):
+        path = fresh(".hdf5")
+        pydaq_write(path, noise.reshape(-1)[:4000].reshape(4, 1000), 2, 2, n_samples=100, n_blocks=10, **words)
+        return path
+
+    def station(**words):
+        path = channels(type=5, **{"n_chans": 3, **words})
+        with h5py.File(path, "r+") as file:
+            for pol in range(2):
+                file[f"polarization_{pol}/data"] = np.ones((1000, 3), [("real", "i1"), ("imag", "i1")])
         return path
 
     def tbb(where, **words):
@@ -648,6 +663,10 @@ def stated_twice():
             ("CHIME/FRB's id", beam(ids=[500, 502]), ["502 is at 604.296875 MHz", "at 603.90625 MHz by its number"]),
             ("CHIME/FRB's delta_time", beam(delta_time=5.12e-6), ["0.00512 s after the first by fpga_count", "0.00256 s by ctime"]),
             ("pydaq's tsamp", channels(tsamp=2.16e-6), ["tsamp 2.16e-06 s", "1.08e-06 s apart", "sample_rate_hz"]),
+            ("pydaq's n_pols", channels(n_pols=1), ["n_antennas = 2, n_pols = 1 and 1 channels (n_chans)", "4 streams of chan_/data [1000][4]"]),
+            ("pydaq's n_antennas of raw ones", raw(n_antennas=4), ["n_antennas = 4, n_pols = 2", "4 streams of raw_/data [4][1000]"]),
+            ("pydaq's n_chans of a beam", station(n_chans=6), ["n_chans = 6", "polarization_0/data has 3 channels"]),
+            ("pydaq's n_pols of a beam", station(n_pols=1), ["n_pols = 1", "polarization_1 is there"]),
             ("TBB's clock", tbb("/", CLOCK_FREQUENCY=160.0), ["SAMPLE_FREQUENCY is 200000000 Hz", "CLOCK_FREQUENCY 160000000 Hz"]),
             ("TBB's zone", tbb("/", FILTER_SELECTION="LBA_10_90"), ["NYQUIST_ZONE is 2", "LBA_10_90 is of zone 1"])):
         out = voltmill("info", path, status=4)
@@ -675,6 +694,10 @@ def stated_twice():
     raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]
     for name, files, words in (
             ("LOFAR's NOF_SAMPLES", [lofar(bf_beam + "/STOKES_1", NOF_SAMPLES=800)], "NOF_SAMPLES is 800"),
+            ("LOFAR's start", [lofar("/", OBSERVATION_START_UTC=None)], "OBSERVATION_START_UTC is not there: the start is unknown"),
+            ("LOFAR's day", [lofar("/", OBSERVATION_START_UTC=None, OBSERVATION_START_MJD=55769.5)],
+             "OBSERVATION_START_UTC is not there: OBSERVATION_START_MJD = 55769.5 is used"),
+            ("pydaq's n_chans of raw ones", [raw(n_chans=2)], "n_chans = 2 and raw samples, which are of the whole band, differ"),
             ("CHIME's times", raws, "it starts 2.56 s after the first file by time0_fpga_count, 1 s by time0_ctime"),
             ("CHIME's delta_time", [change(chime_raw(), "/", delta_time=5.12e-6)], "delta_time is 5.12e-06 s"),
             ("pydaq's ts_end", [channels(ts_end=1700000003.25)], "ts_start to ts_end are 3 s, 10 blocks of 100 samples 0.00108 s"),

@@ -27,7 +27,7 @@ def voltages(name, files, layout=None, run=None, threads=None, **select):
         stored = file["voltages"][...] * file["voltages"].attrs.get("scale", 1.0)
         gaps = file["gaps"][...] if "gaps" in file else np.zeros((0, 2))
         return (canonical(stored, axes), file["freq_hz"][...],
-                (int(file.attrs["start_mjd_day"]), float(file.attrs["start_second"])),
+                (int(file.attrs.get("start_mjd_day", 0)), float(file.attrs.get("start_second", 0))),
                 float(file["voltages"].attrs["sample_rate_hz"]), gaps)
 
 
@@ -434,6 +434,14 @@ def mock_dada():
     whole = np.concatenate([parts[0], parts[1], np.zeros((20, 1, 2, 2), "i1"), parts[2]]).astype("f8")
     same(found[0, 0, :, 0], (whole[..., 0] + 1j * whole[..., 1])[:, 0].T, "a sequence of files, by OBS_OFFSET")
     same(gaps, [[160, 20]], "and what lies between them")
+    for path in files:
+        with open(path, "r+b") as file:
+            head = file.read(4096)
+            file.seek(0)
+            file.write(head.replace(b"UTC_START", b"#TC_START"))
+    found, _, _, _, gaps = voltages("parts", files[::-1])
+    same(found[0, 0, :, 0], (whole[..., 0] + 1j * whole[..., 1])[:, 0].T, "also if no UTC_START says when it began")
+    same(gaps, [[160, 20]], "and what lies between them then")
     mock_dada_overlap()
     mock_dada_edge()
 

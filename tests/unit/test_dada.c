@@ -254,6 +254,8 @@ static void doubts_are_noted(void **state)
         {"UTC_START unset\nMJD_START 56475.5\n", "UTC_START = unset is no date", 100},
         {"MJD_START 0\n", "MJD_START = 0 is no Modified Julian Day", 100},
         {"NBIT 16\nOBS_OFFSET 0\n", "ENDIAN is not there: numbers are little-endian", 50},
+        {"ENDIAN ?\n", NULL, 100},
+        {"NBIT 32\nENDIAN LITTLE\n", NULL, 25},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char lines[300];
@@ -328,6 +330,11 @@ static void nonsense_is_refused(void **state)
         {"ORDER TTTTTT\n", "ORDER = TTTTTT, expected"},
         {"UTC_START 2013-07-02\nUTC_START\n", ""},
         {"UTC_START 2013-13-02\n", "UTC_START = 2013-13-02, expected"},
+        {"ENCODING ?\n", "ENCODING = ?, expected TWOSCOMPLEMENT or OFFSET"},
+        {"ENCODING 1\nNBIT 16\n", "ENCODING = 1, expected TWOSCOMPLEMENT or OFFSET"},
+        {"ENDIAN ?\nNBIT 16\n", "ENDIAN = ?, expected LITTLE or BIG"},
+        {"HDR_SIZE 1\n", "HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte"},
+        {"HDR_SIZE 60\n", "HDR_SIZE = 60, but "},
         {"NCHAN 4194304\nOBS_OFFSET 0\nBW 16777216\n",
          "holds 1600 bytes behind its header of 4096: not one time step"},
         {"INSTRUMENT MKBF\n", "holds 1600 bytes behind its header of 4096: not one heap"},

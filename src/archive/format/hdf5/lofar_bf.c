@@ -138,7 +138,7 @@ static status_t lofar_bf_open_dataset(const struct fields *fields, const char *n
     hsize_t dims[2];
     TRY(fields_shape(fields, name, 2, dims));
     TRY(archive_create(fields->path, &archive));
-    TRY(lofar_bf_fill(fields, &place, dims[1], layout, &own));
+    TRY(lofar_bf_fill(fields, &place, dims[1], layout, &own, &archive->assumed));
     TRY(fields_describe(fields, "LOFAR beam-formed voltages", layout, &own, archive));
     all->declared = max_u64(all->declared, dims[0]);
     TRY(fields_i64(fields, name, "NOF_SAMPLES", &stated, &found));

@@ -15,7 +15,8 @@ struct lofar_bf_place lofar_bf_place(const char *stokes);
 /* Fills in rate, start, frequencies, telescope, source and position, in whichever of the spellings
  * of 2011 and later they are. Fails with DATA: values that contradict each other, or are absurd. */
 status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place *place,
-                       uint64_t chans, const struct job_layout *layout, struct job_layout *own);
+                       uint64_t chans, const struct job_layout *layout, struct job_layout *own,
+                       char **assumed);
 
 /* The DM to which it was dedispersed coherently; 0: it was not. */
 status_t lofar_bf_dm(const struct fields *fields, const struct lofar_bf_place *place, double *dm);

@@ -2,6 +2,7 @@
  * that the files say. */
 #include "archive/format/hdf5/lofar_bf.h"
 
+#include "archive/assumed.h"
 #include "archive/format/override.h"
 #include "base/memory.h"
 
@@ -106,7 +107,8 @@ out:
 /* A start as a text, with or without a 'Z', and as a Modified Julian Day, which must agree: of the
  * pointing, or else of the observation. */
 static status_t lofar_bf_read_start(const struct fields *fields, const struct lofar_bf_place *place,
-                                    const struct job_layout *layout, struct job_layout *own)
+                                    const struct job_layout *layout, struct job_layout *own,
+                                    char **assumed)
 {
     status_t st = STATUS_OK;
     const double tolerance = 1e-3;
@@ -139,6 +141,12 @@ static status_t lofar_bf_read_start(const struct fields *fields, const struct lo
                 "%s: OBSERVATION_START_MJD is %g, expected a Modified Julian Day", fields->path,
                 mjd);
         own->start = utc_of_mjd(mjd);
+        char how[64] = "the start is unknown";
+        if (found) {
+            snprintf(how, sizeof how, "OBSERVATION_START_MJD = %.15g is used", mjd);
+        }
+        TRY(layout->has_start ? STATUS_OK
+                              : assume(assumed, "OBSERVATION_START_UTC is not there: %s", how));
     }
     own->has_start = found;
 out:
@@ -234,7 +242,8 @@ out:
 }
 
 status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place *place,
-                       uint64_t chans, const struct job_layout *layout, struct job_layout *own)
+                       uint64_t chans, const struct job_layout *layout, struct job_layout *own,
+                       char **assumed)
 {
     status_t st = STATUS_OK;
     TRY(memory_text(place->stokes, &own->dataset));
@@ -242,7 +251,7 @@ status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place 
     own->has_sideband = 1;
     own->sideband = 1;
     TRY(lofar_bf_read_rate(fields, place, layout, own));
-    TRY(lofar_bf_read_start(fields, place, layout, own));
+    TRY(lofar_bf_read_start(fields, place, layout, own, assumed));
     TRY(lofar_bf_compare_channels(fields, place, chans));
     TRY(lofar_bf_read_frequencies(fields, place, chans, layout, own));
     TRY(lofar_bf_read_words(fields, place, own));

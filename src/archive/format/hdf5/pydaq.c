@@ -218,6 +218,42 @@ out:
     return st;
 }
 
+/* A dataset has all its streams side by side. Raw files are of the whole band, whatever n_chans is;
+ * those of station beams have a dataset for each polarisation. */
+static status_t pydaq_check_shape(const struct fields *fields, const struct pydaq *said,
+                                  const char *dataset, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    int is_raw = said->type == TYPE_RAW;
+    int is_there = 0;
+    hsize_t dims[2];
+    TRY(h5_has(fields->file, fields->path, dataset, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_shape(fields, dataset, 2, dims));
+    if (said->type == TYPE_STATION_BEAM) {
+        REQUIRE(dims[1] == (hsize_t)said->chans, STATUS_DATA,
+                "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", fields->path,
+                said->chans, dataset, (uint64_t)dims[1]);
+        goto out;
+    }
+    int64_t chans = is_raw ? 1 : said->chans;
+    hsize_t streams = dims[is_raw ? 0 : 1];
+    REQUIRE(streams == (hsize_t)(said->antennas * said->pols * chans), STATUS_DATA,
+            "%s: n_antennas = %" PRId64 ", n_pols = %" PRId64 " and %" PRId64
+            " channels%s are not the %" PRIu64 " streams of %s [%" PRIu64 "][%" PRIu64 "]",
+            fields->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
+            (uint64_t)streams, dataset, (uint64_t)dims[0], (uint64_t)dims[1]);
+    TRY(said->chans == chans ? STATUS_OK
+                             : assume(&archive->assumed,
+                                      "n_chans = %" PRId64 " and raw samples, which are of the "
+                                      "whole band, differ: n_chans is ignored",
+                                      said->chans));
+out:
+    return st;
+}
+
 static status_t pydaq_describe(const struct fields *fields, const struct pydaq *said, int64_t pol,
                                const struct job_layout *layout, struct archive **out)
 {
@@ -229,6 +265,7 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
                                                     : "pydaq, station beam";
     TRY(archive_create(fields->path, &archive));
     TRY(pydaq_fill(said, pol, &own));
+    TRY(layout->axes ? STATUS_OK : pydaq_check_shape(fields, said, own.dataset, archive));
     TRY(fields_describe(fields, name, layout, &own, archive));
     TRY(pydaq_check_rate(fields, layout, said));
     TRY(pydaq_cut(said, archive));
@@ -270,11 +307,17 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct pydaq said = {0};
+    char *next = NULL;
+    int has_next = 0;
     TRY(fields_open(path, title, &fields));
     TRY(pydaq_read_root(&fields, &said));
     REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
             "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
             said.type);
+    TRY(memory_format(&next, "polarization_%" PRId64, said.pols));
+    TRY(h5_has(fields.file, path, next, &has_next));
+    REQUIRE(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
+            said.pols, next);
     beams->start = beams->count == 0 ? said.start : beams->start;
     double after = (said.start - beams->start) * pydaq_rate(said.tsamp);
     REQUIRE(beams->count + (size_t)said.pols <= beams->room && fabs(after) < 2e18, STATUS_DATA,
@@ -292,6 +335,7 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
         TRY(memory_format(&archive->names[AXIS_POL][0], "%" PRId64, i));
     }
 out:
+    free(next);
     fields_close(&fields);
     return st;
 }

@@ -77,6 +77,7 @@ static status_t dada_read_offset(const struct ascii *header, struct dada *out, c
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
             out->path, offset, out->step_bits);
     out->offset_steps = 8 * offset / out->step_bits;
+    out->has_offset = found;
     if (found && offset == 0 && dada_find(header, "FILE_NUMBER", number) &&
         units_parse_u64(number, &files) && files > 0) {
         TRY(assume(assumed,
@@ -144,6 +145,27 @@ out:
     return st;
 }
 
+/* Words that are in a header must be in its first HDR_SIZE bytes, too. */
+static status_t dada_check_size(const struct text *head, const struct dada *dada)
+{
+    static const char *const keys[] = {"HDR_SIZE", "NBIT",      "NDIM",      "NPOL",      "NCHAN",
+                                       "TSAMP",    "UTC_START", "MJD_START", "OBS_OFFSET"};
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    char inside[ASCII_VALUE];
+    const struct ascii all = {dada->path, 0, head->data, strnlen(head->data, head->length), 0};
+    struct ascii header = all;
+    header.length = min_u64(all.length, dada->header_bytes);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        REQUIRE(!ascii_find(&all, keys[i], word) ||
+                    (ascii_find(&header, keys[i], inside) && strcmp(word, inside) == 0),
+                STATUS_DATA, "%s: HDR_SIZE = %" PRIu64 ", but %s = %s is not before that byte",
+                dada->path, dada->header_bytes, keys[i], word);
+    }
+out:
+    return st;
+}
+
 static status_t dada_read_header(const struct job_layout *layout, struct dada *out,
                                  struct text *text, char **assumed)
 {
@@ -158,6 +180,7 @@ static status_t dada_read_header(const struct job_layout *layout, struct dada *o
     REQUIRE(out->header_bytes <= out->file_bytes, STATUS_DATA,
             "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
             out->header_bytes, out->file_bytes);
+    TRY(dada_check_size(text, out));
     TRY(recorder_head(path, (size_t)out->header_bytes, &whole));
     text_free(text);
     *text = whole;
@@ -242,6 +265,8 @@ static status_t dada_describe(const struct dada *dada, const struct ascii *heade
     archive->has_position =
         ascii_position(header, "RA", "DEC", &archive->ra_deg, &archive->dec_deg);
     TRY(recorder_describe(layout, &number, &own, archive));
+    /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
+    archive->states_start = archive->states_start || dada->has_offset;
     TRY(dada_add_samples(dada, &archive->parts[0]));
 out:
     override_free(&own);

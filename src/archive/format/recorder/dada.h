@@ -20,6 +20,7 @@ struct dada {
     double seconds, centre_hz, width_hz;
     uint64_t step_bits;
     uint64_t offset_steps; /* from the start of the observation to the file's first sample */
+    int has_offset;
     uint64_t steps;
     uint64_t repeated; /* the last of these, which the next file of a sequence holds again */
     struct utc start;  /* of the observation */

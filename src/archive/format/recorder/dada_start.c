@@ -109,6 +109,8 @@ static status_t dada_note_missing(const struct dada_time *utc, const struct dada
         TRY(assume(assumed,
                    "UTC_START = %s is no date: MJD_START = %s is used, which is good to %.3g s",
                    *utc->text ? utc->text : "nothing", mjd->text, mjd->doubt));
+    } else if (!utc->is_there) {
+        TRY(assume(assumed, "UTC_START is not there: the start is unknown"));
     } else if (*mjd->text && !mjd->is_there) {
         TRY(assume(assumed, "MJD_START = %s is no Modified Julian Day: UTC_START is used",
                    mjd->text));

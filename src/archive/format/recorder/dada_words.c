@@ -42,6 +42,21 @@ out:
     return st;
 }
 
+/* Whether there is such a word, which must then be one of the two that are known, unless `is_idle`:
+ * nothing rests on it. */
+static status_t dada_read_choice(const struct ascii *header, const char *key, const char *first,
+                                 const char *second, int is_idle, int *found)
+{
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    *found = dada_find(header, key, word);
+    REQUIRE(!*found || is_idle || strncmp(word, first, strlen(first)) == 0 ||
+                strncmp(word, second, strlen(second)) == 0,
+            STATUS_DATA, "%s: %s = %s, expected %s or %s", header->path, key, word, first, second);
+out:
+    return st;
+}
+
 /* Notes words that most headers lack, and that are read as most writers mean them. */
 static status_t dada_note_usual(const struct ascii *header, const struct job_layout *layout,
                                 const struct dada *dada, char **assumed)
@@ -50,9 +65,14 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     char word[ASCII_VALUE];
     int has_order = dada->has_heaps || dada->channels == 1 || dada->pols == 1 ||
                     ascii_find(header, "ORDER", word);
-    int has_encoding = dada->bits <= 2 || dada->bits == 32 || layout->has_packing ||
-                       ascii_find(header, "ENCODING", word);
-    int has_endian = dada->bits <= 8 || ascii_find(header, "ENDIAN", word);
+    int is_fixed = dada->bits <= 2 || dada->bits == 32;
+    int has_encoding = 0;
+    int has_endian = 0;
+    TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
+                         is_fixed || layout->has_packing, &has_encoding));
+    TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
+    has_encoding = has_encoding || is_fixed || layout->has_packing;
+    has_endian = has_endian || dada->bits <= 8;
     TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
     TRY(has_encoding ? STATUS_OK
                      : assume(assumed, "ENCODING is not there: numbers are two's complement"));
