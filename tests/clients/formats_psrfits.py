@@ -230,6 +230,8 @@ def times():
           ["OFFS_SUB of 1 rows"])
     refuses("OFFS_SUB that falls", File(starts=STEPS[::-1] + 5), "OFFS_SUB grows by -0.04 s")
     refuses("rows that overlap", File(starts=[0, 40, 60, 120]), "row 2", "60 spectra", "expected 80", "OFFS_SUB")
+    file = File(table={"NAXIS2": 2 * ROWS})
+    reads("NAXIS2 of twice the rows", file, None, [f"NAXIS2 says {2 * ROWS} rows of SUBINT, but the file ends after {ROWS}"])
     for factor in 0.5, 2:
         refuses(f"TBIN times {factor}", File(table={"TBIN": TSAMP * factor}), "TBIN", "OFFS_SUB")
         refuses(f"TBIN times {factor}, TSUBINT", File(table={"TBIN": TSAMP * factor}, columns={**length, **zero}), "TBIN",

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECOGNISED_BY = 2880 };
+enum { FITS_BLOCK = 2880 };
 
 static status_t psrfits_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct text head = {0};
     char value[ASCII_VALUE];
-    TRY(recorder_head(path, RECOGNISED_BY, &head));
+    TRY(recorder_head(path, FITS_BLOCK, &head));
     const struct ascii header = {path, 0, head.data, head.length, 1};
     *is_it = head.length >= ASCII_CARD && memcmp(head.data, "SIMPLE  =", 9) == 0 &&
              ascii_find(&header, "FITSTYPE", value) && strcmp(value, "PSRFITS") == 0;
@@ -81,6 +81,29 @@ out:
     return st;
 }
 
+/* Leaves out rows of zeros that begin in the last block of a file: the filling behind its table. */
+static status_t psrfits_drop_filling(const struct psrfits *fits, uint64_t *rows)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = fits->fbh5;
+    unsigned char bytes[FITS_BLOCK] = {0};
+    int is_filling = fbh5->file_bytes % FITS_BLOCK == 0;
+    while (is_filling && *rows > 0) {
+        uint64_t at = psrfits_row_at(fits, *rows - 1);
+        uint64_t rest = fbh5->file_bytes - at;
+        if (rest >= FITS_BLOCK) {
+            break;
+        }
+        TRY(file_read(fits->fd, fits->path, at, bytes, rest));
+        for (uint64_t i = 0; i < rest && is_filling; i++) {
+            is_filling = bytes[i] == 0;
+        }
+        *rows -= (uint64_t)is_filling;
+    }
+out:
+    return st;
+}
+
 /* Rows of the table, and how many of them the file holds. */
 static status_t psrfits_count_rows(struct psrfits *fits)
 {
@@ -93,10 +116,13 @@ static status_t psrfits_count_rows(struct psrfits *fits)
     uint64_t held = fbh5->file_bytes > table->offset
                         ? (fbh5->file_bytes - table->offset) / table->row_bytes
                         : 0;
+    TRY(held < fits->rows ? psrfits_drop_filling(fits, &held) : STATUS_OK);
     REQUIRE(held > 0, STATUS_DATA, "%s ends within the first row of its table SUBINT", fits->path);
     if (held < fits->rows) {
-        report_warn("%s is cut off: it holds %" PRIu64 " of %" PRIu64 " rows of SUBINT", fits->path,
-                    held, fits->rows);
+        TRY(assume(&fbh5->assumed,
+                   "NAXIS2 says %" PRIu64 " rows of SUBINT, but the file ends after %" PRIu64
+                   ": these are read",
+                   fits->rows, held));
     }
     held = min_u64(held, fits->rows);
     REQUIRE(held <= UINT32_MAX / 2, STATUS_DATA, "%s: %" PRIu64 " rows of SUBINT", fits->path,
