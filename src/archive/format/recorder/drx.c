@@ -26,6 +26,9 @@ struct drx_survey {
     int has[TUNINGS * POLS];
     uint32_t tuning[TUNINGS * POLS]; /* that more of the packets state than any other */
     uint32_t votes[TUNINGS * POLS];
+    uint64_t time[TUNINGS * POLS]; /* of the last packet of each stream, ticks */
+    uint64_t step;                 /* greatest common divisor of the steps of their times; 0: none */
+    uint32_t steps;                /* of which this is one */
 };
 
 /* Packets that are compared with each other until some agree. */
@@ -143,6 +146,38 @@ static void drx_vote(struct drx_survey *survey, const struct drx_header *header)
     survey->has[id] = 1;
 }
 
+/* Adds the step from the packet before it of its stream. A time between packets is no step. */
+static void drx_add_step(struct drx_survey *survey, const struct drx_header *header)
+{
+    uint64_t *before = &survey->time[header->id];
+    uint64_t now = header->tag - header->offset;
+    uint64_t step = now > *before ? now - *before : *before - now;
+    uint64_t packet = (uint64_t)survey->first.decimation * DRX_SAMPLES;
+    if (survey->has[header->id] && step > 0 && step % packet == 0) {
+        survey->steps++;
+        while (step > 0) {
+            uint64_t rest = survey->step % step;
+            survey->step = step;
+            step = rest;
+        }
+    }
+    *before = now;
+}
+
+/* Steps of times are those of packets, some of which may be lost, but never all between others. */
+static status_t drx_check_steps(const struct drx_survey *survey, const char *path)
+{
+    enum { LEAST = 8 };
+    status_t st = STATUS_OK;
+    uint64_t packet = (uint64_t)survey->first.decimation * DRX_SAMPLES;
+    REQUIRE(survey->steps < LEAST || survey->step <= packet, STATUS_DATA,
+            "%s: time tags of its DRX packets grow by %" PRIu64
+            " ticks or multiples of that, but decimation %u of %d samples makes %" PRIu64 " ticks",
+            path, survey->step, survey->first.decimation, (int)DRX_SAMPLES, packet);
+out:
+    return st;
+}
+
 static status_t drx_survey_packet(void *context, const char *path, uint64_t frame, uint64_t offset,
                                   const unsigned char *bytes)
 {
@@ -153,6 +188,7 @@ static status_t drx_survey_packet(void *context, const char *path, uint64_t fram
     (void)offset;
     drx_header_read(bytes, &header);
     if (frames_is_header(&survey->mark, bytes, survey->mark.strict) && header.is_packet) {
+        drx_add_step(survey, &header);
         drx_vote(survey, &header);
     }
     return STATUS_OK;
@@ -308,6 +344,7 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     for (uint32_t i = 0; i < packets->nfiles; i++) {
         TRY(drx_survey_file(&survey, &packets->files[i]));
     }
+    TRY(drx_check_steps(&survey, input->paths[0]));
     drx_settle_packets(&survey, packets);
     TRY(drx_settle_streams(layout, &survey, archive, &npols, &nchans));
     TRY(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
