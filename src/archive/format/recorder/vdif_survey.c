@@ -378,6 +378,44 @@ out:
     return st;
 }
 
+/* Fails where most frames hold headers like their own, of any station, at a part of the length that
+ * they say. */
+static status_t vdif_survey_check_length(const struct vdif_look *look, uint64_t begin)
+{
+    enum { FRAMES = 16, MOST = 1 << 20 /* bytes of each */, STATION = 12 };
+    status_t st = STATUS_OK;
+    unsigned char bytes[VDIF_BYTES] = {0};
+    struct packets_mark mark = look->survey->mark;
+    struct packets_seek seek = look->seek;
+    uint64_t apart = 0;
+    uint32_t frames = 0;
+    uint32_t divided = 0;
+    seek.mark = &mark;
+    mark.strict[STATION] = mark.strict[STATION + 1] = 0;
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        uint64_t at = begin + i * seek.frame_bytes;
+        uint64_t end = at + min_u64(seek.frame_bytes, MOST);
+        uint64_t next = end;
+        if (at + seek.frame_bytes > seek.bytes) {
+            break;
+        }
+        TRY(file_read(seek.fd, seek.path, at, bytes, seek.header_bytes));
+        if (frames_is_header(&mark, bytes, mark.strict)) {
+            TRY(packets_seek_header(&seek, at + 1, end, &next));
+            int is_divided = next < end && seek.frame_bytes % (next - at) == 0;
+            apart = is_divided ? next - at : apart;
+            divided += (uint32_t)is_divided;
+            frames++;
+        }
+    }
+    REQUIRE(2 * divided <= frames, STATUS_DATA,
+            "%s: its VDIF headers say a length of %" PRIu64
+            " bytes, but headers like them follow each other every %" PRIu64 " bytes",
+            seek.path, seek.frame_bytes, apart);
+out:
+    return st;
+}
+
 /* The first frame of the open file, by which the others are found. */
 static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
 {
@@ -399,6 +437,7 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     seek->frame_bytes = header.bytes;
     seek->header_bytes = header.is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
     TRY(survey->has_first ? STATUS_OK : vdif_survey_first(survey, seek, *begin));
+    TRY(vdif_survey_check_length(look, *begin));
 out:
     return st;
 }
