@@ -86,7 +86,7 @@ struct packets {
     uint32_t samples;          /* of each stream in a frame */
     uint32_t channels, bits;   /* `bits` of a number, 1, 2, 4, 8, 16 or 32 */
     int is_complex, is_legacy; /* legacy: VDIF with headers of 16 bytes */
-    int has_mask;              /* VDIF: EDV 4, headers say which channels are valid */
+    uint32_t mask_bits;        /* VDIF: EDV 4, of the mask of valid channels; 0: there is none */
     double stated_rate_hz;     /* VDIF: of all headers, as vdif_header has it */
     int is_packed;             /* complex samples come out as they are, two in a byte */
     enum sample_format format; /* of the numbers that come out */

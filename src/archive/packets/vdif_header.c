@@ -118,16 +118,14 @@ static status_t vdif_check_alike(const struct packets *packets, const char *path
             "%s: the header of the VDIF frame at byte %" PRIu64
             " says a sample rate of %.9g Hz, those before it %.9g",
             path, offset, header->rate_hz, packets->stated_rate_hz);
-    REQUIRE(!packets->has_mask || header->has_mask, STATUS_DATA,
+    REQUIRE(packets->mask_bits == 0 || header->has_mask, STATUS_DATA,
             "%s: the VDIF frame at byte %" PRIu64 " has no validity mask (EDV %u), those before it "
             "have one (EDV 4)",
             path, offset, header->edv);
-    REQUIRE(!packets->has_mask || (header->mask_bits > 0 && header->mask_bits <= PACKETS_GROUPS &&
-                                   packets->channels % header->mask_bits == 0),
-            STATUS_DATA,
+    REQUIRE(packets->mask_bits == 0 || header->mask_bits == packets->mask_bits, STATUS_DATA,
             "%s: the VDIF frame at byte %" PRIu64
-            " has a validity mask of %u bits, which do not divide its %u channels",
-            path, offset, header->mask_bits, packets->channels);
+            " has a validity mask of %u bits, those before it of %u",
+            path, offset, header->mask_bits, packets->mask_bits);
 out:
     return st;
 }
@@ -136,10 +134,10 @@ out:
 static uint64_t vdif_groups(const struct packets *packets, const struct vdif_header *header)
 {
     uint64_t groups = 0;
-    if (!packets->has_mask) {
+    if (packets->mask_bits == 0) {
         return UINT64_MAX;
     }
-    uint32_t each = packets->channels / header->mask_bits;
+    uint32_t each = packets->channels / packets->mask_bits;
     for (uint32_t i = 0; i < packets->channels; i++) {
         groups |= header->mask >> i / each & 1 ? frames_group(packets, i) : 0;
     }

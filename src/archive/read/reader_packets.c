@@ -334,7 +334,7 @@ static status_t packets_fill(const struct packets_task *task, struct losses *los
     status_t st = STATUS_OK;
     for (uint32_t thread = 0; thread < task->packets->nthreads; thread++) {
         uint32_t end = task->begin[thread + 1];
-        uint32_t step = task->packets->has_mask ? 1 : end - task->begin[thread];
+        uint32_t step = task->packets->mask_bits > 0 ? 1 : end - task->begin[thread];
         for (uint32_t i = task->begin[thread]; i < end; i += step) {
             TRY(packets_fill_group(task, thread, i, i + step,
                                    packets_slot_group(task, task->slots[i]), losses));

@@ -84,12 +84,14 @@ static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archiv
     if (first->edv != 4) {
         goto out;
     }
-    packets->has_mask = first->has_mask && first->mask_bits > 0;
-    REQUIRE(!packets->has_mask || packets->channels % first->mask_bits == 0, STATUS_DATA,
+    packets->mask_bits = first->has_mask ? first->mask_bits : 0;
+    REQUIRE(packets->mask_bits == 0 || (packets->mask_bits <= PACKETS_GROUPS &&
+                                        packets->channels % packets->mask_bits == 0),
+            STATUS_DATA,
             "%s: its VDIF headers (EDV 4) have a validity mask of %u bits for %u channels: "
-            "expected a number of bits that divides that of channels",
-            archive->parts[0].path, first->mask_bits, packets->channels);
-    TRY(packets->has_mask
+            "expected 1 to 64 bits, a number that divides that of channels",
+            archive->parts[0].path, packets->mask_bits, packets->channels);
+    TRY(packets->mask_bits > 0
             ? STATUS_OK
             : assume(&archive->assumed, "headers of EDV 4 %s: all channels are taken to be valid",
                      first->has_mask ? "have a validity mask of 0 bits"
