@@ -60,6 +60,9 @@ bad "a text that is to be DRX" 4 'text\.bin' text.bin input.layout.format=drx
 bad "frames of another length" 4 'recordings\.bin: the VDIF frame at byte 83200 says that it has 1632 bytes, those before it have 832' recordings.bin
 bad "frames of other channels" 4 'byte 64064 holds 2 channels of 8 bit real .*before it 1 of 8 bit' channels.bin
 bad "frames of two stations" 2 'byte 66560 is of station On, those before it of Ef: input\.layout\.station' stations.bin
+bad "a length that is twice that of the frames" 4 'twice\.bin: its VDIF headers say a length of 1664 bytes, but .* every 832 bytes' twice.bin
+bad "the same, of two stations" 4 'say a length of 1664 bytes, but .* every 832 bytes' twice-stations.bin
+runs "headers within the samples of some frames" power within.bin
 says "a frame whose length is wrong is lost" length.bin 'length\.bin: 832 bytes at 1 place, the first at byte 64064, are no whole VDIF frame'
 says "one alone of other channels" channel.bin 'byte 64064 holds 2 channels of 8 bit .*left out'
 says "one alone of another station" station.bin 'byte 64896 is of station On, .*left out'
@@ -97,6 +100,8 @@ says "a DRX packet without its sync word" drx-sync.bin 'drx-sync\.bin: 4128 byte
 runs "one packet alone of another beam" power drx-lone.bin
 bad "another beam" 4 'byte 37152 is of beam 3, those before it of beam 2' drx-beam.bin
 bad "another decimation" 4 'byte 37152 is decimated by 20, those before it by 10' drx-rate.bin
+bad "a decimation of half the time steps" 4 'drx-half\.bin: time tags .* grow by 40960 ticks or multiples of that, but decimation 5 of 4096 samples makes 20480' drx-half.bin
+runs "packets of which many are lost" power drx-lossy.bin --set run.on_bad=nan
 bad "another tuning" 4 'byte 37152 is tuned to 0\.000000 MHz, those of tuning 1 before it to 49' drx-tuning.bin
 bad "a time between packets" 4 'byte 37152 begins 81927 ticks behind' drx-ticks.bin
 bad "three streams" 4 'of 3 streams, expected each of 2 polarisations at each of 2 tunings' drx-three.bin

@@ -71,6 +71,10 @@ def main():
         "channels": changed(frames, 77, vdif(38, 1, channels=1), vdif(39, 1, channels=1)),
         "station": changed(frames, 78, vdif(39, 0, station="On")),
         "stations": changed(frames, 78, vdif(39, 0, station="On"), vdif(40, 0, station="On")),
+        "twice": plain(length=104), "twice-stations": [vdif(period, 0, length=104, station=("Ef", "On")[period % 2])
+                                                        for period in range(PERIODS)],
+        "within": [vdif(period, 0, body=vdif(period, 0)[:32] + bytes(384) + vdif(period + 1, 0)[:32] + bytes(352))
+                   if period % 4 == 1 else vdif(period, 0) for period in range(PERIODS)],
         "recordings": frames[:100] + [vdif(period, 0, body=bytes(1600)) for period in range(50, 300)],
         "other-station": plain(station="On"),
         "later": plain(range(PERIODS, 2 * PERIODS)), "much-later": plain(range(10 ** 6, 10 ** 6 + 300)),
@@ -87,6 +91,8 @@ def main():
         "drx-sync": changed(packets, 9, drx(2, 1, sync=0xdec0de5d)),
         "drx-beam": changed(packets, 9, drx(2, 1, beam=3), drx(2, 3, beam=3)),
         "drx-rate": changed(packets, 9, drx(2, 1, decimation=20), drx(2, 3, decimation=20)),
+        "drx-half": [drx(number, ident, decimation=5) for number in range(20) for ident in range(4) if (number, ident) != (9, 2)],
+        "drx-lossy": [drx(number, ident) for number in range(20) for ident in range(4) if number % 2 or ident == number % 8 // 2],
         "drx-tuning": changed(packets, 9, drx(2, 1, tuning=5), drx(2, 3, tuning=5)),
         "drx-ticks": changed(packets, 9, drx(2, 1, ticks=7), drx(2, 3, ticks=7)),
         "drx-lone": changed(packets, 9, drx(2, 1, beam=3)),

@@ -349,6 +349,27 @@ def mask():
                  f"mask of {bits} bits: gaps of its channels")
 
 
+def mask_lengths():
+    """A frame alone whose mask has another number of bits is lost; more of them are an error."""
+    generator = np.random.default_rng(12)
+    bodies = generator.integers(0, 256, (60, SAMPLES, 4), dtype="u1")
+    path, layout = scratch("masks.vdif"), {"freq_hz": [1e6, 2e6, 3e6, 4e6]}
+    for wrong in (range(40, 41), range(40, 42)):
+        with open(path, "wb") as file:
+            for i, body in enumerate(bodies):
+                frame = vdif_frame(body.tobytes(), 1000 + i // SPEED, i % SPEED, log2=2)
+                file.write(vdif_mask(frame, 1 if i in wrong else 2, 3))
+        words = f"byte {40 * (32 + 4 * SAMPLES)} has a validity mask of 1 bits, those before it of 2"
+        if len(wrong) > 1:
+            said = voltmill("info", path, status=4)
+        else:
+            found, _, _, _, said = voltages("masks", path, layout)
+            expected = bodies - 127.5
+            expected[40] = 0
+            same(found[:, 0], expected.reshape(-1, 4), "a mask of another length: samples")
+        ok(words in said, f"masks of another length: {len(wrong)} frames", said)
+
+
 def counted():
     """Where the last frame of each second is lost the rate is that of the others, and the job's goes before it."""
     generator = np.random.default_rng(10)
@@ -434,7 +455,7 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, mask, counted, leap, recordings, vgos, drx, drx8):
+    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, leap, recordings, vgos, drx, drx8):
         try:
             check()
         except Failed as error:
