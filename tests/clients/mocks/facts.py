@@ -129,6 +129,8 @@ VDIF_BITS = {"invalid": (0, "<u4", 31, 1), "legacy": (0, "<u4", 30, 1), "second"
              "epoch": (4, "<u4", 24, 6), "frame number": (4, "<u4", 0, 24), "version": (8, "<u4", 29, 3),
              "channels": (8, "<u4", 24, 5), "length": (8, "<u4", 0, 24), "complex": (12, "<u4", 31, 1),
              "bits": (12, "<u4", 26, 5), "thread": (12, "<u4", 16, 10), "station": (12, "<u4", 0, 16)}
+MASK_BITS = {**VDIF_BITS, "EDV": (16, "<u4", 24, 8), "mask bits": (16, "<u4", 16, 8), "sync": (20, "<u4", 0, 32),
+             "mask": (24, "<u4", 0, 32)}
 EDV_BITS = {**VDIF_BITS, "EDV": (16, "<u4", 24, 8), "rate unit": (16, "<u4", 23, 1), "rate": (16, "<u4", 0, 23),
             "sync": (20, "<u4", 0, 32), "tuning": (24, "<u4", 0, 32), "personality": (28, "<u4", 0, 8)}
 
@@ -152,6 +154,16 @@ def vdif(rate="", of_frames=""):
         F("version", "", same="*", known=True),
         *ignored("sync", "tuning", "personality"),
     ]
+
+
+# EDV 4, of DiFX's vdifio: words 4 to 7 are a validity mask of channels; other EDVs have no mask there, 1 and 3 a rate.
+VDIF_MASK = [
+    F("EDV", SPAN + " " + RATE, last="lost", says="EDV|rate|samples a second"),
+    F("mask bits", SPAN, last="lost", says="mask"),
+    F("sync", SPAN, last="lost", says="sync|mask"),
+    F("mask", SPAN, last="own", says="mask|valid|time"),
+    *vdif(),
+]
 
 
 # ---- LWA DRX: lwa-project/lsl lsl/reader/drx.cpp; docs/formats-recorders.md
@@ -220,6 +232,7 @@ FITS = [
     F("subint.SIGNINT", "rows", removed="default", same="*"),
     F("subint.ZERO_OFF", "rows", removed="default"),
     F("subint.POL_TYPE", "", same="*", removed="default"),
+    F("subint.TTYPE2", "", removed="default", same="*"),  # OTHER, a column that PSRFITS does not define
     F("subint.TTYPE.*", "rows", "*structure", same="*", says="TTYPE|column|DATA|DAT_|OFFS_SUB|row"),
     F("subint.TFORM.*", "", "*structure", same="*", says="TFORM|column|DATA|DAT_|OFFS_SUB|row|NAXIS1"),
     F("subint.TDIM.*", "", "subint.NCHAN", removed="told", same="*"),
@@ -482,8 +495,8 @@ def dada(folder, names, more):
     return headers.Dada(folder, names, more)
 
 
-def frames(size, bits):
-    return lambda folder, names, more: headers.Frames(folder, names, size, bits, more)
+def frames(size, bits, begin=b""):
+    return lambda folder, names, more: headers.Frames(folder, names, size, bits, more, begin)
 
 
 def fil(folder, names, more):
@@ -504,7 +517,9 @@ FORMATS = {
     "vdif": (frames(32 + 128, VDIF_BITS), vdif("*job", "*job"), {"bare": {}}),
     "vdif_complex": (frames(16 + 400, VDIF_BITS), vdif(), {"bare": {}}),
     "vdif_edv3": (frames(32 + 1000, EDV_BITS), vdif("", "rate"), {"bare": {}}),
+    "vdif_mask": (frames(32 + 512, MASK_BITS), VDIF_MASK, {"bare": {}}),
     "drx": (frames(4128, DRX_BITS), DRX, {"bare": {}}),
+    "drx8": (frames(8224, DRX_BITS, b"\xde\xc0\xde\x5c"), DRX, {"bare": {}}),
     "digital_rf": (hdf5("rf_data$"), DIGITAL_RF, {"bare": {}, "rich": DIGITAL_RF_ALSO}),
     "lofar_bf": (hdf5("STOKES_.$"), LOFAR_BF, {"bare": {}, "rich": LOFAR_BF_ALSO}),
     "lofar_tbb": (hdf5("DIPOLE_"), LOFAR_TBB, {"bare": {}}),

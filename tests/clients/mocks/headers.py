@@ -144,25 +144,34 @@ class Dada(Cards):
 
 
 class Frames(Editor):
-    """Packets of one length, whose fields are bits: {name: (word, lowest bit, bits)} of words of `kind`, 4 or 8 bytes."""
+    """Packets of one length, whose fields are bits: {name: (word, lowest bit, bits)} of words of `kind`, 4 or 8 bytes.
+    begin: the first bytes of each, where other bytes may lie between them."""
 
-    def __init__(self, folder, names, size, fields, also=()):
+    def __init__(self, folder, names, size, fields, also=(), begin=b""):
         self.files, self.size, self.fields = Files(folder, sorted(names)), size, fields
-        self.frames, self.rest = {}, {}
+        self.frames, self.between = {}, {}  # {name: bytes before each frame, and behind the last}
         for name, data in self.files.sound.items():
-            count = len(data) // size
-            self.frames[name] = np.frombuffer(data[:count * size], "u1").reshape(count, size).copy()
-            self.rest[name] = data[count * size:]
+            whole, self.between[name], at = [], [], 0
+            while (next_at := data.find(begin, at)) >= 0 and next_at + size <= len(data):
+                self.between[name].append(data[at:next_at])
+                whole.append(data[next_at:next_at + size])
+                at = next_at + size
+            self.between[name].append(data[at:])
+            self.frames[name] = np.frombuffer(b"".join(whole), "u1").reshape(len(whole), size).copy()
         for key, value in dict(also).items():
             for frames in self.frames.values():
                 self.put(frames, key, [value] * len(frames))
         for name in self.frames:
-            self.files.write(name, self.frames[name].tobytes() + self.rest[name])
-            self.files.sound[name] = self.frames[name].tobytes() + self.rest[name]
+            self.files.sound[name] = self.join(name, self.frames[name])
+            self.files.write(name, self.files.sound[name])
         self.files.written = []
 
     def names(self):
         return list(self.fields)
+
+    def join(self, name, frames):
+        *before, rest = self.between[name]
+        return b"".join(some + frame.tobytes() for some, frame in zip(before, frames)) + rest
 
     @staticmethod
     def last(values):
@@ -196,7 +205,7 @@ class Frames(Editor):
             self.put(new, name, values[at:at + len(frames)])
             at += len(frames)
             if (new != frames).any():
-                self.files.write(file, new.tobytes() + self.rest[file])
+                self.files.write(file, self.join(file, new))
 
 
 class Sigproc(Editor):
