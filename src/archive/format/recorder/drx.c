@@ -27,8 +27,8 @@ struct drx_survey {
     uint32_t tuning[TUNINGS * POLS]; /* that more of the packets state than any other */
     uint32_t votes[TUNINGS * POLS];
     uint64_t time[TUNINGS * POLS]; /* of the last packet of each stream, ticks */
-    uint64_t step;                 /* greatest common divisor of the steps of their times; 0: none */
-    uint32_t steps;                /* of which this is one */
+    uint64_t step;  /* greatest common divisor of the steps of their times; 0: none */
+    uint32_t steps; /* how many there are */
 };
 
 /* Packets that are compared with each other until some agree. */
