@@ -14,6 +14,15 @@ static status_t stated_compare_counts(hid_t data, struct fbh5 *fbh5)
         const char *name;
         uint64_t value;
     } stated[] = {{"nchans", fbh5->nchannels}, {"nifs", fbh5->nifs}, {"nbits", fbh5_bits(fbh5)}};
+    int64_t counts[2] = {-1, -1};
+    TRY(h5_get_i64(data, fbh5->path, "nchans", &counts[0], &(int){0}));
+    TRY(h5_get_i64(data, fbh5->path, "nifs", &counts[1], &(int){0}));
+    REQUIRE(fbh5->nchannels == fbh5->nifs || counts[0] != (int64_t)fbh5->nifs ||
+                counts[1] != (int64_t)fbh5->nchannels,
+            STATUS_DATA,
+            "%s: nchans is %lld and nifs %lld, but /data has %u channels in its last dimension and "
+            "%u polarisations before it: expected [time][if][channel]",
+            fbh5->path, (long long)counts[0], (long long)counts[1], fbh5->nchannels, fbh5->nifs);
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         int found = 0;
         int64_t number = 0;

@@ -94,6 +94,32 @@ out:
     return st;
 }
 
+status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    char *found = NULL;
+    int type = 0;
+    int code = 0;
+    *out = 0;
+    for (int number = unit->number + 1; !*out && number <= MOST_UNITS; number++) {
+        fits_movabs_hdu(unit->file, number, &type, &code);
+        if (code) {
+            break; /* the end, or what a file that was cut off lacks */
+        }
+        free(found);
+        found = NULL;
+        TRY(fits_unit_text(unit, "EXTNAME", &found));
+        *out = type == BINARY_TBL && found && strcmp(found, name) == 0;
+    }
+    fits_clear_errmsg();
+    code = 0;
+    fits_movabs_hdu(unit->file, unit->number, &type, &code);
+    TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
+out:
+    free(found);
+    return st;
+}
+
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at)
 {
     status_t st = STATUS_OK;

@@ -19,6 +19,9 @@ void fits_unit_close(fits_unit_t *unit);
 /* Goes on to the binary table of that name (EXTNAME). */
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
 
+/* Whether a table of that name follows it, too. */
+status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
+
 /* Byte of the file at which the rows of a table begin. */
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at);
 

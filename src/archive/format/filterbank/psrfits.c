@@ -136,6 +136,7 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
+    int has_further = 0;
     struct psrfits fits = {.path = path, .fd = -1};
     TRY(filterbank_begin(path, "PSRFITS", &fbh5, &fits.fd));
     fits.fbh5 = fbh5;
@@ -147,6 +148,9 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     TRY(psrfits_read_band(&fits));
     TRY(filterbank_finish(fbh5));
     TRY(psrfits_place_rows(&fits));
+    TRY(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
+    TRY(has_further ? assume(&fbh5->assumed, "a further table SUBINT follows: the first is read")
+                    : STATUS_OK);
     *out = fbh5;
     fbh5 = NULL;
 out:

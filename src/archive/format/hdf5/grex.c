@@ -24,14 +24,15 @@ static status_t grex_recognise(const char *path, int *is_it)
 /* TAI days since MJD 0. */
 static struct utc grex_utc(double tai_days)
 {
-    enum { TAI_OF_1972 = 10, SECONDS_A_DAY = 86400 };
+    const double seconds_a_day = 86400;
+    const int32_t tai_of_1972 = 10;
     int32_t day = (int32_t)floor(tai_days);
     double second =
-        (tai_days - floor(tai_days)) * SECONDS_A_DAY - (TAI_OF_1972 + leap_seconds_before(day));
+        (tai_days - floor(tai_days)) * seconds_a_day - (tai_of_1972 + leap_seconds_before(day));
     if (second < 0) {
         day--;
-        second = (tai_days - floor(tai_days) + 1) * SECONDS_A_DAY -
-                 (TAI_OF_1972 + leap_seconds_before(day));
+        second = (tai_days - floor(tai_days) + 1) * seconds_a_day -
+                 (tai_of_1972 + leap_seconds_before(day));
     }
     return (struct utc){day, second};
 }

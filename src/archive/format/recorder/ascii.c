@@ -82,10 +82,13 @@ static void ascii_copy_value(const char *text, size_t length, char comment, char
     value[count] = '\0';
 }
 
-int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE])
+/* Finds the key from byte `from` of the header on. Returns the byte after its line; 0: it is not
+ * there. */
+static size_t ascii_find_from(const struct ascii *header, const char *key, size_t from,
+                              char value[ASCII_VALUE])
 {
-    const char *text = header->text;
-    const char *end = text + header->length;
+    const char *text = header->text + from;
+    const char *end = header->text + header->length;
     while (text < end) {
         size_t left = (size_t)(end - text);
         size_t length = left < ASCII_CARD ? left : ASCII_CARD;
@@ -98,11 +101,31 @@ int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VAL
         if (length > skip && *text == *key && /* most keys differ there */
             ascii_has_key(text, length, key, header->has_cards)) {
             ascii_copy_value(text + skip, length - skip, header->has_cards ? '/' : '#', value);
-            return 1;
+            return (size_t)(text - header->text) + length + (size_t)!header->has_cards;
         }
         text += length + (size_t)!header->has_cards;
     }
     return 0;
+}
+
+int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE])
+{
+    return ascii_find_from(header, key, 0, value) > 0;
+}
+
+/* Fails with DATA: a key of the first header has a second value. */
+static status_t ascii_check_once(const struct ascii *header, const char *key, size_t after,
+                                 const char *value)
+{
+    status_t st = STATUS_OK;
+    char other[ASCII_VALUE];
+    while (header->at == 0 && after > 0 && after < header->length) {
+        after = ascii_find_from(header, key, after, other);
+        REQUIRE(after == 0 || strcmp(value, other) == 0, STATUS_DATA,
+                "%s: the header says %s = %s and %s = %s", header->path, key, value, key, other);
+    }
+out:
+    return st;
 }
 
 int ascii_parse_f64(const char *text, double *out)
@@ -143,7 +166,9 @@ static status_t ascii_look(const struct ascii *header, const char *key, int *fou
                            char value[ASCII_VALUE], int *is_there)
 {
     status_t st = STATUS_OK;
-    *is_there = ascii_find(header, key, value);
+    size_t after = ascii_find_from(header, key, 0, value);
+    *is_there = after > 0;
+    TRY(ascii_check_once(header, key, after, value));
     REQUIRE(found || *is_there, STATUS_DATA, "%s: the header at byte %" PRIu64 " has no %s",
             header->path, header->at, key);
     if (found) {

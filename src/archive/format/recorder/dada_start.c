@@ -147,6 +147,11 @@ status_t dada_read_start(const struct ascii *header, const struct job_layout *la
                 "%s: UTC_START = %s and MJD_START = %s are %.6g s apart: input.layout.start says "
                 "when its first sample was taken",
                 out->path, utc.text, mjd.text, apart);
+        TRY(apart <= limit ? STATUS_OK
+                           : assume(assumed,
+                                    "MJD_START = %s repeats the whole second of UTC_START = %s: "
+                                    "that and PICOSECONDS are used",
+                                    mjd.text, utc.text));
     }
     int is_mjd = mjd.is_there && !(is_exact && utc.is_there) && dada_takes_mjd(&utc, &mjd, apart);
     out->start = is_mjd ? mjd.time : utc.time;

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -20,7 +21,13 @@ static status_t dada_read_order(const struct ascii *header, struct dada *out)
     char order[ASCII_VALUE] = "TFP";
     char left[4] = "";
     size_t count = 0;
-    ascii_find(header, "ORDER", order);
+    int has_order = ascii_find(header, "ORDER", order);
+    REQUIRE(!has_order || ((out->channels == 1 || strchr(order, 'F')) &&
+                           (out->pols == 1 || strchr(order, 'P')) && *order != 'S'),
+            STATUS_DATA,
+            "%s: ORDER = %s says nothing of %u channels and %u polarisations, or has samples of "
+            "several streams one stream after the other",
+            out->path, order, out->channels, out->pols);
     for (const char *c = order; *c; c++) {
         int is_one = (*c == 'F' && out->channels == 1) || (*c == 'P' && out->pols == 1) ||
                      (*c == 'S') || (*c == 'D' && c[1] == '\0');
@@ -74,6 +81,13 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     has_encoding = has_encoding || is_fixed || layout->has_packing;
     has_endian = has_endian || dada->bits <= 8;
     TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
+    static const char *const several[] = {"NANT", "NBEAM"};
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        if (ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1) {
+            TRY(assume(assumed, "%s = %s, but samples are read as those of one stream", several[i],
+                       word));
+        }
+    }
     TRY(has_encoding ? STATUS_OK
                      : assume(assumed, "ENCODING is not there: numbers are two's complement"));
     TRY(has_endian ? STATUS_OK : assume(assumed, "ENDIAN is not there: numbers are little-endian"));

@@ -235,6 +235,14 @@ static status_t drx_settle_frequencies(const struct job_layout *layout,
     *nchans = 0;
     for (uint32_t tuning = 0; tuning < TUNINGS; tuning++) {
         uint32_t id = survey->has[2 * tuning] ? 2 * tuning : 2 * tuning + 1;
+        const uint32_t *words = &survey->tuning[2 * tuning];
+        REQUIRE(!survey->has[2 * tuning] || !survey->has[2 * tuning + 1] || words[0] == words[1] ||
+                    override_has_frequencies(layout),
+                STATUS_DATA,
+                "%s: polarisations of tuning %u are tuned to %.6f and %.6f MHz: freq_hz in "
+                "input.layout says which is right",
+                archive->parts[0].path, tuning + 1, DRX_TICKS * 0x1p-32 * words[0] / 1e6,
+                DRX_TICKS * 0x1p-32 * words[1] / 1e6);
         if (survey->has[id]) {
             freq[(*nchans)++] = DRX_TICKS * 0x1p-32 * survey->tuning[id];
         }

@@ -1,0 +1,76 @@
+"""Facts that one header states twice, or that leave a part of a file unread: an error that names both, or `assumed:`."""
+import h5py
+import numpy as np
+
+from common import finish, ok, scratch, voltmill
+from mocks import filterbanks, packets, recorders
+
+rng = np.random.default_rng(5)
+samples = rng.integers(-20, 20, (4000, 2, 2, 2)).astype("i1")
+DADA = dict(NBIT=8, NDIM=2, NPOL=2, NCHAN=2, BW=2.0)
+
+
+def changed(name, old, new):
+    with open(scratch(name), "rb") as file:
+        data = file.read()
+    with open(scratch(name), "wb") as file:
+        file.write(data.replace(old, new))
+
+
+def refused(what, name, *words):
+    said = voltmill("info", scratch(name), status=4)
+    ok(said.count("error: ") == 1 and all(word in said for word in words), f"{what}: refused with both", said)
+
+
+def assumed(what, name, *words):
+    said = voltmill("info", scratch(name))
+    ok(any(all(word in line for word in words) for line in said.splitlines() if "assumed:" in line), f"{what}: assumed",
+       said)
+
+
+def volts(*shape):
+    return np.rint(rng.standard_normal(shape) * 3) + 1j * np.rint(rng.standard_normal(shape) * 3)
+
+
+recorders.write_guppi(scratch("twice.raw"), volts(1, 2, 2048, 2), 8, 256)
+end = b"END" + b" " * 77
+changed("twice.raw", end, recorders.card("OBSFREQ", 1500.0) + end)
+refused("a card of GUPPI RAW", "twice.raw", "OBSFREQ = 1400", "OBSFREQ = 1500")
+
+recorders.write_dada(scratch("twice.dada"), samples.tobytes(), **DADA)
+with open(scratch("twice.dada"), "rb") as file:
+    data = file.read()
+with open(scratch("twice.dada"), "wb") as file:
+    file.write(data.replace(b"\0" * 40, b"FREQ 1500.0\n".ljust(40, b"\0"), 1))
+refused("a word of PSRDADA", "twice.dada", "FREQ = ", "FREQ = 1500.0")
+for order in ("ST", "TS", "STF", "STFP"):
+    recorders.write_dada(scratch("order.dada"), samples.tobytes(), ORDER=order, **DADA)
+    refused(f"ORDER {order} of two channels and polarisations", "order.dada", f"ORDER = {order}", "2 channels")
+recorders.write_dada(scratch("ant.dada"), samples.tobytes(), NANT=2, **DADA)
+assumed("several antennas of PSRDADA", "ant.dada", "NANT = 2")
+recorders.write_dada(scratch("pico.dada"), samples.tobytes(), PICOSECONDS=5 * 10**11,
+                     UTC_START="2020-02-03-04:05:06", MJD_START="58882.1702083333333", **DADA)
+assumed("MJD_START beside PICOSECONDS", "pico.dada", "MJD_START", "PICOSECONDS")
+
+with open(scratch("apart.dat"), "wb") as file:
+    for time in range(16):
+        for stream in range(4):
+            file.write(packets.drx_packet(rng.bytes(4096), time, stream, tuning=(1 << 30) << (stream % 2)))
+refused("DRX polarisations tuned apart", "apart.dat", "49.0", "98.0", "freq_hz")
+
+stored = rng.integers(0, 255, (20, 64, 1, 32)).astype("u1")
+ones = np.ones((20, 1, 32))
+filterbanks.write_fits(scratch("two.fits"), stored, 8, ones, ones * 0, ones[:, 0], 64 * np.arange(20))
+with open(scratch("two.fits"), "rb") as file:
+    data = file.read()
+with open(scratch("two.fits"), "wb") as file:
+    file.write(data + data[data.rindex(b"XTENSION"):])
+assumed("a second table SUBINT", "two.fits", "SUBINT")
+
+
+with h5py.File(scratch("axes.h5"), "w") as file:
+    file.attrs.update({"CLASS": "FILTERBANK", "VERSION": "1.0"})
+    data = file.create_dataset("data", data=np.ones((640, 32, 1), "f4"))
+    data.attrs.update({"fch1": 400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58849.0, "nchans": 32, "nifs": 1, "nbits": 32})
+refused("FBH5 with its axes in another order", "axes.h5", "nchans is 32", "nifs 1", "[time][if][channel]")
+finish()
