@@ -19,7 +19,7 @@ enum { USUAL_HEADER = 64 << 10, MOST_HEADER = 32 << 20 };
 
 static const char first_word[] = "HEADER_START";
 static const char last_word[] = "\12\0\0\0HEADER_END";
-static const double most_days = 1e7;
+static const double most_days = 4e5; /* the year 2953; Julian Dates lie beyond */
 
 static status_t sigproc_recognise(const char *path, int *is_it)
 {

@@ -57,7 +57,7 @@ static status_t guppi_read_start(const struct ascii *header, int *has_start, str
     TRY(ascii_u64(header, "STT_IMJD", 0, 1000000, &day, &has_day));
     TRY(ascii_f64(header, "STT_SMJD", 0, 86401, &second, &has_second));
     TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, &found));
-    *has_start = has_day && has_second;
+    *has_start = has_day && has_second && day > 0;
     *start = utc_add((struct utc){(int32_t)day, second}, offset);
 out:
     return st;
@@ -260,6 +260,9 @@ static status_t guppi_note_missing(const struct ascii *header, const struct job_
     TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
     if (valid == 0 && !guppi->has_start && !layout->has_start) {
         TRY(assume(assumed, "STTVALID 0: the start time (STT_) is not believed"));
+    } else if (!guppi->has_start && !layout->has_start && ascii_find(header, "STT_SMJD", value) &&
+               ascii_find(header, "STT_IMJD", value)) {
+        TRY(assume(assumed, "STT_IMJD = 0: the start time is unknown"));
     }
 out:
     return st;
