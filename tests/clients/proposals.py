@@ -16,7 +16,7 @@ RATE, CENTRE, START = 1.28e6, 1.3e9, "2024-01-31T12:34:56.5"
 UNIX = 1706704496.5  # START
 FREQS = CENTRE + RATE * np.arange(CHANS)
 LETTERS = {"t": "time", "c": "chan", "p": "pol", "r": "reim", "s": "station"}
-FULL = dict(sample_rate_hz=RATE, freq_hz=list(FREQS), start=START)
+FULL = dict(sample_rate_hz=RATE, freq_hz=FREQS.tolist(), start=START)
 
 
 def order(letters, kind="i1"):
@@ -228,12 +228,12 @@ case("two units", root(dict(center_freq=CENTRE, utc_start=START, fs_hz=1.28, fs_
 case("the rate of the converter", root(dict(fs=64e6, freqs=FREQS, utc_start=START), v=order("tcpr")), "tcpr", FULL, ["sample_rate_hz"])
 fifth = CENTRE + RATE * 4 / 5 * np.arange(CHANS)
 case("oversampled by 5/4", root(dict(fs=RATE, freqs=fifth, utc_start=START), v=order("tcpr")), "tcpr",
-     dict(FULL, freq_hz=list(fifth), oversampling=(5, 4)))
+     dict(FULL, freq_hz=fifth.tolist(), oversampling=(5, 4)))
 wide, uneven = CENTRE + 1.08e6 * np.arange(CHANS), CENTRE + 1.115e6 * np.arange(CHANS)
 case("oversampled by 32/27", root(dict(fs=RATE, freqs=wide, utc_start=START), v=order("tcpr")), "tcpr",
-     dict(FULL, freq_hz=list(wide), oversampling=(32, 27)), contains=["oversampling: 32/27  # assumed"])
+     dict(FULL, freq_hz=wide.tolist(), oversampling=(32, 27)), contains=["oversampling: 32/27  # assumed"])
 case("oversampled by no ratio of small numbers", root(dict(fs=RATE * 1.0012345, freqs=uneven, utc_start=START), v=order("tcpr")), "tcpr",
-     dict(FULL, sample_rate_hz=RATE * 1.0012345, freq_hz=list(uneven), oversampling=(8, 7)), ["oversampling"])
+     dict(FULL, sample_rate_hz=RATE * 1.0012345, freq_hz=uneven.tolist(), oversampling=(8, 7)), ["oversampling"])
 case("no rate", root(dict(center_freq=CENTRE, utc_start=START), v=order("tr")), "tr", one, ["sample_rate_hz"])
 
 # ---- frequencies
@@ -243,7 +243,7 @@ case("two that differ", root(dict(plain, freq_mhz=1301.0), v=order("tr")), "tr",
 case("from the first down", root(dict(tsamp_us=1 / 1.28, fch1=1303.84, foff=-1.28, tstart=60340 + 45296.5 / 86400), v=order("tcpr")), "tcpr",
      dict(FULL, freq_hz=list(FREQS[::-1])))
 case("the middle and a step", root(dict(fs=RATE, fcent=CENTRE, freq_step="1.28 MHz", utc_start=START), v=order("tcr")), "tcr",
-     dict(FULL, freq_hz=list(CENTRE + RATE * (np.arange(CHANS) - 1.5))), contains=["assumed: this is the middle"])
+     dict(FULL, freq_hz=(CENTRE + RATE * (np.arange(CHANS) - 1.5)).tolist()), contains=["assumed: this is the middle"])
 case("the middle alone", root(dict(plain, bandwidth=4 * RATE), v=order("tcr")), "tcr", unknown=["freq_hz"])
 case("too many", root(dict(plain, freqs=np.arange(5) + 1e9), v=order("tcr")), "tcr", FULL, ["freq_hz"])
 case("a compound of an index map", lambda file: (root(dict(fs=RATE, utc_start=START), v=order("tcr"))(file), file.create_dataset(
