@@ -202,7 +202,7 @@ static enum axis axes_word(const char *plain)
         int is_it = length > 2 ? strncmp(plain, words[i].begins, length) == 0
                                : strcmp(plain, words[i].begins) == 0;
         if (is_it) {
-            return (int)words[i].axis;
+            return words[i].axis;
         }
     }
     return AXIS_KINDS;

@@ -78,8 +78,9 @@ static status_t pydaq_check_rate(const struct fields *fields, const struct job_l
                                  const struct pydaq *said)
 {
     status_t st = STATUS_OK;
-    double rate = said->type == TYPE_RAW ? raw_rate_hz
-                                         : chan_spacing_hz * OVERSAMPLING_NUM / OVERSAMPLING_DEN;
+    double rate = said->type == TYPE_RAW
+                      ? raw_rate_hz
+                      : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
     REQUIRE(layout->has_sample_rate || layout->has_sample_period || layout->has_oversampling ||
                 override_has_frequencies(layout) || fabs(said->tsamp * rate - 1) < 1e-3,
             STATUS_DATA,
