@@ -202,11 +202,12 @@ static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven
     const struct guppi *guppi = &file->guppi;
     const uint64_t packets = guppi->block_packets;
     const uint64_t steps = guppi->stored - guppi->overlap;
-    REQUIRE(!is_proven || packets == 0 || steps % packets == 0 || packets % steps == 0, STATUS_DATA,
-            "%s: OVERLAP = %" PRIu64 " leaves %" PRIu64 " of %" PRIu64 " samples of a block new, "
-            "but PIPERBLK and PKTIDX say that these are %" PRIu64
-            " packets: expected whole samples in each",
-            file->path, guppi->overlap, steps, guppi->stored, packets);
+    REQUIRE(
+        !is_proven || packets == 0 || steps % packets == 0 || packets % steps == 0, STATUS_DATA,
+        "%s: OVERLAP = %" PRIu64 " leaves %" PRIu64 " of %" PRIu64 " samples of a block new "
+        "(BLOCSIZE by OBSNCHAN, NPOL, NBITS), but PIPERBLK and PKTIDX say that these are %" PRIu64
+        " packets: expected whole samples in each",
+        file->path, guppi->overlap, steps, guppi->stored, packets);
     double bytes = (double)steps * (double)guppi->step_bits / 8;
     if (packets > 0 && guppi->has_packet_bytes &&
         (double)guppi->packet_bytes * (double)packets != bytes) {

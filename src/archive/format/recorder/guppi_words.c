@@ -57,7 +57,7 @@ static status_t guppi_read_start(const struct ascii *header, int *has_start, str
     TRY(ascii_u64(header, "STT_IMJD", 0, 1000000, &day, &has_day));
     TRY(ascii_f64(header, "STT_SMJD", 0, 86401, &second, &has_second));
     TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, &found));
-    *has_start = has_day && has_second && day > 0;
+    *has_start = has_day && has_second;
     *start = utc_add((struct utc){(int32_t)day, second}, offset);
 out:
     return st;
@@ -88,7 +88,7 @@ status_t guppi_compare_words(const struct ascii *first, const struct ascii *head
             ": blocks of one GUPPI RAW file must be alike",
             header->path, guppi->start.mjd_day, guppi->start.second, start.mjd_day, start.second,
             header->at);
-    if (has_start && !guppi->has_start) {
+    if (has_start && start.mjd_day > 0 && !guppi->has_start) {
         guppi->has_start = 1;
         guppi->start = start;
     }
@@ -316,6 +316,7 @@ status_t guppi_read_words(const struct ascii *header, const struct job_layout *l
     TRY(guppi_read_band(header, layout, out, assumed));
     TRY(guppi_read_block(header, out));
     TRY(guppi_read_start(header, &out->has_start, &out->start));
+    out->has_start = out->has_start && out->start.mjd_day > 0;
 out:
     return st;
 }
