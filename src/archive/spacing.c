@@ -21,7 +21,7 @@ int spacing_ratio(double value, double tolerated, uint32_t *num, uint32_t *den)
     enum { MOST_DEN = 64, MOST_NUM = 1 << 20 };
     for (uint32_t d = 1; d <= MOST_DEN; d++) {
         double n = rint(value * d);
-        if (n > 0 && n < MOST_NUM && fabs(n / d - value) < tolerated * value) {
+        if (n > 0 && n < (double)MOST_NUM && fabs(n / d - value) < tolerated * value) {
             *num = (uint32_t)n;
             *den = d;
             return 1;

@@ -93,7 +93,7 @@ static int start_read_number(const struct propose_fact *fact, struct start *out)
         !(is_mjd ? value >= 3e4 && value <= 1e5 : unix >= 3.2e7 && unix <= 4.8e9)) {
         return 0;
     }
-    double day = floor(unix / DAY_SECONDS);
+    double day = floor(unix / (double)DAY_SECONDS);
     out->utc = is_mjd ? utc_of_mjd(value)
                       : (struct utc){(int32_t)day + EPOCH_MJD, unix - day * DAY_SECONDS};
     out->fine =

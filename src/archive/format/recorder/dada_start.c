@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SECONDS_A_DAY = 86400 };
+static const double seconds_a_day = 86400;
 
 /* A time in a header; `doubt`: what one of its last digits stands for, in seconds. */
 struct dada_time {
@@ -58,13 +58,13 @@ static int dada_parse_mjd(struct dada_time *out)
     memcpy(whole, text, length);
     whole[length] = '\0';
     out->digits = text[length] == '.' ? strlen(text + length + 1) : 0;
-    out->doubt = SECONDS_A_DAY * dada_unit(out->digits);
+    out->doubt = seconds_a_day * dada_unit(out->digits);
     if (!units_parse_u64(whole, &day) || day == 0 || day > 1000000 ||
         (text[length] != '\0' && !units_parse_f64(text + length, &fraction)) || !(fraction >= 0) ||
         !(fraction < 1)) {
         return 0;
     }
-    out->time = utc_add((struct utc){(int32_t)day, 0}, SECONDS_A_DAY * fraction);
+    out->time = utc_add((struct utc){(int32_t)day, 0}, seconds_a_day * fraction);
     return 1;
 }
 

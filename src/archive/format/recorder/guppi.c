@@ -145,10 +145,10 @@ static status_t guppi_check_synctime(const struct guppi_file *file, const struct
         goto out;
     }
     double seconds = (double)guppi->begin * file->blocks.each * guppi->seconds;
-    double day = floor(sync / UNIX_DAY); /* Unix time has no leap seconds */
+    double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
     struct utc from_sync = {UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY};
     from_sync = utc_add(from_sync, seconds);
-    if (fabs(utc_difference(from_sync, guppi->start)) > NEAR) {
+    if (fabs(utc_difference(from_sync, guppi->start)) > (double)NEAR) {
         TRY(assume(&file->archive->assumed,
                    "SYNCTIME and PKTSTART say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
                    "these are used",

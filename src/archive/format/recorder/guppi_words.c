@@ -298,7 +298,7 @@ static status_t guppi_check_position(const struct ascii *header, char **assumed)
         goto out;
     }
     double off = fabs(remainder(degrees[0] - text[0], 360)) * cos(text[1] * M_PI / 180);
-    if (off > 1.0 / TENTH || fabs(degrees[1] - text[1]) > 1.0 / TENTH) {
+    if (off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH) {
         TRY(assume(assumed,
                    "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
                    "and DEC_STR are used",
