@@ -77,7 +77,7 @@ static const char *join_difference(const struct archive *a, const struct archive
     return NULL;
 }
 
-/* Of two files with the same axes. */
+/* Compares two files with the same axes. */
 static status_t join_check_shapes(const struct archive *a, const struct archive *b,
                                   int times_differ)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a text is about: a product, or the series or search of a dedispersion. */
+/* Subject of a text: a product, or the series or search of a dedispersion. */
 struct job_part {
     unsigned effect; /* JOB_PRODUCT, JOB_SERIES or JOB_SEARCH */
     int product;     /* a place among the products; -1: none */
@@ -346,7 +346,7 @@ out:
     return st;
 }
 
-/* What was settled of the input when the tables had filled it. */
+/* Members of the input that are settled after the tables have filled it. */
 static const struct pack_field settled_fields[] = {
     PACK_FIELD(struct job, path),
     PACK_FIELD(struct job, layout.automatic),

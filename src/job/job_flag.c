@@ -14,7 +14,7 @@ static const struct schema range_rows[] = {
 
 const struct schema job_flag_schema[] = {
     {"kurtosis", SCHEMA_NUMBER,
-     "omits cells whose spectral kurtosis differs by so many sigma from that of noise (steady "
+     "omits cells whose spectral kurtosis differs by N sigma from that of noise (steady "
      "tones are below, pulses above), and stores it; 0 only stores it",
      FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1), .max = JOB_KURTOSIS_SIGMA},
     {"spectra", SCHEMA_WHOLE,

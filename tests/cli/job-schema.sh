@@ -17,7 +17,7 @@ if ! "$python" -c 'import yaml, jsonschema' 2>errors; then
     exit
 fi
 
-# Of jobs: which of them the schema takes. Mistakes that several keys make together are not for a schema.
+# Jobs that the schema accepts. Mistakes that several keys make together are not for a schema.
 cat >check.py <<'PYTHON'
 import glob, json, re, sys
 import jsonschema, yaml

@@ -53,7 +53,7 @@ def mock_sigproc():
 
 
 def assumed(path):
-    """What `info` says is assumed of it."""
+    """Lines of `info` that begin with assumed."""
     return [line.split(":", 1)[1].strip() for line in voltmill("info", path).splitlines()
             if line.strip().startswith("assumed:")]
 

@@ -595,7 +595,7 @@ def lofar_bf():
 # ---- facts that are there twice
 
 def stated_twice():
-    """What contradicts itself is refused with both facts, or told where one of them is known to be unreliable; the
+    """A contradiction is refused with both facts, or told where one of them is known to be unreliable; the
     job's word settles it."""
     rng = np.random.default_rng(9)
     noise = rng.integers(-50, 51, (1000, 4, 2)).astype(np.int8)

@@ -183,7 +183,7 @@ def mock_guppi():
 
 
 def assumed(name):
-    """What the product keeps about what its input leaves open."""
+    """Assumptions about the input that the product keeps."""
     with h5py.File(scratch(f"{name}.h5")) as file:
         return file["provenance"].attrs.get("assumed", b"").decode()
 
@@ -212,7 +212,7 @@ def guppi_is(name, path, volts, words="", gaps=(), start=1000.5):
 
 
 def mock_guppi_packets():
-    """What PKTIDX counts: 64 samples of 2 channels and 2 polarisations, 8 bit: 512 bytes a block."""
+    """Unit of PKTIDX: 64 samples of 2 channels and 2 polarisations, 8 bit: 512 bytes a block."""
     usual = {"PIPERBLK": None, "PKTSTART": 0}
 
     def counts(name, volts, by, packet=8192, **words):

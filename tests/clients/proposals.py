@@ -48,7 +48,7 @@ def said(name):
 
 
 def imported(name, job):
-    """What the job reads: voltages [time][chan][pol][re, im] by ascending frequency, rate, frequencies, start."""
+    """Input as the job reads it: voltages [time][chan][pol][re, im] by ascending frequency, rate, frequencies, start."""
     with open(scratch("job.yaml"), "w") as file:
         file.write(job)
     voltmill("import", "--force", "-o", "native.h5", "--job", "job.yaml")

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What is proposed is a job, or lacks only what "???" stands for. */
+/* A proposal is a job, or lacks only what "???" stands for. */
 static void check(const struct text *text)
 {
     struct job *job = NULL;

@@ -11,7 +11,7 @@ outcomes, and each WRONG with the command that repeats it.
     FORMATS='guppi|vdif' FIELDS='TBIN|second' SEED=1 JOBS=2 tests/long/contradictions.py
     CASE='guppi/rich TBIN double all' KEEP=folder tests/long/contradictions.py    # one alone
 
-COUNT: so many changes of each variant of headers, by chance (0: all)."""
+COUNT: changes of each variant of headers, at random (0: all)."""
 import collections
 import concurrent.futures
 import itertools

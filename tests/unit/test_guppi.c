@@ -245,7 +245,7 @@ static void packets_count_what_the_file_shows(void **state)
     archive_destroy(archive);
 }
 
-/* What is said about a file of the usual words but for these; NULL: it is refused. */
+/* Assumptions about a file of the usual words but for these; NULL: it is refused. */
 static const char *assumed_of(const char *words)
 {
     static char said[2048];
@@ -325,7 +325,7 @@ static void lost_packets_are_shares_of_blocks(void **state)
     fclose(file);
     struct archive *archive = open_files(1);
     const struct archive_part *part = &archive->parts[0];
-    /* What the first block has of the second is all there, what the fourth repeats is not. */
+    /* The first block holds all that it repeats of the second, the fourth does not. */
     assert_int_equal(part->npartials, 2);
     assert_int_equal(part->partials[0].first, 64);
     assert_int_equal(part->partials[0].count, 96);

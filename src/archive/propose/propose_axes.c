@@ -1,4 +1,4 @@
-/* What the dimensions of the samples are: by names that the file gives them (dimension scales,
+/* Axes of the dimensions of the samples: by names that the file gives them (dimension scales,
  * labels, texts of an attribute), by sizes that it states, then by their sizes alone. */
 #include "archive/propose/propose_parts.h"
 

@@ -9,7 +9,7 @@
 static const char *const pairs[][2] = {{"real", "imag"}, {"real", "imaginary"},     {"re", "im"},
                                        {"i", "q"},       {"inphase", "quadrature"}, {"r", "i"}};
 
-/* Whether a word of so many letters stands at `at`: no letters of another word touch it. */
+/* Whether a word of this length is at `at`: no letters of another word touch it. */
 static int data_is_word(const char *path, size_t at, size_t length)
 {
     int begins = at == 0 || !isalpha((unsigned char)path[at - 1]) ||

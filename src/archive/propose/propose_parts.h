@@ -97,8 +97,8 @@ status_t propose_add_start(const struct proposal *p);
 
 /* Appends the job. Fails with DATA. */
 status_t propose_add_job(struct proposal *p);
-/* Appends the rest of a job, which runs: a filter bank and power of so many samples. `parts`: its
- * channels are a multiple of them. */
+/* Appends the rest of a job, which runs: a filter bank and power for this number of samples.
+ * `parts`: its channels are a multiple of them. */
 status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
                             struct text *out);
 /* Appends "input:", the file, and "layout:". */

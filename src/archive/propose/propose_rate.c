@@ -11,7 +11,7 @@
 #define RATE_NEAR 1e-6
 /* The same of the ratio of rate and width. */
 #define RATIO_NEAR 1e-4
-/* Of a coarse channel's rate and its width: rounded widths; the usual oversampling. */
+/* Tolerances of a coarse channel's rate and width: rounded widths; the usual oversampling. */
 #define LEAST_OVERSAMPLING 0.98
 #define MOST_OVERSAMPLING 2.02
 
@@ -37,7 +37,7 @@ static int rate_is_near(double a, double b, double near)
     return fabs(a - b) <= near * fmax(fabs(a), fabs(b));
 }
 
-/* What the file states of the width of a coarse channel; NULL: nothing, or in no known unit. */
+/* Width that the file states of a coarse channel; NULL: nothing, or in no known unit. */
 struct rate_width {
     const struct propose_fact *fact;
     double hz;

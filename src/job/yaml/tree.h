@@ -24,7 +24,7 @@ struct tree {
     const struct schema *row; /* of a member: the row that it was checked by; NULL: none */
     int is_plain;             /* a value written without quotes */
     int is_wrapped;           /* a list that was written as its only entry */
-    int is_bad;               /* a mistake was found in it: nobody should rely on it */
+    int is_bad;               /* a mistake was found in it: do not rely on it */
     uint32_t line;            /* of the file; 0 for what an override made */
     const char *set;          /* the override that made it, or NULL */
     struct tree **child;

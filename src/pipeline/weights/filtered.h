@@ -17,7 +17,7 @@ typedef struct filtered filtered_t;
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 void filtered_destroy(filtered_t *filtered);
 
-/* What is lost of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
+/* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
  * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
  *
  *   rows   [count + 1]: filter_plan_needs(), not whole

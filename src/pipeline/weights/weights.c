@@ -179,7 +179,7 @@ static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uin
     }
 }
 
-/* What the spectra of a stream lose by these runs, and by samples that lack packets. */
+/* Loss of a stream's spectra by these runs, and by samples that lack packets. */
 static status_t weights_lose(weights_t *weights, uint32_t stream, const struct runs *runs,
                              uint64_t *lost)
 {

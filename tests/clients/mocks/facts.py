@@ -538,7 +538,7 @@ FORMATS = {
     "psrfits": (headers.Fits, FITS, {"bare": {}, "rich": FITS_ALSO}),
 }
 
-# Of these the job alone says what the samples are, and of compressed ones HDF5 how they are stored.
+# The job alone describes the samples of these; HDF5 describes the storage of compressed ones.
 NO_HEADER = ("described_heaps", "described_long", "virtual", "deflate", "lzf", "bitshuffle", "zstd", "lz4")
 
 

@@ -29,7 +29,7 @@ def number(text):
 
 
 class Editor:
-    """Base of all: `long`, so many characters a text may have; last: which header stands for a single one."""
+    """Base of all: `long`, the characters that a text may have; last: which header stands for a single one."""
 
     long = 0
 

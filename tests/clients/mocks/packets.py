@@ -27,7 +27,7 @@ def write_vdif(path, bits, is_complex, threads, log2, frames, rate_frames, sampl
 
 
 def vdif_mask(frame, bits, mask):
-    """The frame with a header of EDV 4, as DiFX's vdifio writes it: a validity mask of so many bits."""
+    """The frame with a header of EDV 4, as DiFX's vdifio writes it: a validity mask of this number of bits."""
     return frame[:16] + struct.pack("<2IQ", 4 << 24 | bits << 16, 0xacabfeed, mask) + frame[32:]
 
 

@@ -48,7 +48,7 @@ status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, ui
                      uint64_t end, double **out, size_t *count, struct drf_names *files);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
- * up to so many bytes of samples are searched; of more, it is taken to be there. */
+ * up to this size the samples are searched; larger ones are taken to have it. */
 struct drf_fill {
     uint64_t searched_left;
     int is_there;

@@ -63,7 +63,7 @@ out:
     return st;
 }
 
-/* To Hz; the unit stands in an attribute beside it, and is MHz where nobody says. */
+/* Converts to Hz; the unit is an attribute beside it, MHz if there is none. */
 static status_t lofar_tbb_hertz(const struct fields *fields, const char *object, const char *name,
                                 double *hertz)
 {

@@ -91,7 +91,7 @@ out:
     return st;
 }
 
-/* Whether MJD_START says the time better: its digits do, and either are so many that it is no
+/* Whether MJD_START says the time better: its digits do, and either are enough that it is no
  * rounded UTC_START, or show that this was cut. */
 static int dada_takes_mjd(const struct dada_time *utc, const struct dada_time *mjd, double apart)
 {

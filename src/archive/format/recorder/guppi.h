@@ -16,7 +16,7 @@ struct guppi {
     double centre_hz, width_hz;
     uint64_t step_bits; /* of a time step of all streams */
     uint64_t stored;    /* samples of a block, */
-    uint64_t overlap;   /* of which the next block repeats so many */
+    uint64_t overlap;   /* samples of it that the next block repeats */
     int has_start;
     struct utc start; /* of packet `begin` */
     int has_begin;

@@ -42,7 +42,7 @@ struct guppi_walk {
     uint64_t missed_at;        /* where the first header was expected */
 };
 
-/* What is at a byte where a header is expected. */
+/* Content of the file where a header is expected. */
 enum guppi_found { FOUND_HEADER, FOUND_TORN, FOUND_NONE };
 
 /* Whether the file has the first key of its headers at this byte, as far as it goes. */

@@ -36,14 +36,14 @@ out:
     return st;
 }
 
-/* Whether the counts are those of a block of so many packets, in either way. */
+/* Whether the counts fit a block of this number of packets, in either way. */
 static int guppi_counts_fit(const struct guppi_counts *counts, double packets)
 {
     return packets > 0 && (!counts->has_received || counts->received == packets ||
                            counts->received + counts->dropped == packets);
 }
 
-/* What is known of the packets of a block, the best first; 0: not known. */
+/* Packets of a block by the most reliable fact; 0: unknown. */
 enum { EXPECTED = 4 };
 static void guppi_expect(const struct guppi *guppi, const struct guppi_block *block, double usual,
                          double expected[EXPECTED])

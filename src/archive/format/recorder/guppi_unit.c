@@ -290,7 +290,7 @@ out:
     return st;
 }
 
-/* What a header says that PKTIDX counts. */
+/* Unit of PKTIDX by a header. */
 static void guppi_name_unit(const struct guppi *guppi, char *text, size_t room)
 {
     if (guppi->block_packets > 0) {
