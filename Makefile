@@ -24,8 +24,9 @@ MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODU
 LIB_CFLAGS ?= $(call once,LIB_CFLAGS,$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)))
 LIB_LIBS ?= $(call once,LIB_LIBS,-lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -ldl -lm)
 
+# Enumerators are our integer constants, in floating-point sums too: clang 19 warns of that.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-           -Wvla -Wundef -Wwrite-strings $(if $(WERROR),-Werror)
+           -Wno-enum-float-conversion -Wvla -Wundef -Wwrite-strings $(if $(WERROR),-Werror)
 comma := ,
 FLAVOUR := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)$(if $(HAS_OPENCL),,-no-opencl)
 BUILD ?= build/$(FLAVOUR)
