@@ -689,6 +689,14 @@ def stated_twice():
             job = {"input": {"files": path, "layout": {"format": "lofar_bf", **key}}, "channelise": {"channels": 8, "taps": 2},
                    "products": [{"kind": "power", "file": "twice.h5"}]}
             ok("error" not in voltmill("plan", write_yaml("twice.yaml", job)), f"LOFAR's {name}: the job settles it")
+    # A rate of the job, in each of its forms, settles what the file says of it.
+    slow = beam(delta_time=5.12e-6)
+    change(slow, "/", rate=390625.0)
+    for key in ({"sample_rate_hz": 390625}, {"sample_period_s": 2.56e-6}, {"sample_rate_hz": {"attribute": "/@rate"}}):
+        job = {"input": {"files": slow, "layout": {"format": "chime_beam", **key}}, "channelise": {"channels": 8, "taps": 2},
+               "products": [{"kind": "power", "file": "twice.h5"}]}
+        out = voltmill("plan", write_yaml("twice.yaml", job))
+        ok("delta_time" not in out and "390.625 kHz" in out, f"CHIME's delta_time: {key} settles it", out)
     path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
     ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
     raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]

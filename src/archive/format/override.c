@@ -41,10 +41,31 @@ out:
     return st;
 }
 
+int override_has(const struct job_layout *layout, enum job_said_key key)
+{
+    const int is_given[SAID_KEYS] = {[SAID_SAMPLE_RATE] = layout->has_sample_rate,
+                                     [SAID_SAMPLE_PERIOD] = layout->has_sample_period,
+                                     [SAID_START] = layout->has_start,
+                                     [SAID_SIDEBAND] = layout->has_sideband,
+                                     [SAID_OVERSAMPLING] = layout->has_oversampling,
+                                     [SAID_MISSING_VALUE] = layout->has_missing_value};
+    return is_given[key] || layout->said[key].attribute != NULL;
+}
+
+int override_has_rate(const struct job_layout *layout)
+{
+    return override_has(layout, SAID_SAMPLE_RATE) || override_has(layout, SAID_SAMPLE_PERIOD);
+}
+
 int override_has_frequencies(const struct job_layout *layout)
 {
     return layout->nfreq > 0 || layout->frequencies.has_start || layout->frequencies.from ||
            layout->frequencies.attribute;
+}
+
+int override_has_spacing(const struct job_layout *layout)
+{
+    return override_has_rate(layout) || override_has_frequencies(layout);
 }
 
 /* Frequencies that are listed, counted or in the file: one way takes the place of another. */

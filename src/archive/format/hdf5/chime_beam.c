@@ -86,7 +86,7 @@ static status_t chime_beam_read_starts(const struct fields *fields, const struct
             ", more than a month apart",
             fields->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY(layout->has_sample_rate
+    TRY(override_has_rate(layout)
             ? STATUS_OK
             : chime_beam_compare_starts(fields, said, rate, ctimes, offsets, earliest));
     TRY(chime_start(fields, ctimes[earliest], offsets[earliest], start));
@@ -220,7 +220,7 @@ static status_t chime_beam_note(const struct fields *fields, const struct job_la
     int found = 0;
     TRY(fields_f64(fields, data, "DM", &dm, &found));
     TRY(fields_note_coherent(fields, dm, archive));
-    TRY(layout->has_sideband
+    TRY(override_has(layout, SAID_SIDEBAND)
             ? STATUS_OK
             : assume(&archive->assumed,
                      "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",

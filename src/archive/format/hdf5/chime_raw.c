@@ -34,8 +34,7 @@ status_t chime_check_numbers(const struct fields *fields, const struct job_layou
 {
     status_t st = STATUS_OK;
     static const double top_hz = 800e6;
-    int is_said =
-        layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout);
+    int is_said = override_has_spacing(layout);
     for (size_t i = 0; i < count && count == own->nfreq && !is_said; i++) {
         double expected = top_hz - (double)numbers[i] * own->sample_rate_hz;
         REQUIRE(fabs(own->freq_hz[i] - expected) <= 0.01 * own->sample_rate_hz, STATUS_DATA,
@@ -50,7 +49,7 @@ out:
 
 status_t chime_note_rate(double rate, const struct job_layout *layout, struct archive *archive)
 {
-    return layout->has_sample_rate || rate == rate_hz
+    return override_has_rate(layout) || rate == rate_hz
                ? STATUS_OK
                : assume(&archive->assumed,
                         "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is "
@@ -193,8 +192,9 @@ static status_t chime_raw_open_files(const struct format_input *input,
                 input->paths[i], event, input->paths[0], first_event);
         first_event = event;
         places[i].stack = i;
-        TRY(input->layout->has_start ? STATUS_OK
-                                     : chime_raw_compare_starts(&places[0], &places[i]));
+        TRY(override_has(input->layout, SAID_START)
+                ? STATUS_OK
+                : chime_raw_compare_starts(&places[0], &places[i]));
         double freq = places[i].archive->freq_hz[0];
         for (size_t j = 0; j < i; j++) {
             REQUIRE(places[j].archive->freq_hz[0] != freq, STATUS_DATA,

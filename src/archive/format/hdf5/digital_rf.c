@@ -107,7 +107,7 @@ static status_t digital_rf_read_rate(const struct fields *fields, const struct j
             "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", fields->path, numerator,
             denominator);
     double rate = (double)numerator / (double)denominator;
-    REQUIRE(!is_old || layout->has_sample_rate || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
+    REQUIRE(!is_old || override_has_rate(layout) || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
             "%s: samples_per_second is %.17g, sample_rate_numerator and denominator %" PRId64
             "/%" PRId64 ": input.layout.sample_rate_hz says which is right",
             fields->path, old, numerator, denominator);
@@ -135,7 +135,8 @@ static status_t digital_rf_check_words(const struct fields *fields, const struct
             "says which is right",
             fields->path, number, file->is_complex ? "pairs of" : "single");
     TRY(fields_text(fields, "rf_data", "epoch", &epoch, &found));
-    REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 || layout->has_start,
+    REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
+                override_has(layout, SAID_START),
             STATUS_DATA,
             "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
             "input.layout.start says when the first was taken",
@@ -349,10 +350,11 @@ static status_t digital_rf_survey(const struct drf_channel *channel,
     for (size_t i = 0; i < files->count; i++) {
         TRY(fields_open(files->items[i], title, &fields));
         TRY(digital_rf_read(&fields, layout, &file));
-        TRY(layout->has_missing_value ? STATUS_OK
-                                      : digital_rf_find_fill(&fields, &file, &properties, fill));
+        TRY(override_has(layout, SAID_MISSING_VALUE)
+                ? STATUS_OK
+                : digital_rf_find_fill(&fields, &file, &properties, fill));
         is_used = is_used || (properties.is_continuous && file.is_continuous < 0);
-        REQUIRE(properties.rate.numerator == 0 || layout->has_sample_rate ||
+        REQUIRE(properties.rate.numerator == 0 || override_has_rate(layout) ||
                     (file.rate.numerator == properties.rate.numerator &&
                      file.rate.denominator == properties.rate.denominator),
                 STATUS_DATA,

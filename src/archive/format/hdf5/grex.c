@@ -54,7 +54,8 @@ static status_t grex_read_times(const struct fields *fields, const struct job_la
             count > 0 ? days[0] : NAN);
     double seconds = (days[count - 1] - days[0]) * 86400;
     double expected = (double)(count - 1) * cadence_seconds;
-    REQUIRE(layout->has_sample_rate || fabs(seconds - expected) < cadence_seconds / 2, STATUS_DATA,
+    REQUIRE(override_has_rate(layout) || fabs(seconds - expected) < cadence_seconds / 2,
+            STATUS_DATA,
             "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
             "input.layout.sample_rate_hz says what is right",
             fields->path, count, seconds, expected);
@@ -97,8 +98,7 @@ static status_t grex_note_steps(const struct job_layout *layout, const struct jo
                                 struct archive *archive)
 {
     status_t st = STATUS_OK;
-    int is_said =
-        layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout);
+    int is_said = override_has_spacing(layout);
     double step = own->nfreq > 1 ? fabs(own->freq_hz[1] - own->freq_hz[0]) : 0;
     TRY(is_said || step <= 1.01 * own->sample_rate_hz
             ? STATUS_OK
@@ -129,7 +129,7 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
     TRY(h5_read_texts(fields.file, path, "pol", &archive->names[AXIS_POL], &npols));
     archive->count[AXIS_POL] = npols;
     TRY(fields_describe(&fields, "GReX dump", layout, &own, archive));
-    TRY(layout->has_sideband
+    TRY(override_has(layout, SAID_SIDEBAND)
             ? STATUS_OK
             : assume(&archive->assumed, "sideband -1: taken from the second Nyquist "
                                         "zone that it samples; the file does not say"));

@@ -68,7 +68,7 @@ static status_t lofar_bf_compare_width(const struct fields *fields,
         has_width = has_width && found && channels > 0;
         width /= has_width ? (double)channels : 1;
     }
-    REQUIRE(!has_width || rate == 0 || layout->has_sample_rate || fabs(width / rate - 1) < 0.01,
+    REQUIRE(!has_width || rate == 0 || override_has_rate(layout) || fabs(width / rate - 1) < 0.01,
             STATUS_DATA,
             "%s: %s is %.12g Hz, but voltages of it are sampled at %.12g Hz (SAMPLING_RATE, "
             "SAMPLING_TIME): input.layout.sample_rate_hz says which is right",
@@ -87,11 +87,11 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
     int has_step = 0;
     TRY(lofar_bf_hertz(fields, place, "SAMPLING_RATE", &rate, &has_rate));
     TRY(fields_f64(fields, place->beam, "SAMPLING_TIME", &step, &has_step));
-    REQUIRE(has_rate || has_step || layout->has_sample_rate, STATUS_DATA,
+    REQUIRE(has_rate || has_step || override_has_rate(layout), STATUS_DATA,
             "%s: neither SAMPLING_RATE nor SAMPLING_TIME is in %s: input.layout.sample_rate_hz "
             "must say it",
             fields->path, place->beam);
-    REQUIRE(!has_rate || !has_step || layout->has_sample_rate || fabs(rate * step - 1) < 1e-6,
+    REQUIRE(!has_rate || !has_step || override_has_rate(layout) || fabs(rate * step - 1) < 1e-6,
             STATUS_DATA,
             "%s: SAMPLING_RATE is %.12g Hz, SAMPLING_TIME %.12g s: input.layout.sample_rate_hz "
             "says which is right",
@@ -129,7 +129,7 @@ static status_t lofar_bf_read_start(const struct fields *fields, const struct lo
         REQUIRE(units_parse_utc(text, &own->start), STATUS_DATA,
                 "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
                 fields->path, text);
-        REQUIRE(!has_mjd || layout->has_start ||
+        REQUIRE(!has_mjd || override_has(layout, SAID_START) ||
                     (mjd > 0 && mjd < 1e6 &&
                      fabs(utc_difference(utc_of_mjd(mjd), own->start)) < tolerance),
                 STATUS_DATA,
@@ -145,8 +145,9 @@ static status_t lofar_bf_read_start(const struct fields *fields, const struct lo
         if (found) {
             snprintf(how, sizeof how, "OBSERVATION_START_MJD = %.15g is used", mjd);
         }
-        TRY(layout->has_start ? STATUS_OK
-                              : assume(assumed, "OBSERVATION_START_UTC is not there: %s", how));
+        TRY(override_has(layout, SAID_START)
+                ? STATUS_OK
+                : assume(assumed, "OBSERVATION_START_UTC is not there: %s", how));
     }
     own->has_start = found;
 out:

@@ -91,7 +91,7 @@ static status_t lofar_tbb_read_rate(const struct fields *fields, const char *nam
     TRY(fields_check_rate(fields, *rate));
     TRY(fields_f64(fields, "/", "CLOCK_FREQUENCY", &clock, &found));
     TRY(found ? lofar_tbb_hertz(fields, "/", "CLOCK_FREQUENCY_UNIT", &clock) : STATUS_OK);
-    REQUIRE(!found || layout->has_sample_rate || fabs(clock / *rate - 1) < 1e-9, STATUS_DATA,
+    REQUIRE(!found || override_has_rate(layout) || fabs(clock / *rate - 1) < 1e-9, STATUS_DATA,
             "%s: %s: SAMPLE_FREQUENCY is %.12g Hz, but CLOCK_FREQUENCY %.12g Hz: "
             "input.layout.sample_rate_hz says which is right",
             fields->path, name, *rate, clock);
@@ -227,7 +227,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     TRY(dipole.has_length ? cut_time(archive, (uint64_t)dipole.length) : STATUS_OK);
     TRY(memory_text(name, &part->dataset));
     TRY(lofar_tbb_read_flags(fields, name, archive));
-    TRY(dipole.has_zone || layout->has_sideband
+    TRY(dipole.has_zone || override_has(layout, SAID_SIDEBAND)
             ? STATUS_OK
             : assume(&archive->assumed, "Nyquist zone 1: %s does not say", name));
     place->archive = archive;

@@ -320,9 +320,7 @@ static status_t meerkat_open(const struct format_input *input, struct archive **
     struct meerkat *said = NULL;
     struct archive *archive = NULL;
     const struct job_layout *layout = input->layout;
-    REQUIRE((layout->has_sample_rate || layout->has_sample_period) &&
-                override_has_frequencies(layout),
-            STATUS_USAGE,
+    REQUIRE(override_has_rate(layout) && override_has_frequencies(layout), STATUS_USAGE,
             "%s is %s, which does not say its sample rate and frequencies: "
             "input.layout.sample_rate_hz and freq_hz must (and start, if times are to be known)",
             input->paths[0], title);
@@ -333,8 +331,9 @@ static status_t meerkat_open(const struct format_input *input, struct archive **
     }
     TRY(meerkat_place(input, said, places));
     TRY(place_join(places, input->npaths, PLACE_NEAR, &archive));
-    TRY(layout->has_sideband ? STATUS_OK
-                             : assume(&archive->assumed, "sideband +1: the file does not say"));
+    TRY(override_has(layout, SAID_SIDEBAND)
+            ? STATUS_OK
+            : assume(&archive->assumed, "sideband +1: the file does not say"));
     *out = archive;
     archive = NULL;
 out:

@@ -81,8 +81,8 @@ static status_t pydaq_check_rate(const struct fields *fields, const struct job_l
     double rate = said->type == TYPE_RAW
                       ? raw_rate_hz
                       : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
-    REQUIRE(layout->has_sample_rate || layout->has_sample_period || layout->has_oversampling ||
-                override_has_frequencies(layout) || fabs(said->tsamp * rate - 1) < 1e-3,
+    REQUIRE(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
+                fabs(said->tsamp * rate - 1) < 1e-3,
             STATUS_DATA,
             "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
             "input.layout.sample_rate_hz says which is right",
@@ -270,7 +270,7 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
     TRY(fields_describe(fields, name, layout, &own, archive));
     TRY(pydaq_check_rate(fields, layout, said));
     TRY(pydaq_cut(said, archive));
-    TRY(layout->has_start ? STATUS_OK : pydaq_note_times(said, archive));
+    TRY(override_has(layout, SAID_START) ? STATUS_OK : pydaq_note_times(said, archive));
     *out = archive;
     archive = NULL;
 out:
@@ -378,7 +378,7 @@ static status_t pydaq_open(const struct format_input *input, struct archive **ou
     TRY(pydaq_is_beam(input->paths[0], &is_beam));
     TRY(is_beam ? pydaq_open_beams(input, &archive)
                 : gather_files(input, pydaq_open_file, &archive));
-    TRY(input->layout->has_sideband || !archive->is_complex
+    TRY(override_has(input->layout, SAID_SIDEBAND) || !archive->is_complex
             ? STATUS_OK
             : assume(&archive->assumed, "sideband +1: the file does not say"));
     *out = archive;

@@ -383,7 +383,7 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(spectra_read_axes(&fields, &own));
     TRY(fields_f64s(&fields, "frequency", NULL, &own.freq_hz, &count));
     own.nfreq = (uint32_t)count;
-    if (!layout->has_sample_rate && !layout->has_sample_period) {
+    if (!override_has_rate(layout)) {
         TRY(spectra_check_step(&fields, &said));
         TRY(override_has_frequencies(layout)
                 ? STATUS_OK

@@ -185,8 +185,7 @@ static status_t dada_check_rate(const struct ascii *header, const struct job_lay
     double tolerance = dada_rounding(header, "TSAMP", 1e6 * dada->seconds) +
                        dada_rounding(header, "BW", 1e-6 * dada->width_hz);
     tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
-    if (layout->has_sample_rate || layout->has_sample_period || override_has_frequencies(layout) ||
-        fabs(ratio / (expected * factor) - 1) <= tolerance) {
+    if (override_has_spacing(layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
         goto out;
     }
     if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
