@@ -618,9 +618,9 @@ def stated_twice():
                 del attrs[key]
         return path
 
-    def beam(**words):
+    def beam(ctime=1700000000.0, **words):
         path = fresh(".h5")
-        chime_beam_write(path, np.ones((2, 2, 500), "c8"), [2000, 1000], 800 - 0.390625 * np.array([500, 501]), 1)
+        chime_beam_write(path, np.ones((2, 2, 500), "c8"), [2000, 1000], 800 - 0.390625 * np.array([500, 501]), 1, ctime=ctime)
         with h5py.File(path, "r+") as file:
             freq = file["index_map/freq"][()]
             freq["id"] = words.pop("ids", [500, 501])
@@ -667,6 +667,8 @@ def stated_twice():
             ("pydaq's n_antennas of raw ones", raw(n_antennas=4), ["n_antennas = 4, n_pols = 2", "4 streams of raw_/data [4][1000]"]),
             ("pydaq's n_chans of a beam", station(n_chans=6), ["n_chans = 6", "polarization_0/data has 3 channels"]),
             ("pydaq's n_pols of a beam", station(n_pols=1), ["n_pols = 1", "polarization_1 is there"]),
+            ("pydaq's channel_id", channels(channel_id=600), ["channel_id 600 and n_chans 1", "0 .. 511", "freq_hz"]),
+            ("pydaq's last channel", channels(channel_id=511, n_chans=4, n_antennas=1, n_pols=1), ["channel_id 511 and n_chans 4"]),
             ("TBB's clock", tbb("/", CLOCK_FREQUENCY=160.0), ["SAMPLE_FREQUENCY is 200000000 Hz", "CLOCK_FREQUENCY 160000000 Hz"]),
             ("TBB's zone", tbb("/", FILTER_SELECTION="LBA_10_90"), ["NYQUIST_ZONE is 2", "LBA_10_90 is of zone 1"])):
         out = voltmill("info", path, status=4)
@@ -689,13 +691,16 @@ def stated_twice():
             job = {"input": {"files": path, "layout": {"format": "lofar_bf", **key}}, "channelise": {"channels": 8, "taps": 2},
                    "products": [{"kind": "power", "file": "twice.h5"}]}
             ok("error" not in voltmill("plan", write_yaml("twice.yaml", job)), f"LOFAR's {name}: the job settles it")
+    def plan(path, **layout):
+        return voltmill("plan", write_yaml("twice.yaml", {
+            "input": {"files": path, "layout": layout}, "channelise": {"channels": 32, "taps": 2},
+            "products": [{"kind": "power", "file": "twice.h5"}]}))
+
     # A rate of the job, in each of its forms, settles what the file says of it.
     slow = beam(delta_time=5.12e-6)
     change(slow, "/", rate=390625.0)
     for key in ({"sample_rate_hz": 390625}, {"sample_period_s": 2.56e-6}, {"sample_rate_hz": {"attribute": "/@rate"}}):
-        job = {"input": {"files": slow, "layout": {"format": "chime_beam", **key}}, "channelise": {"channels": 8, "taps": 2},
-               "products": [{"kind": "power", "file": "twice.h5"}]}
-        out = voltmill("plan", write_yaml("twice.yaml", job))
+        out = plan(slow, **key)
         ok("delta_time" not in out and "390.625 kHz" in out, f"CHIME's delta_time: {key} settles it", out)
     path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
     ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
@@ -712,6 +717,20 @@ def stated_twice():
             ("pydaq's timestamp", [channels(timestamp=1700000008.0)], "ts_start is 1700000000.25 s of 1970, timestamp 1700000008 s")):
         out = voltmill("info", *files)
         ok("assumed:" in out and words in out, f"{name}: told", out)
+    unset = "1970, a clock that was never set: the start is unknown; input.layout.start says it"
+    for name, path, words in (("pydaq's ts_start", channels(ts_start=0.0), f"ts_start is 0 s of {unset}"),
+                              ("pydaq's ts_start of a boot", channels(ts_start=1234.5), f"ts_start is 1234.5 s of {unset}"),
+                              ("CHIME's time0_ctime", chime_raw(ctime=0.0), f"time0_ctime is 0 s of {unset}"),
+                              ("CHIME/FRB's ctime", beam(ctime=0.0), f"ctime of /time0 is 0 s of {unset}"),
+                              ("TBB's TIME", tbb("STATION_X/DIPOLE_001001000", TIME=0), f"TIME is 2.5e-08 s of {unset}")):
+        out = voltmill("info", path)
+        ok(words in out and "\n  start " not in out, f"{name}: a clock that was never set is told", out)
+        out = plan(path, start="2020-01-01T00:00:00")
+        ok("never set" not in out, f"{name}: the job's start settles it", out)
+    out = voltmill("info", channels(ts_start=0.0, timestamp=1700000000.25))
+    ok("ts_start is 0, timestamp 1700000000.25 s of 1970: timestamp is used" in out and "2023-11-14T22:13:20.25" in out,
+       "pydaq's ts_start: timestamp stands for it", out)
+    ok("channel_id" not in plan(channels(channel_id=600), freq_hz=[100e6]), "pydaq's channel_id: the job settles it")
     ok("used" not in voltmill("info", channels(ts_end=1700000000.25 + 1000 * 1.08e-6, timestamp=1700000000.25)),
        "pydaq's times agree", voltmill("info", channels()))
     grex_write(scratch("twice.nc"), noise[:, :2, None], np.array([1500.0]))

@@ -16,8 +16,9 @@ status_t chime_check_numbers(const struct fields *fields, const struct job_layou
 /* Notes a rate that is not CHIME's, unless the job says one. */
 status_t chime_note_rate(double rate, const struct job_layout *layout, struct archive *archive);
 
-/* A time in two numbers, the second of which restores what rounding took from the first. Fails with
- * DATA: they are none. */
-status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out);
+/* A start in two numbers, the second of which restores what rounding took from the first, named as
+ * fields_start() does. Fails with DATA: they are none. */
+status_t chime_start(const struct fields *fields, const char *name, double ctime, double offset,
+                     const struct job_layout *layout, struct job_layout *own, char **assumed);
 
 #endif

@@ -59,7 +59,8 @@ out:
 }
 
 static status_t chime_beam_read_starts(const struct fields *fields, const struct job_layout *layout,
-                                       double rate, struct chime_beam *said, struct utc *start)
+                                       struct chime_beam *said, struct job_layout *own,
+                                       char **assumed)
 {
     status_t st = STATUS_OK;
     double *ctimes = NULL;
@@ -86,10 +87,11 @@ static status_t chime_beam_read_starts(const struct fields *fields, const struct
             ", more than a month apart",
             fields->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY(override_has_rate(layout)
-            ? STATUS_OK
-            : chime_beam_compare_starts(fields, said, rate, ctimes, offsets, earliest));
-    TRY(chime_start(fields, ctimes[earliest], offsets[earliest], start));
+    TRY(override_has_rate(layout) ? STATUS_OK
+                                  : chime_beam_compare_starts(fields, said, own->sample_rate_hz,
+                                                              ctimes, offsets, earliest));
+    TRY(chime_start(fields, "ctime of /time0", ctimes[earliest], offsets[earliest], layout, own,
+                    assumed));
 out:
     free(ctimes);
     free(offsets);
@@ -116,7 +118,7 @@ out:
 }
 
 static status_t chime_beam_fill(const struct fields *fields, const struct job_layout *layout,
-                                struct chime_beam *said, struct job_layout *own)
+                                struct chime_beam *said, struct job_layout *own, char **assumed)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
@@ -131,8 +133,7 @@ static status_t chime_beam_fill(const struct fields *fields, const struct job_la
     own->sideband = chime_beam_sideband(said);
     own->has_sample_rate = 1;
     TRY(chime_rate(fields, &own->sample_rate_hz));
-    own->has_start = 1;
-    TRY(chime_beam_read_starts(fields, layout, own->sample_rate_hz, said, &own->start));
+    TRY(chime_beam_read_starts(fields, layout, said, own, assumed));
     TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq_hz, &count));
     own->nfreq = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
@@ -239,7 +240,7 @@ static status_t chime_beam_open_file(const char *path, const struct job_layout *
     struct chime_beam said = {.counts = NULL};
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(chime_beam_fill(&fields, layout, &said, &own));
+    TRY(chime_beam_fill(&fields, layout, &said, &own, &archive->assumed));
     TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
     TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
     TRY(chime_beam_read_locations(&fields, archive));

@@ -57,13 +57,15 @@ status_t chime_note_rate(double rate, const struct job_layout *layout, struct ar
                         1 / rate);
 }
 
-status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out)
+status_t chime_start(const struct fields *fields, const char *name, double ctime, double offset,
+                     const struct job_layout *layout, struct job_layout *own, char **assumed)
 {
     status_t st = STATUS_OK;
     REQUIRE(ctime >= 0 && ctime < 1e12 && fabs(offset) < 1, STATUS_DATA,
             "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970",
             fields->path, ctime, offset);
-    *out = utc_add(fields_unix((int64_t)ctime, ctime - floor(ctime)), offset);
+    TRY(fields_start(name, (int64_t)ctime, ctime - floor(ctime), layout, own, assumed));
+    own->start = utc_add(own->start, offset);
 out:
     return st;
 }
@@ -97,7 +99,7 @@ out:
 }
 
 static status_t chime_raw_fill(const struct fields *fields, const struct job_layout *layout,
-                               struct job_layout *own)
+                               struct job_layout *own, char **assumed)
 {
     status_t st = STATUS_OK;
     double ctime = 0;
@@ -116,8 +118,7 @@ static status_t chime_raw_fill(const struct fields *fields, const struct job_lay
     TRY(chime_rate(fields, &own->sample_rate_hz));
     TRY(fields_need_f64(fields, "/", "time0_ctime", &ctime));
     TRY(fields_f64(fields, "/", "time0_ctime_offset", &offset, &found));
-    own->has_start = 1;
-    TRY(chime_start(fields, ctime, offset, &own->start));
+    TRY(chime_start(fields, "time0_ctime", ctime, offset, layout, own, assumed));
     own->nfreq = 1;
     TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
     TRY(fields_need_f64(fields, "/", "freq", own->freq_hz));
@@ -140,7 +141,7 @@ static status_t chime_raw_open_file(const char *path, const struct format_input 
     int found = 0;
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
-    TRY(chime_raw_fill(&fields, input->layout, &own));
+    TRY(chime_raw_fill(&fields, input->layout, &own, &archive->assumed));
     TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
     TRY(chime_raw_read_inputs(&fields, archive));
     TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
@@ -168,7 +169,8 @@ static status_t chime_raw_compare_starts(const struct place *first, const struct
     double counted =
         ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
     double timed = utc_difference(next->archive->start, archive->start);
-    if (fabs(counted - timed) * archive->sample_rate_hz > 2) {
+    if (archive->has_start && next->archive->has_start &&
+        fabs(counted - timed) * archive->sample_rate_hz > 2) {
         TRY(assume(&next->archive->assumed,
                    "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
                    "time0_ctime: the counts are used",

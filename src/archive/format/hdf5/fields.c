@@ -2,6 +2,7 @@
  * their description. */
 #include "archive/format/hdf5/fields_parts.h"
 
+#include "archive/assumed.h"
 #include "archive/format/dataset.h"
 #include "archive/format/override.h"
 #include "archive/storage/stored.h"
@@ -178,6 +179,22 @@ struct utc fields_unix(int64_t seconds, double fraction)
     }
     day = day > 500000000 ? 500000000 : day < -500000000 ? -500000000 : day;
     return (struct utc){(int32_t)day + MJD_OF_1970, (double)second + fraction};
+}
+
+/* 2000-01-01. */
+static const int64_t first_start = 946684800;
+
+status_t fields_start(const char *name, int64_t seconds, double fraction,
+                      const struct job_layout *layout, struct job_layout *own, char **assumed)
+{
+    own->has_start = seconds >= first_start;
+    own->start = fields_unix(seconds, fraction);
+    return own->has_start || override_has(layout, SAID_START)
+               ? STATUS_OK
+               : assume(assumed,
+                        "%s is %.9g s of 1970, a clock that was never set: the start is unknown; "
+                        "input.layout.start says it",
+                        name, (double)seconds + fraction);
 }
 
 status_t fields_check_rate(const struct fields *fields, double rate_hz)

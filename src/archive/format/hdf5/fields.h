@@ -67,6 +67,11 @@ status_t fields_shape(const struct fields *fields, const char *dataset, int rank
 /* Seconds since 1970 as the clocks of computers count them: without leap seconds. */
 struct utc fields_unix(int64_t seconds, double fraction);
 
+/* Puts a start of seconds since 1970 into `own`. A time before 2000 is that of a
+ * clock that was never set: the start is unknown then, an assumption that names the field. */
+status_t fields_start(const char *name, int64_t seconds, double fraction,
+                      const struct job_layout *layout, struct job_layout *own, char **assumed);
+
 /* Fails with DATA: a rate, or a frequency, that no telescope has. */
 status_t fields_check_rate(const struct fields *fields, double rate_hz);
 

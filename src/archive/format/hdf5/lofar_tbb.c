@@ -148,7 +148,8 @@ out:
 }
 
 static status_t lofar_tbb_fill(const struct lofar_tbb_dipole *dipole, const char *name,
-                               struct job_layout *own)
+                               const struct job_layout *layout, struct job_layout *own,
+                               char **assumed)
 {
     status_t st = STATUS_OK;
     TRY(memory_text(name, &own->dataset));
@@ -156,8 +157,8 @@ static status_t lofar_tbb_fill(const struct lofar_tbb_dipole *dipole, const char
     own->has_domain = 1;
     own->has_sample_rate = 1;
     own->sample_rate_hz = dipole->rate;
-    own->has_start = 1;
-    own->start = fields_unix(dipole->time, (double)dipole->sample / dipole->rate);
+    TRY(fields_start("TIME", dipole->time, (double)dipole->sample / dipole->rate, layout, own,
+                     assumed));
     own->has_sideband = 1;
     own->sideband = dipole->zone % 2 ? 1 : -1;
     own->nfreq = 1;
@@ -217,7 +218,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     struct lofar_tbb_dipole dipole = {0};
     TRY(archive_create(fields->path, &archive));
     TRY(lofar_tbb_read(fields, name, layout, &dipole));
-    TRY(lofar_tbb_fill(&dipole, name, &own));
+    TRY(lofar_tbb_fill(&dipole, name, layout, &own, &archive->assumed));
     TRY(fields_describe(fields, "LOFAR TBB", layout, &own, archive));
     TRY(lofar_tbb_read_words(fields, archive));
     struct archive_part *part = &archive->parts[0];

@@ -20,16 +20,18 @@
 static const char title[] = "a pydaq file of SKA-Low";
 static const double chan_spacing_hz = 400e6 / 512;
 static const double raw_rate_hz = 800e6;
-enum { OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
+enum { CHANNELS = 512, OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
 enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 
 /* What /root says. */
 struct pydaq {
     int64_t antennas, pols, chans, samples, blocks, channel, type;
     double start, tsamp;
-    double end;       /* 0: it does not say */
-    double first;     /* of /sample_timestamps; 0: there are none */
-    double timestamp; /* of the file; 0: it does not say */
+    int is_start_unset;     /* ts_start is 0 */
+    const char *start_name; /* of the attribute that `start` is of */
+    double end;             /* 0: it does not say */
+    double first;           /* of /sample_timestamps; 0: there are none */
+    double timestamp;       /* of the file; 0: it does not say */
 };
 
 static status_t pydaq_recognise(const char *path, int *is_it)
@@ -91,6 +93,23 @@ out:
     return st;
 }
 
+/* Coarse channels are numbered from 0 Hz on. */
+static status_t pydaq_check_channels(const struct fields *fields, const struct job_layout *layout,
+                                     const struct pydaq *said)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(said->type == TYPE_RAW || override_has_frequencies(layout) ||
+                (said->channel >= 0 && said->channel < CHANNELS &&
+                 said->channel + said->chans <= CHANNELS),
+            STATUS_DATA,
+            "%s: channel_id %" PRId64 " and n_chans %" PRId64
+            " are no coarse channels of the 0 .. %d of SKA-Low: input.layout.freq_hz says their "
+            "frequencies",
+            fields->path, said->channel, said->chans, CHANNELS - 1);
+out:
+    return st;
+}
+
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
 static status_t pydaq_note_times(const struct pydaq *said, struct archive *archive)
 {
@@ -98,6 +117,10 @@ static status_t pydaq_note_times(const struct pydaq *said, struct archive *archi
     double block = (double)said->samples * said->tsamp;
     double held = (double)said->blocks * block;
     double stated = said->end - said->start;
+    TRY(said->is_start_unset
+            ? assume(&archive->assumed,
+                     "ts_start is 0, timestamp %.17g s of 1970: timestamp is used", said->timestamp)
+            : STATUS_OK);
     TRY(said->end > 0 && (stated > held + block || stated < held - 1.5 * block)
             ? assume(&archive->assumed,
                      "ts_start to ts_end are %.9g s, %" PRId64 " blocks of %" PRId64
@@ -119,6 +142,21 @@ out:
     return st;
 }
 
+/* `timestamp` stands for ts_start where that is missing, or was never set. */
+static status_t pydaq_read_timestamp(const struct fields *fields, int has_start, struct pydaq *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(has_start ? fields_f64(fields, "root", "timestamp", &out->timestamp, &found)
+                  : fields_need_f64(fields, "root", "timestamp", &out->timestamp));
+    out->is_start_unset = has_start && out->start == 0 && out->timestamp > 0;
+    int is_other = !has_start || out->is_start_unset;
+    out->start_name = is_other ? "timestamp" : "ts_start";
+    out->start = is_other ? out->timestamp : out->start;
+out:
+    return st;
+}
+
 static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
 {
     status_t st = STATUS_OK;
@@ -132,8 +170,7 @@ static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
     TRY(fields_need_i64(fields, "root", "channel_id", &out->channel));
     TRY(fields_need_f64(fields, "root", "tsamp", &out->tsamp));
     TRY(fields_f64(fields, "root", "ts_start", &out->start, &found));
-    TRY(found ? STATUS_OK : fields_need_f64(fields, "root", "timestamp", &out->start));
-    TRY(fields_f64(fields, "root", "timestamp", &out->timestamp, &found));
+    TRY(pydaq_read_timestamp(fields, found, out));
     TRY(fields_f64(fields, "root", "ts_end", &out->end, &found));
     TRY(pydaq_read_first(fields, &out->first));
     REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL || out->type == TYPE_STATION_BEAM,
@@ -166,7 +203,8 @@ static double pydaq_rate(double tsamp)
 }
 
 /* `pol`: of a station beam, whose polarisations are datasets of their own. */
-static status_t pydaq_fill(const struct pydaq *said, int64_t pol, struct job_layout *own)
+static status_t pydaq_fill(const struct pydaq *said, int64_t pol, const struct job_layout *layout,
+                           struct job_layout *own, char **assumed)
 {
     status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
@@ -186,8 +224,8 @@ static status_t pydaq_fill(const struct pydaq *said, int64_t pol, struct job_lay
     }
     own->has_sample_rate = 1;
     own->sample_rate_hz = pydaq_rate(said->tsamp);
-    own->has_start = 1;
-    own->start = fields_unix((int64_t)said->start, said->start - floor(said->start));
+    TRY(fields_start(said->start_name, (int64_t)said->start, said->start - floor(said->start),
+                     layout, own, assumed));
     own->nfreq = is_raw ? 1 : (uint32_t)said->chans;
     TRY(memory_zeroed(own->nfreq, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
     if (is_raw) {
@@ -265,12 +303,14 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
                        : said->type == TYPE_CHANNEL ? "pydaq, channelised"
                                                     : "pydaq, station beam";
     TRY(archive_create(fields->path, &archive));
-    TRY(pydaq_fill(said, pol, &own));
+    TRY(pydaq_fill(said, pol, layout, &own, &archive->assumed));
     TRY(layout->axes ? STATUS_OK : pydaq_check_shape(fields, said, own.dataset, archive));
     TRY(fields_describe(fields, name, layout, &own, archive));
     TRY(pydaq_check_rate(fields, layout, said));
+    TRY(pydaq_check_channels(fields, layout, said));
     TRY(pydaq_cut(said, archive));
-    TRY(override_has(layout, SAID_START) ? STATUS_OK : pydaq_note_times(said, archive));
+    TRY(override_has(layout, SAID_START) || !archive->has_start ? STATUS_OK
+                                                                : pydaq_note_times(said, archive));
     *out = archive;
     archive = NULL;
 out:
