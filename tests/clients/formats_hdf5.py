@@ -618,9 +618,9 @@ def stated_twice():
                 del attrs[key]
         return path
 
-    def beam(ctime=1700000000.0, **words):
+    def beam(ctime=1700000000.0, unit=1, **words):
         path = fresh(".h5")
-        chime_beam_write(path, np.ones((2, 2, 500), "c8"), [2000, 1000], 800 - 0.390625 * np.array([500, 501]), 1, ctime=ctime)
+        chime_beam_write(path, np.ones((2, 2, 500), "c8"), [2000, 1000], unit * (800 - 0.390625 * np.array([500, 501])), 1, ctime=ctime)
         with h5py.File(path, "r+") as file:
             freq = file["index_map/freq"][()]
             freq["id"] = words.pop("ids", [500, 501])
@@ -751,3 +751,15 @@ def main():
 
 
 main()
+    for hertz, unit in ((1, "Hz"), (1e3, "kHz"), (1e9, "GHz")):
+        for name, path, words in (("CHIME", chime_raw(600e6 / hertz), f"freq: {600e6 / hertz:.12g} MHz is beyond"),
+                                  ("CHIME/FRB", beam(unit=1e6 / hertz), f"centre of /index_map/freq: {604.6875e6 / hertz:.12g} MHz is beyond")):
+            out = voltmill("info", path)
+            ok(f"{words} the 400 to 800 MHz of CHIME: taken for {unit}" in out and
+               ("599.804688 MHz to 600.195312 MHz" if name == "CHIME" else " to 604.882812 MHz") in out,
+               f"{name}: frequencies in {unit} are known by its band", out)
+    for name, path, words in (("CHIME", chime_raw(300.0), "freq: 300 MHz"), ("CHIME/FRB", beam(unit=2), "centre of /index_map/freq: 1209.375 MHz")):
+        out = voltmill("info", path, status=4)
+        ok(f"{words} is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz" in out, f"{name}: a band that it has not is refused", out)
+        out = plan(path, freq_hz=[300e6] if name == "CHIME" else [300e6, 300390625])
+        ok("beyond" not in out and "300" in out, f"{name}: the job's frequencies settle it", out)

@@ -8,6 +8,12 @@
 /* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
 status_t chime_rate(const struct fields *fields, double *rate);
 
+/* Frequencies become Hz. Their writers give MHz; other units are known by CHIME's band, an
+ * assumption that names the field. Fails with DATA: they are beyond the band, and the job gives
+ * none. */
+status_t chime_hertz(const struct fields *fields, const char *name, const struct job_layout *layout,
+                     double *freq, size_t count, char **assumed);
+
 /* Compares frequencies with the numbers of their channels, where the file has both: channel k of a
  * rate is at 800 MHz - k x rate. Keys of the job go before both. Fails with DATA. */
 status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,

@@ -136,9 +136,7 @@ static status_t chime_beam_fill(const struct fields *fields, const struct job_la
     TRY(chime_beam_read_starts(fields, layout, said, own, assumed));
     TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq_hz, &count));
     own->nfreq = (uint32_t)count;
-    for (size_t i = 0; i < count; i++) {
-        own->freq_hz[i] *= 1e6;
-    }
+    TRY(chime_hertz(fields, "centre of /index_map/freq", layout, own->freq_hz, count, assumed));
     TRY(chime_beam_check_numbers(fields, layout, own));
 out:
     return st;

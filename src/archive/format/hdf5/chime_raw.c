@@ -16,6 +16,7 @@
 
 static const char title[] = "a CHIME raw baseband file";
 static const double rate_hz = 390625; /* 800 MHz / 2048, one every 2.56 us */
+static const double band_hz[2] = {400e6, 800e6};
 
 status_t chime_rate(const struct fields *fields, double *rate)
 {
@@ -29,14 +30,55 @@ out:
     return st;
 }
 
+/* The first of some frequencies that is not within CHIME's band; count: all are. */
+static size_t chime_first_beyond(const double *freq, size_t count, double unit_hz)
+{
+    size_t i = 0;
+    while (i < count && freq[i] * unit_hz > band_hz[0] - rate_hz &&
+           freq[i] * unit_hz < band_hz[1] + rate_hz) {
+        i++;
+    }
+    return i;
+}
+
+status_t chime_hertz(const struct fields *fields, const char *name, const struct job_layout *layout,
+                     double *freq, size_t count, char **assumed)
+{
+    enum { UNITS = 4 };
+    static const struct {
+        const char *name;
+        double hz;
+    } units[UNITS] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}};
+    status_t st = STATUS_OK;
+    int is_said = override_has_frequencies(layout);
+    size_t beyond = chime_first_beyond(freq, count, units[0].hz);
+    size_t unit = 0;
+    while (unit < UNITS && chime_first_beyond(freq, count, units[unit].hz) < count) {
+        unit++;
+    }
+    REQUIRE(unit < UNITS || is_said, STATUS_DATA,
+            "%s: %s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz says "
+            "the frequencies",
+            fields->path, name, freq[beyond]);
+    TRY(unit == 0 || is_said ? STATUS_OK
+                             : assume(assumed,
+                                      "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken "
+                                      "for %s",
+                                      name, freq[beyond], units[unit].name));
+    for (size_t i = 0; i < count; i++) {
+        freq[i] *= units[unit < UNITS ? unit : 0].hz;
+    }
+out:
+    return st;
+}
+
 status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
                              const struct job_layout *own, const uint64_t *numbers, size_t count)
 {
     status_t st = STATUS_OK;
-    static const double top_hz = 800e6;
     int is_said = override_has_spacing(layout);
     for (size_t i = 0; i < count && count == own->nfreq && !is_said; i++) {
-        double expected = top_hz - (double)numbers[i] * own->sample_rate_hz;
+        double expected = band_hz[1] - (double)numbers[i] * own->sample_rate_hz;
         REQUIRE(fabs(own->freq_hz[i] - expected) <= 0.01 * own->sample_rate_hz, STATUS_DATA,
                 "%s: coarse channel %" PRIu64 " is at %.12g MHz, but at %.12g MHz by its number "
                 "and delta_time, %.9g s: input.layout.sample_rate_hz or freq_hz says what is right",
@@ -122,7 +164,7 @@ static status_t chime_raw_fill(const struct fields *fields, const struct job_lay
     own->nfreq = 1;
     TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
     TRY(fields_need_f64(fields, "/", "freq", own->freq_hz));
-    own->freq_hz[0] *= 1e6;
+    TRY(chime_hertz(fields, "freq", layout, own->freq_hz, 1, assumed));
     TRY(fields_i64(fields, "/", "freq_id", &number, &found));
     TRY(chime_check_numbers(fields, layout, own, &(uint64_t){(uint64_t)number}, (size_t)found));
 out:
