@@ -675,6 +675,10 @@ def stated_twice():
         ok(all(word in out for word in [path, *words]), f"{name}: refused with both facts", out)
     for name, where, said, words, key in (
             ("width", bf_beam, {"CHANNEL_WIDTH": 2e5}, ["CHANNEL_WIDTH is 200000 Hz", "sampled at 195312.5 Hz"], {"sample_rate_hz": 195312.5}),
+            ("clock", "/", {"CLOCK_FREQUENCY": 160.0}, ["CLOCK_FREQUENCY is 160, of subbands of 156250 Hz", "samples of 195312.5 Hz",
+             "expected 1:"], {"sample_rate_hz": 195312.5}),
+            ("clock in Hz", "/", {"CLOCK_FREQUENCY": 3e8}, ["CLOCK_FREQUENCY is 300000000, of subbands of 292968.75 Hz"],
+             {"sample_period_s": 5.12e-6}),
             ("subbands", bf_beam, {"SUBBAND_WIDTH": 195312.5, "CHANNELS_PER_SUBBAND": 2}, ["PER_SUBBAND is 97656.25 Hz"],
              {"sample_rate_hz": 195312.5}),
             ("centre", bf_beam, {"BEAM_FREQUENCY_CENTER": 121.0, "BEAM_FREQUENCY_CENTER_UNIT": "MHz"},
@@ -702,6 +706,25 @@ def stated_twice():
     for key in ({"sample_rate_hz": 390625}, {"sample_period_s": 2.56e-6}, {"sample_rate_hz": {"attribute": "/@rate"}}):
         out = plan(slow, **key)
         ok("delta_time" not in out and "390.625 kHz" in out, f"CHIME's delta_time: {key} settles it", out)
+    clock = {"CLOCK_FREQUENCY": 200.0, "CLOCK_FREQUENCY_UNIT": "MHz"}
+    for name, said, words in (
+            ("SUBBAND_WIDTH", {"CHANNEL_WIDTH": 195312.5, "SUBBAND_WIDTH": 156250.0}, ["of subbands of 195312.5 Hz", "SUBBAND_WIDTH is 156250 Hz"]),
+            ("CHANNELS_PER_SUBBAND", {"CHANNELS_PER_SUBBAND": 16}, ["are of 1 channels in each", "CHANNELS_PER_SUBBAND = 16"]),
+            ("SUBBAND_WIDTH in kHz", {"SUBBAND_WIDTH": 195.3125, "SUBBAND_WIDTH_UNIT": "kHz"}, None)):
+        path = change(lofar("/", **clock), bf_beam, **said)
+        out = voltmill("info", path, status=4 if words else 0)
+        ok(all(word in out for word in words or ["195.3125 kHz"]), f"LOFAR's clock and {name}", out)
+    # The day of a pointing counts where its text is missing; a text that agrees with it is finer.
+    path = lofar(pointing, EXPTIME_START_MJD=55769.75)
+    out = voltmill("info", path)
+    ok("EXPTIME_START_UTC is not there: EXPTIME_START_MJD = 55769.75 is used" in out and "2011-07-27T18:00:00.000000" in out,
+       "LOFAR's start: the day of the pointing", out)
+    out = plan(path, format="lofar_bf", start="2011-07-27T18:00:00")
+    ok("EXPTIME" not in out, "LOFAR's start: the job settles the day of the pointing", out)
+    out = voltmill("info", lofar(pointing, EXPTIME_START_MJD=55769.5 + 0.1251 / 86400))
+    ok("assumed" not in out and "2011-07-27T12:00:00.125000" in out, "LOFAR's start: a text of the observation is finer", out)
+    out = voltmill("info", lofar(pointing, EXPTIME_START_MJD=-1.0), status=4)
+    ok("EXPTIME_START_MJD is -1, expected" in out, "LOFAR's start: the day of the pointing is none", out)
     path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
     ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
     raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]
@@ -730,6 +753,18 @@ def stated_twice():
     out = voltmill("info", channels(ts_start=0.0, timestamp=1700000000.25))
     ok("ts_start is 0, timestamp 1700000000.25 s of 1970: timestamp is used" in out and "2023-11-14T22:13:20.25" in out,
        "pydaq's ts_start: timestamp stands for it", out)
+    for hertz, unit in ((1, "Hz"), (1e3, "kHz"), (1e9, "GHz")):
+        for name, path, words in (("CHIME", chime_raw(600e6 / hertz), f"freq: {600e6 / hertz:.12g} MHz is beyond"),
+                                  ("CHIME/FRB", beam(unit=1e6 / hertz), f"centre of /index_map/freq: {604.6875e6 / hertz:.12g} MHz is beyond")):
+            out = voltmill("info", path)
+            ok(f"{words} the 400 to 800 MHz of CHIME: taken for {unit}" in out and
+               ("599.804688 MHz to 600.195312 MHz" if name == "CHIME" else " to 604.882812 MHz") in out,
+               f"{name}: frequencies in {unit} are known by its band", out)
+    for name, path, words in (("CHIME", chime_raw(300.0), "freq: 300 MHz"), ("CHIME/FRB", beam(unit=2), "centre of /index_map/freq: 1209.375 MHz")):
+        out = voltmill("info", path, status=4)
+        ok(f"{words} is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz" in out, f"{name}: a band that it has not is refused", out)
+        out = plan(path, freq_hz=[300e6] if name == "CHIME" else [300e6, 300390625])
+        ok("beyond" not in out and "300" in out, f"{name}: the job's frequencies settle it", out)
     ok("channel_id" not in plan(channels(channel_id=600), freq_hz=[100e6]), "pydaq's channel_id: the job settles it")
     ok("used" not in voltmill("info", channels(ts_end=1700000000.25 + 1000 * 1.08e-6, timestamp=1700000000.25)),
        "pydaq's times agree", voltmill("info", channels()))
@@ -751,15 +786,3 @@ def main():
 
 
 main()
-    for hertz, unit in ((1, "Hz"), (1e3, "kHz"), (1e9, "GHz")):
-        for name, path, words in (("CHIME", chime_raw(600e6 / hertz), f"freq: {600e6 / hertz:.12g} MHz is beyond"),
-                                  ("CHIME/FRB", beam(unit=1e6 / hertz), f"centre of /index_map/freq: {604.6875e6 / hertz:.12g} MHz is beyond")):
-            out = voltmill("info", path)
-            ok(f"{words} the 400 to 800 MHz of CHIME: taken for {unit}" in out and
-               ("599.804688 MHz to 600.195312 MHz" if name == "CHIME" else " to 604.882812 MHz") in out,
-               f"{name}: frequencies in {unit} are known by its band", out)
-    for name, path, words in (("CHIME", chime_raw(300.0), "freq: 300 MHz"), ("CHIME/FRB", beam(unit=2), "centre of /index_map/freq: 1209.375 MHz")):
-        out = voltmill("info", path, status=4)
-        ok(f"{words} is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz" in out, f"{name}: a band that it has not is refused", out)
-        out = plan(path, freq_hz=[300e6] if name == "CHIME" else [300e6, 300390625])
-        ok("beyond" not in out and "300" in out, f"{name}: the job's frequencies settle it", out)

@@ -41,8 +41,8 @@ static status_t lofar_bf_hertz(const struct fields *fields, const struct lofar_b
         TRY(fields_f64(fields, object, name, out, found));
     }
     TRY(fields_text(fields, object, unit_name, &unit, &has_unit));
-    if (*found && has_unit && strcmp(unit, "MHz") == 0 && fabs(*out) < least_hz) {
-        *out *= 1e6;
+    if (*found && has_unit && fabs(*out) < least_hz) {
+        *out *= strcmp(unit, "MHz") == 0 ? 1e6 : strcmp(unit, "kHz") == 0 ? 1e3 : 1;
     }
 out:
     free(unit);
@@ -77,6 +77,42 @@ out:
     return st;
 }
 
+/* Subbands are 1024th parts of the clock's rate, and their channels parts of them. */
+static status_t lofar_bf_compare_clock(const struct fields *fields,
+                                       const struct lofar_bf_place *place,
+                                       const struct job_layout *layout, double rate)
+{
+    enum { SUBBANDS = 1024 };
+    status_t st = STATUS_OK;
+    double clock = 0;
+    double width = 0;
+    int64_t channels = 0;
+    int has_clock = 0;
+    int has_width = 0;
+    int found = 0;
+    TRY(fields_f64(fields, "/", "CLOCK_FREQUENCY", &clock, &has_clock));
+    if (!has_clock || rate == 0 || override_has_rate(layout)) {
+        goto out;
+    }
+    double subband = clock * (fabs(clock) < least_hz ? 1e6 : 1) / SUBBANDS;
+    TRY(lofar_bf_hertz(fields, place, "SUBBAND_WIDTH", &width, &has_width));
+    REQUIRE(!has_width || fabs(width / subband - 1) < 0.01, STATUS_DATA,
+            "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but SUBBAND_WIDTH is %.12g Hz: "
+            "input.layout.sample_rate_hz says the rate of samples",
+            fields->path, clock, subband, width);
+    TRY(fields_i64(fields, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
+    double each = subband / rate;
+    double expected = found ? (double)channels : fmax(1, round(each));
+    REQUIRE(fabs(each / expected - 1) < 0.01, STATUS_DATA,
+            "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but samples of %.12g Hz "
+            "(SAMPLING_RATE, SAMPLING_TIME) are of %.9g channels in each, expected %s%.0f: "
+            "input.layout.sample_rate_hz says which is right",
+            fields->path, clock, subband, rate, each, found ? "CHANNELS_PER_SUBBAND = " : "",
+            expected);
+out:
+    return st;
+}
+
 static status_t lofar_bf_read_rate(const struct fields *fields, const struct lofar_bf_place *place,
                                    const struct job_layout *layout, struct job_layout *own)
 {
@@ -99,59 +135,71 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
     own->has_sample_rate = has_rate || has_step;
     own->sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
     TRY(lofar_bf_compare_width(fields, place, layout, own->sample_rate_hz));
+    TRY(lofar_bf_compare_clock(fields, place, layout, own->sample_rate_hz));
     TRY(own->has_sample_rate ? fields_check_rate(fields, own->sample_rate_hz) : STATUS_OK);
 out:
     return st;
 }
 
-/* A start as a text, with or without a 'Z', and as a Modified Julian Day, which must agree: of the
- * pointing, or else of the observation. */
+/* A start as a text, with or without a 'Z', and as a Modified Julian Day. */
+struct lofar_bf_start {
+    const char *utc, *mjd; /* names of attributes */
+    int has_utc, has_mjd;
+    struct utc start;
+};
+
+static const double start_tolerance = 1e-3; /* s */
+
+/* Both forms must agree. */
+static status_t lofar_bf_read_forms(const struct fields *fields, const char *object,
+                                    const struct job_layout *layout, struct lofar_bf_start *out)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    double mjd = 0;
+    TRY(fields_text(fields, object, out->utc, &text, &out->has_utc));
+    TRY(fields_f64(fields, object, out->mjd, &mjd, &out->has_mjd));
+    int is_day = mjd > 0 && mjd < 1e6;
+    if (out->has_utc) {
+        REQUIRE(units_parse_utc(text, &out->start), STATUS_DATA,
+                "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
+                fields->path, text);
+        REQUIRE(!out->has_mjd || override_has(layout, SAID_START) ||
+                    (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
+                STATUS_DATA,
+                "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
+                fields->path, text, out->mjd, mjd);
+    } else if (out->has_mjd) {
+        REQUIRE(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", fields->path,
+                out->mjd, mjd);
+        out->start = utc_of_mjd(mjd);
+    }
+out:
+    free(text);
+    return st;
+}
+
+/* The pointing's start goes before that of the observation; where the observation's text agrees
+ * with the pointing's day, the text, which is finer. */
 static status_t lofar_bf_read_start(const struct fields *fields, const struct lofar_bf_place *place,
                                     const struct job_layout *layout, struct job_layout *own,
                                     char **assumed)
 {
     status_t st = STATUS_OK;
-    const double tolerance = 1e-3;
-    char *text = NULL;
-    const char *object = place->pointing;
-    const char *name = "EXPTIME_START_MJD";
-    int found = 0;
-    int has_mjd = 0;
-    double mjd = 0;
-    TRY(fields_text(fields, place->pointing, "EXPTIME_START_UTC", &text, &found));
-    if (!found) {
-        object = "/";
-        name = "OBSERVATION_START_MJD";
-        TRY(fields_text(fields, "/", "OBSERVATION_START_UTC", &text, &found));
-    }
-    TRY(fields_f64(fields, object, name, &mjd, &has_mjd));
-    if (found) {
-        REQUIRE(units_parse_utc(text, &own->start), STATUS_DATA,
-                "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
-                fields->path, text);
-        REQUIRE(!has_mjd || override_has(layout, SAID_START) ||
-                    (mjd > 0 && mjd < 1e6 &&
-                     fabs(utc_difference(utc_of_mjd(mjd), own->start)) < tolerance),
-                STATUS_DATA,
-                "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
-                fields->path, text, name, mjd);
-    } else {
-        found = has_mjd;
-        REQUIRE(!found || (mjd > 0 && mjd < 1e6), STATUS_DATA,
-                "%s: OBSERVATION_START_MJD is %g, expected a Modified Julian Day", fields->path,
-                mjd);
-        own->start = utc_of_mjd(mjd);
-        char how[64] = "the start is unknown";
-        if (found) {
-            snprintf(how, sizeof how, "OBSERVATION_START_MJD = %.15g is used", mjd);
-        }
-        TRY(override_has(layout, SAID_START)
-                ? STATUS_OK
-                : assume(assumed, "OBSERVATION_START_UTC is not there: %s", how));
-    }
-    own->has_start = found;
+    struct lofar_bf_start pointing = {.utc = "EXPTIME_START_UTC", .mjd = "EXPTIME_START_MJD"};
+    struct lofar_bf_start all = {.utc = "OBSERVATION_START_UTC", .mjd = "OBSERVATION_START_MJD"};
+    TRY(lofar_bf_read_forms(fields, place->pointing, layout, &pointing));
+    TRY(pointing.has_utc ? STATUS_OK : lofar_bf_read_forms(fields, "/", layout, &all));
+    int is_finer = all.has_utc && fabs(utc_difference(pointing.start, all.start)) < start_tolerance;
+    const struct lofar_bf_start *start =
+        pointing.has_utc || (pointing.has_mjd && !is_finer) ? &pointing : &all;
+    own->has_start = start->has_utc || start->has_mjd;
+    own->start = start->start;
+    TRY(start->has_utc || override_has(layout, SAID_START) ? STATUS_OK
+        : start->has_mjd ? assume(assumed, "%s is not there: %s = %.15g is used", start->utc,
+                                  start->mjd, start->start.mjd_day + start->start.second / 86400)
+                         : assume(assumed, "%s is not there: the start is unknown", start->utc));
 out:
-    free(text);
     return st;
 }
 
