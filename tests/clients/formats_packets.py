@@ -381,6 +381,50 @@ def counted():
     same(voltages("counted", path, {"sample_rate_hz": 640})[3], 640, "the job's rate goes before one that is counted")
 
 
+def two_rates():
+    """Threads, or times, of two frame rates: refused where counts prove it, gaps where the job says the rate; frames
+    that are lost prove nothing."""
+    generator = np.random.default_rng(12)
+
+    def body(size=32):
+        return generator.integers(0, 256, size, dtype="u1").tobytes()
+
+    def seconds(counts, first=1000, thread=0):
+        return [vdif_frame(body(), first + i, frame, thread) for i, count in enumerate(counts) for frame in range(count)]
+
+    def threads(count):
+        frames = zip(seconds([40] * count, thread=0), *(iter(seconds([80] * count, thread=1)),) * 2)
+        return [frame for three in frames for frame in three]
+
+    def write(frames):
+        path = scratch("rates.vdif")
+        with open(path, "wb") as file:
+            file.write(b"".join(frames))
+        return path
+
+    few, most = "thread 0 has 40 frames in the second from 2014-01-01T00:16:41", "80 frames in the second from 2014-01-01T00:16:4"
+    for name, frames, words in (("threads", threads(3), [few, f"thread 1 has {most}0", "input.layout.sample_rate_hz"]),
+                                ("threads of two seconds", threads(2), [few, f"thread 1 has {most}0"]),
+                                ("times", seconds([40, 40, 80, 80]), [few, f"thread 0 has {most}2"]),
+                                ("times, the lower rate last", seconds([80, 80, 40, 40, 40]), ["thread 0 has 40 frames", f"thread 0 has {most}0"]),
+                                ("a long file", seconds([1600] * 20 + [800] * 3), ["thread 0 has 800 frames in the second from 2014-01-01T00:17:01",
+                                                                                   "thread 0 has 1600 frames"])):
+        said = voltmill("info", write(frames), status=4)
+        ok(all(word in said for word in words), f"{name} of two rates: refused with both", said)
+    path = write(threads(3))
+    voltmill("import", "--force", "-o", scratch("rates.h5"), "--layout", "{sample_rate_hz: 2560}", path)
+    with h5py.File(scratch("rates.h5"), "r") as file:
+        gaps = [tuple(gap)[:2] for gap in file["stream_gaps" if "stream_gaps" in file else "gaps"][()].tolist()]
+    same(sorted(gaps), [(second * 2560 + 1280, 1280) for second in range(3)], "threads of two rates: the job's rate makes gaps")
+    whole = seconds([40] * 10)
+    for name, kept in (("a third lost at random", generator.random(400) > 1 / 3),
+                       ("ends of two seconds lost", [not (60 <= i < 80 or 140 <= i < 160) for i in range(400)]),
+                       ("ends of two seconds lost at one place", [not (60 <= i < 80 or 100 <= i < 122) for i in range(400)]),
+                       ("a second of few", [not 52 <= i < 80 for i in range(400)])):
+        found = voltages("rates", write([frame for frame, is_kept in zip(whole, kept) if is_kept]))
+        same(found[3], 40 * 32, f"{name}: the rate is that of whole seconds")
+
+
 def leap():
     """Seconds of VDIF count leap seconds: epoch 33 begins on 2016-07-01, a leap second ends it."""
     generator = np.random.default_rng(5)
@@ -455,7 +499,8 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, leap, recordings, vgos, drx, drx8):
+    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, two_rates, leap, recordings, vgos, drx,
+                  drx8):
         try:
             check()
         except Failed as error:

@@ -3,6 +3,7 @@
 #include "archive/assumed.h"
 #include "archive/format/formats.h"
 #include "archive/format/recorder/packet_files.h"
+#include "archive/format/recorder/vdif_count.h"
 #include "archive/format/recorder/vdif_streams.h"
 #include "archive/format/recorder/vdif_survey.h"
 #include "base/memory.h"
@@ -100,15 +101,6 @@ out:
     return st;
 }
 
-/* Whether a number of frames a second agrees with the count: the last ones of seconds may be lost.
- */
-static int vdif_is_counted(double frames, uint32_t counted)
-{
-    enum { LEAST_LOST = 8 };
-    uint32_t lost = counted / 16 > LEAST_LOST ? counted / 16 : LEAST_LOST;
-    return counted == 0 || (frames >= counted && frames <= counted + lost);
-}
-
 /* Real samples of a rate that headers state. EDV 3 states half of it; frames may tell about EDV 1.
  */
 static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t samples,
@@ -116,7 +108,7 @@ static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t s
 {
     status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
-    uint32_t counted = survey->most_frames;
+    uint32_t counted = survey->most.frames;
     int is_half =
         first->edv == 3 || counted == 0 || !vdif_is_counted(first->rate_hz / samples, counted);
     *out = is_half ? 2 * first->rate_hz : first->rate_hz;
@@ -136,7 +128,7 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
 {
     status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
-    uint32_t counted = survey->most_frames;
+    uint32_t counted = survey->most.frames;
     struct text seen = {0};
     double rate = said;
     TRY(vdif_describe(survey, &seen));
@@ -145,6 +137,7 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
         TRY(first->is_complex ? STATUS_OK : vdif_find_real_rate(survey, samples, assumed, &rate));
     } else if (said == 0 && counted > 0) {
         rate = (double)counted * samples;
+        TRY(vdif_count_check(survey, input->paths[0]));
         TRY(assume(assumed,
                    "no header states the sample rate: it is counted, %u frames a second, since "
                    "the highest frame number of seconds that end in the files is %u",

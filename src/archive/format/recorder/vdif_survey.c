@@ -3,6 +3,7 @@
 
 #include "archive/format/recorder/packet_files.h"
 #include "archive/format/recorder/recorder.h"
+#include "archive/format/recorder/vdif_count.h"
 #include "archive/format/recorder/vdif_first.h"
 #include "archive/packets/frames.h"
 #include "base/memory.h"
@@ -44,12 +45,6 @@ out:
     file_close(fd);
     return st;
 }
-
-/* A frame that was seen. */
-struct vdif_seen {
-    int64_t second;
-    uint32_t thread, number; /* of the second */
-};
 
 /* One file being read. */
 struct vdif_look {
@@ -201,39 +196,6 @@ out:
     return st;
 }
 
-static int vdif_survey_by_time(const void *left, const void *right)
-{
-    const struct vdif_seen *a = left;
-    const struct vdif_seen *b = right;
-    int by_second = (a->second > b->second) - (a->second < b->second);
-    return by_second ? by_second : (a->number > b->number) - (a->number < b->number);
-}
-
-/* Counts the frames of each second whose end was seen: up to the highest number near which there is
- * another one. A lone high number is a header's fault. Sorts what was seen. */
-static void vdif_survey_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, size_t count)
-{
-    enum { NEAR = 16 };
-    size_t begin = 0;
-    for (size_t i = 0; i < count; i++) {
-        seen[i].second -= survey->ahead[seen[i].thread];
-    }
-    qsort(seen, count, sizeof *seen, vdif_survey_by_time);
-    for (size_t end = 1; end < count; end++) {
-        if (seen[end].second == seen[begin].second) {
-            continue;
-        }
-        size_t top = end - 1;
-        while (top > begin && seen[top].number - seen[top - 1].number > NEAR) {
-            top--;
-        }
-        if (seen[end].second == seen[begin].second + 1 && (top > begin || seen[top].number == 0)) {
-            survey->most_frames = (uint32_t)max_u64(survey->most_frames, seen[top].number + 1);
-        }
-        begin = end;
-    }
-}
-
 /* The frame near which `second` ends, by halving: its header is of a later second, or it is the
  * last. */
 static status_t vdif_survey_find_second(const struct vdif_look *look, int64_t second, uint64_t *out)
@@ -263,19 +225,15 @@ out:
     return st;
 }
 
-/* Counts the frames of the second that frame `begin` is of, where it ends. */
-static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin)
+/* Counts the frames of a second, where it ends. */
+static status_t vdif_survey_count_second(struct vdif_look *look, int64_t second)
 {
     enum { AROUND = 320 /* frames: more than they come out of order by */ };
     status_t st = STATUS_OK;
     struct vdif_header header = {0};
     uint64_t at = 0;
     size_t count = 0;
-    TRY(vdif_survey_read(look, begin, &header));
-    if (!vdif_survey_counts(look->survey, &header)) {
-        goto out;
-    }
-    TRY(vdif_survey_find_second(look, vdif_survey_second(look->survey, &header), &at));
+    TRY(vdif_survey_find_second(look, second, &at));
     uint64_t from = at > AROUND ? at - AROUND : 0;
     for (uint64_t i = from; i < min_u64(at + AROUND, look->file->frames); i++) {
         TRY(vdif_survey_read(look, i, &header));
@@ -284,24 +242,40 @@ static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin)
                 (int64_t)vdif_second(header.epoch, header.seconds), header.thread, header.frame};
         }
     }
-    vdif_survey_count_seen(look->survey, look->seen, count);
+    vdif_count_seen(look->survey, look->seen, count);
 out:
     return st;
 }
 
-/* All of a short file was seen; of a long one some seconds are counted. */
+/* Counts the frames of two seconds: the one that lies `back` before that of frame `begin`, and the
+ * next. */
+static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin, int64_t back)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header header = {0};
+    TRY(vdif_survey_read(look, begin, &header));
+    for (int64_t i = 0; i < 2 && vdif_survey_counts(look->survey, &header); i++) {
+        int64_t second = vdif_survey_second(look->survey, &header) - back + i;
+        TRY(vdif_survey_count_second(look, second));
+    }
+out:
+    return st;
+}
+
+/* All of a short file was seen; of a long one some seconds are counted, the last ones included. */
 static status_t vdif_survey_count_all(struct vdif_look *look)
 {
     enum { COUNTS = 4 };
     status_t st = STATUS_OK;
     uint64_t frames = look->file->frames;
     if (frames <= 2 * PACKETS_ENDS) {
-        vdif_survey_count_seen(look->survey, look->seen, look->nseen);
+        vdif_count_seen(look->survey, look->seen, look->nseen);
         goto out;
     }
     for (uint64_t i = 0; i < COUNTS; i++) {
-        TRY(vdif_survey_count(look, i * (frames / COUNTS)));
+        TRY(vdif_survey_count(look, i * (frames / COUNTS), 0));
     }
+    TRY(vdif_survey_count(look, frames - 1, 2));
 out:
     return st;
 }

@@ -6,6 +6,12 @@
 #include "archive/packets/sync.h"
 #include "archive/packets/vdif_header.h"
 
+/* Frames of a thread in a second, by the first thread's clock. */
+struct vdif_counted {
+    uint32_t frames, thread;
+    int64_t second;
+};
+
 struct vdif_survey {
     const char *wanted; /* a station's name; NULL: there is but one */
     int has_first;
@@ -13,7 +19,10 @@ struct vdif_survey {
     struct packets_mark mark; /* of headers like it */
     unsigned char has_thread[PACKETS_THREADS];
     int64_t ahead[PACKETS_THREADS]; /* seconds that a thread's clock is ahead of the first's */
-    uint32_t most_frames; /* counted in a second that has an end in the files; 0: none has */
+    struct vdif_counted most;       /* of seconds that end in the files; .frames 0: none does */
+    struct vdif_counted fewest; /* of a thread that has as many in two seconds, of which hardly any
+                                   frame is missing; .frames 0: there is none */
+    struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
 };
 
 /* Whether frames begin in a file. Fails with DATA. */
