@@ -425,6 +425,36 @@ def two_rates():
         same(found[3], 40 * 32, f"{name}: the rate is that of whole seconds")
 
 
+def unlike():
+    """Threads whose frames differ, and frames with bytes between them: refused with the numbers."""
+    generator = np.random.default_rng(13)
+
+    def frame(i, **words):
+        return vdif_frame(generator.integers(0, 256, words.pop("size", 128), dtype="u1").tobytes(), 1000 + i // 40, i % 40, **words)
+
+    two = [frame(i, thread=thread, size=[128, 64][thread], bits=[8, 4][thread]) for i in range(60) for thread in (0, 1)]
+    bits = [frame(i, thread=thread, bits=[8, 4][thread]) for i in range(60) for thread in (0, 1)]
+    long = [frame(i, thread=thread, size=[5000, 2504][thread]) for i in range(60) for thread in (0, 1)]
+    one = [frame(i) for i in range(60)]
+    numbered = "have a length of 160 bytes, but follow each other every 168"
+    for name, frames, words in (
+            ("lengths", two, "thread 0 have 160 bytes, 1 channel of 8 bit real, those of thread 1 96 bytes, 1 channel of 4 bit real"),
+            ("bits", bits, "thread 0 have 160 bytes, 1 channel of 8 bit real, those of thread 1 160 bytes, 1 channel of 4 bit real"),
+            ("long frames", long, "thread 0 have 5032 bytes, 1 channel of 8 bit real, those of thread 1 2536 bytes"),
+            ("numbers before frames", [struct.pack("<Q", i) + frame for i, frame in enumerate(one)], numbered),
+            ("numbers behind frames", [frame + struct.pack(">Q", i + 77) for i, frame in enumerate(one)], numbered),
+            ("junk before frames", [b"junk" + generator.integers(0, 256, 5000, dtype="u1").tobytes()] + one,
+             "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes)")):
+        path = scratch("unlike.vdif")
+        with open(path, "wb") as file:
+            file.write(b"".join(frames))
+        said = voltmill("info", path, status=4)
+        ok(words in said, f"{name}: refused", said)
+    found = voltages("unlike", path, {"format": "vdif"})
+    expected = np.concatenate([np.frombuffer(frame[32:], "u1") for frame in one]) - 127.5
+    same(found[0].ravel(), expected, "junk before frames: read where the job says that they are VDIF")
+
+
 def leap():
     """Seconds of VDIF count leap seconds: epoch 33 begins on 2016-07-01, a leap second ends it."""
     generator = np.random.default_rng(5)
@@ -499,7 +529,7 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, two_rates, leap, recordings, vgos, drx,
+    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
                   drx8):
         try:
             check()

@@ -37,7 +37,9 @@ static status_t formats_check_hdf5(const char *path)
         const char *comma = names.length > 0 ? ", " : "";
         TRY(rows[i]->is_no_product ? text_add(&names, "%s%s", comma, rows[i]->name) : STATUS_OK);
     }
-    FAIL(STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s)",
+    FAIL(STATUS_DATA,
+         "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
+         "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes)",
          path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);

@@ -62,6 +62,66 @@ out:
     return st;
 }
 
+/* Reads a header, if one that is possible is there. */
+static status_t vdif_read_possible(int fd, const char *path, uint64_t bytes, uint64_t at,
+                                   struct vdif_header *out, int *is_there)
+{
+    status_t st = STATUS_OK;
+    unsigned char words[VDIF_BYTES] = {0};
+    *is_there = 0;
+    if (at + VDIF_LEGACY_BYTES <= bytes) {
+        TRY(file_read(fd, path, at, words, min_u64(sizeof words, bytes - at)));
+        vdif_header_read(words, out);
+        *is_there = vdif_is_possible(out);
+    }
+out:
+    return st;
+}
+
+status_t vdif_find_numbered(int fd, const char *path, uint64_t bytes, struct vdif_header *out,
+                            int *found)
+{
+    enum { FRAMES = 4 };
+    status_t st = STATUS_OK;
+    *found = 0;
+    for (uint64_t first = 0; first <= WORD && !*found; first += WORD) {
+        TRY(vdif_read_possible(fd, path, bytes, first, out, found));
+        for (uint64_t i = 1; i < FRAMES && *found; i++) {
+            struct vdif_header next;
+            TRY(vdif_read_possible(fd, path, bytes, first + i * (out->bytes + WORD), &next, found));
+            *found = *found && vdif_is_alike(out, &next) && vdif_is_later(out, &next);
+        }
+    }
+out:
+    return st;
+}
+
+status_t vdif_find_unlike(int fd, const char *path, uint64_t bytes, uint64_t at,
+                          const struct vdif_header *first, struct vdif_header *out, int *found)
+{
+    enum { LEAST = 4 /* of either kind: others may be damaged */, MOST = 64 };
+    status_t st = STATUS_OK;
+    uint32_t alike = 0;
+    uint32_t unlike = 0;
+    int is_there = 1;
+    for (uint32_t i = 0; i < MOST && is_there; i++) {
+        struct vdif_header next;
+        TRY(vdif_read_possible(fd, path, bytes, at, &next, &is_there));
+        is_there = is_there && next.epoch == first->epoch &&
+                   next.seconds <= first->seconds + NEAR && first->seconds <= next.seconds + NEAR;
+        if (is_there && vdif_is_alike(first, &next)) {
+            alike++;
+        } else if (is_there && next.station == first->station) {
+            unlike++;
+            *out = next;
+        }
+        at += is_there ? next.bytes : 0;
+    }
+    *found = alike >= LEAST && unlike >= LEAST;
+out:
+    return st;
+}
+
 /* Most bytes are no header: it is valid, its unassigned bits are 0, its version 0 or 1, and its
  * numbers have 1, 2, 4, 8, 16 or 32 bits. */
 static int vdif_may_begin(const unsigned char *bytes)

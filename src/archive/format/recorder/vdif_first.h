@@ -22,6 +22,16 @@ int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 status_t vdif_is_followed(int fd, const char *path, uint64_t bytes, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 
+/* Whether frames of a file have 8 bytes more before or after each, as the sequence numbers of
+ * packets are stored, from its first byte on; the header of the first. Fails with DATA. */
+status_t vdif_find_numbered(int fd, const char *path, uint64_t bytes, struct vdif_header *out,
+                            int *found);
+
+/* Whether among the next frames, each at the length of the one before, are some of the same station
+ * and time that are not like the first, at `at`; the last of them. Fails with DATA. */
+status_t vdif_find_unlike(int fd, const char *path, uint64_t bytes, uint64_t at,
+                          const struct vdif_header *first, struct vdif_header *out, int *found);
+
 /* The first frame of a file of `bytes` that others like it follow, which begins before `end`, and
  * is like `like` unless that is NULL. There is no magic number. *found = 0: none; then *offset is
  * 0, and *out what the first bytes say as a header. Fails with DATA. */

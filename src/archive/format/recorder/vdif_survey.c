@@ -41,6 +41,11 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
                             is_late ? NULL : &first, &found, &begin, is_it));
         *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
     }
+    /* Such files are refused when they are opened. */
+    TRY(*is_it ? STATUS_OK : vdif_find_numbered(fd, path, identity.bytes, &found, is_it));
+    TRY(*is_it || !vdif_is_possible(&first)
+            ? STATUS_OK
+            : vdif_find_unlike(fd, path, identity.bytes, 0, &first, &found, is_it));
 out:
     file_close(fd);
     return st;
@@ -390,6 +395,57 @@ out:
     return st;
 }
 
+static status_t vdif_survey_describe(const struct vdif_header *header, struct text *out)
+{
+    return text_add(out, "%" PRIu64 " bytes, %u %s of %u bit %s", header->bytes,
+                    1u << header->channels_log2,
+                    units_plural(1u << header->channels_log2, "channel", "channels"), header->bits,
+                    header->is_complex ? "complex" : "real");
+}
+
+/* Fails where frames are not alike: `header` is the first one, at `begin`. */
+static status_t vdif_survey_check_unlike(const struct packets_seek *seek, uint64_t begin,
+                                         const struct vdif_header *header)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header other;
+    struct text a = {0};
+    struct text b = {0};
+    int found = 0;
+    TRY(vdif_is_possible(header)
+            ? vdif_find_unlike(seek->fd, seek->path, seek->bytes, begin, header, &other, &found)
+            : STATUS_OK);
+    if (found) {
+        TRY(vdif_survey_describe(header, &a));
+        TRY(vdif_survey_describe(&other, &b));
+        FAIL(STATUS_DATA,
+             "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
+             "alike; "
+             "threads that differ are read from files of their own",
+             seek->path, header->thread, a.data, other.thread, b.data);
+    }
+out:
+    text_free(&a);
+    text_free(&b);
+    return st;
+}
+
+/* Fails where frames have sequence numbers of packets between them. */
+static status_t vdif_survey_check_numbered(const struct packets_seek *seek)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header header;
+    int found = 0;
+    TRY(vdif_find_numbered(seek->fd, seek->path, seek->bytes, &header, &found));
+    REQUIRE(!found, STATUS_DATA,
+            "%s: its VDIF frames have a length of %" PRIu64 " bytes, but follow each other every "
+            "%" PRIu64 ": 8 bytes more, as of a packet's sequence number (PSN) with each, are not "
+            "read; expected frames one after the other",
+            seek->path, header.bytes, header.bytes + 8);
+out:
+    return st;
+}
+
 /* The first frame of the open file, by which the others are found. */
 static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
 {
@@ -398,8 +454,10 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     struct packets_seek *seek = &look->seek;
     struct vdif_survey *survey = look->survey;
     int found = 0;
+    TRY(vdif_survey_check_numbered(seek));
     TRY(vdif_find_first(seek->fd, seek->path, seek->bytes, VDIF_LONG_SEEK, NULL, &header, begin,
                         &found));
+    TRY(vdif_survey_check_unlike(seek, *begin, &header));
     REQUIRE((found || vdif_is_possible(&header)) && header.bytes <= seek->bytes, STATUS_DATA,
             "%s: no VDIF frame begins there: its first bytes as a header say %" PRIu64
             " bytes, 2^%u channels of %u bits, and the file has %" PRIu64 " bytes",
