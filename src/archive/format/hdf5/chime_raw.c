@@ -263,10 +263,11 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     TRY(chime_raw_open_files(input, &layout, places));
     TRY(place_join(places, input->npaths, PLACE_ANY, &archive));
     TRY(fields_override_frequencies(input->layout, archive));
-    TRY(layout.has_sideband ? STATUS_OK
-                            : assume(&archive->assumed,
-                                     "sideband -1: taken from the second Nyquist zone that CHIME "
-                                     "samples; the files do not say"));
+    TRY(override_has(&layout, SAID_SIDEBAND)
+            ? STATUS_OK
+            : assume(&archive->assumed,
+                     "sideband -1: taken from the second Nyquist zone that CHIME "
+                     "samples; the files do not say"));
     *out = archive;
     archive = NULL;
 out:
