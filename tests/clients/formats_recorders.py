@@ -444,6 +444,7 @@ def mock_dada():
     same(gaps, [[160, 20]], "and what lies between them then")
     mock_dada_overlap()
     mock_dada_edge()
+    mock_dada_spelling()
 
 
 def mock_dada_overlap():
@@ -491,6 +492,35 @@ def mock_dada_edge():
         with h5py.File(scratch("edge.h5")) as file:
             found = file["frequency"][np.argmax(file["data"][...].sum(axis=(0, 1)))]
         ok(found == 320e6 + 3e6 * sideband, f"PSRDADA, DSB {dsb}, sideband {sideband}: where 0 Hz is", found)
+
+
+def mock_dada_spelling():
+    """Words as some writers spell them: NBIT -32, keys in lower case, OS_FACTOR with a colon."""
+    numbers = random.normal(0, 1000, (300, 4, 2, 2)).astype("f4")
+    expected = np.transpose(numbers.astype("f8"), (2, 1, 0, 3))
+    expected = expected[..., 0] + 1j * expected[..., 1]
+    words = {"NDIM": 2, "NPOL": 2, "NCHAN": 4}
+    path = write_dada(scratch("minus.dada"), numbers.tobytes(), NBIT=-32, **words)
+    found, *_ = voltages("minus", path)
+    same(found[0, 0], expected, "PSRDADA, NBIT -32: floating point")
+    ok("NBIT = -32" in assumed("minus"), "and the product says so", assumed("minus"))
+    path = write_dada(scratch("lower.dada"), numbers.tobytes(), NBIT=32, OBS_OFFSET=3 * 64, **words)
+    data = whole(path)
+    put("lower.dada", data[:4096].lower(), data[4096:])
+    found, freq, start, *_ = voltages("lower", path)
+    same(found[0, 0], expected, "keys in lower case: every sample")
+    ok(freq[0] == 1282.5e6 and abs(start[1] - 14706.000003) < 1e-9, "band and start", freq, start)
+    ok("nbit" in assumed("lower") and "obs_offset" in assumed("lower"), "and the product says so", assumed("lower"))
+    for factor in "32/27", "32:27", "1.185185":
+        path = write_dada(scratch("over.dada"), numbers.tobytes(), NBIT=32, OS_FACTOR=factor, TSAMP=27 / 32, **words)
+        voltages("factor", path)
+        with h5py.File(scratch("factor.h5")) as file:
+            attrs = file["voltages"].attrs
+            ok((attrs["oversampling_num"], attrs["oversampling_den"]) == (32, 27), f"OS_FACTOR {factor}", dict(attrs))
+    for bits in -16, -8, 3, 64:
+        path = write_dada(scratch("bits.dada"), numbers.tobytes(), NBIT=bits, **words)
+        said = voltmill("info", path, status=4)
+        ok(f"NBIT = {bits}, expected" in said, f"NBIT {bits} is refused by name", said)
 
 
 mock_guppi()

@@ -20,7 +20,7 @@ static status_t dada_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     struct text head = {0};
     char value[ASCII_VALUE];
-    TRY(recorder_head(path, DADA_HEADER, &head));
+    TRY(dada_head(path, DADA_HEADER, &head, NULL));
     const struct ascii header = {path, 0, head.data, head.length, 0};
     *is_it =
         (ascii_find(&header, "HDR_SIZE", value) || ascii_find(&header, "HDR_VERSION", value)) &&
@@ -172,7 +172,7 @@ static status_t dada_read_header(const struct job_layout *layout, struct dada *o
     status_t st = STATUS_OK;
     struct text whole = {0};
     const char *path = out->path;
-    TRY(recorder_head(path, DADA_HEADER, text));
+    TRY(dada_head(path, DADA_HEADER, text, NULL));
     struct ascii header = {path, 0, text->data, text->length, 0};
     int found = 0;
     out->header_bytes = DADA_HEADER;
@@ -181,7 +181,7 @@ static status_t dada_read_header(const struct job_layout *layout, struct dada *o
             "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
             out->header_bytes, out->file_bytes);
     TRY(dada_check_size(text, out));
-    TRY(recorder_head(path, (size_t)out->header_bytes, &whole));
+    TRY(dada_head(path, (size_t)out->header_bytes, &whole, assumed));
     text_free(text);
     *text = whole;
     whole = (struct text){0};
@@ -302,7 +302,7 @@ static status_t dada_read_number(const char *path, uint64_t *number, int *found)
     status_t st = STATUS_OK;
     struct text text = {0};
     char word[ASCII_VALUE];
-    TRY(recorder_head(path, DADA_HEADER, &text));
+    TRY(dada_head(path, DADA_HEADER, &text, NULL));
     const struct ascii header = {path, 0, text.data, strnlen(text.data, text.length), 0};
     *found = dada_find(&header, "FILE_NUMBER", word) && units_parse_u64(word, number);
 out:

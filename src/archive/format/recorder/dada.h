@@ -3,6 +3,7 @@
 #define VOLTMILL_ARCHIVE_FORMAT_RECORDER_DADA_H
 
 #include "archive/format/recorder/ascii.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "job/job.h"
 
@@ -26,6 +27,10 @@ struct dada {
     struct utc start;  /* of the observation */
     int has_start;
 };
+
+/* Reads the first bytes of a file, up to `most`. Keys in lower case that PSRDADA has in capitals
+ * are put into capitals, and noted unless `assumed` is NULL. Fails as recorder_head() does. */
+status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
 /* Reads how samples are stored, rate and band, and compares what is said twice. Keys of the job go
  * before what a header says. Fails with DATA: file, key, value and what was expected. */

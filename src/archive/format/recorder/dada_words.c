@@ -95,25 +95,40 @@ out:
     return st;
 }
 
-static status_t dada_read_streams(const struct ascii *header, struct dada *out)
+/* NBIT. -32 is floating point to dspsr (its digitisers) and to SKA's PST (PyDADA), as 32 is here.
+ */
+static status_t dada_read_bits(const struct ascii *header, struct dada *out, char **assumed)
+{
+    enum { FLOAT = 32 };
+    status_t st = STATUS_OK;
+    double bits = 0;
+    TRY(ascii_f64(header, "NBIT", -FLOAT, FLOAT, &bits, NULL));
+    int is_float = bits == -FLOAT;
+    out->bits = is_float ? FLOAT : bits > 0 ? (uint32_t)bits : 0;
+    REQUIRE(is_float || (out->bits == bits && out->bits > 0 && (out->bits & (out->bits - 1)) == 0),
+            STATUS_DATA, "%s: NBIT = %.9g, expected 1, 2, 4, 8, 16 or 32 (or -32: floating point)",
+            out->path, bits);
+    TRY(is_float ? assume(assumed, "NBIT = -32: 32-bit floating point, as dspsr writes it")
+                 : STATUS_OK);
+out:
+    return st;
+}
+
+static status_t dada_read_streams(const struct ascii *header, struct dada *out, char **assumed)
 {
     status_t st = STATUS_OK;
     char word[ASCII_VALUE] = "";
     uint64_t pols = 1;
     uint64_t channels = 1;
     uint64_t dims = 0;
-    uint64_t bits = 0;
-    TRY(ascii_u64(header, "NBIT", 1, 32, &bits, NULL));
-    REQUIRE((bits & (bits - 1)) == 0, STATUS_DATA,
-            "%s: NBIT = %" PRIu64 ", expected 1, 2, 4, 8, 16 or 32", out->path, bits);
+    TRY(dada_read_bits(header, out, assumed));
     TRY(ascii_u64(header, "NDIM", 1, 2, &dims, NULL));
     TRY(ascii_u64(header, "NPOL", 1, 1 << 16, &pols, NULL));
     TRY(ascii_u64(header, "NCHAN", 1, MOST_CHANNELS, &channels, NULL));
-    out->bits = (uint32_t)bits;
     out->is_complex = dims == 2;
     out->pols = (uint32_t)pols;
     out->channels = (uint32_t)channels;
-    out->step_bits = bits * dims * pols * channels;
+    out->step_bits = out->bits * dims * pols * channels;
     out->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
     out->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
     out->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
@@ -146,17 +161,17 @@ out:
     return st;
 }
 
-/* "32/27", "1", "1.185185" */
+/* "32/27", "32:27", "1", "1.185185" */
 static int dada_parse_ratio(const char *text, uint32_t *num, uint32_t *den)
 {
     double n = 0;
     double d = 1;
     char whole[ASCII_VALUE];
-    size_t length = strcspn(text, "/");
+    size_t length = strcspn(text, "/:");
     snprintf(whole, sizeof whole, "%.*s", (int)length, text);
     return units_parse_f64(whole, &n) &&
            (text[length] == '\0' || units_parse_f64(text + length + 1, &d)) && d > 0 && n >= d &&
-           spacing_ratio(n / d, text[length] == '/' ? 1e-9 : 1e-4, num, den);
+           spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, num, den);
 }
 
 /* By how much of itself a number may be wrong that was rounded to its digits behind the point. */
@@ -279,7 +294,7 @@ status_t dada_read_words(const struct ascii *header, const struct job_layout *la
                          struct dada *out, char **assumed)
 {
     status_t st = STATUS_OK;
-    TRY(dada_read_streams(header, out));
+    TRY(dada_read_streams(header, out, assumed));
     TRY(dada_read_state(header, out, assumed));
     TRY(dada_read_band(header, layout, out));
     TRY(dada_note_usual(header, layout, out, assumed));
