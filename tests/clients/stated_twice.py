@@ -2,7 +2,7 @@
 import h5py
 import numpy as np
 
-from common import finish, ok, scratch, voltmill
+from common import finish, ok, scratch, voltmill, write_yaml
 from mocks import filterbanks, packets, recorders
 
 rng = np.random.default_rng(5)
@@ -41,6 +41,22 @@ recorders.write_guppi(scratch("zero.raw"), volts(1, 2, 2048, 2), 8, 256, STT_IMJ
 assumed("a start of GUPPI RAW that was never set", "zero.raw", "STT_IMJD = 0", "unknown")
 filterbanks.write_fil(scratch("jd.fil"), np.ones((640, 1, 32), "u1"), 8, tstart=2458000.5)
 assumed("a Julian Date as tstart", "jd.fil", "tstart is 2458000.5", "unknown")
+
+for mhz, words in ((0.43, ("OBSFREQ = 0.43 MHz", "OBSBW = 2 MHz", "0 Hz")), (-1400.0, ("OBSFREQ = -1400 MHz", "0 Hz")),
+                   (4e8, ("OBSFREQ = 400000000 MHz", "Hz?"))):
+    recorders.write_guppi(scratch("band.raw"), volts(1, 2, 2048, 2), 8, 256, OBSFREQ=mhz)
+    refused(f"OBSFREQ {mhz}", "band.raw", *words, "freq_hz")
+    recorders.write_dada(scratch("band.dada"), samples.tobytes(), FREQ=mhz, **DADA)
+    refused(f"FREQ {mhz}", "band.dada", *(word.replace("OBS", "") for word in words), "freq_hz")
+job = {"input": {"files": scratch("band.raw"), "layout": {"freq_hz": [400e6, 401e6]}},
+       "channelise": {"channels": 16, "taps": 4}, "products": [{"kind": "power", "file": "band.h5"}]}
+voltmill("run", write_yaml("band.yaml", job))
+with h5py.File(scratch("band.h5")) as file:
+    ok(file["frequency"][0] == 399.5e6, "freq_hz goes before OBSFREQ", file["frequency"][:2])
+recorders.write_guppi(scratch("ghz.raw"), volts(1, 2, 2048, 2), 8, 256, OBSFREQ=8.4)
+assumed("OBSFREQ that may be in GHz", "ghz.raw", "OBSFREQ = 8.4", "MHz")
+recorders.write_dada(scratch("ghz.dada"), samples.tobytes(), FREQ=8.4, **DADA)
+assumed("FREQ that may be in GHz", "ghz.dada", "FREQ = 8.4", "MHz")
 
 recorders.write_dada(scratch("twice.dada"), samples.tobytes(), **DADA)
 with open(scratch("twice.dada"), "rb") as file:

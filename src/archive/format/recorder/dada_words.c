@@ -3,6 +3,7 @@
 
 #include "archive/assumed.h"
 #include "archive/format/override.h"
+#include "archive/format/recorder/recorder.h"
 #include "archive/spacing.h"
 
 #include <inttypes.h>
@@ -227,7 +228,7 @@ out:
 /* FREQ is the band's centre, BW below 0 when frequency falls. DSB 0: one sideband, above the
  * frequency that became 0 Hz (dspsr's Observation::get_dual_sideband). */
 static status_t dada_read_band(const struct ascii *header, const struct job_layout *layout,
-                               struct dada *out)
+                               struct dada *out, char **assumed)
 {
     status_t st = STATUS_OK;
     char text[ASCII_VALUE];
@@ -259,6 +260,9 @@ static status_t dada_read_band(const struct ascii *header, const struct job_layo
     }
     out->is_dc_at_edge = out->is_complex && sidebands == 0;
     TRY(dada_check_rate(header, layout, out));
+    TRY(override_has_frequencies(layout)
+            ? STATUS_OK
+            : recorder_check_band(out->path, "FREQ", out->centre_hz, "BW", out->width_hz, assumed));
 out:
     return st;
 }
@@ -296,7 +300,7 @@ status_t dada_read_words(const struct ascii *header, const struct job_layout *la
     status_t st = STATUS_OK;
     TRY(dada_read_streams(header, out, assumed));
     TRY(dada_read_state(header, out, assumed));
-    TRY(dada_read_band(header, layout, out));
+    TRY(dada_read_band(header, layout, out, assumed));
     TRY(dada_note_usual(header, layout, out, assumed));
     TRY(dada_compare_bytes(header, out, assumed));
 out:

@@ -2,6 +2,7 @@
 #include "archive/format/recorder/guppi.h"
 
 #include "archive/assumed.h"
+#include "archive/format/override.h"
 #include "base/memory.h"
 #include "base/units.h"
 
@@ -210,6 +211,10 @@ static status_t guppi_read_band(const struct ascii *header, const struct job_lay
             "what is right)",
             header->path, out->seconds, each);
     TRY(guppi_check_width(header, layout, out, rates, assumed));
+    TRY(override_has_frequencies(layout)
+            ? STATUS_OK
+            : recorder_check_band(header->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
+                                  assumed));
 out:
     return st;
 }

@@ -1,6 +1,7 @@
 /* From what a recorder's header says to an archive. */
 #include "archive/format/recorder/recorder.h"
 
+#include "archive/assumed.h"
 #include "archive/format/dataset.h"
 #include "archive/format/override.h"
 #include "archive/format/said.h"
@@ -86,6 +87,26 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
     }
     own->has_sideband = 1;
     own->sideband = width_hz < 0 ? -1 : 1;
+out:
+    return st;
+}
+
+status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
+                             const char *width, double width_hz, char **assumed)
+{
+    static const double most = 1e12, usual = 10e6;
+    status_t st = STATUS_OK;
+    REQUIRE(centre_hz <= most, STATUS_DATA,
+            "%s: %s = %.9g MHz, expected at most 1e6: is it in Hz? (input.layout.freq_hz gives "
+            "the centres of coarse channels)",
+            path, frequency, centre_hz / 1e6);
+    REQUIRE(centre_hz - fabs(width_hz) / 2 >= -1e-6 * fabs(width_hz), STATUS_DATA,
+            "%s: %s = %.9g MHz and %s = %.9g MHz: the band begins below 0 Hz; is %s in GHz? "
+            "(input.layout.freq_hz gives the centres of coarse channels)",
+            path, frequency, centre_hz / 1e6, width, width_hz / 1e6, frequency);
+    TRY(centre_hz >= usual
+            ? STATUS_OK
+            : assume(assumed, "%s = %.9g is taken as MHz, not GHz", frequency, centre_hz / 1e6));
 out:
     return st;
 }

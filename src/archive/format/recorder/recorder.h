@@ -25,6 +25,12 @@ double recorder_rate(double seconds);
 status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own);
 
+/* Fails with DATA where a band cannot be in MHz, as headers have it: it begins below 0 Hz, or its
+ * centre is above 1e12 Hz. Notes a centre below 10 MHz, where telescopes do not observe.
+ * `frequency` and `width`: the keys that state them. */
+status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
+                             const char *width, double width_hz, char **assumed);
+
 /* Appends a dimension of the samples, each an axis, the slowest first. */
 void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size);
 
