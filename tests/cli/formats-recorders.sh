@@ -7,6 +7,8 @@ cd "$work" || exit 1
 warm - <<'PY'
 import struct
 
+import h5py
+
 
 def card(key, value):
     return f"{key:<8}= {value:<70}".encode()
@@ -88,6 +90,47 @@ def fits(name, *keys, length=2880):
 fits("none.fits")
 fits("cut.fits", length=0)
 fits("order.fits", "SIMPLE", "NAXIS", "FITSTYPE")
+fits("other.fits", "SIMPLE", "BITPIX", "NAXIS")
+
+
+def put(name, *pieces):
+    open(name, "wb").write(b"".join(pieces))
+
+
+def vdif(bits, version=0, legacy=0, edv=0):
+    sizes = 960 + (16 if legacy else 32)
+    for i in range(8):
+        words = [1000 | legacy << 30, 30 << 24 | i, version << 29 | sizes // 8, (bits - 1) << 26 | 0x4142]
+        words += [] if legacy else [edv << 24 | 64, 0xacabfeed if edv else 0, 0, 0]
+        yield struct.pack(f"<{len(words)}I", *words) + bytes(range(192)) * 5
+
+
+def mark4(tracks):
+    return (bytes(8 * tracks) + b"\xff" * (4 * tracks) + bytes(2488 * tracks)) * 3
+
+
+put("three.vdif", *vdif(3))
+put("five.vdif", *vdif(5, legacy=1))
+put("version.vdif", *vdif(2, version=3))
+put("torn.vdif", next(vdif(2, edv=3))[:500])
+put("m5b", (struct.pack("<4I", 0xabaddeed, 1, 0x12345678, 0) + bytes(range(100)) * 100) * 3)
+put("m4", b"abc" * 5, mark4(64))
+put("m4.32", mark4(32))
+put("codif", (struct.pack("<5Q2I2Q", 1 | 100 << 32, 40 | 8 << 8, 0, 1 | 125 << 32, 0, 0xfeedcafe, 0, 0, 0) + bytes(1000)) * 8)
+put("tbn.dat", b"\xde\xc0\xde\x5c" + bytes(range(200)) * 5)
+put("noend.raw", open("endless.raw", "rb").read()[:1040], b"\1\2\3" * 9999)
+put("size.txt", open("good.dada", "rb").read().replace(b"HDR_", b"XXX_"))
+put("short.dada", b"HDR_VERSION 1.0\nHDR_SIZE 4096\n")
+put("big.fil", b"\0\0\0\x0cHEADER_START", bytes(100))
+put("good.fil.gz", b"\x1f\x8b\x08", bytes(100))
+put("zeros.raw", bytes(9999))
+put("few.raw", b"few")
+put("none.raw0")
+put("cut.h5", b"\x89HDF\r\n\x1a\n")
+with h5py.File("part.h5", "w") as file:
+    file["x"] = [1.0] * 1000
+put("part.h5", open("part.h5", "rb").read()[:60])
+put("version.h5", b"\x89HDF\r\n\x1a\n\x63", bytes(5000))
 PY
 
 # --- several files are one observation
@@ -144,6 +187,33 @@ same "or all of it, with holes: never in silence" 6 "$status"
 "$voltmill" info torn.raw >info.txt && grep -q 'lost  *samples 192 \.\. 256: torn\.raw is cut off: it ends with 524' info.txt
 ok $? "info of a file that is cut off"
 fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(guppi, dada' "$voltmill" info job.yaml
+
+# --- no format that is read: what it looks like
+while read -r file says; do
+    fails "info of $file" 4 "error: $file .*$says" "$voltmill" info "$file"
+done <<'EOF'
+three.vdif is not an HDF5 file \(7936 bytes\): it looks like VDIF \(version 0, numbers of 3 bits\), expected .* 1, 2, 4, 8, 16 or 32 bits
+five.vdif looks like VDIF \(version 0, numbers of 5 bits\)
+version.vdif looks like VDIF \(version 3, numbers of 2 bits\), expected version 0 or 1
+torn.vdif \(500 bytes\): it looks like VDIF .*no frame follows
+m5b looks like Mark 5B .*: convert it to VDIF
+m4 looks like Mark 4 of 64 tracks
+m4.32 looks like Mark 4 of 32 tracks
+codif looks like CODIF .*: convert it to VDIF
+tbn.dat looks like LWA packets .* no whole DRX packet
+noend.raw looks like GUPPI RAW, but its first header has no END before byte 1040
+size.txt looks like PSRDADA, but its header has neither HDR_SIZE nor HDR_VERSION
+short.dada \(30 bytes\): it looks like PSRDADA, but its header has none of NBIT
+other.fits looks like FITS, but is not PSRFITS
+big.fil looks like SIGPROC of big-endian numbers
+good.fil.gz is compressed by gzip
+zeros.raw begins with zeros where its header should be
+few.raw .*\(3 bytes\): it is shorter than any header
+none.raw0 is not an HDF5 file \(0 bytes\): it is empty
+cut.h5 cannot be opened, is it truncated\? It holds 8 bytes \(HDF5: .*\)
+part.h5 is truncated: it ends after 60 bytes, before its first group \(HDF5: .*\)
+version.h5 cannot be opened.*\(HDF5: bad superblock version number\)
+EOF
 
 job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
 bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'

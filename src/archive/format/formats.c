@@ -1,6 +1,7 @@
 /* The table of formats, asked row by row. */
 #include "archive/format/formats.h"
 
+#include "archive/format/recorder/unread.h"
 #include "io/apart/apart.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
@@ -22,6 +23,7 @@ static status_t formats_check_hdf5(const char *path)
     status_t st = STATUS_OK;
     struct stat info;
     struct text names = {0};
+    struct text looks = {0};
     if (stat(path, &info) != 0) {
         goto out;
     }
@@ -33,6 +35,9 @@ static status_t formats_check_hdf5(const char *path)
         goto out;
     }
     REQUIRE(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty", path);
+    TRY(unread_describe(path, &looks));
+    REQUIRE(looks.length == 0, STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes): it %s",
+            path, (uint64_t)info.st_size, looks.data);
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = names.length > 0 ? ", " : "";
         TRY(rows[i]->is_no_product ? text_add(&names, "%s%s", comma, rows[i]->name) : STATUS_OK);
@@ -43,6 +48,7 @@ static status_t formats_check_hdf5(const char *path)
          path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);
+    text_free(&looks);
     return st;
 }
 

@@ -125,6 +125,8 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     status_t st = STATUS_OK;
     struct stat info;
     hid_t access = -1;
+    hid_t root = -1;
+    hid_t file = -1;
     int fd = -1;
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
@@ -138,12 +140,15 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0 && may_be_cut) {
         access = H5Pcreate(H5P_FILE_ACCESS);
         h5_allow_cut(access);
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
         if (file >= 0 && h5_is_cut(file, (uint64_t)info.st_size)) {
+            root = H5Gopen2(file, "/", H5P_DEFAULT);
+            H5_TRY(root, "%s is truncated: it ends after %llu bytes, before its first group", path,
+                   (unsigned long long)info.st_size);
             report_warn("%s is truncated: it ends after %llu bytes, before HDF5 says so", path,
                         (unsigned long long)info.st_size);
         }
@@ -153,8 +158,11 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     H5_TRY(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
            (unsigned long long)info.st_size);
     *out = file;
+    file = -1;
 out:
+    h5_close(root);
     h5_close(access);
+    h5_close(file);
     return st;
 }
 
