@@ -129,6 +129,29 @@ out:
     return st;
 }
 
+status_t join_take_assumed(struct archive *base, struct archive *next)
+{
+    status_t st = STATUS_OK;
+    static const double limit = 0.1; /* degrees */
+    const double degree = M_PI / 180;
+    double ra = remainder(next->ra_deg - base->ra_deg, 360) * cos(base->dec_deg * degree);
+    double dec = next->dec_deg - base->dec_deg;
+    int are_beams = base->stacked == AXIS_BEAM;
+    if (!are_beams && base->source && next->source && strcmp(base->source, next->source) != 0) {
+        TRY(assume(&next->assumed, "source %s and %s of the first file differ: %s is kept",
+                   next->source, base->source, base->source));
+    }
+    if (!are_beams && base->has_position && next->has_position && hypot(ra, dec) > limit) {
+        TRY(assume(&next->assumed,
+                   "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
+                   "these are kept",
+                   next->ra_deg, next->dec_deg, base->ra_deg, base->dec_deg));
+    }
+    TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
+out:
+    return st;
+}
+
 void join_say_shift(const struct archive *next, struct sample_time start)
 {
     enum { OF_A_SAMPLE = 100 };
@@ -260,7 +283,7 @@ static status_t join_all(struct archive **files, size_t count)
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
         TRY(join_check_alike(base, next, base->stacked == AXIS_TIME));
-        TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
+        TRY(join_take_assumed(base, next));
         if (base->stacked == AXIS_TIME) {
             uint64_t gap = 0;
             TRY(join_find_gap(base, samples, held, next, &gap));

@@ -19,6 +19,10 @@ void join_say_shift(const struct archive *next, struct sample_time start);
  * are stacked, and what differs; unless `times_differ`, both have as many samples. */
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ);
 
+/* Notes where two files state different sources or positions, of which the first file's are kept.
+ * Then adds the assumptions of `next`. Fails with DEVICE (memory). */
+status_t join_take_assumed(struct archive *base, struct archive *next);
+
 /* Appends what `next` has along the stacked axis: its count, frequencies or names. */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 

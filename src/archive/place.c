@@ -1,7 +1,6 @@
 /* Joins archives at known places: in order of the stacked axis, then of time. */
 #include "archive/place.h"
 
-#include "archive/assumed.h"
 #include "archive/join.h"
 #include "base/memory.h"
 
@@ -247,8 +246,7 @@ status_t place_join(struct place *places, size_t count, enum place_apart apart,
     TRY(place_check_span(places, count, earliest.first_sample));
     TRY(apart == PLACE_NEAR ? place_check_common(places, count) : STATUS_OK);
     for (size_t i = 1; i < count; i++) {
-        TRY(assumed_add(&base->assumed, places[i].archive->parts[0].path,
-                        places[i].archive->assumed));
+        TRY(join_take_assumed(base, places[i].archive));
     }
     TRY(place_add(base, places, count, earliest.first_sample));
     base->start = start;

@@ -467,6 +467,13 @@ def mock_dada_overlap():
     said = voltmill("info", *files)
     ok("100 samples should be repeated by the next file, 50 are by its start" in said and
        "FILE_NUMBER = 0 comes after 0" in said, "and is said, as are FILE_NUMBERs out of order", said)
+    for begin in 250, 300:
+        after = [files[0], write_dada(scratch("after.dada"), volts[begin:].tobytes(), OBS_OFFSET=4 * begin, **words)]
+        found, *_, gaps = voltages("after", after)
+        expected = np.where((np.arange(700) >= 250) & (np.arange(700) < begin), 0, whole)
+        same(found[0, 0, :, 0], expected, "a next file that repeats nothing: the end of the one before is there")
+        same(gaps.reshape(-1, 2), [[250, begin - 250]] if begin > 250 else np.zeros((0, 2)), "and only what lies between is a gap")
+        ok("50 samples should be repeated by the next file, 0 are" in assumed("after"), "and is said", assumed("after"))
     heaps = random.integers(-9, 9, (6, 2, 4, 256, 2)).astype("i1")
     files = [write_dada(scratch(f"heap{i}.dada"), heaps[low:high].tobytes(), INSTRUMENT="MKBF", NBIT=8, NDIM=2, NPOL=2,
                         NCHAN=4, OBS_OFFSET=low * 4096, OBS_OVERLAP=4096) for i, (low, high) in enumerate(((0, 3), (2, 6)))]

@@ -22,8 +22,8 @@ def refused(what, name, *words):
     ok(said.count("error: ") == 1 and all(word in said for word in words), f"{what}: refused with both", said)
 
 
-def assumed(what, name, *words):
-    said = voltmill("info", scratch(name))
+def assumed(what, names, *words):
+    said = voltmill("info", *(scratch(name) for name in names.split()))
     ok(any(all(word in line for word in words) for line in said.splitlines() if "assumed:" in line), f"{what}: assumed",
        said)
 
@@ -69,6 +69,14 @@ for order in ("ST", "TS", "STF", "STFP"):
     refused(f"ORDER {order} of two channels and polarisations", "order.dada", f"ORDER = {order}", "2 channels")
 recorders.write_dada(scratch("ant.dada"), samples.tobytes(), NANT=2, **DADA)
 assumed("several antennas of PSRDADA", "ant.dada", "NANT = 2")
+for i, (source, ra) in enumerate((("A", "01:02:03"), ("B", "01:03:03"))):
+    recorders.write_dada(scratch(f"source{i}.dada"), samples.tobytes(), SOURCE=source, RA=ra, DEC="10:00:00",
+                         OBS_OFFSET=32000 * i, **DADA)
+    recorders.write_guppi(scratch(f"source{i}.raw"), volts(1, 2, 2048, 2), 8, 256, first=2048 * i, SRC_NAME=f"'{source}'",
+                          RA_STR=f"'{ra}'", DEC_STR="'10:00:00'")
+for kind in "dada", "raw":
+    assumed(f"two sources of {kind}", f"source0.{kind} source1.{kind}", f"source1.{kind}: source B and A")
+    assumed("and two positions", f"source0.{kind} source1.{kind}", "(15.7625, 10 degrees)", "(15.5125, 10)")
 recorders.write_dada(scratch("pico.dada"), samples.tobytes(), PICOSECONDS=5 * 10**11,
                      UTC_START="2020-02-03-04:05:06", MJD_START="58882.1702083333333", **DADA)
 assumed("MJD_START beside PICOSECONDS", "pico.dada", "MJD_START", "PICOSECONDS")

@@ -142,7 +142,8 @@ static const struct archive *gather_next(const struct gathered *gathered, size_t
 }
 
 /* Leaves out of each file of a sequence what the next one repeats. Nothing repeats the end of the
- * last; where the next one begins within what should be repeated, the rest of that is not. */
+ * last; where the next one begins later than it should, what is before its begin is kept. Heaps are
+ * kept whole. */
 static status_t gather_cut_repeated(struct gathered *gathered)
 {
     status_t st = STATUS_OK;
@@ -158,16 +159,18 @@ static status_t gather_cut_repeated(struct gathered *gathered)
                 " samples, by its header: expected fewer than all",
                 part->path, part->repeated, part->samples);
         uint64_t kept = part->samples - part->repeated;
-        int64_t begin =
+        int64_t later =
             next->states_start
                 ? sample_time_between(archive->start, next->start, archive->sample_rate_hz).whole
                 : 0;
-        if (begin > (int64_t)kept && begin < (int64_t)part->samples && part->nruns == 0) {
+        uint64_t begin = later > 0 ? min_u64((uint64_t)later, part->samples) : 0;
+        begin -= part->nruns > 0 ? begin % part->runs[0].steps : 0;
+        if (begin > kept) {
             TRY(assume(&archive->assumed,
                        "%" PRIu64 " samples should be repeated by the next file, %" PRIu64
                        " are by its start: its start is used",
-                       part->repeated, part->samples - (uint64_t)begin));
-            kept = (uint64_t)begin;
+                       part->repeated, part->samples - begin));
+            kept = begin;
         }
         TRY(cut_time(archive, kept));
         for (uint32_t j = 0; j < part->nruns; j++) {
