@@ -42,6 +42,21 @@ assumed("a start of GUPPI RAW that was never set", "zero.raw", "STT_IMJD = 0", "
 filterbanks.write_fil(scratch("jd.fil"), np.ones((640, 1, 32), "u1"), 8, tstart=2458000.5)
 assumed("a Julian Date as tstart", "jd.fil", "tstart is 2458000.5", "unknown")
 
+for real, said, step, words, more in (
+        (32, 16, 256, ("OVERLAP = 16 leaves 272 of 288", "PKTIDX says", "256 samples"), {"PIPERBLK": None}),
+        (32, 0, 16, ("OVERLAP = 0 leaves 288 of 288", "PKTIDX and PKTSIZE say", "256 samples"), {"PIPERBLK": None, "PKTSIZE": 128}),
+        (0, 128, 256, ("OVERLAP = 128 leaves 128 of 256", "PIPERBLK and PKTIDX say", "256 packets"), {}),
+        (0, 32, 16, ("OVERLAP = 32 leaves 224 of 256", "PKTSIZE, PIPERBLK and PKTIDX say", "256 samples"),
+         {"PIPERBLK": 16, "PKTSIZE": 128}),
+        (0, 32, 16, ("OVERLAP 32", "14 samples", "PIPERBLK 16", "16 without"), {"PIPERBLK": 16})):
+    recorders.write_guppi(scratch("overlap.raw"), volts(1, 2, 2048 + real, 2), 8, 256, real, OVERLAP=said,
+                          by_block=lambda i, step=step: {"PKTIDX": step * i}, **more)
+    (refused if words[0].startswith("OVERLAP =") else assumed)(f"OVERLAP {said} of {real}, PKTIDX by {step}", "overlap.raw",
+                                                               *words)
+    told = voltmill("info", recorders.write_guppi(
+        scratch("overlap.raw"), volts(1, 2, 2048 + real, 2), 8, 256, real,
+        by_block=lambda i, step=step: {"PKTIDX": step * i}, **more))
+    ok(f"{2048 + real:,} at 1 MHz" in told and "OVERLAP" not in told, "and with the right OVERLAP it is read", told)
 for mhz, words in ((0.43, ("OBSFREQ = 0.43 MHz", "OBSBW = 2 MHz", "0 Hz")), (-1400.0, ("OBSFREQ = -1400 MHz", "0 Hz")),
                    (4e8, ("OBSFREQ = 400000000 MHz", "Hz?"))):
     recorders.write_guppi(scratch("band.raw"), volts(1, 2, 2048, 2), 8, 256, OBSFREQ=mhz)

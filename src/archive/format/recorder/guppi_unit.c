@@ -194,27 +194,78 @@ static struct guppi_choice guppi_choose(const struct guppi *guppi,
     return choice;
 }
 
+/* Fails with DATA: OVERLAP, and `said` by PKTIDX. */
+static status_t guppi_refuse_overlap(const struct guppi_file *file, const char *said,
+                                     uint64_t count, const char *counted)
+{
+    const struct guppi *guppi = &file->guppi;
+    return report_fail(STATUS_DATA,
+                       "%s: OVERLAP = %" PRIu64 " leaves %" PRIu64 " of %" PRIu64
+                       " samples of a block new (BLOCSIZE by OBSNCHAN, NPOL, NBITS), but %s that "
+                       "these are %" PRIu64 " %s",
+                       file->path, guppi->overlap, guppi->stored - guppi->overlap, guppi->stored,
+                       said, count, counted);
+}
+
 /* PIPERBLK packets hold what a block has beyond OVERLAP: each a whole number of samples, or each
- * sample a whole number of packets. PKTSIZE, the bytes of a packet, is often that of one stream. */
+ * sample a whole number of packets, which are then more than the block has samples. PKTSIZE, the
+ * bytes of a packet, is often that of one stream. */
 static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven)
 {
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     const uint64_t packets = guppi->block_packets;
     const uint64_t steps = guppi->stored - guppi->overlap;
-    REQUIRE(
-        !is_proven || packets == 0 || steps % packets == 0 || packets % steps == 0, STATUS_DATA,
-        "%s: OVERLAP = %" PRIu64 " leaves %" PRIu64 " of %" PRIu64 " samples of a block new "
-        "(BLOCSIZE by OBSNCHAN, NPOL, NBITS), but PIPERBLK and PKTIDX say that these are %" PRIu64
-        " packets: expected whole samples in each",
-        file->path, guppi->overlap, steps, guppi->stored, packets);
+    const uint64_t each = packets > 0 ? guppi->stored / packets : 0;
     double bytes = (double)steps * (double)guppi->step_bits / 8;
-    if (packets > 0 && guppi->has_packet_bytes &&
-        (double)guppi->packet_bytes * (double)packets != bytes) {
+    double said = (double)guppi->packet_bytes * (double)packets;
+    if (packets == 0) {
+        goto out;
+    }
+    int is_whole =
+        packets <= steps ? steps % packets == 0 : packets % steps == 0 && packets > guppi->stored;
+    TRY(is_whole || !is_proven ? STATUS_OK
+                               : guppi_refuse_overlap(file, "PIPERBLK and PKTIDX say", packets,
+                                                      "packets: expected whole samples in each"));
+    TRY(!is_proven || guppi->overlap == 0 || said != (double)guppi->block_bytes
+            ? STATUS_OK
+            : guppi_refuse_overlap(file, "PKTSIZE, PIPERBLK and PKTIDX say", guppi->stored,
+                                   "samples"));
+    if (guppi->has_packet_bytes && said != bytes) {
         TRY(assume(&file->archive->assumed,
                    "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
                    " (of %.9g bytes in a block) differ: PIPERBLK is used",
                    guppi->packet_bytes, packets, bytes));
+    }
+    /* Packets of known recorders hold a power of two. */
+    if (packets > 1 && said != bytes && each * packets == guppi->stored &&
+        (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0) {
+        TRY(assume(&file->archive->assumed,
+                   "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
+                   " packets, %" PRIu64 " without it: OVERLAP is used",
+                   guppi->overlap, steps / packets, packets, each));
+    }
+out:
+    return st;
+}
+
+/* PKTIDX that proves no unit, but counts samples, or packets of PKTSIZE bytes, of more than half a
+ * block and less than one: blocks repeat the others. Packets of whole samples are fewer. */
+static status_t guppi_check_overlap(const struct guppi_file *file,
+                                    const struct guppi_growths *growths)
+{
+    static const enum guppi_kind kinds[] = {BY_PKTSIZE, BY_SAMPLES};
+    status_t st = STATUS_OK;
+    const struct guppi *guppi = &file->guppi;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct guppi_unit unit = guppi_unit_of(kinds[i], guppi, growths->least);
+        uint64_t samples = 0;
+        int is_count = guppi_unit_count(unit, growths->least, &samples);
+        TRY(!is_count || 2 * samples <= guppi->stored || samples >= guppi->stored
+                ? STATUS_OK
+                : guppi_refuse_overlap(
+                      file, kinds[i] == BY_PKTSIZE ? "PKTIDX and PKTSIZE say" : "PKTIDX says",
+                      samples, "samples"));
     }
 out:
     return st;
@@ -388,6 +439,9 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
         }
         if (choice.kind == BY_PIPERBLK) {
             TRY(guppi_check_block_packets(&files[i], choice.is_proven));
+        }
+        if (choice.kind == BY_GROWTH) {
+            TRY(guppi_check_overlap(&files[i], &growths));
         }
         TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
         TRY(guppi_place_start(&files[i], unit, layout, earliest));
