@@ -109,10 +109,90 @@ out:
     return st;
 }
 
+enum join_fact {
+    JOIN_TYPE,
+    JOIN_NUMBERS,
+    JOIN_AXES,
+    JOIN_BAND,
+    JOIN_SCALE,
+    JOIN_NAMES,
+    JOIN_FACTS
+};
+
+/* The names of one axis' indices, or of as many as a line takes. */
+static status_t join_describe_names(const struct archive *archive, struct text *out)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 4 };
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+        TRY(text_add(out, "%s%s", count > 0 ? axis_name(axis) : "", count > MOST ? " ..." : ""));
+        for (uint64_t k = 0; k < count && count <= MOST; k++) {
+            TRY(text_add(out, " %s", archive->names[axis][k]));
+        }
+    }
+    TRY(out->length == 0 ? text_add(out, "no names") : STATUS_OK);
+out:
+    return st;
+}
+
+/* One fact about samples, for messages: "8 bit complex", "[chan][time][pol]". */
+static status_t join_describe(const struct archive *archive, enum join_fact fact, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive_number *number = &archive->number;
+    switch (fact) {
+    case JOIN_TYPE:
+        return text_add(out, "%s %s", sample_types[archive->format].name,
+                        archive->is_complex ? "complex" : "real");
+    case JOIN_NUMBERS:
+        return text_add(out, "%s-endian, offset %.9g, 0 Hz at the %s",
+                        archive->swap_bytes || number->is_big_endian ? "big" : "little",
+                        number->offset, archive->is_dc_at_edge ? "edge" : "centre");
+    case JOIN_BAND:
+        return text_add(out, "sideband %+d, oversampling %u/%u", archive->sideband,
+                        archive->oversampling_num, archive->oversampling_den);
+    case JOIN_SCALE:
+        return text_add(out, "scale %.9g", archive->scale);
+    case JOIN_AXES:
+        for (uint32_t i = 0; i < archive->ndims; i++) {
+            TRY(text_add(out, "[%s]", axis_name(archive->dims[i].axis)));
+        }
+        break;
+    default:
+        return join_describe_names(archive, out);
+    }
+out:
+    return st;
+}
+
+/* Appends the facts in which two files differ: ", 8 bit complex and 16 bit complex". */
+static status_t join_add_differences(const struct archive *a, const struct archive *b,
+                                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text one = {0};
+    struct text other = {0};
+    for (int fact = 0; fact < JOIN_FACTS; fact++) {
+        text_free(&one);
+        text_free(&other);
+        TRY(join_describe(a, (enum join_fact)fact, &one));
+        TRY(join_describe(b, (enum join_fact)fact, &other));
+        TRY(strcmp(one.data, other.data) == 0 ? STATUS_OK
+                                              : text_add(out, ", %s and %s", one.data, other.data));
+    }
+out:
+    text_free(&one);
+    text_free(&other);
+    return st;
+}
+
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
 {
     status_t st = STATUS_OK;
     const char *what = join_difference(a, b);
+    struct text facts = {0};
     int is_one_station = a->stacked != AXIS_STATION && a->telescope && b->telescope;
     REQUIRE(!is_one_station || strcmp(a->telescope, b->telescope) == 0, STATUS_DATA,
             "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
@@ -121,11 +201,15 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
             "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
             "%.17g Hz",
             a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
-    REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
-            a->parts[0].path, b->parts[0].path, what);
+    if (what) {
+        TRY(join_add_differences(a, b, &facts));
+        FAIL(STATUS_DATA, "%s and %s do not belong to one observation: their %s differ%s",
+             a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
+    }
     TRY(join_check_shapes(a, b, times_differ));
     TRY(join_check_frequencies(a, b));
 out:
+    text_free(&facts);
     return st;
 }
 

@@ -22,6 +22,11 @@ def refused(what, name, *words):
     ok(said.count("error: ") == 1 and all(word in said for word in words), f"{what}: refused with both", said)
 
 
+def apart(what, names, *words):
+    said = voltmill("info", *(scratch(name) for name in names.split()), status=4)
+    ok(said.count("error: ") == 1 and all(word in said for word in words), f"{what}: files refused with both", said)
+
+
 def assumed(what, names, *words):
     said = voltmill("info", *(scratch(name) for name in names.split()))
     ok(any(all(word in line for word in words) for line in said.splitlines() if "assumed:" in line), f"{what}: assumed",
@@ -92,6 +97,15 @@ for i, (source, ra) in enumerate((("A", "01:02:03"), ("B", "01:03:03"))):
 for kind in "dada", "raw":
     assumed(f"two sources of {kind}", f"source0.{kind} source1.{kind}", f"source1.{kind}: source B and A")
     assumed("and two positions", f"source0.{kind} source1.{kind}", "(15.7625, 10 degrees)", "(15.5125, 10)")
+for word, value, *words in (("BW", -2.0, "sideband +1", "sideband -1"), ("NBIT", 16, "8 bit complex", "16 bit complex"),
+                            ("DSB", 0, "0 Hz at the centre", "0 Hz at the edge"), ("ORDER", "TPF", "[time][chan][pol]", "[time][pol][chan]"),
+                            ("ENCODING", "OFFSETBINARY", "offset 0", "offset 128")):
+    recorders.write_dada(scratch("source1.dada"), samples.tobytes(), **{**DADA, "OBS_OFFSET": 32000, word: value})
+    apart(f"{word} {value} of the second file", "source0.dada source1.dada", *words)
+for word, value, *words in (("NBITS", 4, "8 bit complex", "4+4 bit complex"), ("FD_POLN", "'CIRC'", "no names", "pol R L"),
+                            ("PKTFMT", "'SIMPLE'", "[chan][time][pol]", "[time][chan][pol]")):
+    recorders.write_guppi(scratch("source1.raw"), volts(1, 2, 2048, 2), 8, 256, first=2048, **{word: value})
+    apart(f"{word} {value} of the second file", "source0.raw source1.raw", *words)
 recorders.write_dada(scratch("pico.dada"), samples.tobytes(), PICOSECONDS=5 * 10**11,
                      UTC_START="2020-02-03-04:05:06", MJD_START="58882.1702083333333", **DADA)
 assumed("MJD_START beside PICOSECONDS", "pico.dada", "MJD_START", "PICOSECONDS")
