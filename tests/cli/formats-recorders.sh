@@ -119,6 +119,7 @@ put("m4.32", mark4(32))
 put("codif", (struct.pack("<5Q2I2Q", 1 | 100 << 32, 40 | 8 << 8, 0, 1 | 125 << 32, 0, 0xfeedcafe, 0, 0, 0) + bytes(1000)) * 8)
 put("tbn.dat", b"\xde\xc0\xde\x5c" + bytes(range(200)) * 5)
 put("noend.raw", open("endless.raw", "rb").read()[:1040], b"\1\2\3" * 9999)
+put("late.raw", b"\1\2" * 256, open("good.raw", "rb").read())
 put("size.txt", open("good.dada", "rb").read().replace(b"HDR_", b"XXX_"))
 put("short.dada", b"HDR_VERSION 1.0\nHDR_SIZE 4096\n")
 put("big.fil", b"\0\0\0\x0cHEADER_START", bytes(100))
@@ -202,6 +203,7 @@ m4.32 looks like Mark 4 of 32 tracks
 codif looks like CODIF .*: convert it to VDIF
 tbn.dat looks like LWA packets .* no whole DRX packet
 noend.raw looks like GUPPI RAW, but its first header has no END before byte 1040
+late.raw looks like GUPPI RAW, but does not begin with a header \(BLOCSIZE is at byte 512\)
 size.txt looks like PSRDADA, but its header has neither HDR_SIZE nor HDR_VERSION
 short.dada \(30 bytes\): it looks like PSRDADA, but its header has none of NBIT
 other.fits looks like FITS, but is not PSRFITS

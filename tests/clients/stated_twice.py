@@ -42,6 +42,8 @@ end = b"END" + b" " * 77
 changed("twice.raw", end, recorders.card("OBSFREQ", 1500.0) + end)
 refused("a card of GUPPI RAW", "twice.raw", "OBSFREQ = 1400", "OBSFREQ = 1500")
 
+recorders.write_guppi(scratch("bits.raw"), volts(1, 2, 2048, 2), 4, 256, NBITS=8)
+assumed("NBITS that makes samples of several packets", "bits.raw", "PIPERBLK 256", "128 new samples", "NBITS", "2 packets")
 recorders.write_guppi(scratch("zero.raw"), volts(1, 2, 2048, 2), 8, 256, STT_IMJD=0, STT_SMJD=0, STT_OFFS=0.0)
 assumed("a start of GUPPI RAW that was never set", "zero.raw", "STT_IMJD = 0", "unknown")
 filterbanks.write_fil(scratch("jd.fil"), np.ones((640, 1, 32), "u1"), 8, tstart=2458000.5)

@@ -207,17 +207,50 @@ static status_t guppi_refuse_overlap(const struct guppi_file *file, const char *
                        said, count, counted);
 }
 
+/* Notes packets of unusual sizes: known recorders put a power of two of samples into each. PKTSIZE,
+ * the bytes of a packet, is often that of one stream. */
+static status_t guppi_note_packets(struct guppi_file *file, int is_proven)
+{
+    status_t st = STATUS_OK;
+    const struct guppi *guppi = &file->guppi;
+    char **assumed = &file->archive->assumed;
+    const uint64_t packets = guppi->block_packets;
+    const uint64_t steps = guppi->stored - guppi->overlap;
+    const uint64_t each = guppi->stored / packets;
+    double bytes = (double)steps * (double)guppi->step_bits / 8;
+    double said = (double)guppi->packet_bytes * (double)packets;
+    if (guppi->has_packet_bytes && said != bytes) {
+        TRY(assume(assumed,
+                   "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
+                   " (of %.9g bytes in a block) differ: PIPERBLK is used",
+                   guppi->packet_bytes, packets, bytes));
+    }
+    TRY(packets > steps && is_proven
+            ? assume(assumed,
+                     "PIPERBLK %" PRIu64 " and %" PRIu64 " new samples of a block (BLOCSIZE by "
+                     "OBSNCHAN, NPOL, NBITS) differ: each sample is taken to be %" PRIu64
+                     " packets",
+                     packets, steps, packets / steps)
+            : STATUS_OK);
+    if (packets > 1 && said != bytes && each * packets == guppi->stored &&
+        (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0) {
+        TRY(assume(assumed,
+                   "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
+                   " packets, %" PRIu64 " without it: OVERLAP is used",
+                   guppi->overlap, steps / packets, packets, each));
+    }
+out:
+    return st;
+}
+
 /* PIPERBLK packets hold what a block has beyond OVERLAP: each a whole number of samples, or each
- * sample a whole number of packets, which are then more than the block has samples. PKTSIZE, the
- * bytes of a packet, is often that of one stream. */
+ * sample a whole number of packets, which are then more than the block has samples. */
 static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven)
 {
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     const uint64_t packets = guppi->block_packets;
     const uint64_t steps = guppi->stored - guppi->overlap;
-    const uint64_t each = packets > 0 ? guppi->stored / packets : 0;
-    double bytes = (double)steps * (double)guppi->step_bits / 8;
     double said = (double)guppi->packet_bytes * (double)packets;
     if (packets == 0) {
         goto out;
@@ -231,20 +264,7 @@ static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven
             ? STATUS_OK
             : guppi_refuse_overlap(file, "PKTSIZE, PIPERBLK and PKTIDX say", guppi->stored,
                                    "samples"));
-    if (guppi->has_packet_bytes && said != bytes) {
-        TRY(assume(&file->archive->assumed,
-                   "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
-                   " (of %.9g bytes in a block) differ: PIPERBLK is used",
-                   guppi->packet_bytes, packets, bytes));
-    }
-    /* Packets of known recorders hold a power of two. */
-    if (packets > 1 && said != bytes && each * packets == guppi->stored &&
-        (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0) {
-        TRY(assume(&file->archive->assumed,
-                   "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
-                   " packets, %" PRIu64 " without it: OVERLAP is used",
-                   guppi->overlap, steps / packets, packets, each));
-    }
+    TRY(guppi_note_packets(file, is_proven));
 out:
     return st;
 }
@@ -440,7 +460,7 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
         if (choice.kind == BY_PIPERBLK) {
             TRY(guppi_check_block_packets(&files[i], choice.is_proven));
         }
-        if (choice.kind == BY_GROWTH) {
+        if (choice.kind == BY_GROWTH && 2 * growths.nleast > growths.count) {
             TRY(guppi_check_overlap(&files[i], &growths));
         }
         TRY(guppi_place_blocks(&files[i], unit, &has_gaps));

@@ -84,6 +84,15 @@ static status_t unread_cards(const struct unread_file *file, struct text *out)
                      "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
                      "begins no card of %d characters",
                      header.length, ASCII_CARD));
+        goto out;
+    }
+    const char *card =
+        file->length > 0 ? memmem(file->bytes, file->length, "BLOCSIZE= ", 10) : NULL;
+    if (card) {
+        TRY(text_add(out,
+                     "looks like GUPPI RAW, but does not begin with a header (BLOCSIZE is at byte "
+                     "%zu)",
+                     (size_t)(card - file->bytes)));
     }
 out:
     return st;
