@@ -191,12 +191,12 @@ def real_files():
     ok("agrees with the reference" in out, "verify knows PSRFITS", out)
 
 
-def write_fbh5(path, values, datasets=(), how=None, **words):
-    """/data with h5py alone; a word of None is not there; `datasets`: others beside it."""
+def write_fbh5(path, values, datasets=(), how=None, root=(), **words):
+    """/data with h5py alone; a word of None is not there; `datasets`: others beside it; `root`: its attributes."""
     words = {"fch1": 1400.0, "foff": -1.0, "tsamp": TSAMP, "tstart": 58000.25, "nchans": values.shape[-1],
              "nifs": values.shape[1] if values.ndim == 3 else 1, "nbits": 8 * values.dtype.itemsize, **words}
     with h5py.File(path, "w") as file:
-        file.attrs.update({"CLASS": "FILTERBANK", "VERSION": "1.0"})
+        file.attrs.update({"CLASS": "FILTERBANK", "VERSION": "1.0", **dict(root)})
         data = file.create_dataset("data", data=values, **(how or {}))
         data.attrs.update({name: value for name, value in words.items() if value is not None})
         for name, axis in dict(datasets).items():
@@ -230,6 +230,48 @@ def fbh5_numbers():
        "FBH5: halves become floats exactly", found)
 
 
+def fbh5_root(values):
+    """Attributes of the root, texts for numbers, labels of dimensions."""
+    expected = values[:, 0].sum(axis=1).astype("f4")
+    day = 21600.0  # seconds of MJD 58000.25
+    same_root = {"fch1": 1400.0, "foff": "-1.0", "tsamp": TSAMP, "tstart": "2017-09-04T06:00:00", "nchans": CHANS,
+                 "nifs": 1, "nbits": 8, "nsamples": 64, "data_type": 1, "src_raj": 0.0}
+    labels = {"DIMENSION_LABELS": np.array([b"time", b"feed_id", b"frequency"])}
+    for root, said, start, lines in (
+            (same_root, labels, day, []),
+            ({}, {"tstart": "58000.5 ", "fch1": "1400"}, 2 * day, []),
+            ({}, {"tstart": "2017-09-04T12:00:00", "data_type": "filterbank", "nsamples": 0}, 2 * day, []),
+            ({"tstart": 58000.5}, {"tstart": None}, 2 * day, ["/data has no tstart: that of the root is used, 58000.5"]),
+            ({"foff": -1.0}, {"foff": None}, day, ["/data has no foff: that of the root is used, -1"]),
+            ({}, {"tstart": 2458000.5}, None, ["tstart is 2458000.5: the start is unknown"]),
+            ({}, {"nsamples": 100}, day, ["nsamples is 100, but /data has 64: this is used"]),
+            ({}, {"data_type": 2}, day, ["data_type is 2, not that of a filterbank (1): read as one"]),
+            ({"nsamples": 100}, {}, day, ["nsamples of the root is 100, but /data has 64: this is used"]),
+            ({"nchans": 17}, {}, day, [f"nchans of the root is 17, but /data has {CHANS}: this is used"]),
+            ({"nifs": 2}, {}, day, ["nifs of the root is 2, but /data has 1: this is used"]),
+            ({"nbits": "32"}, {}, day, ["nbits of the root is 32, but /data has 8: this is used"]),
+            ({"data_type": 6}, {}, day, ["data_type of the root is 6, not that of a filterbank (1): read as one"]),
+            ({"src_raj": "12:30:00"}, {"src_raj": 12.25}, day,
+             ["src_raj of /data is 12.25, of the root 12.5: that of /data is used"])):
+        path = write_fbh5(scratch("root.h5"), values, root=root, **said)
+        same(assumed(path), lines, f"FBH5 with {said}, at the root {root}")
+        found, _, second = series("rooted", path)
+        same(found, expected, "its numbers")
+        ok(second is None if start is None else abs(second - start) < 1e-5, "its start", second, start)
+    for root, said, words in (
+            ({"fch1": 1500.0}, {}, ["fch1 of /data is 1400", "of the root 1500"]),
+            ({"foff": 1.0}, {}, ["foff of /data is -1", "of the root 1"]),
+            ({"tsamp": 1.01 * TSAMP}, {}, ["tsamp of /data is 0.001", "of the root 0.00101"]),
+            ({"tstart": 58001.25}, {}, ["tstart of /data is 58000.25", "of the root 58001.25"]),
+            ({}, {"tstart": "yesterday"}, ['tstart is "yesterday"']),
+            ({}, {"foff": "-1.0 MHz"}, ['foff is "-1.0 MHz"']),
+            ({}, {"nchans": 64}, ["nchans is 64", f"64 spectra of 1 polarisations and {CHANS} channels"]),
+            ({}, {"DIMENSION_LABELS": np.array([b"frequency", b"feed_id", b"time"])},
+             ["frequency, feed_id, time", "expected time, feed_id, frequency"]),
+            ({}, {"DIMENSION_LABELS": ["time", "frequency", ""]}, ["time, frequency, ,"])):
+        refuses(f"FBH5 with {said}, at the root {root}", write_fbh5(scratch("root.h5"), values, root=root, **said), *words)
+
+
 def fbh5_stated():
     """Positions as text, and facts that are there twice."""
     values = make(8, 64, 1, CHANS).astype("u1")
@@ -253,6 +295,7 @@ def fbh5_stated():
         same(assumed(path), lines, f"FBH5 with {said}, {list(datasets)}")
         found, *_ = series("sums", path)
         same(found, values[:, 0].sum(axis=1).astype("f4"), "its numbers")
+    fbh5_root(values)
     # A power product of our own has all of these twice.
     job = {"input": {"files": "noise.h5", "layout": {"dataset": "/x", "axes": "time,reim", "sample_rate_hz": 1e6,
                                                      "freq_hz": [1.4e9], "start": "2020-01-01"}},

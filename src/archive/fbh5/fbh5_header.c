@@ -8,8 +8,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+status_t fbh5_find_number(hid_t object, const char *path, const char *name, double *value,
+                          int *found)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    char *end = NULL;
+    struct utc utc;
+    TRY(h5_find_text(object, path, name, &text, found));
+    if (!*found) {
+        TRY(h5_get_f64(object, path, name, value, found));
+        goto out;
+    }
+    double number = strtod(text, &end);
+    end += strspn(end, " ");
+    if (strcmp(name, "tstart") == 0 && units_parse_utc(text, &utc)) {
+        number = utc_mjd(utc);
+        end = strchr(end, '\0');
+    }
+    REQUIRE(end != text && *end == '\0', STATUS_DATA, "%s: attribute %s is \"%s\", expected a number",
+            path, name, text);
+    *value = number;
+out:
+    free(text);
+    return st;
+}
+
+/* A number of /data; one that only the root has is used, too. */
+static status_t fbh5_get_axis(hid_t file, hid_t data, struct fbh5 *fbh5, const char *name,
+                              double *value, int *found)
+{
+    status_t st = STATUS_OK;
+    TRY(fbh5_find_number(data, fbh5->path, name, value, found));
+    if (!*found) {
+        TRY(fbh5_find_number(file, fbh5->path, name, value, found));
+        TRY(*found ? assume(&fbh5->assumed, "/data has no %s: that of the root is used, %.15g", name,
+                            *value)
+                   : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 /* Attributes without which there are no axes. */
-static status_t fbh5_read_axes(hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct {
@@ -18,7 +60,7 @@ static status_t fbh5_read_axes(hid_t data, struct fbh5 *fbh5)
     } needed[] = {{"fch1", &fbh5->fch1_mhz}, {"foff", &fbh5->foff_mhz}, {"tsamp", &fbh5->tsamp}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         int found = 0;
-        TRY(h5_get_f64(data, fbh5->path, needed[i].name, needed[i].value, &found));
+        TRY(fbh5_get_axis(file, data, fbh5, needed[i].name, needed[i].value, &found));
         REQUIRE(found && isfinite(*needed[i].value), STATUS_DATA,
                 "%s is no filterbank: attribute %s of /data is %s", fbh5->path, needed[i].name,
                 found ? "no number" : "missing");
@@ -123,11 +165,27 @@ out:
     return st;
 }
 
-static status_t fbh5_read_position(hid_t data, struct fbh5 *fbh5)
+/* The angle of /data, compared with that of the root. */
+static status_t fbh5_compare_angle(hid_t file, hid_t data, struct fbh5 *fbh5, const char *name,
+                                   double most, double *out)
 {
     status_t st = STATUS_OK;
-    TRY(fbh5_read_angle(data, fbh5, "src_raj", 24, &fbh5->raj_hours));
-    TRY(fbh5_read_angle(data, fbh5, "src_dej", 90, &fbh5->dej_degrees));
+    double other = 0;
+    TRY(fbh5_read_angle(data, fbh5, name, most, out));
+    TRY(fbh5_read_angle(file, fbh5, name, most, &other));
+    if (other != 0 && fabs(other - *out) > 1e-6) {
+        TRY(assume(&fbh5->assumed, "%s of /data is %.9g, of the root %.9g: that of /data is used",
+                   name, *out, other));
+    }
+out:
+    return st;
+}
+
+static status_t fbh5_read_position(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_raj", 24, &fbh5->raj_hours));
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_dej", 90, &fbh5->dej_degrees));
     /* Who does not know it writes zeros. */
     fbh5->has_position = fbh5->raj_hours < 0 || fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 ||
                          fbh5->dej_degrees > 0;
@@ -142,7 +200,8 @@ static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct start start;
     double mjd = 0;
-    TRY(fbh5_get_f64(data, fbh5, "tstart", &mjd));
+    int found = 0;
+    TRY(fbh5_get_axis(file, data, fbh5, "tstart", &mjd, &found));
     TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start, &fbh5->assumed));
     fbh5->has_start = start.is_known;
     fbh5->start = start.utc;
@@ -220,9 +279,9 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     fbh5->nbeams = 1;
     fbh5->ibeam = 1;
-    TRY(fbh5_read_axes(data, fbh5));
+    TRY(fbh5_read_axes(file, data, fbh5));
     TRY(fbh5_read_start(file, data, fbh5));
-    TRY(fbh5_read_position(data, fbh5));
+    TRY(fbh5_read_position(file, data, fbh5));
     TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
     TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));
     TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->nbeams));

@@ -8,6 +8,11 @@
 /* The attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
+/* The number of an attribute, which may be a text, and of tstart a date. Fails with DATA: a text that
+ * is neither, a value of another kind. */
+status_t fbh5_find_number(hid_t object, const char *path, const char *name, double *value,
+                          int *found);
+
 /* Which of the kinds of numbers /data holds. Fails with DATA: none of them. */
 status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5);
 
@@ -19,8 +24,8 @@ uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
 /* Makes floats of stored numbers that end where the floats do. */
 void fbh5_convert(const struct fbh5 *fbh5, uint64_t count, float *out);
 
-/* Compares the header with the shape of /data, /frequency and /time, when all else is known. Fails
- * with DATA: ours contradict each other. */
+/* Compares the header with the shape and labels of /data, attributes of the root, /frequency and
+ * /time, when all else is known. Fails with DATA: a contradiction of axes. */
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 /* Whether samples are in few bits: then they are handed out as floats. When all else is known.

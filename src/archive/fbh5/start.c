@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double most_days = 1e7;
+static const double most_header_days = 4e5; /* the year 2953; Julian Dates are larger */
 
 /* Some steps of an MJD as a double. */
 static const double rounding = 4e-11;
@@ -65,7 +66,7 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     int found = 0;
     int has_root = 0;
     int is_ours = 0;
-    int has_header = tstart > 0 && tstart < most_days;
+    int has_header = tstart > 0 && tstart < most_header_days;
     TRY(start_read_kind(file, path, &kind, &is_ours));
     if (is_ours) {
         TRY(start_read_version(file, path, &version, &found));

@@ -6,7 +6,6 @@
 #include "base/terms.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
-#include "io/hdf5/h5_versions.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -73,41 +72,18 @@ static status_t axes_take_texts(hid_t object, const char *path, const char *attr
                                 struct axes_names *names)
 {
     status_t st = STATUS_OK;
-    char raw[H5S_MAX_RANK * 64];
-    char *text = NULL;
-    int found = 0;
-    hid_t id = H5Aopen(object, attribute, H5P_DEFAULT);
-    hid_t type = id >= 0 ? H5Aget_type(id) : -1;
-    hid_t space = id >= 0 ? H5Aget_space(id) : -1;
-    H5_TRY(space, "%s: attribute %s cannot be opened", path, attribute);
-    size_t size = type >= 0 && H5Tget_class(type) == H5T_STRING ? H5Tget_size(type) : 0;
-    int is_variable = size > 0 && H5Tis_variable_str(type) > 0;
-    hssize_t count = size > 0 ? H5Sget_simple_extent_npoints(space) : 0;
-    if (count == names->rank && (names->rank > 1) && size * (size_t)count <= sizeof raw) {
-        H5_TRY(H5Aread(id, type, raw), "%s: attribute %s cannot be read", path, attribute);
-        for (int i = 0; i < names->rank; i++) {
-            const char *one = raw + (size_t)i * size;
-            size_t length = is_variable ? 0 : strnlen(one, size);
-            if (is_variable) {
-                memcpy(&one, raw + (size_t)i * size, sizeof one);
-                length = one ? strlen(one) : 0;
-            }
-            axes_put_name(names, i, one, length);
-        }
-        if (is_variable) {
-            h5_reclaim(type, space, raw);
-        }
-    } else if (count == 1) {
-        TRY(h5_find_text(object, path, attribute, &text, &found));
-        if (found) {
-            axes_take_list(text, names);
-        }
+    char **texts = NULL;
+    size_t count = 0;
+    TRY(h5_find_texts(object, path, attribute, &texts, &count));
+    int is_each = names->rank > 1 && count == (size_t)names->rank;
+    for (int i = 0; is_each && i < names->rank; i++) {
+        axes_put_name(names, i, texts[i], strlen(texts[i]));
+    }
+    if (count == 1) {
+        axes_take_list(texts[0], names);
     }
 out:
-    free(text);
-    h5_close(space);
-    h5_close(type);
-    h5_close(id);
+    h5_free_texts(texts, count);
     return st;
 }
 

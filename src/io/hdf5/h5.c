@@ -401,25 +401,42 @@ out:
 }
 
 /* With `any_kind`, what is no text is not there. */
+static status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind,
+                             char ***out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    struct values attribute;
+    *count = 0;
+    TRY(h5_open_values(object, 1, where, name, &attribute));
+    if (attribute.id >= 0 && (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING &&
+                                            H5Sget_simple_extent_npoints(attribute.space) > 0))) {
+        TRY(h5_read_text_list(&attribute, where, name, out, count));
+    }
+out:
+    h5_close_values(&attribute);
+    return st;
+}
+
+status_t h5_find_texts(hid_t object, const char *where, const char *name, char ***out,
+                       size_t *count)
+{
+    return h5_get_texts(object, where, name, 1, out, count);
+}
+
 static status_t h5_get_a_text(hid_t object, const char *where, const char *name, int any_kind,
                               char **value, int *found)
 {
     status_t st = STATUS_OK;
-    struct values attribute;
     char **texts = NULL;
     size_t count = 0;
-    *found = 0;
-    TRY(h5_open_values(object, 1, where, name, &attribute));
-    if (attribute.id >= 0 && (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING &&
-                                            H5Sget_simple_extent_npoints(attribute.space) > 0))) {
-        TRY(h5_read_text_list(&attribute, where, name, &texts, &count));
+    TRY(h5_get_texts(object, where, name, any_kind, &texts, &count));
+    if (count > 0) {
         *value = texts[0];
         texts[0] = NULL;
-        *found = 1;
     }
 out:
+    *found = st == STATUS_OK && count > 0;
     h5_free_texts(texts, count);
-    h5_close_values(&attribute);
     return st;
 }
 

@@ -80,6 +80,9 @@ status_t h5_has_attribute(hid_t object, const char *where, const char *name, int
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* The same of files of unknown origin: what is no text is not there, either. */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
+/* All texts of such an attribute; *count is 0 where there is none. Free with h5_free_texts(). */
+status_t h5_find_texts(hid_t object, const char *where, const char *name, char ***out,
+                       size_t *count);
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
