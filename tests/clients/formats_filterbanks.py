@@ -314,8 +314,35 @@ def fbh5_stated():
             file["data"].attrs[name] = good
 
 
+def bands_at_zero():
+    """Channels at 0 Hz and below are told, and not dedispersed."""
+    values = make(8, 64, 1, CHANS).astype("u1")
+    one = np.ones((2, 1, CHANS))
+    table = {"table": [float(i) for i in range(CHANS)], "fch1": 0.0, "foff": 1.0}
+    mhz = np.tile(10.0 - np.arange(CHANS), (2, 1)).astype(">f4")
+    for name, path, low, high, facts in (
+            ("SIGPROC", write_fil(scratch("zero.fil"), values, 8, fch1=10.0), -5, 10, "fch1 and foff"),
+            ("a table of SIGPROC", write_fil(scratch("table0.fil"), values, 8, **table), 0, 15, "FREQUENCY_START"),
+            ("FBH5", write_fbh5(scratch("zero.h5"), values, fch1=10.0), -5, 10, "fch1 and foff"),
+            ("PSRFITS", write_fits(scratch("zero.fits"), values.reshape(2, 32, 1, CHANS), 8, one, 0 * one, one[:, 0],
+                                   [0, 32], columns={"DAT_FREQ": (f"{CHANS}E", mhz)}), -5, 10, "DAT_FREQ")):
+        line = f"channels lie at {low} to {high} MHz by {facts}, not all above 0 Hz: they are read so"
+        ok(line in assumed(path), f"{name} through 0 Hz: told", assumed(path))
+        job = write_yaml("zero.yaml", {"input": {"files": path}, "dedisperse": {"dm": [1.0], "file": "zero-dm.h5"}})
+        out = voltmill("run", job, status=4)
+        ok("lies at 0 Hz, expected a frequency above 0" in out, f"{name} through 0 Hz: not dedispersed", out)
+        voltmill("export", "--force", "--format", "fil", "-o", scratch("out0.fil"), path)
+        with open(scratch("out0.fil"), "rb") as file:
+            data = file.read()
+        rows = np.frombuffer(data[-64 * CHANS * (4 if name == "PSRFITS" else 1):], "<f4" if name == "PSRFITS" else "u1")
+        expected = values[:, 0, ::-1] if "table" in name else values[:, 0]
+        ok(np.array_equal(rows.reshape(64, CHANS), expected) and word("fch1", float(high)) in data,
+           f"{name} through 0 Hz: exported as it is", rows[:4], expected[0, :4])
+
+
 mock_sigproc()
 mock_psrfits()
+bands_at_zero()
 sigproc_within_bytes()
 sigproc_header()
 sigproc_hostile()

@@ -108,6 +108,9 @@ void fbh5_destroy(struct fbh5 *fbh5);
 status_t fbh5_load_band(struct fbh5 *fbh5);
 status_t fbh5_load_band_here(struct fbh5 *fbh5);
 
+/* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. */
+status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
+
 /* Whether dispersion can be told in such a band. Fails with DATA: no two channels, or frequencies
  * that are not above 0. */
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5);

@@ -1,5 +1,6 @@
 /* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products;
  * or a list in the header of a file that is no HDF5. */
+#include "archive/assumed.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -145,6 +146,22 @@ out:
     free(hertz);
     h5_dataset_close(&band);
     return st;
+}
+
+status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
+{
+    double low = fbh5_stated_mhz(fbh5, 0);
+    double high = low;
+    for (uint32_t c = 0; c < fbh5->nchannels; c++) {
+        double mhz = fbh5->freq_hz ? fbh5->freq_hz[c] / 1e6 : fbh5_stated_mhz(fbh5, c);
+        low = fmin(low, mhz);
+        high = fmax(high, mhz);
+    }
+    return low > 0 ? STATUS_OK
+                   : assume(&fbh5->assumed,
+                            "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are "
+                            "read so",
+                            low, high, facts);
 }
 
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5)

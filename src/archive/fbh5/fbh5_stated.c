@@ -218,6 +218,7 @@ status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(stated_compare_counts(data, "", fbh5));
     TRY(stated_compare_root(file, data, fbh5));
     TRY(stated_compare_axes(file, fbh5));
+    TRY(fbh5->is_ours ? STATUS_OK : fbh5_note_band(fbh5, "fch1 and foff"));
     if (!fbh5->has_start && !fbh5->is_ours) {
         TRY(fbh5_find_number(data, fbh5->path, "tstart", &tstart, &(int){0}));
         TRY(tstart < 0 || tstart > 0

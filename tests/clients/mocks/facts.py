@@ -264,14 +264,19 @@ def rest():
 
 FBH5 = [
     F("/@CLASS|/@VERSION", removed="default", same="*"),
-    F("/data@fch1", "freq rows shape delays", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
-    F("/data@foff", "freq rows shape delays", says="foff|at distances of"),
-    F("/data@tsamp", FILTERBANK_RATE, says="tsamp|a spectrum every", step={"rate": -1}),
-    F("/data@tstart", START, removed="default", step={"start": 86400}),
+    F("/data@fch1", "freq rows shape delays", "/@fch1", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
+    F("/data@foff", "freq rows shape delays", "/@foff", says="foff|at distances of"),
+    F("/data@tsamp", FILTERBANK_RATE, "/@tsamp", says="tsamp|a spectrum every", step={"rate": -1}),
+    F("/data@tstart", START, "/@tstart", removed="default", step={"start": 86400}),
+    F("/@fch1", "", "/data@fch1", removed="told"),
+    F("/@foff", "", "/data@foff", removed="told"),
+    F("/@tsamp", "", "/data@tsamp", removed="told"),
+    F("/@tstart", "", "/data@tstart", removed="told"),
     F("/data@(nchans|nifs|nbits)", "", "*shape", removed="told"),
     F("/data@(source_name|telescope_id|src_raj|src_dej)", NAMES, removed="default", same="*"),
     *rest(),
 ]
+FBH5_ROOT = {"/@fch1": 400.0, "/@foff": -1.0, "/@tsamp": 1e-3, "/@tstart": 58849.0}
 FBH5_ALSO = {"/@CLASS": "FILTERBANK", "/@VERSION": "1.0", "/data@nchans": 32, "/data@nifs": 1, "/data@nbits": 8,
              "/data@source_name": "B1937+21", "/data@telescope_id": 6, "/data@src_raj": 19.66, "/data@src_dej": 21.58,
              "/data@data_type": 1, "/data@machine_id": 20, "/data@az_start": 1.5, "/data@za_start": 2.5,
@@ -533,7 +538,7 @@ FORMATS = {
     "spectra": (hdf5("spectra"), SPECTRA, {"bare": {}, "rich": SPECTRA_ALSO}),
     "described": (hdf5("/v"), DESCRIBED, {"bare": {}}),
     "described_said": (hdf5("/v$"), DESCRIBED, {"bare": {}}),
-    "fbh5": (hdf5("data"), FBH5, {"bare": {}, "rich": FBH5_ALSO}),
+    "fbh5": (hdf5("data"), FBH5, {"bare": {}, "rich": FBH5_ALSO, "root": FBH5_ROOT}),
     "sigproc": (fil, FIL, {"bare": {}, "rich": FIL_ALSO}),
     "psrfits": (headers.Fits, FITS, {"bare": {}, "rich": FITS_ALSO}),
 }

@@ -147,6 +147,7 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     TRY(psrfits_read_samples(&fits));
     TRY(psrfits_read_band(&fits));
     TRY(filterbank_finish(fbh5));
+    TRY(fbh5_note_band(fbh5, "DAT_FREQ"));
     TRY(psrfits_place_rows(&fits));
     TRY(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
     TRY(has_further ? assume(&fbh5->assumed, "a further table SUBINT follows: the first is read")

@@ -149,6 +149,7 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
                      said[SIGPROC_SIGNED].number, nbits)
             : STATUS_OK);
     TRY(filterbank_finish(fbh5));
+    TRY(fbh5_note_band(fbh5, words->nmhz > 0 ? "FREQUENCY_START" : "fch1 and foff"));
 out:
     return st;
 }
