@@ -206,9 +206,9 @@ noend.raw looks like GUPPI RAW, but its first header has no END before byte 1040
 late.raw looks like GUPPI RAW, but does not begin with a header \(BLOCSIZE is at byte 512\)
 size.txt looks like PSRDADA, but its header has neither HDR_SIZE nor HDR_VERSION
 short.dada \(30 bytes\): it looks like PSRDADA, but its header has none of NBIT
-other.fits looks like FITS, but is not PSRFITS
-big.fil looks like SIGPROC of big-endian numbers
-good.fil.gz is compressed by gzip
+other.fits is FITS, but no search-mode PSRFITS
+big.fil looks like a SIGPROC file of a big-endian machine
+good.fil.gz is compressed with gzip
 zeros.raw begins with zeros where its header should be
 few.raw .*\(3 bytes\): it is shorter than any header
 none.raw0 is not an HDF5 file \(0 bytes\): it is empty

@@ -1,5 +1,8 @@
 """SIGPROC and search-mode PSRFITS as filterbanks: mocks of every width, real files beside the same burst in
 FBH5."""
+import bz2
+import gzip
+import lzma
 import os
 import struct
 import subprocess
@@ -122,6 +125,35 @@ def sigproc_hostile():
         with open(scratch("hostile.fil"), "wb") as file:
             file.write(word("HEADER_START") + text)
         refuses(f"SIGPROC, hostile {name}", scratch("hostile.fil"), "no keyword that is known follows surprise")
+
+
+def foreign():
+    """Files that are compressed, of another byte order, or damaged in their first bytes: what they are."""
+    with open(write_fil(scratch("good.fil"), make(8, 64, 1, CHANS), 8), "rb") as file:
+        good = file.read()
+    one = np.ones((2, 1, CHANS))
+    with open(write_fits(scratch("good.fits"), make(8, 2, 32, 1, CHANS), 8, one, 0 * one, one[:, 0], [0, 32]), "rb") as file:
+        fits = file.read()
+    for name, data, words in (
+            ("gzip", gzip.compress(good), ["compressed with gzip", "gunzip"]),
+            ("bzip2", bz2.compress(fits), ["compressed with bzip2", "bunzip2"]),
+            ("xz", lzma.compress(fits), ["compressed with xz", "unxz"]),
+            ("zstd", b"\x28\xb5\x2f\xfd" + good, ["compressed with zstd"]),
+            ("lz4", b"\x04\x22\x4d\x18" + good, ["compressed with lz4"]),
+            ("zip", b"PK\3\4" + good, ["a zip archive"]),
+            ("big-endian SIGPROC", good[3::-1] + good[4:], ["SIGPROC file of a big-endian machine", "0 0 0 12"]),
+            ("SIGPROC without its first length", good[4:], ["damaged SIGPROC", "byte 0", "expected at byte 4"]),
+            ("SIGPROC with another first length", b"\x0d" + good[1:], ["damaged SIGPROC", "the length 13", "the length 12"]),
+            ("SIGPROC behind other bytes", b"junk" + good, ["damaged SIGPROC", "byte 8"]),
+            ("FITS", fits.replace(b"'PSRFITS '", b"'SDFITS  '", 1), ["FITSTYPE is SDFITS", "expected PSRFITS"]),
+            ("FITS without FITSTYPE", fits.replace(b"FITSTYPE", b"OTHERKEY", 1), ["FITSTYPE is missing"]),
+            ("HDF5 as text", b"\x89HDF\n\x1a\n" + bytes(2000), ["a damaged signature of HDF5"])):
+        with open(scratch("foreign.x"), "wb") as file:
+            file.write(data)
+        refuses(name, scratch("foreign.x"), *words)
+        job = write_yaml("foreign.yaml", {"input": {"files": "foreign.x"}, "dedisperse": {"dm": [1.0], "file": "no.h5"}})
+        out = voltmill("run", job, status=4)
+        ok(words[0] in out and out.count("error:") == 1, f"{name}: a run says so, too", out)
 
 
 def sigproc_table():
@@ -346,6 +378,7 @@ bands_at_zero()
 sigproc_within_bytes()
 sigproc_header()
 sigproc_hostile()
+foreign()
 sigproc_table()
 fbh5_numbers()
 fbh5_stated()

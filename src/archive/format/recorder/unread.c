@@ -4,6 +4,8 @@
 #include "archive/format/recorder/dada.h"
 #include "archive/format/recorder/recorder.h"
 #include "archive/format/recorder/vdif_first.h"
+#include "base/byte_order.h"
+#include "base/memory.h"
 #include "io/file.h"
 
 #include <string.h>
@@ -39,17 +41,17 @@ static const struct unread_row unread_rows[] = {
     {0, BYTES("\xde\xc0\xde\x5c"),
      "looks like LWA packets (sync word 0xDEC0DE5C), but has no whole DRX packet of 4128 or 8224 "
      "bytes; TBN and TBW are not read"},
-    {0, BYTES("SIMPLE  ="),
-     "looks like FITS, but is not PSRFITS (no FITSTYPE = 'PSRFITS' in its first header)"},
-    {0, BYTES("\0\0\0\x0cHEADER_START"), "looks like SIGPROC of big-endian numbers, not read"},
-    {0, BYTES("\x1f\x8b\x08"), "is compressed by gzip: decompress it"},
-    {0, BYTES("BZh"), "is compressed by bzip2: decompress it"},
+    {0, BYTES("\x1f\x8b"), "is compressed with gzip: uncompress it first (gunzip)"},
+    {0, BYTES("BZh"), "is compressed with bzip2: uncompress it first (bunzip2)"},
     {0,
      BYTES("\xfd"
-           "7zXZ\0"),
-     "is compressed by xz: decompress it"},
-    {0, BYTES("\x28\xb5\x2f\xfd"), "is compressed by zstd: decompress it"},
-    {0, BYTES("PK\3\4"), "is a zip archive: unpack it"},
+           "7zXZ"),
+     "is compressed with xz: uncompress it first (unxz)"},
+    {0, BYTES("\x28\xb5\x2f\xfd"), "is compressed with zstd: uncompress it first (unzstd)"},
+    {0, BYTES("\x04\x22\x4d\x18"), "is compressed with lz4: uncompress it first (unlz4)"},
+    {0, BYTES("PK\3\4"), "is a zip archive: unpack it first (unzip)"},
+    {0, BYTES("\x89HDF"),
+     "has a damaged signature of HDF5, as by a transfer in text mode: transfer it again"},
 };
 enum { UNREAD_ROWS = sizeof unread_rows / sizeof *unread_rows };
 
@@ -63,6 +65,40 @@ static status_t unread_signature(const struct unread_file *file, struct text *ou
         }
     }
     return STATUS_OK;
+}
+
+/* SIGPROC: the length 12 as a little-endian int32, then HEADER_START. */
+static status_t unread_sigproc(const struct unread_file *file, struct text *out)
+{
+    static const char word[] = "HEADER_START";
+    enum { PREFIX = 4, LENGTH = sizeof word - 1 };
+    const size_t searched = min_u64(file->length, FIRST_BYTES);
+    const char *found = searched > 0 ? memmem(file->bytes, searched, word, LENGTH) : NULL;
+    size_t at = found ? (size_t)(found - file->bytes) : 0;
+    uint32_t length = at >= PREFIX ? load_u32(found - PREFIX, 0) : 0;
+    if (!found) {
+        return STATUS_OK;
+    }
+    if (length == (uint32_t)LENGTH << 24) {
+        return text_add(out, "looks like a SIGPROC file of a big-endian machine: its header begins "
+                             "with the bytes 0 0 0 12, expected 12 0 0 0: swap the bytes of its "
+                             "header and its samples first");
+    }
+    return text_add(out,
+                    "looks like a damaged SIGPROC file: HEADER_START is at byte %zu after the "
+                    "length %u, expected at byte 4 after the length 12",
+                    at, length);
+}
+
+static status_t unread_fits(const struct unread_file *file, struct text *out)
+{
+    char value[ASCII_VALUE];
+    const struct ascii header = {file->path, 0, file->bytes, min_u64(file->length, FIRST_BYTES), 1};
+    if (file->length < ASCII_CARD || memcmp(file->bytes, "SIMPLE  =", 9) != 0) {
+        return STATUS_OK;
+    }
+    return text_add(out, "is FITS, but no search-mode PSRFITS: FITSTYPE is %s, expected PSRFITS",
+                    ascii_find(&header, "FITSTYPE", value) ? value : "missing");
 }
 
 /* Cards up to bytes that are none, before END. */
@@ -196,7 +232,8 @@ static status_t unread_empty(const struct unread_file *file, struct text *out)
 status_t unread_describe(const char *path, struct text *out)
 {
     static status_t (*const looks[])(const struct unread_file *, struct text *) = {
-        unread_vdif, unread_signature, unread_cards, unread_lines, unread_mark4, unread_empty};
+        unread_vdif,  unread_signature, unread_sigproc, unread_fits,
+        unread_cards, unread_lines,     unread_mark4,   unread_empty};
     status_t st = STATUS_OK;
     struct text head = {0};
     size_t before = out->length;
