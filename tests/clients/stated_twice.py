@@ -132,5 +132,38 @@ with h5py.File(scratch("axes.h5"), "w") as file:
     file.attrs.update({"CLASS": "FILTERBANK", "VERSION": "1.0"})
     data = file.create_dataset("data", data=np.ones((640, 32, 1), "f4"))
     data.attrs.update({"fch1": 400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58849.0, "nchans": 32, "nifs": 1, "nbits": 32})
+
+
+def described(what, starts, unit=None, status=0, said=(), **layout):
+    """Two files of 4 s, and the starts that they state; `plan` prints `said`."""
+    for i, start in enumerate(starts):
+        with h5py.File(scratch(f"part{i}.h5"), "w") as file:
+            file["x"] = np.ones((4000, 2), "i1")
+            file.attrs["began"] = start
+    start = {"attribute": "/@began", **({"unit": unit} if unit else {})}
+    job = {"input": {"files": ["part0.h5", "part1.h5"],
+                     "layout": {"dataset": "/x", "axes": "time,reim", "sample_rate_hz": 1000.0, "freq_hz": [1e9], "start": start,
+                                **layout}},
+           "channelise": {"channels": 16, "taps": 4}, "products": [{"kind": "power", "file": "out.h5", "integrate": 4}]}
+    out = voltmill("plan", write_yaml("starts.yaml", job), status=status)
+    ok(all(word in out for word in said) and out.count("error: ") == (status > 0), what, out)
+
+
+DAY, FOUR = "2020-01-01T00:00:00", 4 / 86400
+FOLLOW, BOTH = ["4,000 samples from 4,000 on"], ["/@began", "s after that of part0.h5", "are 4 s", "input.layout.first_sample"]
+described("starts that agree with the samples", [DAY, "2020-01-01T00:00:04"], said=FOLLOW)
+described("starts in Unix time", [1.7e9 + 0.123456, 1.7e9 + 4.123456], "unix", said=FOLLOW)
+described("starts in MJD", [58849.123456789, 58849.123456789 + FOUR], "mjd", said=FOLLOW)
+described("whole seconds of a start", [DAY + ".7", "2020-01-01T00:00:05"], status=4, said=BOTH + ["4.3"])
+described("whole seconds of both", ["2020-01-01T00:00:01", "2020-01-01T00:00:04"], status=4, said=BOTH + ["states a start 3 s"])
+described("a day between starts", [DAY, "2020-01-02T00:00:04"], status=4, said=BOTH + ["86404"])
+described("a day between starts in MJD", [58849.123456789, 58850.123456789 + FOUR], "mjd", status=4, said=BOTH + ["86404"])
+described("a gap of a second", [DAY, "2020-01-01T00:00:05"], status=4, said=BOTH + ["states a start 5 s"])
+described("a gap of 62.5 ms", [1.7e9, 1.7e9 + 4.0625], "unix", status=4, said=BOTH + ["4.0625"])
+described("files in another order", ["2020-01-01T00:00:04", DAY], status=4, said=BOTH + ["-4 s"])
+described("a day between starts, by the job", [DAY, "2020-01-02T00:00:04"], start=DAY, said=FOLLOW)
+described("a gap by the job", [DAY, "2020-01-01T00:00:05"], first_sample=[0, 5000], said=["1,000 samples of all streams"])
+described("a start that all repeat", [DAY, DAY], said=["/@began states the same start in all 2 files"] + FOLLOW)
+
 refused("FBH5 with its axes in another order", "axes.h5", "nchans is 32", "nifs 1", "[time][if][channel]")
 finish()

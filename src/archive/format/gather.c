@@ -9,6 +9,7 @@
 #include "dsp/sample_time.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* What was opened, in the order of files; of each, real part and imaginary part. */
@@ -198,11 +199,71 @@ static int gather_is_uneven(const struct gathered *gathered)
     return first->stacked != AXIS_TIME && all_start && is_uneven;
 }
 
+/* Seconds that the last digit of a start stands for, as its value shows. */
+static double gather_start_step(struct utc start, enum job_unit unit)
+{
+    enum { DAY = 86400, DIGITS = 6, MJD_DIGITS = 10 };
+    int is_mjd = unit == UNIT_MJD;
+    double number = is_mjd ? utc_mjd(start) : start.second;
+    double rounding = is_mjd ? 2e-11 : 5e-7;
+    double power = 1;
+    for (int i = 0; i < (is_mjd ? MJD_DIGITS : DIGITS); i++) {
+        if (fabs(number * power - rint(number * power)) <= rounding * power) {
+            break;
+        }
+        power *= 10;
+    }
+    return (is_mjd ? DAY : 1) / power;
+}
+
+/* Starts that attributes of files of a sequence state, compared with the samples before them; the
+ * finer of two starts counts. One that all repeat is that of the first. */
+static status_t gather_compare_starts(const struct gathered *gathered)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = gathered->input->layout;
+    struct archive *first = gathered->archives[0];
+    size_t each = gathered->is_reim ? 2 : 1;
+    uint64_t samples = 0;
+    int is_repeated = 1;
+    if (!layout->said[SAID_START].attribute || first->states_start ||
+        first->stacked != AXIS_TIME) {
+        goto out;
+    }
+    for (size_t i = each; i < gathered->count; i++) {
+        is_repeated = is_repeated && utc_difference(gathered->archives[i]->start, first->start) == 0;
+    }
+    for (size_t i = each; i < gathered->count && !is_repeated; i += each) {
+        const struct archive *next = gathered->archives[i];
+        samples += gathered->archives[i - each]->parts[0].samples;
+        enum job_unit unit = layout->said[SAID_START].unit;
+        double step = fmin(gather_start_step(first->start, unit),
+                           gather_start_step(next->start, unit));
+        double stated = utc_difference(next->start, first->start);
+        double found = (double)samples / first->sample_rate_hz;
+        REQUIRE(fabs(stated - found) < fmax(0.999 * step, 0.5 / first->sample_rate_hz), STATUS_DATA,
+                "%s: %s states a start %.9g s after that of %s, but the %" PRIu64
+                " samples of the files before it are %.9g s: input.layout.start says when the "
+                "first file starts, input.layout.first_sample where each begins",
+                next->parts[0].path, layout->said[SAID_START].attribute, stated,
+                first->parts[0].path, samples, found);
+    }
+    if (is_repeated && gathered->count > each) {
+        TRY(assume(&first->assumed,
+                   "%s states the same start in all %zu files: the first file starts then, the "
+                   "others follow",
+                   layout->said[SAID_START].attribute, gathered->count / each));
+    }
+out:
+    return st;
+}
+
 static status_t gather_put_together(struct gathered *gathered, struct archive **out)
 {
     status_t st = STATUS_OK;
     int is_known = 0;
     TRY(gather_check_first(gathered, &is_known));
+    TRY(is_known ? STATUS_OK : gather_compare_starts(gathered));
     TRY(gather_cut_repeated(gathered));
     if (is_known || gathered->is_reim || gather_is_uneven(gathered)) {
         TRY(gather_at_places(gathered, is_known, out));
