@@ -248,7 +248,7 @@ def drf_real():
 
 
 def drf_made():
-    # A rational rate, 3 files, gaps between and inside of them, which the names do not tell.
+    # A rational rate, 3 files, gaps between and inside of them, which the names alone do not tell.
     rate = (10 ** 9 * 64, 27 * 2 ** 16)
     first = 1700000000 * rate[0] // rate[1] + 12345
     for kind, how in (("plain", {}), ("deflate", {"chunks": (300, 1), "compression": 3}),
@@ -259,9 +259,9 @@ def drf_made():
         channel = scratch(f"drf-{kind}")
         pieces = drf_write(channel, "rf@1700000000.000.h5", [(first, 1000), (first + 1200, 100),
                                                              (first + 1300, 700)], rate, **how)
-        pieces.update(drf_write(channel, "rf@1700000000.500.h5", [(first + 2000, 500)], rate,
+        pieces.update(drf_write(channel, "rf@1700000000.350.h5", [(first + 2000, 500)], rate,
                                 seed=2, **how))
-        pieces.update(drf_write(channel, "rf@1700000001.000.h5", [(first + 3000, 1), (first + 3004,
+        pieces.update(drf_write(channel, "rf@1700000000.400.h5", [(first + 3000, 1), (first + 3004,
                                                                                       996)],
                                 rate, seed=3, **how))
         with open(os.path.join(channel, "2023-11-14T22-00-00", "tmp.rf@1700000002.000.h5"), "w"):
@@ -308,7 +308,7 @@ def drf_continuous(first, rate):
         channel = scratch("drf-continuous-" + made)
         pieces = {}
         for i in range(3):
-            name = f"rf@170000000{i}.000.h5"
+            name = f"rf@1700000000.{(12345 + 1000 * i) * 1000 * rate[1] // rate[0]}.h5"
             blocks = [(first + 1000 * i, 1000)]
             piece = drf_write(channel, name, blocks, rate, dtype=kind, seed=i, **how)[blocks[0][0]]
             with h5py.File(os.path.join(channel, "2023-11-14T22-00-00", name), "r+") as file:
@@ -363,8 +363,30 @@ def drf_contradictions(first, rate):
         file.attrs.update({"sample_rate_numerator": 5, "sample_rate_denominator": 2})
     out = voltmill("info", channel, status=4)
     ok("drf_properties.h5 says 5/2 Hz" in out, "drf: another rate in the properties is refused", out)
-    out = voltmill("info", write("name", file_cadence_millisecs=100))
-    ok("the file's name says 1700000000.000 s of 1970, /rf_data_index 1700000000.341 s" in out, "drf: a name is compared", out)
+    # A file's name is the time of its first sample, or earlier by less than the cadence of files.
+    rf = "2023-11-14T22-00-00/rf@1700000000.000.h5"
+    for name, second, cadence, properties, is_other in (
+            ("fine", 0.341, 1000, None, False), ("short", 0.341, 100, None, True), ("late", 100.0, None, 1000, True),
+            ("later", 100.0, None, None, False), ("latest", 4000.0, None, None, True), ("early", -100.0, None, None, True),
+            ("earliest", -100000.0, None, None, True), ("earlier", -0.5, None, 1000, True)):
+        sample = round((1700000000 + second) * rate[0] / rate[1])
+        channel = scratch(f"drf-name-{name}")
+        drf_write(channel, "rf@1700000000.000.h5", [(sample, 2000)], rate)
+        if cadence:
+            with h5py.File(os.path.join(channel, rf), "r+") as file:
+                file["rf_data"].attrs["file_cadence_millisecs"] = cadence
+        if properties:
+            with h5py.File(os.path.join(channel, "drf_properties.h5"), "w") as file:
+                file.attrs.update({"file_cadence_millisecs": properties})
+        out = voltmill("info", channel, status=4 if is_other else 0)
+        said = f"the file's name says 1700000000.000 s of 1970, but /rf_data_index begins with sample {sample}, {1700000000 + second:.3f} s"
+        ok((said in out and "input.layout.start" in out) == is_other, f"drf: a name, {second} s before its samples", out)
+        if is_other:
+            job = write_yaml("drf-name.yaml", {
+                "input": {"files": channel, "layout": {"format": "digital_rf", "start": "2023-11-14T22:13:20"}},
+                "channelise": {"channels": 16, "taps": 4}, "products": [{"kind": "power", "file": "name.h5", "integrate": 4}]})
+            out = voltmill("plan", job)
+            ok("2023-11-14T22:13:20.000000 UTC" in out, f"drf: the job says when, name {name}", out)
 
 
 # ---- CHIME

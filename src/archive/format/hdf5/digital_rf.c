@@ -46,6 +46,7 @@ struct digital_rf_file {
 struct digital_rf_channel {
     struct drf_rate rate;
     uint64_t first, end; /* samples */
+    uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
     double *centres;     /* [subchannels]; NULL: nobody says */
     size_t ncentres;
     uint64_t subchannels;
@@ -187,12 +188,21 @@ out:
     return st;
 }
 
+static status_t digital_rf_read_cadence(const struct fields *fields, const char *object,
+                                        uint64_t *out)
+{
+    int64_t cadence = 0;
+    int found = 0;
+    status_t st = fields_i64(fields, object, "file_cadence_millisecs", &cadence, &found);
+    *out = found && cadence > 0 ? (uint64_t)cadence : 0;
+    return st;
+}
+
 static status_t digital_rf_read(const struct fields *fields, const struct job_layout *layout,
                                 struct digital_rf_file *out)
 {
     status_t st = STATUS_OK;
     struct h5_dataset data = {0};
-    int64_t cadence = 0;
     int64_t is_continuous = 0;
     int found = 0;
     TRY(digital_rf_read_rate(fields, layout, &out->rate));
@@ -204,8 +214,7 @@ static status_t digital_rf_read(const struct fields *fields, const struct job_la
     out->subchannels = data.rank == 2 ? data.dims[1] : 1;
     out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
     TRY(digital_rf_check_words(fields, layout, out));
-    TRY(fields_i64(fields, "rf_data", "file_cadence_millisecs", &cadence, &found));
-    out->cadence_ms = found && cadence > 0 ? (uint64_t)cadence : 0;
+    TRY(digital_rf_read_cadence(fields, "rf_data", &out->cadence_ms));
     TRY(fields_i64(fields, "rf_data", "is_continuous", &is_continuous, &found));
     out->is_continuous = found ? is_continuous != 0 : -1;
     TRY(digital_rf_read_index(fields, data.dims[0], out));
@@ -303,6 +312,7 @@ static status_t digital_rf_read_properties(const struct drf_channel *channel,
         TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
         TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
         out->is_continuous = found[0] && is_continuous != 0;
+        TRY(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
         if (found[1] && found[2]) {
             out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
         }
@@ -344,6 +354,7 @@ static status_t digital_rf_survey(const struct drf_channel *channel,
     char *path = NULL;
     int is_used = 0;
     TRY(digital_rf_read_properties(channel, &properties, &path));
+    out->cadence_ms = properties.cadence_ms;
     struct fields fields = {.file = -1};
     struct digital_rf_file file = {.blocks = NULL};
     out->first = UINT64_MAX;
@@ -402,23 +413,30 @@ out:
     return st;
 }
 
-/* The name of a file, of which the index need not agree: "rf@1700000000.500.h5". */
-static status_t digital_rf_check_name(const struct digital_rf_file *file, struct archive *archive)
+/* The name of a file, "rf@1700000000.500.h5": its first sample is taken then or later, within the
+ * cadence of files. */
+static status_t digital_rf_check_name(const struct digital_rf_file *file,
+                                      const struct digital_rf_channel *channel, const char *path,
+                                      const struct job_layout *layout)
 {
     status_t st = STATUS_OK;
-    const char *at = strchr(text_basename(archive->parts[0].path), '@');
+    enum { HOUR_MS = 3600 * 1000 }; /* longer files are not known */
+    const uint64_t sample = file->blocks[0].sample;
+    const char *at = strchr(text_basename(path), '@');
     char *end = NULL;
+    uint64_t cadence_ms = file->cadence_ms      ? file->cadence_ms
+                          : channel->cadence_ms ? channel->cadence_ms
+                                                : HOUR_MS;
     double stated = at ? strtod(at + 1, &end) : 0;
-    double first =
-        (double)((long double)file->blocks[0].sample * (long double)file->rate.denominator /
-                 (long double)file->rate.numerator);
-    int is_inside =
-        first - stated > -2e-3 && first - stated < (double)file->cadence_ms / 1e3 + 2e-3;
-    if (file->cadence_ms > 0 && at && end != at + 1 && !is_inside) {
-        TRY(assume(&archive->assumed,
-                   "the file's name says %.3f s of 1970, /rf_data_index %.3f s: the index is used",
-                   stated, first));
-    }
+    double first = (double)((long double)sample * (long double)file->rate.denominator /
+                            (long double)file->rate.numerator);
+    int is_inside = first - stated > -2e-3 && first - stated < (double)cadence_ms / 1e3 + 2e-3;
+    int is_job = layout->has_start || layout->said[SAID_START].attribute || layout->has_sample_rate;
+    REQUIRE(!at || end == at + 1 || is_inside || is_job, STATUS_DATA,
+            "%s: the file's name says %.3f s of 1970, but /rf_data_index begins with sample "
+            "%" PRIu64 ", %.3f s at the sample rate %" PRIu64 "/%" PRIu64
+            " Hz: input.layout.start or sample_rate_hz says what is right",
+            path, stated, sample, first, file->rate.numerator, file->rate.denominator);
 out:
     return st;
 }
@@ -447,7 +465,7 @@ static status_t digital_rf_open_file(const char *path, const struct job_layout *
         archive->freq_hz = NULL;
         archive->states_freq = 0;
     }
-    TRY(digital_rf_check_name(&file, archive));
+    TRY(digital_rf_check_name(&file, channel, path, layout));
     TRY(digital_rf_split(&file, archive));
     archive->stacked = AXIS_TIME;
     place->archive = archive;
