@@ -275,8 +275,10 @@ uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint
                             uint64_t *next);
 /* Whether two streams lie in the same files: what one lacks, the other does. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
-/* Whether some selected samples lack packets so. */
-int archive_is_partial(const struct archive *archive);
+/* Selected samples that lack packets so, of all files together. */
+uint64_t archive_count_partial(const struct archive *archive);
+/* Warns of them where a file of voltages, which has no weights, is made. */
+void archive_warn_unweighed(const struct archive *archive, const char *file);
 /* Of streams first_stream .. first_stream + nstreams - 1 together. */
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
                                 uint32_t nstreams, uint64_t first, uint64_t count);

@@ -56,7 +56,7 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
         struct channelise_plan_bank *bank = &work->banks[i];
         enum plan_weights weights = cut ? cut->weights[i] : WEIGHTS_AS_SUITS;
         int may_lack = work->shows_missing || archive->may_lack || bank->gap_samples > 0 ||
-                       archive_is_partial(archive) || work->job->on_bad == ON_BAD_NAN;
+                       archive_count_partial(archive) > 0 || work->job->on_bad == ON_BAD_NAN;
         bank->has_weights =
             work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
     }
@@ -471,6 +471,9 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct job_product *product = &work->job->products[i];
         const struct product_spec *spec = &work->products[i].spec;
+        if (product->kind == PRODUCT_VOLTAGES) {
+            archive_warn_unweighed(work->archive, product->file);
+        }
         if (work->products[i].dropped_spectra > 0) {
             TRY(text_add(
                 out, "%s: the last %s %s not fill a dump of %" PRIu64 ": dropped\n", product->file,

@@ -398,6 +398,22 @@ def mock_guppi_dropped():
             same(each["weights"][0].astype("f8"), expected, f"nodes along {axis}: each has the weights of its file")
             same(nodes["weights"][0].astype("f8"), np.full((4, 2), [0.75, 0.5] if stokes else 0.375),
                  f"nodes along {axis}: polarisations of one file lack the same, of two files at random")
+    # Voltages have no weights: whoever makes them is told how many samples are concerned.
+    path = write_guppi(scratch("some.raw"), volts, 8, 64, PKTSIZE=64, by_block=lambda i: {"NPKT": 8 - (i < 3), "NDROP": int(i < 3)})
+    def unweighed(what, command="run", **input):
+        job = {"input": {"files": path, **input}, "products": [{"kind": "voltages", "file": f"{what}.h5"}]}
+        words = ["import", "-o", f"{what}.h5", path] if command == "import" else [command, write_yaml("some.yaml", job)]
+        said = voltmill(*words).split(f"warning: {what}.h5: ")[1:]
+        return [line.split("\n")[0] for line in said]
+
+    for what, samples, how in (("run", 192, {}), ("plan", 192, {"command": "plan"}), ("select", 92, {"select": {"samples": [100, 500]}}),
+                               ("import", 192, {"command": "import"}), ("ignore", 0, {"layout": {"format": "guppi", "dropped": "ignore"}})):
+        same(unweighed(what, **how), [f"{samples} samples of blocks that lack packets are written as stored: voltages have no weights"]
+             if samples else [], f"no weights: {what}")
+    found, *_ = voltages("some", path)
+    imported, *_ = voltages("again", scratch("import.h5"))
+    same(found[0, 0], np.moveaxis(volts[0], -1, 0), "no weights: the samples are those of the file")
+    same(imported, found, "no weights: and those of the import")
     path = write_guppi(scratch("all.raw"), volts, 8, 64, PKTSIZE=64, by_block=lambda i: {"NPKT": 0, "NDROP": 8})
     files = [write_guppi(scratch("next.raw"), volts, 8, 64, first=12 * 64, PKTSIZE=64), path]
     guppi_is("a file of which no packet came", files, np.concatenate([volts, volts], axis=2),

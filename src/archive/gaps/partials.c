@@ -1,5 +1,7 @@
 /* Samples that lack some of their packets. */
 #include "archive/archive.h"
+#include "base/memory.h"
+#include "base/units.h"
 
 static uint32_t partial_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
 {
@@ -46,17 +48,30 @@ uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint
     return lost;
 }
 
-int archive_is_partial(const struct archive *archive)
+uint64_t archive_count_partial(const struct archive *archive)
 {
+    uint64_t count = 0;
     uint64_t end = archive->first_sample + archive->samples;
     for (uint32_t i = 0; i < archive->nparts && !archive->is_made; i++) {
         const struct archive_part *part = &archive->parts[i];
         for (uint64_t k = 0; k < part->npartials; k++) {
             uint64_t first = part->first_sample + part->partials[k].first;
-            if (first < end && first + part->partials[k].count > archive->first_sample) {
-                return 1;
-            }
+            uint64_t low = max_u64(first, archive->first_sample);
+            uint64_t high = min_u64(first + part->partials[k].count, end);
+            count += low < high ? high - low : 0;
         }
     }
-    return 0;
+    return count;
+}
+
+void archive_warn_unweighed(const struct archive *archive, const char *file)
+{
+    char count[UNITS_TEXT];
+    uint64_t samples = archive_count_partial(archive);
+    if (samples > 0) {
+        report_warn("%s: %s %s of blocks that lack packets %s written as stored: voltages have no "
+                    "weights",
+                    file, units_count(samples, count), units_plural(samples, "sample", "samples"),
+                    units_plural(samples, "is", "are"));
+    }
 }

@@ -135,7 +135,7 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
     weights->work = work;
     weights->bank = &work->banks[bank];
     weights->number = bank;
-    weights->is_partial = archive_is_partial(work->archive);
+    weights->is_partial = archive_count_partial(work->archive) > 0;
     weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
     TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);

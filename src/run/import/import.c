@@ -176,6 +176,7 @@ static status_t import_make_file(struct import *s)
             archive->parts[0].path, (unsigned long long)archive->lost[0].first,
             (unsigned long long)(archive->lost[0].first + archive->lost[0].count),
             archive->lost[0].why);
+    archive_warn_unweighed(archive, s->options->file);
     TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
     s->is_ours = s->before.kind == BEFORE_NOTHING;
     TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
