@@ -26,8 +26,8 @@ status_t fbh5_find_number(hid_t object, const char *path, const char *name, doub
         number = utc_mjd(utc);
         end = strchr(end, '\0');
     }
-    REQUIRE(end != text && *end == '\0', STATUS_DATA, "%s: attribute %s is \"%s\", expected a number",
-            path, name, text);
+    REQUIRE(end != text && *end == '\0', STATUS_DATA,
+            "%s: attribute %s is \"%s\", expected a number", path, name, text);
     *value = number;
 out:
     free(text);
@@ -42,8 +42,8 @@ static status_t fbh5_get_axis(hid_t file, hid_t data, struct fbh5 *fbh5, const c
     TRY(fbh5_find_number(data, fbh5->path, name, value, found));
     if (!*found) {
         TRY(fbh5_find_number(file, fbh5->path, name, value, found));
-        TRY(*found ? assume(&fbh5->assumed, "/data has no %s: that of the root is used, %.15g", name,
-                            *value)
+        TRY(*found ? assume(&fbh5->assumed, "/data has no %s: that of the root is used, %.15g",
+                            name, *value)
                    : STATUS_OK);
     }
 out:

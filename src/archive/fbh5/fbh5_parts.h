@@ -8,8 +8,8 @@
 /* The attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
-/* The number of an attribute, which may be a text, and of tstart a date. Fails with DATA: a text that
- * is neither, a value of another kind. */
+/* The number of an attribute, which may be a text, and of tstart a date. Fails with DATA: a text
+ * that is neither, a value of another kind. */
 status_t fbh5_find_number(hid_t object, const char *path, const char *name, double *value,
                           int *found);
 

@@ -38,9 +38,8 @@ static status_t stated_compare_counts(hid_t object, const char *of, struct fbh5 
     TRY(h5_find_text(object, fbh5->path, "data_type", &text, &found));
     TRY(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
     if (type != 0 && type != 1) {
-        TRY(assume(&fbh5->assumed,
-                   "data_type%s is %lld, not that of a filterbank (1): read as one", of,
-                   (long long)type));
+        TRY(assume(&fbh5->assumed, "data_type%s is %lld, not that of a filterbank (1): read as one",
+                   of, (long long)type));
     }
 out:
     free(text);

@@ -226,19 +226,19 @@ static status_t gather_compare_starts(const struct gathered *gathered)
     size_t each = gathered->is_reim ? 2 : 1;
     uint64_t samples = 0;
     int is_repeated = 1;
-    if (!layout->said[SAID_START].attribute || first->states_start ||
-        first->stacked != AXIS_TIME) {
+    if (!layout->said[SAID_START].attribute || first->states_start || first->stacked != AXIS_TIME) {
         goto out;
     }
     for (size_t i = each; i < gathered->count; i++) {
-        is_repeated = is_repeated && utc_difference(gathered->archives[i]->start, first->start) == 0;
+        is_repeated =
+            is_repeated && utc_difference(gathered->archives[i]->start, first->start) == 0;
     }
     for (size_t i = each; i < gathered->count && !is_repeated; i += each) {
         const struct archive *next = gathered->archives[i];
         samples += gathered->archives[i - each]->parts[0].samples;
         enum job_unit unit = layout->said[SAID_START].unit;
-        double step = fmin(gather_start_step(first->start, unit),
-                           gather_start_step(next->start, unit));
+        double step =
+            fmin(gather_start_step(first->start, unit), gather_start_step(next->start, unit));
         double stated = utc_difference(next->start, first->start);
         double found = (double)samples / first->sample_rate_hz;
         REQUIRE(fabs(stated - found) < fmax(0.999 * step, 0.5 / first->sample_rate_hz), STATUS_DATA,
