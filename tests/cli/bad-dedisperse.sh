@@ -188,7 +188,7 @@ file "zero bandwidth" no-bandwidth 'foff = 0: 16 channels without bandwidth'
 for key in fch1 foff tsamp; do
     file "no $key" no-$key "attribute $key of /data is missing"
     file "$key is NaN" nan-$key "attribute $key of /data is no number"
-    file "$key is text" text-$key "attribute $key is not a number"
+    file "$key is text" text-$key "attribute $key is \"much\", expected a number"
 done
 file "an infinite frequency" infinite 'attribute fch1 of /data is no number'
 file "frequencies below 0" below-zero 'channel 5 lies at 0 Hz, expected a frequency above 0'

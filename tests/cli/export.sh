@@ -42,7 +42,7 @@ bank("empty", np.zeros((0, 1, 4), "u1"))
 for key in "fch1", "foff", "tsamp":
     bank("no-" + key, **{key: None})
     bank("nan-" + key, **{key: np.nan})
-    bank("text-" + key, **{key: "1400"})
+    bank("text-" + key, **{key: "1400 MHz"})
 bank("still", foff=0.0)
 bank("backwards", tsamp=-1.0)
 bank("compound", np.zeros((8, 1, 4), [("r", "f4"), ("i", "f4")]))
@@ -143,7 +143,7 @@ fails "/data is a group" 4 '/data leads to no dataset' "${fil[@]}" group.h5
 for key in fch1 foff tsamp; do
     fails "no $key" 4 "attribute $key of /data is missing" "${fil[@]}" no-$key.h5
     fails "$key is NaN" 4 "attribute $key of /data is no number" "${fil[@]}" nan-$key.h5
-    fails "$key is text" 4 "attribute $key is not a number" "${fil[@]}" text-$key.h5
+    fails "$key is text" 4 "attribute $key is \"1400 MHz\", expected a number" "${fil[@]}" text-$key.h5
 done
 fails "channels of no width" 4 'foff = 0' "${fil[@]}" still.h5
 fails "time runs backwards" 4 'tsamp = -1' "${fil[@]}" backwards.h5
