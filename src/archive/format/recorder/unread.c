@@ -37,10 +37,10 @@ static const struct unread_row unread_rows[] = {
      "looks like CODIF (sync word 0xFEEDCAFE), which is not read: convert it to VDIF (codif2vdif)"},
     {20, BYTES("\xed\xfe\xab\xac"),
      "looks like VDIF (sync word 0xACABFEED), but no frame follows at the distance that the first "
-     "header states"},
+     "header states, or all are flagged invalid"},
     {0, BYTES("\xde\xc0\xde\x5c"),
      "looks like LWA packets (sync word 0xDEC0DE5C), but has no whole DRX packet of 4128 or 8224 "
-     "bytes; TBN and TBW are not read"},
+     "bytes with a beam and a decimation; TBN and TBW are not read"},
     {0, BYTES("\x1f\x8b"), "is compressed with gzip: uncompress it first (gunzip)"},
     {0, BYTES("BZh"), "is compressed with bzip2: uncompress it first (bunzip2)"},
     {0,
