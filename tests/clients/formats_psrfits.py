@@ -166,6 +166,7 @@ def cards():
         bytes_of.write(b"NCHAN   = 8".ljust(80))
     refuses("NCHAN twice", twice, "NCHAN = 16", "NCHAN = 8")
     refuses("NBITS is a word", File(table={"NBITS": "eight"}), "NBITS = eight")
+    refuses("more columns than FITS allows", File(table={"TFIELDS": 2147483647}), "TFIELDS", "2147483647", "999")
 
 
 def missing_columns():
