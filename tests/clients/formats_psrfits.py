@@ -229,6 +229,10 @@ def times():
     holes = STEPS + NSBLK / 2
     reads("OFFS_SUB of one row is 0", File(columns={"OFFS_SUB": ("1D", (holes * TSAMP * [1, 1, 0, 1]).astype(">f8"))}), None,
           ["OFFS_SUB of 1 rows"])
+    for start, before in (START, 0), (START + 3 * LENGTH, 3 * NSBLK):
+        centres = (holes + before) * TSAMP * [0, 1, 1, 1]
+        reads("OFFS_SUB of the first row is 0", File(columns={"OFFS_SUB": ("1D", centres.astype(">f8"))}), None,
+              ["OFFS_SUB of the first row is 0, that of the second"], second=start)
     refuses("OFFS_SUB that falls", File(starts=STEPS[::-1] + 5), "OFFS_SUB grows by -0.04 s")
     refuses("rows that overlap", File(starts=[0, 40, 60, 120]), "row 2", "60 spectra", "expected 80", "OFFS_SUB")
     file = File(table={"NAXIS2": 2 * ROWS})

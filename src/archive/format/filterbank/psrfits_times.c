@@ -225,6 +225,24 @@ out:
     return st;
 }
 
+/* The OFFS_SUB of a first row that was never written: 0, where that of the next row begins a whole
+ * number of rows after the start. The first row ends there. */
+static status_t psrfits_set_first(struct psrfits *fits, double row_seconds, double *times)
+{
+    status_t st = STATUS_OK;
+    double before = fits->fbh5->table.count > 1 ? times[1] / row_seconds - 0.5 : 0;
+    if (times[0] >= 0 && times[0] <= 0 && before > 0.5 &&
+        fabs(before - rint(before)) * (double)fits->fbh5->table.rows_each < 0.5) {
+        times[0] = times[1] - row_seconds;
+        TRY(assume(&fits->fbh5->assumed,
+                   "OFFS_SUB of the first row is 0, that of the second %.9g s: the first ends where "
+                   "the second begins",
+                   times[1]));
+    }
+out:
+    return st;
+}
+
 /* Spectra in all: where NSTOT says how many there are, the rest of the last row is filling. */
 static status_t psrfits_count_spectra(struct psrfits *fits)
 {
@@ -266,6 +284,7 @@ status_t psrfits_place_rows(struct psrfits *fits)
     TRY(psrfits_read_each(fits, &fits->lengths, &lengths));
     TRY(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
     TRY(psrfits_compare_lengths(fits, times, lengths));
+    TRY(psrfits_set_first(fits, row_seconds, times));
     double centre = times[0];
     if (psrfits_is_set(times, table->count)) {
         TRY(psrfits_place_by_times(fits, times));
