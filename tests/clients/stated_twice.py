@@ -111,12 +111,20 @@ for word, value, *words in (("NBITS", 4, "8 bit complex", "4+4 bit complex"), ("
 recorders.write_dada(scratch("pico.dada"), samples.tobytes(), PICOSECONDS=5 * 10**11,
                      UTC_START="2020-02-03-04:05:06", MJD_START="58882.1702083333333", **DADA)
 assumed("MJD_START beside PICOSECONDS", "pico.dada", "MJD_START", "PICOSECONDS")
+recorders.write_dada(scratch("day.dada"), samples.tobytes(), UTC_START="2020-02-03", **DADA)
+assumed("a day as UTC_START", "day.dada", "UTC_START = 2020-02-03 has no time of day", "00:00:00")
 
 with open(scratch("apart.dat"), "wb") as file:
     for time in range(16):
         for stream in range(4):
             file.write(packets.drx_packet(rng.bytes(4096), time, stream, tuning=(1 << 30) << (stream % 2)))
 refused("DRX polarisations tuned apart", "apart.dat", "49.0", "98.0", "freq_hz")
+for off in 0, 1:
+    with open(scratch("off.dat"), "wb") as file:
+        for time in range(16):
+            for stream in range(4):
+                file.write(packets.drx_packet(rng.bytes(4096), time, stream, tuning=(1 << 30) * (stream // 2 != off)))
+    assumed(f"a tuning {off + 1} of DRX that is off", "off.dat", "tuned to 0 Hz", "freq_hz")
 
 stored = rng.integers(0, 255, (20, 64, 1, 32)).astype("u1")
 ones = np.ones((20, 1, 32))

@@ -39,7 +39,7 @@ static int dada_parse_utc(struct dada_time *out)
         text[10] = 'T';
     }
     out->digits = point ? strspn(point + 1, "0123456789") : 0;
-    out->doubt = dada_unit(out->digits);
+    out->doubt = strchr(text, ':') ? dada_unit(out->digits) : seconds_a_day;
     return units_parse_utc(text, &out->time);
 }
 
@@ -111,6 +111,8 @@ static status_t dada_note_missing(const struct dada_time *utc, const struct dada
                    *utc->text ? utc->text : "nothing", mjd->text, mjd->doubt));
     } else if (!utc->is_there) {
         TRY(assume(assumed, "UTC_START is not there: the start is unknown"));
+    } else if (utc->doubt > 1 && !mjd->is_there) {
+        TRY(assume(assumed, "UTC_START = %s has no time of day: 00:00:00 is used", utc->text));
     } else if (*mjd->text && !mjd->is_there) {
         TRY(assume(assumed, "MJD_START = %s is no Modified Julian Day: UTC_START is used",
                    mjd->text));
