@@ -258,6 +258,8 @@ def mock_guppi_packets():
     guppi_is("SYNCTIME agrees", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1000, SYNCTIME=1590884201), ten)
     guppi_is("SYNCTIME differs", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1002, SYNCTIME=1590884100), ten,
              "SYNCTIME and PKTSTART say that it starts at 2020-05-31T00:15:00", start=1000.5 - 32e-6)
+    guppi_is("SYNCTIME differs, no PKTSTART", counts("a.raw", ten, lambda i: 4 * i, 128, PKTSTART=None,
+             SYNCTIME=1590884100), ten, "SYNCTIME and PKTIDX 0 say that it starts at 2020-05-31T00:15:00")
 
 
 def mock_guppi_damage():
@@ -367,6 +369,8 @@ def mock_guppi_dropped():
     ok(bytes_of[0] == bytes_of[1], "behind a filter: the same bytes in other chunks")
     dropped("doubtful", [3 / 8 if i == 4 else 0 for i in range(12)], lambda i: {"NPKT": 7 if i else 8, "NDROP": 3 if i == 4 else 0},
             "11 of 12 blocks have NPKT and NDROP (7, 0) that are not those of a block of 8 packets")
+    path = write_guppi(scratch("below.raw"), make(8, False, 1, 2, 640, 2), 8, 64, PKTSIZE=64, NPKT=8, NDROP=-1)
+    ok("blocks have NPKT and NDROP (8, -1) that are not those of a block" in voltmill("info", path), "NDROP below 0 is assumed to be none")
     volts = make(8, False, 1, 2, 12 * 64, 2)
     path = write_guppi(scratch("ignored.raw"), volts, 8, 64, PKTSIZE=64,
                        by_block=lambda i: {"NPKT": 8, "NDROP": 8 * (i == 3), "DROPSTAT": "'1/8'"})

@@ -141,7 +141,7 @@ static status_t guppi_check_synctime(const struct guppi_file *file, const struct
     char start_text[UNITS_TEXT];
     int found = 0;
     TRY(ascii_f64(header, "SYNCTIME", -1e12, 1e12, &sync, &found));
-    if (sync <= 0 || !guppi->has_start || !guppi->has_begin || file->blocks.each == 0) {
+    if (sync <= 0 || !guppi->has_start || file->blocks.each == 0) {
         goto out;
     }
     double seconds = (double)guppi->begin * file->blocks.each * guppi->seconds;
@@ -150,9 +150,10 @@ static status_t guppi_check_synctime(const struct guppi_file *file, const struct
     from_sync = utc_add(from_sync, seconds);
     if (fabs(utc_difference(from_sync, guppi->start)) > (double)NEAR) {
         TRY(assume(&file->archive->assumed,
-                   "SYNCTIME and PKTSTART say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
+                   "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
                    "these are used",
-                   units_utc(from_sync, unix_text), units_utc(guppi->start, start_text)));
+                   guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync, unix_text),
+                   units_utc(guppi->start, start_text)));
     }
 out:
     return st;

@@ -39,8 +39,9 @@ out:
 /* Whether the counts fit a block of this number of packets, in either way. */
 static int guppi_counts_fit(const struct guppi_counts *counts, double packets)
 {
-    return packets > 0 && (!counts->has_received || counts->received == packets ||
-                           counts->received + counts->dropped == packets);
+    return packets > 0 && !(counts->dropped < 0) &&
+           (!counts->has_received || counts->received == packets ||
+            counts->received + counts->dropped == packets);
 }
 
 /* Packets of a block by the most reliable fact; 0: unknown. */
