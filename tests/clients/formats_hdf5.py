@@ -288,6 +288,14 @@ def drf_made():
     Check("drf-chans", channel, volts[None, None, None], hertz, [1.5e9, 1.3e9, 1.4e9],
           unix_of(sample, rate))
 
+    # Metadata that begin later are used, and said to.
+    channel = scratch("drf-later")
+    pieces = drf_write(channel, "rf@1700000000.000.h5", [(first, 2000)], rate)
+    drf_metadata(channel, first + 100, rate, [1.5e9])
+    volts, sample = drf_join(pieces)
+    check = Check("drf-later", channel, volts[None, None, :, None], hertz, [1.5e9], unix_of(sample, rate))
+    check.says("a centre frequency only behind the first sample")
+
     # Without metadata the frequency is the job's.
     channel = scratch("drf-bare")
     pieces = drf_write(channel, "rf@1700000000.000.h5", [(first, 2000)], rate)
@@ -363,6 +371,12 @@ def drf_contradictions(first, rate):
         file.attrs.update({"sample_rate_numerator": 5, "sample_rate_denominator": 2})
     out = voltmill("info", channel, status=4)
     ok("drf_properties.h5 says 5/2 Hz" in out, "drf: another rate in the properties is refused", out)
+    for name, words, said in (("subchannels", {"num_subchannels": 2}, "drf_properties.h5: num_subchannels is 2, but /rf_data has 1"),
+                              ("complex", {"is_complex": 0}, "drf_properties.h5: is_complex is 0, but /rf_data holds pairs")):
+        with h5py.File(os.path.join(channel, "drf_properties.h5"), "w") as file:
+            file.attrs.update(words)
+        out = voltmill("info", channel, status=4)
+        ok(said in out, f"drf: {name} in the properties that disagree are refused", out)
     # A file's name is the time of its first sample, or earlier by less than the cadence of files.
     rf = "2023-11-14T22-00-00/rf@1700000000.000.h5"
     for name, second, cadence, properties, is_other in (

@@ -49,6 +49,7 @@ struct digital_rf_channel {
     uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
     double *centres;     /* [subchannels]; NULL: nobody says */
     size_t ncentres;
+    int is_later; /* these are stated for a sample behind the first */
     uint64_t subchannels;
     struct drf_names metadata; /* the files that say so, or that it is continuous */
     struct place *places;
@@ -118,23 +119,35 @@ out:
     return st;
 }
 
-/* Attributes that repeat what type and shape of /rf_data say; and the epoch, which is one. */
-static status_t digital_rf_check_words(const struct fields *fields, const struct job_layout *layout,
+/* Attributes that repeat what type and shape of /rf_data say. */
+static status_t digital_rf_check_shape(const struct fields *fields, const char *object,
+                                       const struct job_layout *layout,
                                        const struct digital_rf_file *file)
 {
     status_t st = STATUS_OK;
     int64_t number = 0;
     int found = 0;
-    char *epoch = NULL;
-    TRY(fields_i64(fields, "rf_data", "num_subchannels", &number, &found));
+    TRY(fields_i64(fields, object, "num_subchannels", &number, &found));
     REQUIRE(!found || (number >= 0 && (uint64_t)number == file->subchannels), STATUS_DATA,
             "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, fields->path, number,
             file->subchannels);
-    TRY(fields_i64(fields, "rf_data", "is_complex", &number, &found));
+    TRY(fields_i64(fields, object, "is_complex", &number, &found));
     REQUIRE(!found || (number != 0) == file->is_complex || layout->has_domain, STATUS_DATA,
             "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
             "says which is right",
             fields->path, number, file->is_complex ? "pairs of" : "single");
+out:
+    return st;
+}
+
+/* And the epoch, which is one. */
+static status_t digital_rf_check_words(const struct fields *fields, const struct job_layout *layout,
+                                       const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    char *epoch = NULL;
+    TRY(digital_rf_check_shape(fields, "rf_data", layout, file));
     TRY(fields_text(fields, "rf_data", "epoch", &epoch, &found));
     REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
                 override_has(layout, SAID_START),
@@ -325,6 +338,18 @@ out:
     return st;
 }
 
+static status_t digital_rf_check_properties(const char *path, const struct job_layout *layout,
+                                            const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    TRY(fields_open(path, title, &fields));
+    TRY(digital_rf_check_shape(&fields, "/", layout, file));
+out:
+    fields_close(&fields);
+    return st;
+}
+
 /* Fill values in a file of a continuous writer. */
 static status_t digital_rf_find_fill(const struct fields *fields,
                                      const struct digital_rf_file *file,
@@ -361,6 +386,7 @@ static status_t digital_rf_survey(const struct drf_channel *channel,
     for (size_t i = 0; i < files->count; i++) {
         TRY(fields_open(files->items[i], title, &fields));
         TRY(digital_rf_read(&fields, layout, &file));
+        TRY(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
         TRY(override_has(layout, SAID_MISSING_VALUE)
                 ? STATUS_OK
                 : digital_rf_find_fill(&fields, &file, &properties, fill));
@@ -404,7 +430,7 @@ static status_t digital_rf_find_centres(const struct drf_channel *channel,
 {
     status_t st = STATUS_OK;
     TRY(drf_centres(channel, out->rate, out->first, out->end, &out->centres, &out->ncentres,
-                    &out->metadata));
+                    &out->is_later, &out->metadata));
     REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
             "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
             out->metadata.items[out->metadata.count - 2], out->ncentres, channel->folder,
@@ -534,9 +560,14 @@ out:
 }
 
 static status_t digital_rf_note_doubts(const struct job_layout *layout, const struct drf_fill *fill,
-                                       struct archive *archive)
+                                       int is_later, struct archive *archive)
 {
     status_t st = STATUS_OK;
+    if (is_later && archive->states_freq) {
+        TRY(assume(&archive->assumed,
+                   "metadata state a centre frequency only behind the first sample: it is used for "
+                   "all (input.layout.freq_hz says another)"));
+    }
     if (fill->is_there) {
         TRY(assume(&archive->assumed,
                    "is_continuous is 1: samples of the fill value %.0f are missing "
@@ -577,6 +608,7 @@ static status_t digital_rf_open(const struct format_input *input, struct archive
     struct archive *archive = NULL;
     struct drf_fill fill = {.searched_left = digital_rf_searched};
     size_t nplaces = 0;
+    int is_later = 0;
     TRY(drf_list(input->paths, input->npaths, &named));
     TRY(memory_zeroed(named.count, sizeof *channels, "channels", &channels));
     for (size_t i = 0; i < named.count; i++) {
@@ -593,9 +625,10 @@ static status_t digital_rf_open(const struct format_input *input, struct archive
         memcpy(&places[nplaces], channels[i].places, channels[i].nplaces * sizeof *places);
         nplaces += channels[i].nplaces;
         channels[i].nplaces = 0; /* archives moved */
+        is_later = is_later || channels[i].is_later;
     }
     TRY(place_join(places, nplaces, PLACE_NEAR, &archive));
-    TRY(digital_rf_note_doubts(input->layout, &fill, archive));
+    TRY(digital_rf_note_doubts(input->layout, &fill, is_later, archive));
     *out = archive;
     archive = NULL;
 out:

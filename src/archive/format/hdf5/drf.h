@@ -43,9 +43,11 @@ struct drf_rate {
 
 /* The centre frequencies, one for each subchannel, that the channel's Digital Metadata states for
  * sample `first`, and the files that do: that of the sample, and the metadata's properties; none:
- * *count = 0. Fails with DATA: other ones for a sample before `end`. */
+ * *count = 0. *is_later: it states none before that sample, and these are for a later one. Fails
+ * with DATA: other ones for a sample before `end`. */
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, struct drf_names *files);
+                     uint64_t end, double **out, size_t *count, int *is_later,
+                     struct drf_names *files);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
  * up to this size the samples are searched; larger ones are taken to have it. */

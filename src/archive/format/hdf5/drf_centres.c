@@ -209,7 +209,8 @@ static char *drf_take(char **name)
 }
 
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, struct drf_names *files)
+                     uint64_t end, double **out, size_t *count, int *is_later,
+                     struct drf_names *files)
 {
     status_t st = STATUS_OK;
     struct drf_search search = {.is_found = 0};
@@ -231,6 +232,7 @@ status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, ui
     }
     *out = search.centres;
     *count = search.count;
+    *is_later = search.is_found && search.sample > search.first;
     search.centres = NULL;
 out:
     free(properties);
