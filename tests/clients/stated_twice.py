@@ -114,6 +114,11 @@ assumed("MJD_START beside PICOSECONDS", "pico.dada", "MJD_START", "PICOSECONDS")
 recorders.write_dada(scratch("day.dada"), samples.tobytes(), UTC_START="2020-02-03", **DADA)
 assumed("a day as UTC_START", "day.dada", "UTC_START = 2020-02-03 has no time of day", "00:00:00")
 
+with open(scratch("stray.vdif"), "wb") as file:
+    for i in range(90):
+        file.write(packets.vdif_frame(rng.bytes(128), 1000 + i // 40, i % 40, thread=7 * (i == 50)))
+out = voltmill("info", scratch("stray.vdif"))
+ok("streams       1:" in out and "is of thread 7, which none" in out and "it is left out" in out, "a single frame of another thread is damaged", out)
 with open(scratch("apart.dat"), "wb") as file:
     for time in range(16):
         for stream in range(4):

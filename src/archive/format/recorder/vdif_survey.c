@@ -188,12 +188,28 @@ out:
     return st;
 }
 
+/* A frame of another thread that is alone among many frames of few threads is damaged. */
+static int vdif_survey_is_stray(const struct vdif_seen *seen, size_t count, uint32_t thread)
+{
+    enum { MANY = 16 /* frames of each thread */ };
+    unsigned char is_there[PACKETS_THREADS] = {0};
+    size_t frames = 0;
+    size_t threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        frames += seen[i].thread == thread;
+        threads += !is_there[seen[i].thread];
+        is_there[seen[i].thread] = 1;
+    }
+    return frames == 1 && threads * MANY < count;
+}
+
 static status_t vdif_survey_add_threads(struct vdif_survey *survey, const struct vdif_seen *seen,
                                         size_t count)
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
-        if (!survey->has_thread[seen[i].thread]) {
+        if (!survey->has_thread[seen[i].thread] &&
+            !vdif_survey_is_stray(seen, count, seen[i].thread)) {
             TRY(vdif_survey_add_thread(survey, seen, count, seen[i].thread));
         }
     }
