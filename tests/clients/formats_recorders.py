@@ -255,6 +255,9 @@ def mock_guppi_packets():
              "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0", start=1000.5 + 1600e-6)
     guppi_is("one block, a start that nothing proves", counts("a.raw", ten[:, :, :64], lambda i: 4, 128), ten[:, :, :64],
              "no two blocks that follow each other prove it: the start time follows from it", start=1000.5 + 64e-6)
+    parts = whole(write_guppi(scratch("a.raw"), ten, 8, 44, direct=True)).split(b"OBSNCHAN=")[1:]
+    put("filled.raw", b"".join(b"OBSNCHAN=" + part + bytes(-len(b"OBSNCHAN=" + part) % 512) for part in parts))
+    guppi_is("samples filled up to 512 bytes", scratch("filled.raw"), ten, "taken to be filled up to 512 bytes, as headers are")
     guppi_is("SYNCTIME agrees", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1000, SYNCTIME=1590884201), ten)
     guppi_is("SYNCTIME differs", counts("a.raw", ten, lambda i: 1000 + 4 * i, 128, PKTSTART=1002, SYNCTIME=1590884100), ten,
              "SYNCTIME and PKTSTART say that it starts at 2020-05-31T00:15:00", start=1000.5 - 32e-6)

@@ -36,6 +36,7 @@ struct guppi_walk {
     uint64_t block_bytes;      /* and its samples */
     int is_padded;             /* its header is filled up */
     int is_other_padding;      /* which is not as DIRECTIO says */
+    int is_filled;             /* its samples are filled up, too */
     size_t followed;           /* headers that begin where the block before ends */
     size_t skips;              /* places where none does, but one follows */
     uint64_t skipped, skip_at; /* bytes there, and the first of them */
@@ -163,11 +164,15 @@ out:
     return st;
 }
 
+static uint64_t guppi_direct(uint64_t bytes)
+{
+    return ceil_div_u64(bytes, DIRECT_BYTES) * DIRECT_BYTES;
+}
+
 /* Bytes of the header, with those that fill it up. */
 static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
 {
-    return is_padded ? ceil_div_u64(walk->header_bytes, DIRECT_BYTES) * DIRECT_BYTES
-                     : walk->header_bytes;
+    return is_padded ? guppi_direct(walk->header_bytes) : walk->header_bytes;
 }
 
 /* The block whose header was read; *at: what lies behind it. */
@@ -202,7 +207,7 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
     block.stored = 8 * walk->block_bytes / guppi->step_bits;
     TRY(guppi_add_block(blocks, block));
     blocks->held = min_u64(walk->file_bytes - block.at, walk->block_bytes);
-    *at = block.at + walk->block_bytes;
+    *at = block.at + (walk->is_filled ? guppi_direct(walk->block_bytes) : walk->block_bytes);
     char *text = walk->before;
     walk->before = walk->text;
     walk->text = text;
@@ -234,6 +239,28 @@ static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
         walk->is_other_padding = !walk->is_other_padding;
         blocks->items[blocks->count - 1].at = samples;
         blocks->held = walk->block_bytes;
+        *at = end;
+    }
+out:
+    return st;
+}
+
+/* Where the last block ends if samples are filled up, too, as some writers do for DIRECTIO; *at
+ * stays what it is otherwise. */
+static status_t guppi_try_filling(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = *at + guppi_direct(walk->block_bytes) - walk->block_bytes;
+    int has_key = end == walk->file_bytes;
+    if (!walk->is_padded || walk->followed > 0 || end == *at || end > walk->file_bytes) {
+        goto out;
+    }
+    TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
+    if (has_key) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "blocks are longer than BLOCSIZE: they are taken to be filled up to 512 bytes, "
+                   "as headers are (DIRECTIO)"));
+        walk->is_filled = 1;
         *at = end;
     }
 out:
@@ -344,6 +371,7 @@ static status_t guppi_walk_blocks(struct guppi_walk *walk)
         if (found == FOUND_NONE) {
             uint64_t end = at;
             TRY(guppi_try_padding(walk, &at));
+            TRY(at == end ? guppi_try_filling(walk, &at) : STATUS_OK);
             is_sought = at == end;
             TRY(is_sought ? guppi_skip(walk, &at) : STATUS_OK);
             continue;
