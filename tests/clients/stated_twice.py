@@ -170,6 +170,7 @@ described("starts in MJD", [58849.123456789, 58849.123456789 + FOUR], "mjd", sai
 described("whole seconds of a start", [DAY + ".7", "2020-01-01T00:00:05"], said=FOLLOW + ["starts by /@began are up to 0.3 s from"])
 described("a computer's clock, 3 ms off", [1.7e9 + 0.123456, 1.7e9 + 4.126456], "unix", said=FOLLOW + ["up to 0.003 s from"])
 described("a computer's clock, in MJD", [58849.123456789, 58849.123456789 + FOUR + 5e-8], "mjd", said=FOLLOW + ["up to 0.00432 s from"])
+described("a computer's clock that drifts by 20 ppm", [1.7e9 + 0.125, 1.7e9 + 400.232], "unix", said=["up to 0.107 s from"], sample_rate_hz=10.0)
 described("a gap of a quarter of a second", [1.7e9 + 0.125, 1.7e9 + 4.375], "unix", status=4, said=BOTH + ["4.25"])
 described("half a second between fine starts", [DAY + ".700000", "2020-01-01T00:00:05.200000"], status=4, said=BOTH + ["4.5"])
 described("whole seconds of both", ["2020-01-01T00:00:01", "2020-01-01T00:00:04"], status=4, said=BOTH + ["states a start 3 s"])

@@ -216,13 +216,15 @@ static double gather_start_step(struct utc start, enum job_unit unit)
     return (is_mjd ? DAY : 1) / power;
 }
 
-/* How far a start may lie from the samples before it and still be that of a computer's clock, or a
- * coarse one: files follow each other then. A gap that is lost data is longer. */
-static double gather_start_doubt(double coarse, double seconds)
+/* How far a start, `found` seconds behind the first, may lie from the samples before it and still
+ * be that of a computer's clock, or a coarse one: files of `length` seconds follow each other then.
+ */
+static double gather_start_doubt(double coarse, double found, double length)
 {
-    static const double clock_s = 0.1; /* host clocks and writers' buffers are as far off */
-    static const double share = 0.05;  /* of a file */
-    return fmax(fmin(clock_s, share * seconds), fmin(0.999 * coarse, 0.999));
+    static const double clock_s = 0.1; /* such clocks and writers' buffers are as far off, */
+    static const double share = 0.05;  /* of a file: lost data are more */
+    static const double drift = 2e-5;
+    return fmax(fmin(clock_s, share * length), fmin(0.999 * coarse, 0.999)) + drift * found;
 }
 
 /* Starts that attributes of files of a sequence state, compared with the samples before them. One
@@ -256,8 +258,8 @@ static status_t gather_compare_starts(const struct gathered *gathered)
             continue;
         }
         worst = fmax(worst, apart);
-        REQUIRE(apart < gather_start_doubt(fmax(steps[0], steps[1]), found / (double)(i / each)),
-                STATUS_DATA,
+        double length = found / (double)(i / each);
+        REQUIRE(apart < gather_start_doubt(fmax(steps[0], steps[1]), found, length), STATUS_DATA,
                 "%s: %s states a start %.9g s after that of %s, but the %" PRIu64
                 " samples of the files before it are %.9g s: input.layout.start says when the "
                 "first file starts, input.layout.first_sample where each begins",
