@@ -249,6 +249,9 @@ case("too many", root(dict(plain, freqs=np.arange(5) + 1e9), v=order("tcr")), "t
 case("a compound of an index map", lambda file: (root(dict(fs=RATE, utc_start=START), v=order("tcr"))(file), file.create_dataset(
     "index_map/freq", data=np.array([(f / 1e6, i) for i, f in enumerate(FREQS)], [("centre", "f8"), ("id", "u4")]))), "tcr",
      contains=["freq_hz: {from: /index_map/freq, member: centre, unit: MHz}"])
+case("words of a receiver", root(dict(rx_rate=RATE, rx_freq=CENTRE, rx_time=UNIX), v=order("tr")), "tr", one)
+case("names of axes that sizes contradict", root(dict(plain, npol=POLS, nchan=CHANS, freqs=FREQS, dims="time,chan,pol,reim"), v=order("tpcr")),
+     "tpcr", FULL, ["axes", "freq_hz"])
 case("none at all", root(dict(fs=RATE), v=order("tr")), "tr", dict(sample_rate_hz=RATE, freq_hz=0.0), contains=["# freq_hz: ???", "# start: ???"])
 
 # ---- starts

@@ -244,17 +244,19 @@ static void axes_by_size(struct proposal *p, enum axis axis, uint64_t size)
     }
 }
 
+/* Facts that state the size of an axis. */
+static const struct {
+    enum propose_meaning means;
+    enum axis axis;
+} axes_sizes[] = {{MEANS_TIMES, AXIS_TIME},
+                  {MEANS_CHANS, AXIS_CHAN},
+                  {MEANS_STATIONS, AXIS_STATION},
+                  {MEANS_BEAMS, AXIS_BEAM},
+                  {MEANS_POLS, AXIS_POL}};
+
 /* Sizes that the file states, and as many frequencies as there are. */
 static void axes_by_facts(struct proposal *p)
 {
-    static const struct {
-        enum propose_meaning means;
-        enum axis axis;
-    } sizes[] = {{MEANS_TIMES, AXIS_TIME},
-                 {MEANS_CHANS, AXIS_CHAN},
-                 {MEANS_STATIONS, AXIS_STATION},
-                 {MEANS_BEAMS, AXIS_BEAM},
-                 {MEANS_POLS, AXIS_POL}};
     const struct propose_fact *facts[PROPOSE_FACTS];
     size_t count = propose_facts_of(p, MEANS_CENTRE, facts);
     for (size_t i = 0; i < count; i++) {
@@ -262,10 +264,10 @@ static void axes_by_facts(struct proposal *p)
             axes_by_size(p, AXIS_CHAN, facts[i]->count);
         }
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        uint64_t size = propose_count_of(p, sizes[i].means);
+    for (size_t i = 0; i < sizeof axes_sizes / sizeof *axes_sizes; i++) {
+        uint64_t size = propose_count_of(p, axes_sizes[i].means);
         if (size > 1) {
-            axes_by_size(p, sizes[i].axis, size);
+            axes_by_size(p, axes_sizes[i].axis, size);
         }
     }
 }
@@ -337,11 +339,25 @@ static void axes_by_names(struct proposal *p, const struct axes_names *names)
     }
 }
 
+/* Whether the size that the file states for the axis of this dimension is that of another one. */
+static int axes_contradict(const struct proposal *p, int at)
+{
+    int is_other = 0;
+    for (size_t i = 0; i < sizeof axes_sizes / sizeof *axes_sizes; i++) {
+        uint64_t size = propose_count_of(p, axes_sizes[i].means);
+        for (int j = 0; j < p->axes.rank && axes_sizes[i].axis == p->axes.axis[at]; j++) {
+            is_other |= size > 1 && p->re->dims[at] != size && p->re->dims[j] == size;
+        }
+    }
+    return is_other;
+}
+
 static void axes_conclude(struct proposal *p, int was_open)
 {
     struct propose_axes *axes = &p->axes;
     axes->chans = axes->times = 1;
     for (int i = 0; i < axes->rank; i++) {
+        axes->axis[i] = axes_contradict(p, i) ? AXIS_KINDS : axes->axis[i];
         axes->chans = axes->axis[i] == AXIS_CHAN ? p->re->dims[i] : axes->chans;
         axes->times = axes->axis[i] == AXIS_TIME ? p->re->dims[i] : axes->times;
         axes->is_open |= axes->axis[i] == AXIS_KINDS;
