@@ -763,12 +763,16 @@ def stated_twice():
     ok("EXPTIME_START_MJD is -1, expected" in out, "LOFAR's start: the day of the pointing is none", out)
     path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
     ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
+    path = tbb("STATION_X/DIPOLE_001001000", SAMPLE_FREQUENCY=200e3, SAMPLE_FREQUENCY_UNIT="kHz")
+    ok("assumed: " not in voltmill("info", path) and "at 200 MHz" in voltmill("info", path), "TBB's kHz", voltmill("info", path))
     raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]
     for name, files, words in (
             ("LOFAR's NOF_SAMPLES", [lofar(bf_beam + "/STOKES_1", NOF_SAMPLES=800)], "NOF_SAMPLES is 800"),
             ("LOFAR's start", [lofar("/", OBSERVATION_START_UTC=None)], "OBSERVATION_START_UTC is not there: the start is unknown"),
             ("LOFAR's day", [lofar("/", OBSERVATION_START_UTC=None, OBSERVATION_START_MJD=55769.5)],
              "OBSERVATION_START_UTC is not there: OBSERVATION_START_MJD = 55769.5 is used"),
+            ("TBB's unit", [tbb("STATION_X/DIPOLE_001001000", SAMPLE_FREQUENCY=200e6)],
+             "SAMPLE_FREQUENCY_UNIT MHz of 200000000 is taken for Hz, by its size"),
             ("pydaq's n_chans of raw ones", [raw(n_chans=2)], "n_chans = 2 and raw samples, which are of the whole band, differ"),
             ("CHIME's times", raws, "it starts 2.56 s after the first file by time0_fpga_count, 1 s by time0_ctime"),
             ("CHIME's delta_time", [change(chime_raw(), "/", delta_time=5.12e-6)], "delta_time is 5.12e-06 s"),

@@ -63,16 +63,26 @@ out:
     return st;
 }
 
-/* Converts to Hz; the unit is an attribute beside it, MHz if there is none. */
+/* Converts to Hz; the unit is an attribute beside it, MHz if there is none. No station samples at
+ * more than 1e5 MHz, whatever its unit says. */
 static status_t lofar_tbb_hertz(const struct fields *fields, const char *object, const char *name,
-                                double *hertz)
+                                char **assumed, double *hertz)
 {
     status_t st = STATUS_OK;
     char *unit = NULL;
     int found = 0;
     TRY(fields_text(fields, object, name, &unit, &found));
-    int is_hz = *hertz > 1e5 || (found && strcmp(unit, "Hz") == 0);
-    *hertz *= is_hz ? 1 : found && strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
+    double scale = !found                     ? 1e6
+                   : strcmp(unit, "Hz") == 0  ? 1
+                   : strcmp(unit, "kHz") == 0 ? 1e3
+                                              : 1e6;
+    if (scale >= 1e6 && *hertz > 1e5) {
+        scale = 1;
+        TRY(found
+                ? assume(assumed, "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz)
+                : STATUS_OK);
+    }
+    *hertz *= scale;
 out:
     free(unit);
     return st;
@@ -80,17 +90,17 @@ out:
 
 /* The clock of the station is that of its samples. */
 static status_t lofar_tbb_read_rate(const struct fields *fields, const char *name,
-                                    const struct job_layout *layout, double *rate)
+                                    const struct job_layout *layout, char **assumed, double *rate)
 {
     status_t st = STATUS_OK;
     double clock = 0;
     int found = 0;
     TRY(fields_f64(fields, name, "SAMPLE_FREQUENCY", rate, &found));
     TRY(found ? STATUS_OK : fields_need_f64(fields, name, "SAMPLE_FREQUENCY_VALUE", rate));
-    TRY(lofar_tbb_hertz(fields, name, "SAMPLE_FREQUENCY_UNIT", rate));
+    TRY(lofar_tbb_hertz(fields, name, "SAMPLE_FREQUENCY_UNIT", assumed, rate));
     TRY(fields_check_rate(fields, *rate));
     TRY(fields_f64(fields, "/", "CLOCK_FREQUENCY", &clock, &found));
-    TRY(found ? lofar_tbb_hertz(fields, "/", "CLOCK_FREQUENCY_UNIT", &clock) : STATUS_OK);
+    TRY(found ? lofar_tbb_hertz(fields, "/", "CLOCK_FREQUENCY_UNIT", assumed, &clock) : STATUS_OK);
     REQUIRE(!found || override_has_rate(layout) || fabs(clock / *rate - 1) < 1e-9, STATUS_DATA,
             "%s: %s: SAMPLE_FREQUENCY is %.12g Hz, but CLOCK_FREQUENCY %.12g Hz: "
             "input.layout.sample_rate_hz says which is right",
@@ -124,11 +134,12 @@ out:
 }
 
 static status_t lofar_tbb_read(const struct fields *fields, const char *name,
-                               const struct job_layout *layout, struct lofar_tbb_dipole *out)
+                               const struct job_layout *layout, char **assumed,
+                               struct lofar_tbb_dipole *out)
 {
     status_t st = STATUS_OK;
     out->zone = 1;
-    TRY(lofar_tbb_read_rate(fields, name, layout, &out->rate));
+    TRY(lofar_tbb_read_rate(fields, name, layout, assumed, &out->rate));
     TRY(fields_need_i64(fields, name, "TIME", &out->time));
     TRY(fields_need_i64(fields, name, "SAMPLE_NUMBER", &out->sample));
     TRY(fields_i64(fields, name, "NYQUIST_ZONE", &out->zone, &out->has_zone));
@@ -217,7 +228,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     struct job_layout own = {0};
     struct lofar_tbb_dipole dipole = {0};
     TRY(archive_create(fields->path, &archive));
-    TRY(lofar_tbb_read(fields, name, layout, &dipole));
+    TRY(lofar_tbb_read(fields, name, layout, &archive->assumed, &dipole));
     TRY(lofar_tbb_fill(&dipole, name, layout, &own, &archive->assumed));
     TRY(fields_describe(fields, "LOFAR TBB", layout, &own, archive));
     TRY(lofar_tbb_read_words(fields, archive));
