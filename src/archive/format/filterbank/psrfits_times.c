@@ -234,10 +234,11 @@ static status_t psrfits_set_first(struct psrfits *fits, double row_seconds, doub
     if (times[0] >= 0 && times[0] <= 0 && before > 0.5 &&
         fabs(before - rint(before)) * (double)fits->fbh5->table.rows_each < 0.5) {
         times[0] = times[1] - row_seconds;
-        TRY(assume(&fits->fbh5->assumed,
-                   "OFFS_SUB of the first row is 0, that of the second %.9g s: the first ends where "
-                   "the second begins",
-                   times[1]));
+        TRY(assume(
+            &fits->fbh5->assumed,
+            "OFFS_SUB of the first row is 0, that of the second %.9g s: the first ends where "
+            "the second begins",
+            times[1]));
     }
 out:
     return st;
