@@ -294,15 +294,17 @@ docs-tables: all
 INSTALLED_FILES = bin/voltmill share/man/man1/voltmill.1 share/bash-completion/completions/voltmill
 INSTALLED_FOLDERS = share/voltmill share/doc/voltmill
 
-## install: copy program, man page, bash completion, documents, jobs and batch scripts under PREFIX (/usr/local); DESTDIR
+## install: copy program, Python module, man page, completion, documents, jobs, scripts under PREFIX (/usr/local); DESTDIR
 .PHONY: install
 install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
 	install -D -m 644 docs/voltmill.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/voltmill
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,voltmill/jobs voltmill/slurm doc/voltmill/docs/guides)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,voltmill/jobs voltmill/slurm voltmill/python/voltmill \
+	  doc/voltmill/docs/guides)
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 	install -m 755 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -m 644 python/voltmill/*.py $(DESTDIR)$(PREFIX)/share/voltmill/python/voltmill
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
 	install -m 644 docs/*.md docs/*.png docs/*.json $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs
 	install -m 644 docs/guides/* $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs/guides

@@ -1,0 +1,16 @@
+/* Commands of the Python module (python/voltmill), each in a process of its own. The interpreter is
+ * $VOLTMILL_PYTHON, else /usr/bin/python3; the module lies in ../share/voltmill/python beside the
+ * program's folder, or in the tree that the program was built in. */
+#ifndef VOLTMILL_IO_PYTHON_H
+#define VOLTMILL_IO_PYTHON_H
+
+#include "base/text.h"
+
+/* Runs `python3 -I` with a command of the module and its arguments (up to NULL), and appends its
+ * standard output to *out. Lines on its standard error ("note: ...") are notes. If it fails, the
+ * last one ("error: ...") is the cause, and its exit status the status if it is one of the
+ * program's. Fails with DEVICE if Python or a package is not installed (says which one to install),
+ * if it crashes, or without memory. */
+status_t python_run(const char *command, const char *const *arguments, struct text *out);
+
+#endif
