@@ -1,5 +1,4 @@
 /* voltmill export PRODUCT */
-#include "product/candidates/export.h"
 #include "product/export/export.h"
 
 #include "base/display.h"
@@ -146,21 +145,17 @@ static status_t export_run(void *settings)
             .external = {s->shared.externals.items, s->shared.externals.count},
             .force = s->shared.force};
         st = export_bank(&bank, &said);
-    } else if (strcmp(s->format, "kerchunk") == 0) {
-        struct export_kerchunk_options kerchunk = {.product = s->shared.operand,
-                                                   .out = s->output,
-                                                   .url = s->url,
-                                                   .force = s->shared.force};
-        st = export_kerchunk(&kerchunk, &said);
     } else if (strcmp(s->format, "dat") != 0 && strcmp(s->format, "tim") != 0) {
-        struct export_candidates_options candidates = {
-            .format = strcmp(s->format, "csv") == 0     ? CANDIDATES_CSV
-                      : strcmp(s->format, "fetch") == 0 ? CANDIDATES_FETCH
-                                                        : CANDIDATES_HEIMDALL,
+        struct export_text_options text = {
+            .format = strcmp(s->format, "csv") == 0        ? EXPORT_CSV
+                      : strcmp(s->format, "heimdall") == 0 ? EXPORT_HEIMDALL
+                      : strcmp(s->format, "fetch") == 0    ? EXPORT_FETCH
+                                                           : EXPORT_KERCHUNK,
             .product = s->shared.operand,
             .out = s->output,
+            .url = s->url,
             .force = s->shared.force};
-        st = export_candidates(&candidates, &said);
+        st = export_text(&text, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,

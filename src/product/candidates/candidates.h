@@ -38,12 +38,15 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
 /* The table in a new file: `candidates` NULL: of none. Fails with NO_SPACE or DATA. */
 status_t candidates_put(hid_t file, const struct candidates *candidates);
 
+/* Appends the table as comma-separated values. Fails with DEVICE (memory). */
+status_t candidates_csv(const struct candidates *candidates, struct text *out);
+
 /* What a file of candidates says of itself, for who draws or exports them. */
 struct candidates_file {
     struct candidates found;
     char *filterbank, *source, *telescope; /* NULL when unknown */
     double threshold, tsamp, first_time;   /* of the series */
-    double reference_hz, constant, highest_hz;
+    double reference_hz, constant;
     uint32_t widths;
     int has_start;
     struct utc start;

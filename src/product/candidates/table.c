@@ -7,6 +7,7 @@
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -104,6 +105,24 @@ out:
     return st;
 }
 
+status_t candidates_csv(const struct candidates *candidates, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        TRY(text_add(out, "%s%c", columns[i].name, i + 1 < COLUMNS ? ',' : '\n'));
+    }
+    for (uint64_t i = 0; i < candidates->count; i++) {
+        const struct candidate *row = &candidates->rows[i];
+        TRY(text_add(
+            out,
+            "%.6g,%.12g,%.9f,%.12f,%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%.12g,%.12g,%.9f,%.9f\n",
+            row->snr, row->dm, row->time_s, row->mjd, row->width, row->beam, row->sample,
+            row->members, row->dm_least, row->dm_most, row->time_first_s, row->time_last_s));
+    }
+out:
+    return st;
+}
+
 static status_t table_read(hid_t file, const char *path, struct candidates *out)
 {
     status_t st = STATUS_OK;
@@ -138,8 +157,6 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     hid_t group = -1;
     uint64_t widths = 0;
     int found = 0;
-    double *hertz = NULL;
-    size_t count = 0;
     peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
     H5_TRY(peaks, "%s: /peaks cannot be opened", path);
     TRY(parts_need_f64(peaks, path, "threshold", &to->threshold));
@@ -157,12 +174,7 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     TRY(h5_get_text(file, path, "source", &to->source, &found));
     TRY(h5_get_text(file, path, "telescope", &to->telescope, &found));
     TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
-    TRY(h5_read_f64s(file, path, "provenance/frequency", &hertz, &count));
-    for (size_t i = 0; i < count; i++) {
-        to->highest_hz = fmax(to->highest_hz, hertz[i]);
-    }
 out:
-    free(hertz);
     h5_close(group);
     h5_close(peaks);
     return st;

@@ -241,6 +241,23 @@ status_t export_file_say_before(const struct export_file *file, struct text *sai
     return *is_before ? text_add_shown(said, "complete before: %s\n", file->path) : STATUS_OK;
 }
 
+status_t export_file_write(const struct export_plan *plan, const char *what, const char *source,
+                           struct text *said, int *is_before)
+{
+    status_t st = STATUS_OK;
+    struct guard reads = {0};
+    struct export_file file = {.fd = -1};
+    TRY(guard_add(&reads, what, source));
+    TRY(export_file_check(plan, &reads));
+    TRY(export_file_begin(plan, &file));
+    TRY(export_file_publish(&file));
+    TRY(export_file_say_before(&file, said, is_before));
+out:
+    export_file_end(&file);
+    guard_free(&reads);
+    return st;
+}
+
 uint64_t export_count_nans(const float *values, uint64_t count)
 {
     uint64_t nans = 0;

@@ -57,6 +57,10 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
 status_t export_file_publish(struct export_file *file);
 /* Adds that a file was complete before, if it was (*is_before). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
+/* All of these, for a file of which all is in memory, made of the file `source`; `what` stands
+ * before that in messages. Fails as they do. */
+status_t export_file_write(const struct export_plan *plan, const char *what, const char *source,
+                           struct text *said, int *is_before);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
 

@@ -4,7 +4,7 @@
 #include "base/display.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "product/candidates/export.h"
+#include "product/candidates/candidates.h"
 #include "product/export/export_file.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static status_t tables_read(const struct job_search *search, uint64_t *count, st
     status_t st = STATUS_OK;
     struct candidates_file *in = NULL;
     TRY(candidates_open(search->file, &in));
-    TRY(export_candidates_words(CANDIDATES_CSV, in, words));
+    TRY(candidates_csv(&in->found, words));
     *count = in->found.count;
 out:
     candidates_close(in);
@@ -68,9 +68,8 @@ out:
 status_t tables_write(const struct job_search *search, int force)
 {
     status_t st = STATUS_OK;
-    struct guard reads = {0};
-    struct export_file out = {.fd = -1};
     struct text words = {0};
+    struct text said = {0};
     char text[UNITS_TEXT];
     uint64_t count = 0;
     int is_there = 0;
@@ -83,20 +82,16 @@ status_t tables_write(const struct job_search *search, int force)
     if (same) {
         goto out;
     }
-    TRY(guard_add(&reads, "the file which it is made of,", search->file));
     const struct export_plan plan = {.path = search->csv,
                                      .mark = MARK_RUN,
                                      .force = force,
                                      .bytes = words.length,
                                      .head = &words};
-    TRY(export_file_check(&plan, &reads));
-    TRY(export_file_begin(&plan, &out));
-    TRY(export_file_publish(&out));
+    TRY(export_file_write(&plan, "the file which it is made of,", search->file, &said, &same));
     display_print("%s: %s %s as comma-separated values\n", search->csv, units_count(count, text),
                   units_plural(count, "candidate", "candidates"));
 out:
-    export_file_end(&out);
-    guard_free(&reads);
     text_free(&words);
+    text_free(&said);
     return st;
 }

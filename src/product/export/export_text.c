@@ -1,0 +1,94 @@
+/* Formats that are text, small enough for memory. A run writes comma-separated values itself; the
+ * others are made by the Python module. */
+#include "base/memory.h"
+#include "base/units.h"
+#include "io/python.h"
+#include "product/candidates/candidates.h"
+#include "product/export/export.h"
+#include "product/export/export_file.h"
+#include "product/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *ending, *source, *what;
+} formats[] = {
+    [EXPORT_CSV] = {".csv", "the file which it is made of,", "comma-separated values"},
+    [EXPORT_HEIMDALL] = {".cand", "the file which it is made of,", "columns of heimdall"},
+    [EXPORT_FETCH] = {".fetch.csv", "the file which it is made of,", "columns of FETCH"},
+    [EXPORT_KERCHUNK] = {".json", "the product which it refers to,", "kerchunk"}};
+
+/* *what: the candidates, counted, and their format. */
+static status_t text_make_candidates(const struct export_text_options *options, struct text *out,
+                                     struct text *what)
+{
+    status_t st = STATUS_OK;
+    struct candidates_file *in = NULL;
+    const char *const arguments[] = {options->product, NULL};
+    TRY(candidates_open(options->product, &in));
+    TRY(options->format == EXPORT_CSV
+            ? candidates_csv(&in->found, out)
+            : python_run(options->format == EXPORT_FETCH ? "fetch" : "heimdall", arguments, out));
+    TRY(text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
+                 formats[options->format].what));
+out:
+    candidates_close(in);
+    return st;
+}
+
+/* The module says on a first line how many references there are. */
+static status_t text_make_kerchunk(const struct export_text_options *options, struct text *out,
+                                   struct text *what)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    struct text made = {0};
+    char *path = NULL;
+    char *rest = NULL;
+    char text[UNITS_TEXT];
+    TRY(product_open(options->product, &product));
+    REQUIRE(product, STATUS_DATA,
+            "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
+            options->product);
+    path = realpath(options->product, NULL);
+    REQUIRE(path, STATUS_DATA, "%s has no path", options->product);
+    const char *url = options->url ? options->url : path;
+    const char *const arguments[] = {options->product, url, NULL};
+    TRY(python_run("kerchunk", arguments, &made));
+    uint64_t count = strtoull(made.data ? made.data : "", &rest, 10);
+    REQUIRE(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
+    TRY(text_add_bytes(out, rest + 1, strlen(rest + 1)));
+    TRY(text_add(what, "kerchunk, %s %s to %s", units_count(count, text),
+                 units_plural(count, "reference", "references"), url));
+out:
+    product_destroy(product);
+    text_free(&made);
+    free(path);
+    return st;
+}
+
+status_t export_text(const struct export_text_options *options, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    struct text what = {0};
+    char *path = NULL;
+    int is_before = 0;
+    TRY(export_name(options->out, options->product, formats[options->format].ending, &path));
+    TRY(options->format == EXPORT_KERCHUNK ? text_make_kerchunk(options, &words, &what)
+                                           : text_make_candidates(options, &words, &what));
+    const struct export_plan plan = {.path = path,
+                                     .mark = MARK_EXPORT,
+                                     .force = options->force,
+                                     .bytes = words.length,
+                                     .head = &words};
+    TRY(export_file_write(&plan, formats[options->format].source, options->product, said,
+                          &is_before));
+    TRY(is_before ? STATUS_OK : text_add_shown(said, "%s: %s\n", path, what.data));
+out:
+    text_free(&words);
+    text_free(&what);
+    free(path);
+    return st;
+}
