@@ -10,6 +10,7 @@ from ._job import Error
 
 # Name: (module with a function of that name, its arguments).
 COMMANDS = {
+    "coefficients": ("_coefficients", "IN.mat[:NAME] OUT.h5"),
     "fetch": ("_candidates", "CANDIDATES"),
     "heimdall": ("_candidates", "CANDIDATES"),
     "kerchunk": ("_kerchunk", "PRODUCT URL"),

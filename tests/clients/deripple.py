@@ -1,10 +1,8 @@
 """Coarse channels whose telescope's ripple is undone: channels that our own oversampled bank has made, flat to
-1e-3 dB behind `deripple`, by itself and within coherent dedispersion; prototypes as text, HDF5, .mat and by name, at
-other numbers of points. Nothing here comes from voltmill's C code."""
+1e-3 dB behind `deripple`, by itself and within coherent dedispersion; prototypes as text, HDF5 and by name, at other
+numbers of points. Nothing here comes from voltmill's C code."""
 import hashlib
 import math
-import struct
-import zlib
 
 import h5py
 import numpy as np
@@ -20,21 +18,6 @@ random = np.random.default_rng(21)
 
 def digest(name):
     return hashlib.sha256(open(scratch(name), "rb").read()).hexdigest()
-
-
-def write_mat(name, big="<", **arrays):
-    """A MATLAB file of version 5, its variables compressed."""
-    with open(scratch(name), "wb") as file:
-        file.write(b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(big + "HH", 0x0100, 0x4d49))
-        for key, values in arrays.items():
-            def element(kind, data):
-                return struct.pack(big + "II", kind, len(data)) + data + bytes(-len(data) % 8)
-            data = np.asarray(values, big + "f8").tobytes()
-            body = (element(6, struct.pack(big + "II", 6, 0)) + element(5, struct.pack(big + "ii", 1, len(data) // 8)) +
-                    element(1, key.encode()) + element(9, data))
-            packed = zlib.compress(element(14, body))
-            file.write(struct.pack(big + "II", 15, len(packed)) + packed)
-    return scratch(name)
 
 
 def gains(b, points, f):
@@ -142,27 +125,25 @@ same(one.shape, two.shape, "as many samples of either")
 best = np.sqrt(np.mean(np.abs(one - two) ** 2) / np.mean(np.abs(two) ** 2))
 ok(best < 1e-5, "one response or two filters", f"rms difference {best:.3g}")
 
-# The prototype in other files: the very same samples.
+# The prototype in HDF5: the very same samples.
 with h5py.File(scratch("b.h5"), "w") as file:
     file["other"] = np.arange(3.0)
     file["group/b"] = b[None, :]
-files = {"HDF5": scratch("b.h5") + ":/group/b", ".mat": write_mat("b.mat", n_chan=[96.0], h=b),
-         "a .mat of the other byte order": write_mat("big.mat", ">", g=b[:5], h=b) + ":h"}
-for name, path in files.items():
-    voltmill("run", "--force", job("kind", coarse, {"deripple": {"prototype": path, "points": CHANNELS}}))
-    same(float(np.abs(voltages_of(scratch("kind-0.h5"))[0, 0, 0] - flat).max()), 0.0, f"from {name}")
+named = scratch("b.h5") + ":/group/b"
+voltmill("run", "--force", job("kind", coarse, {"deripple": {"prototype": named, "points": CHANNELS}}))
+same(float(np.abs(voltages_of(scratch("kind-0.h5"))[0, 0, 0] - flat).max()), 0.0, "from HDF5")
 
 # A bank of other channels with the same prototype: as the one designed for them.
 for channels in (64, 160):
     sets = ["--set", f"channelise.channels={channels}", "--set", "channelise.taps=8", "--force"]
     voltmill("run", scratch("bank.yaml"), *sets, "--set", f"products.0.file=own-{channels}.h5")
     voltmill("run", scratch("bank.yaml"), *sets, "--set", f"products.0.file=theirs-{channels}.h5", "--set",
-             f"channelise.window=file:{scratch('b.mat')}", "--set", f"channelise.window_points={CHANNELS}")
+             f"channelise.window=file:{named}", "--set", f"channelise.window_points={CHANNELS}")
     with h5py.File(scratch(f"own-{channels}.h5")) as own, h5py.File(scratch(f"theirs-{channels}.h5")) as theirs:
         difference = np.abs(own["coefficients"][...] - theirs["coefficients"][...]).max() / own["coefficients"][...].max()
     ok(difference < 1e-3, f"a prototype of 96 points at {channels}", f"{difference:.3g}")
 try:
-    voltmill("plan", scratch("bank.yaml"), "--force", "--set", "channelise.channels=64", "--set", f"channelise.window=file:{scratch('b.mat')}")
+    voltmill("plan", scratch("bank.yaml"), "--force", "--set", "channelise.channels=64", "--set", f"channelise.window=file:{named}")
     ok(False, "another length is refused")
 except Failed as failed:
     ok("768 filter coefficients; 512 expected (8 taps times 64 samples per spectrum)" in str(failed), "another length is refused", failed)

@@ -2,7 +2,7 @@
  * wrong. */
 #include "archive/coefficients/coefficients.h"
 
-#include "coefficients_file.h"
+#include "io/hdf5/h5.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,6 +16,31 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+static char folder[] = "/tmp/test_coefficients.XXXXXX";
+
+static int begin(void **state)
+{
+    (void)state;
+    h5_begin();
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+/* The test's own file is "c". */
+static int end(void **state)
+{
+    (void)state;
+    unlink("c");
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static void write_file(const char *name, const void *bytes, size_t count)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
 
 /* A job of two filters, of which the second has the file "c". */
 static struct job *job_of_file(void)
@@ -112,7 +137,7 @@ static void wrong_texts(void **state)
     TEXT("1\n1+2j\n");
     is_refused("c, line 2: a complex coefficient, but those from line 1 on are real");
     TEXT("1\n2\0 3\n");
-    is_refused("c, line 2: a NUL byte, expected text, HDF5 or a MATLAB file (version 5)");
+    is_refused("c, line 2: a NUL byte, expected text or HDF5");
     TEXT("0\n0\n");
     is_refused("c: all coefficients are 0");
     TEXT("1\n1e300\n");
@@ -238,6 +263,48 @@ static void wrong_files(void **state)
     unlink("c");
 }
 
+/* MATLAB files of version 5, of either byte order, are for the Python module. */
+static void matlab_files(void **state)
+{
+    (void)state;
+    static const char *const marks[] = {"\0\1IM", "\1\0MI"};
+    char head[136] = "MATLAB 5.0 MAT-file";
+    for (int i = 0; i < 2; i++) {
+        memcpy(head + 124, marks[i], 4);
+        write_file("c", head, sizeof head);
+        is_refused("c is a MATLAB file of version 5: `python3 -m voltmill coefficients c FILE.h5` "
+                   "makes a file of coefficients of it");
+    }
+    struct job *job = job_of_file();
+    free(job->filters[1].coefficients);
+    job->filters[1].coefficients = strdup("c:h");
+    assert_int_equal(coefficients_read(job), STATUS_DATA);
+    assert_non_null(strstr(report_cause(), " coefficients c:h FILE.h5`"));
+    report_clear();
+    job_destroy(job);
+    head[124] = ' ';
+    write_file("c", head, sizeof head);
+    is_refused("c, line 1: a NUL byte, expected text or HDF5");
+}
+
+/* A file whose very name has a colon is that file. */
+static void colons(void **state)
+{
+    (void)state;
+    char *path = NULL;
+    const char *member = NULL;
+    write_file("c:d", "1\n", 2);
+    assert_int_equal(coefficients_split("c:d", &path, &member), STATUS_OK);
+    assert_string_equal(path, "c:d");
+    assert_null(member);
+    free(path);
+    unlink("c:d");
+    assert_int_equal(coefficients_split("a/c:d", &path, &member), STATUS_OK);
+    assert_string_equal(path, "a/c");
+    assert_string_equal(member, "d");
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +312,8 @@ int main(void)
         cmocka_unit_test(wrong_texts),
         cmocka_unit_test(files),
         cmocka_unit_test(wrong_files),
+        cmocka_unit_test(matlab_files),
+        cmocka_unit_test(colons),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -12,6 +12,7 @@
 #include <hdf5.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,6 +56,21 @@ out:
     return st;
 }
 
+/* The header of version 5 ends with a mark: 0x0100 and "MI" as 16-bit numbers of either order. */
+static int coefficients_is_mat(const char *path)
+{
+    enum { MARK_AT = 124, HEADER_BYTES = 128 };
+    char head[HEADER_BYTES];
+    FILE *file = fopen(path, "rb");
+    int is_mat =
+        file && fread(head, 1, sizeof head, file) == sizeof head &&
+        (memcmp(head + MARK_AT, "\0\1IM", 4) == 0 || memcmp(head + MARK_AT, "\1\0MI", 4) == 0);
+    if (file) {
+        fclose(file);
+    }
+    return is_mat;
+}
+
 /* Of a window, text, and what cannot be read, is left to who knows how many numbers there must be
  * (dsp/fir/prototype.h): there is none then. */
 static status_t coefficients_read_file(const char *path, const char *member, int is_window,
@@ -71,13 +87,14 @@ static status_t coefficients_read_file(const char *path, const char *member, int
     TRY(mark_refuse(path));
     if (h5_is_hdf5(path) > 0) {
         TRY(coefficients_read_hdf5(path, member, out));
-    } else if (coefficients_is_mat(path)) {
-        TRY(coefficients_read_mat(path, member, out));
     } else {
+        REQUIRE(
+            !coefficients_is_mat(path), STATUS_DATA,
+            "%s is a MATLAB file of version 5: `python3 -m voltmill coefficients %s%s%s FILE.h5` "
+            "makes a file of coefficients of it",
+            path, path, member ? ":" : "", member ? member : "");
         REQUIRE(!member, STATUS_DATA,
-                "%s is neither HDF5 nor a MATLAB file, so nothing in it has a "
-                "name, but %s is asked for",
-                path, member);
+                "%s is not HDF5, so nothing in it has a name, but %s is asked for", path, member);
         TRY(is_window ? STATUS_OK : coefficients_read_text(path, out));
     }
     TRY(is_window && out->count == 0 ? STATUS_OK : coefficients_check(path, out));

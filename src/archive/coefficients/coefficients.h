@@ -1,14 +1,12 @@
-/* Files of a filter's coefficients: text, HDF5 or MATLAB's.
+/* Files of a filter's coefficients: text or HDF5.
  *
  *   text   one coefficient a line: a number, or, of complex ones, two (0.5 -0.25) or what numpy's
  *          savetxt() writes, (0.5-0.25j); blank lines; # starts a comment
  *   HDF5   the dataset /coefficients, or the only one of the file, of rank 1: integers, floating
  *          point, or compounds of two such numbers (re, im); or of shape [taps][2], or a row or a
  *          column (as MATLAB 7.3 has it)
- *   .mat   of MATLAB, version 5, compressed or not: the only array of numbers that has more than
- *          one, a row or a column of any class
  *
- * FILE:NAME takes the dataset or variable of that name.
+ * FILE:NAME takes the dataset of that name.
  *
  * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart/apart.h) and
  * packs them; the others unpack. */

@@ -17,9 +17,5 @@ struct coefficients {
 status_t coefficients_read_text(const char *path, struct coefficients *out);
 /* `member`: a name in the file, or NULL. */
 status_t coefficients_read_hdf5(const char *path, const char *member, struct coefficients *out);
-status_t coefficients_read_mat(const char *path, const char *member, struct coefficients *out);
-
-/* Whether it is a MATLAB file of version 5. */
-int coefficients_is_mat(const char *path);
 
 #endif
