@@ -29,7 +29,7 @@ def main(words):
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return error.status
-    except (KeyError, OSError, ValueError) as error:
+    except (KeyError, OSError, RuntimeError, ValueError) as error:
         print(f"error: {arguments[0]}: {error}", file=sys.stderr)
         return 4
     return 0

@@ -17,10 +17,17 @@ else
     skip "the man page: a bare system has no man"
 fi
 for file in share/bash-completion/completions/voltmill share/voltmill/jobs/demo.yaml share/voltmill/slurm/run.sbatch \
-    share/doc/voltmill/README.md share/doc/voltmill/docs/job-file.md; do
+    share/voltmill/python/voltmill/__main__.py share/doc/voltmill/README.md share/doc/voltmill/docs/job-file.md; do
     [ -r "$work/root/opt/volt/$file" ]
     ok $? "$file"
 done
+# The installed program starts the installed module.
+echo "{file: $work/obs.h5, samples: 4000, sample_rate_hz: 1e6, freq_hz: 1e8, noise: 12, bits: 8}" >"$work/spec.yaml"
+echo "{input: {files: $work/obs.h5}, channelise: {channels: 8}, products: [{kind: power, file: $work/power.h5}]}" >"$work/job.yaml"
+printf '#!/bin/sh\nprintf "1\\n%%s" "$*"\n' >"$work/python" && chmod +x "$work/python"
+{ "$voltmill" synth "$work/spec.yaml" && "$voltmill" run "$work/job.yaml"; } >/dev/null 2>&1
+runs "an export" env VOLTMILL_PYTHON="$work/python" "$work/root/opt/volt/bin/voltmill" export --format kerchunk "$work/power.h5"
+runs "by the installed module" grep -q "^-I .*$work/root/opt/volt/bin/../share/voltmill/python kerchunk " "$work/power.json"
 # Links among the documents lead somewhere, but for those to what only the tree has.
 lost=$(cd "$work/root/opt/volt/share/doc/voltmill" && grep -oE '\]\([A-Za-z0-9_./-]+\.(md|png)(#[a-z-]*)?\)' -r . |
     sed -E 's/#[a-z-]*\)$/)/; s/^([^:]*):\]\((.*)\)$/\1 \2/' | while read -r from to; do

@@ -153,4 +153,32 @@ fails(2, "no type for what its candidates holds", "export", "--format", "kerchun
 with h5py.File(scratch("other.h5"), "w") as file:
     file["data"] = np.ones((3, 1, 3), "f4")
 fails(4, "no product of voltmill", "export", "--format", "kerchunk", "other.h5")
+
+
+# ---- the interpreter: what is missing is named, what it says is the cause; comma-separated values need none
+def interpreter(script):
+    """One that is this script."""
+    with open(scratch("python"), "w") as file:
+        file.write("#!/bin/sh\n" + script)
+    os.chmod(scratch("python"), 0o755)
+    return scratch("python")
+
+
+for chosen, status, words in (
+        ("/nowhere/python", 5, "/nowhere/python is not installed, .* apt-get install python3-h5py; VOLTMILL_PYTHON names another"),
+        (interpreter(f'exec {sys.executable} -S "$@"'), 5, "has no (h5py|numpy), which heimdall needs .* apt-get install python3-(h5py|numpy);"),
+        ("kill -SEGV $$", 5, "was ended by signal 11"), ("echo 'error: here' >&2; exit 4", 4, "^error: here$"),
+        ("echo; echo Trace >&2; echo 'TypeError: x' >&2; exit 1", 5, "failed: TypeError: x"), ("exit 77", 5, "failed: it says nothing")):
+    common.ENVIRONMENT["VOLTMILL_PYTHON"] = chosen if chosen.startswith("/") else interpreter(chosen)
+    fails(status, words, "export", "--format", "heimdall", "-o", "never.cand", "found.h5")
+    ok(not any(name.startswith("never") for name in os.listdir(common.SCRATCH)), "and nothing is left")
+interpreter("exit 0")
+fails(5, "the Python module wrote nothing", "export", "--format", "kerchunk", "-o", "never.json", "power.h5")
+common.ENVIRONMENT["VOLTMILL_PYTHON"] = "/nowhere/python"
+voltmill("export", "--format", "csv", "found.h5")
+del common.ENVIRONMENT["VOLTMILL_PYTHON"]
+said = subprocess.run([common.VOLTMILL, "export", "--format", "fetch", "found.h5"], cwd=common.SCRATCH, stdout=subprocess.PIPE,
+                      stderr=subprocess.STDOUT, env={**common.ENVIRONMENT, "VOLTMILL_PYTHON": interpreter(
+                          f'echo "note: odd" >&2; exec {sys.executable} "$@"'), "PYTHONPATH": "/nowhere", "PYTHONHOME": "/nowhere"})
+ok(said.returncode == 0 and said.stdout.startswith(b"note: odd\n"), "a note of its own; Python is isolated", said.stdout)
 common.finish()

@@ -91,7 +91,7 @@ unread "info of an archive" obs.h5 6 ATTACK_APART=yes "$voltmill" info obs.h5
 unread "info of a recording in folders" 'dmd_properties.h5$' 1 ATTACK_APART=yes "$voltmill" info drf
 unread "info of a series" series.h5 6 ATTACK_APART=yes "$voltmill" info series.h5
 
-unread "kerchunk" whole.h5 2 ATTACK_RANK=0 "$voltmill" export --format kerchunk -o s_k.json whole.h5
+unread "kerchunk" whole.h5 2 ATTACK_APART=yes "$voltmill" export --format kerchunk -o s_k.json whole.h5
 unread "join" second.h5 3 ATTACK_RANK=0 "$voltmill" join --out s_joined.h5 first.h5 second.h5
 unread "verify" whole.h5 15 ATTACK_RANK=0 "$voltmill" verify whole.h5
 unread "info of another file" other.h5 8 ATTACK_APART=yes "$voltmill" info other.h5
