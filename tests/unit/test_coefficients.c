@@ -308,12 +308,8 @@ static void colons(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),
-        cmocka_unit_test(wrong_texts),
-        cmocka_unit_test(files),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(matlab_files),
-        cmocka_unit_test(colons),
+        cmocka_unit_test(texts),       cmocka_unit_test(wrong_texts),  cmocka_unit_test(files),
+        cmocka_unit_test(wrong_files), cmocka_unit_test(matlab_files), cmocka_unit_test(colons),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

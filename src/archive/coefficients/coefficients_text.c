@@ -133,9 +133,7 @@ status_t coefficients_read_text(const char *path, struct coefficients *out)
     struct text text = {0};
     TRY(text_read_file(&text, path, MOST_BYTES, "a file of coefficients"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE(nul == 0, STATUS_DATA,
-            "%s, line %zu: a NUL byte, expected text or HDF5", path,
-            nul);
+    REQUIRE(nul == 0, STATUS_DATA, "%s, line %zu: a NUL byte, expected text or HDF5", path, nul);
     TRY(coefficients_take_lines(path, text.data, out));
 out:
     text_free(&text);
