@@ -112,6 +112,18 @@ for compress in "none", "deflate", "zstd":
             else:
                 ok(equal(data[rows].values, kept[name]), f"{name}, {compress}: xarray reads it through numcodecs")
 
+# ---- rows that are larger than a chunk are cut, too
+from mocks.filterbanks import write_fil
+
+long = write_fil(scratch("long.fil"), random.integers(0, 255, (1100000, 1, 2)).astype("u1"), 8, fch1=1500.0, foff=-1.0, tsamp=1e-3)
+voltmill("run", common.write_yaml("long.yaml", {"input": {"files": long}, "dedisperse": {"file": "long.h5", "dm": {"list": [0, 5]}}}))
+voltmill("export", "--format", "kerchunk", "long.h5")
+with open(scratch("long.json")) as file:
+    content = json.load(file)
+found, words, pieces = read_array(content["refs"], content["templates"]["u"], "dedispersed")
+with h5py.File(scratch("long.h5")) as file:
+    ok(pieces > len(found) and equal(found, file["dedispersed"][:]), f"long series: the same bytes, from {pieces} chunks", found.shape)
+
 # ---- where the last chunk lacks something, it is in the references itself
 voltmill("run", "--force", job("none"))
 voltmill("export", "--format", "kerchunk", "--force", "--url", "s3://bucket/spectra.h5", "spectra.h5")
