@@ -23,7 +23,8 @@ def main(words):
         name, *arguments = words or [""]
         module, usage = COMMANDS.get(name, (None, ""))
         if not module or len(arguments) != len(usage.split()):
-            usages = "; ".join(f"{key} {COMMANDS[key][1]}" for key in ([name] if module else COMMANDS))
+            names = [name] if module else COMMANDS
+            usages = "; ".join(f"{key} {COMMANDS[key][1]}" for key in names)
             raise Error(f"expected python3 -m voltmill {usages}", 2)
         getattr(importlib.import_module(f".{module}", __package__), name)(*arguments)
     except Error as error:
