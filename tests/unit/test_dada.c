@@ -333,7 +333,7 @@ static void nonsense_is_refused(void **state)
         const char *lines, *message;
     } cases[] = {
         {"NBIT 7\n", "NBIT = 7, expected 1, 2, 4, 8, 16 or 32"},
-        {"NBIT -8\n", "NBIT = -8, expected a whole number from 1 to 32"},
+        {"NBIT -8\n", "NBIT = -8, expected 1, 2, 4, 8, 16 or 32"},
         {"NDIM 3\n", "NDIM = 3"},
         {"NCHAN 0\n", "NCHAN = 0"},
         {"NCHAN 99999999999\n", "NCHAN = 99999999999"},
