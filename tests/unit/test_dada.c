@@ -353,7 +353,7 @@ static void nonsense_is_refused(void **state)
         {"ENDIAN ?\nNBIT 16\n", "ENDIAN = ?, expected LITTLE or BIG"},
         {"HDR_SIZE 1\n", "HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte"},
         {"HDR_SIZE 60\n", "HDR_SIZE = 60, but "},
-        {"NCHAN 4194304\nOBS_OFFSET 0\nBW 16777216\n",
+        {"NCHAN 4096\nOBS_OFFSET 0\nTSAMP 256\n",
          "holds 1600 bytes behind its header of 4096: not one time step"},
         {"INSTRUMENT MKBF\n", "holds 1600 bytes behind its header of 4096: not one heap"},
     };
