@@ -29,16 +29,16 @@ void archive_stream_index(const struct archive *archive, uint32_t stream,
 
 int archive_zero_byte(const struct archive *archive)
 {
-    return archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
+    return archive->format == SAMPLE_I4 && archive->stored.nibbles.offset_binary ? 0x88 : 0;
 }
 
 uint64_t archive_lost_samples(const struct archive *archive)
 {
     uint64_t lost = 0;
     uint64_t end = 0;
-    for (uint32_t i = 0; i < archive->nlost; i++) {
-        uint64_t low = max_u64(archive->lost[i].first, end);
-        end = max_u64(end, archive->lost[i].first + archive->lost[i].count);
+    for (uint32_t i = 0; i < archive->losses.nlost; i++) {
+        uint64_t low = max_u64(archive->losses.lost[i].first, end);
+        end = max_u64(end, archive->losses.lost[i].first + archive->losses.lost[i].count);
         lost += end > low ? end - low : 0;
     }
     return lost * archive->nstreams;
@@ -108,17 +108,17 @@ void archive_destroy(struct archive *archive)
         free(archive->selected[i]);
     }
     free(archive->parts);
-    lost_free(archive->lost, archive->nlost);
-    free(archive->prototype);
+    lost_free(archive->losses.lost, archive->losses.nlost);
+    free(archive->bank.prototype);
     free(archive->freq_hz);
-    free(archive->delay_hz);
-    free(archive->gaps);
-    free(archive->stream_gaps);
+    free(archive->coherent.delay_hz);
+    free(archive->losses.gaps);
+    free(archive->losses.stream_gaps);
     free(archive->layout);
     free(archive->assumed);
     free(archive->dataset);
-    free(archive->telescope);
-    free(archive->source);
+    free(archive->sky.telescope);
+    free(archive->sky.source);
     free(archive);
 }
 

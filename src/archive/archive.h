@@ -130,67 +130,48 @@ struct archive_bank {
     uint32_t channels; /* 0: samples are no spectra of ours */
     uint32_t taps;
     uint64_t first_channel;
-    int is_real;      /* what it was made of */
-    int is_fft_order; /* of complex: channel 0 is the centre, the upper half lies below */
+    int is_real;         /* what it was made of */
+    int is_fft_order;    /* of complex: channel 0 is the centre, the upper half lies below */
+    double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
+    uint64_t nprototype; /* coefficients than a synthesis could be made for */
 };
 
-struct archive {
-    char *layout;     /* how it is known what the files hold: "native layout" */
-    char *assumed;    /* about the files (archive/assumed.h); NULL: nothing */
-    int states_start; /* the files say when they start: has_start is not the job's word */
-    int states_freq;  /* the files say where their coarse channels lie */
-    char *dataset;
+/* When, where and by what an observation was made. */
+struct sky {
     char *telescope; /* NULL when unknown, like the next */
     char *source;
     int has_position;
     double ra_deg, dec_deg;
     int has_start;
     struct utc start; /* UTC of the observation's sample 0 */
+};
 
-    double sample_rate_hz;
-    double offset_seconds; /* sample n is taken at start + offset_seconds + n / sample_rate_hz: what
-                              filters have delayed it by is taken out; 0 in files */
-    int is_complex;
-    enum sample_format format;
+/* How samples are stored. */
+struct archive_stored {
     struct nibbles nibbles;
     int has_missing_value;
-    double missing_value; /* the stored value that means "no sample" */
-    double scale;         /* volts of 1 as it is stored; 1 where nobody says */
-    int sideband;         /* +1, -1 */
-    uint32_t oversampling_num, oversampling_den;
+    double missing_value;         /* the stored value that means "no sample" */
     int is_compound;              /* complex as one element of two numbers */
     int swap_bytes;               /* stored in the other byte order */
     size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
     struct archive_number number; /* how numbers are stored, if not as `format` says */
-    int has_receivers; /* coarse channels are independent receivers, whose bands may overlap; in
-                          files */
     int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
                           coarse channel (lower or upper: the same), not its centre; the reader
                           moves it to the centre */
+};
 
+/* Dimensions of the dataset, and the axis along which files follow each other. */
+struct archive_shape {
     struct archive_dim dims[ARCHIVE_DIMS];
     uint32_t ndims;
     uint32_t time_dim;   /* which dimension of the dataset is time (joined axes count once) */
     enum axis stacked;   /* the axis that files continue: AXIS_TIME or a stream axis */
     int is_reim_stacked; /* real and imaginary parts lie in parts of their own: of what `stacked`
                             counts, part 2 i has the real, part 2 i + 1 the imaginary numbers */
-    uint64_t count[AXIS_KINDS]; /* indices of each axis, all files together; 1 if absent; samples
-                                   for time */
-    int present[AXIS_KINDS];    /* the archive has this axis */
-    char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
-    double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
-    struct archive_bank bank;
-    double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
-    uint64_t nprototype; /* coefficients than a synthesis could be made for */
-    /* Voltages that were dedispersed coherently: to which DM, by which constant (s MHz^2 pc^-1
-     * cm^3), and [count[AXIS_CHAN]] the frequencies whose delays at that DM the coarse channels
-     * still have, in Hz; else NULL. */
-    double coherent_dm, coherent_constant;
-    double *delay_hz;
+};
 
-    struct archive_part *parts; /* by stack, then time */
-    uint32_t nparts;
-    int are_by_start;    /* the files' own times gave their order, not their names */
+/* Missing samples. */
+struct archive_losses {
     uint64_t (*gaps)[2]; /* (first sample, count), missing samples of all streams; ascending */
     size_t ngaps;
     struct archive_gap *stream_gaps; /* of single streams; by stream, then ascending, disjoint */
@@ -198,9 +179,45 @@ struct archive {
     int is_made;             /* samples are what filters make: gaps are all that is missing of them,
                                 parts are those that the filters read */
     int may_lack;            /* more samples may be missing, which only reading shows: packets */
-    struct lost_range *lost; /* selected samples that cannot be had of every selected stream;
-                                ascending. Never without run.on_bad: nan. */
+    struct lost_range *lost; /* selected samples that not every selected stream has; ascending.
+                                Never without run.on_bad: nan. */
     uint32_t nlost;
+};
+
+struct archive {
+    char *layout;  /* how it is known what the files hold: "native layout" */
+    char *assumed; /* about the files (archive/assumed.h); NULL: nothing */
+    struct {
+        int start; /* the files say when they start: sky.has_start is not the job's word */
+        int freq;  /* the files say where their coarse channels lie */
+    } states;
+    char *dataset;
+    struct sky sky;
+
+    double sample_rate_hz;
+    double offset_seconds; /* sample n is taken at start + offset_seconds + n / sample_rate_hz: what
+                              filters have delayed it by is taken out; 0 in files */
+    int is_complex;
+    enum sample_format format;
+    struct archive_stored stored;
+    double scale; /* volts of 1 as it is stored; 1 where nothing says it */
+    int sideband; /* +1, -1 */
+    struct oversampling oversample;
+    int has_receivers; /* coarse channels are independent receivers, whose bands may overlap; in
+                          files */
+    struct archive_shape shape;
+    uint64_t count[AXIS_KINDS]; /* indices of each axis, all files together; 1 if absent; samples
+                                   for time */
+    int present[AXIS_KINDS];    /* the archive has this axis */
+    char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
+    double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
+    struct archive_bank bank;
+    struct coherent coherent; /* [count[AXIS_CHAN]] */
+
+    struct archive_part *parts; /* by stack, then time */
+    uint32_t nparts;
+    int are_by_start; /* the files' own times gave their order, not their names */
+    struct archive_losses losses;
 
     /* What the job selects. */
     uint64_t first_sample, samples; /* the selected range */

@@ -111,10 +111,10 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     free(fbh5->freq_hz);
     fbh5->freq_hz = with_band->freq_hz;
     with_band->freq_hz = NULL;
-    fbh5->coherent_dm = with_band->coherent_dm;
-    fbh5->coherent_constant = with_band->coherent_constant;
-    fbh5->delay_hz = with_band->delay_hz;
-    with_band->delay_hz = NULL;
+    fbh5->coherent.dm = with_band->coherent.dm;
+    fbh5->coherent.constant = with_band->coherent.constant;
+    fbh5->coherent.delay_hz = with_band->coherent.delay_hz;
+    with_band->coherent.delay_hz = NULL;
 out:
     fbh5_destroy(with_band);
     return st;

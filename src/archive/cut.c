@@ -67,10 +67,10 @@ out:
 static uint64_t cut_outermost(const struct archive *archive, uint64_t *bytes)
 {
     uint64_t outermost = 1;
-    *bytes = archive->element_bytes;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        outermost *= archive->dims[i].dimension == 0 ? archive->dims[i].size : 1;
-        *bytes *= archive->dims[i].dimension == 0 ? 1 : archive->dims[i].size;
+    *bytes = archive->stored.element_bytes;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        outermost *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
+        *bytes *= archive->shape.dims[i].dimension == 0 ? 1 : archive->shape.dims[i].size;
     }
     return outermost;
 }
@@ -137,7 +137,7 @@ status_t cut_time(struct archive *archive, uint64_t samples)
     uint32_t kept = 0;
     REQUIRE(samples > 0 && samples <= part->samples, STATUS_DATA, "%s: %llu samples of %llu",
             part->path, (unsigned long long)samples, (unsigned long long)part->samples);
-    if (samples < part->samples && archive->dims[0].axis != AXIS_TIME && part->nextents > 0) {
+    if (samples < part->samples && archive->shape.dims[0].axis != AXIS_TIME && part->nextents > 0) {
         if (part->nextents == 1) {
             TRY(cut_to_run(part, samples, &part->runs));
             part->nruns = 1;
@@ -148,8 +148,8 @@ status_t cut_time(struct archive *archive, uint64_t samples)
     }
     for (uint32_t i = 0; i < part->nboxes; i++) {
         struct lost_box *box = &part->boxes[i];
-        box->high[archive->time_dim] = min_u64(box->high[archive->time_dim], samples);
-        if (box->low[archive->time_dim] < box->high[archive->time_dim]) {
+        box->high[archive->shape.time_dim] = min_u64(box->high[archive->shape.time_dim], samples);
+        if (box->low[archive->shape.time_dim] < box->high[archive->shape.time_dim]) {
             part->boxes[kept++] = *box;
         } else {
             free(box->why);

@@ -25,41 +25,46 @@ static int join_same_names(const struct archive *a, const struct archive *b, enu
 /* The native layout alone says any, and its files are joined along time. */
 static int join_same_delays(const struct archive *a, const struct archive *b)
 {
-    return !a->delay_hz == !b->delay_hz && a->coherent_dm == b->coherent_dm &&
-           a->coherent_constant == b->coherent_constant &&
-           (!a->delay_hz || memcmp(a->delay_hz, b->delay_hz,
-                                   (size_t)a->count[AXIS_CHAN] * sizeof *a->delay_hz) == 0);
+    return !a->coherent.delay_hz == !b->coherent.delay_hz && a->coherent.dm == b->coherent.dm &&
+           a->coherent.constant == b->coherent.constant &&
+           (!a->coherent.delay_hz ||
+            memcmp(a->coherent.delay_hz, b->coherent.delay_hz,
+                   (size_t)a->count[AXIS_CHAN] * sizeof *a->coherent.delay_hz) == 0);
 }
 
 /* What two files do not have in common, though they should; NULL if nothing. */
 static const char *join_difference(const struct archive *a, const struct archive *b)
 {
-    if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
+    if (a->shape.ndims != b->shape.ndims || a->shape.time_dim != b->shape.time_dim) {
         return "axes";
     }
-    for (uint32_t i = 0; i < a->ndims; i++) {
-        if (a->dims[i].axis != b->dims[i].axis) {
+    for (uint32_t i = 0; i < a->shape.ndims; i++) {
+        if (a->shape.dims[i].axis != b->shape.dims[i].axis) {
             return "axes";
         }
     }
     if (!numbers_are_alike(a, b) || a->is_complex != b->is_complex ||
-        a->is_compound != b->is_compound || a->swap_bytes != b->swap_bytes ||
-        memcmp(&a->nibbles, &b->nibbles, sizeof a->nibbles) != 0) {
+        a->stored.is_compound != b->stored.is_compound ||
+        a->stored.swap_bytes != b->stored.swap_bytes ||
+        memcmp(&a->stored.nibbles, &b->stored.nibbles, sizeof a->stored.nibbles) != 0) {
         return "sample types";
     }
     if (a->sideband != b->sideband) {
         return "sidebands";
     }
-    if (a->oversampling_num != b->oversampling_num || a->oversampling_den != b->oversampling_den) {
+    if (a->oversample.num != b->oversample.num || a->oversample.den != b->oversample.den) {
         return "oversampling ratios";
     }
-    if (memcmp(&a->bank, &b->bank, sizeof a->bank) != 0 || a->nprototype != b->nprototype ||
-        (a->nprototype > 0 &&
-         memcmp(a->prototype, b->prototype, (size_t)a->nprototype * sizeof *a->prototype) != 0)) {
+    if (memcmp(&a->bank, &b->bank, sizeof a->bank) != 0 ||
+        a->bank.nprototype != b->bank.nprototype ||
+        (a->bank.nprototype > 0 &&
+         memcmp(a->bank.prototype, b->bank.prototype,
+                (size_t)a->bank.nprototype * sizeof *a->bank.prototype) != 0)) {
         return "filter banks";
     }
-    if (a->has_missing_value != b->has_missing_value ||
-        memcmp(&a->missing_value, &b->missing_value, sizeof a->missing_value) != 0) {
+    if (a->stored.has_missing_value != b->stored.has_missing_value ||
+        memcmp(&a->stored.missing_value, &b->stored.missing_value,
+               sizeof a->stored.missing_value) != 0) {
         return "missing values";
     }
     if (a->scale != b->scale) {
@@ -69,7 +74,7 @@ static const char *join_difference(const struct archive *a, const struct archive
         return "coherent dedispersion";
     }
     for (int i = 0; i < STREAM_AXES; i++) {
-        if (archive_stream_axes[i] != a->stacked &&
+        if (archive_stream_axes[i] != a->shape.stacked &&
             !join_same_names(a, b, archive_stream_axes[i])) {
             return "names of streams";
         }
@@ -82,9 +87,9 @@ static status_t join_check_shapes(const struct archive *a, const struct archive 
                                   int times_differ)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < a->ndims; i++) {
-        const struct archive_dim *one = &a->dims[i];
-        const struct archive_dim *other = &b->dims[i];
+    for (uint32_t i = 0; i < a->shape.ndims; i++) {
+        const struct archive_dim *one = &a->shape.dims[i];
+        const struct archive_dim *other = &b->shape.dims[i];
         REQUIRE(one->size == other->size || (one->axis == AXIS_TIME && times_differ), STATUS_DATA,
                 "%s and %s do not belong to one observation: their shapes differ, %" PRIu64
                 " and %" PRIu64 " along %s",
@@ -98,7 +103,7 @@ out:
 static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
 {
     status_t st = STATUS_OK;
-    int is_said = a->states_freq && b->states_freq && a->stacked != AXIS_CHAN;
+    int is_said = a->states.freq && b->states.freq && a->shape.stacked != AXIS_CHAN;
     for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
         REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
                 "%s and %s do not belong to one observation: their freq_hz differ, coarse channel "
@@ -141,23 +146,23 @@ out:
 static status_t join_describe(const struct archive *archive, enum join_fact fact, struct text *out)
 {
     status_t st = STATUS_OK;
-    const struct archive_number *number = &archive->number;
+    const struct archive_number *number = &archive->stored.number;
     switch (fact) {
     case JOIN_TYPE:
         return text_add(out, "%s %s", sample_types[archive->format].name,
                         archive->is_complex ? "complex" : "real");
     case JOIN_NUMBERS:
         return text_add(out, "%s-endian, offset %.9g, 0 Hz at the %s",
-                        archive->swap_bytes || number->is_big_endian ? "big" : "little",
-                        number->offset, archive->is_dc_at_edge ? "edge" : "centre");
+                        archive->stored.swap_bytes || number->is_big_endian ? "big" : "little",
+                        number->offset, archive->stored.is_dc_at_edge ? "edge" : "centre");
     case JOIN_BAND:
         return text_add(out, "sideband %+d, oversampling %u/%u", archive->sideband,
-                        archive->oversampling_num, archive->oversampling_den);
+                        archive->oversample.num, archive->oversample.den);
     case JOIN_SCALE:
         return text_add(out, "scale %.9g", archive->scale);
     case JOIN_AXES:
-        for (uint32_t i = 0; i < archive->ndims; i++) {
-            TRY(text_add(out, "[%s]", axis_name(archive->dims[i].axis)));
+        for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+            TRY(text_add(out, "[%s]", axis_name(archive->shape.dims[i].axis)));
         }
         break;
     default:
@@ -193,10 +198,10 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
     status_t st = STATUS_OK;
     const char *what = join_difference(a, b);
     struct text facts = {0};
-    int is_one_station = a->stacked != AXIS_STATION && a->telescope && b->telescope;
-    REQUIRE(!is_one_station || strcmp(a->telescope, b->telescope) == 0, STATUS_DATA,
+    int is_one_station = a->shape.stacked != AXIS_STATION && a->sky.telescope && b->sky.telescope;
+    REQUIRE(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
             "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
-            a->parts[0].path, b->parts[0].path, a->telescope, b->telescope);
+            a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
     REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
             "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
             "%.17g Hz",
@@ -218,18 +223,20 @@ status_t join_take_assumed(struct archive *base, struct archive *next)
     status_t st = STATUS_OK;
     static const double limit = 0.1; /* degrees */
     const double degree = M_PI / 180;
-    double ra = remainder(next->ra_deg - base->ra_deg, 360) * cos(base->dec_deg * degree);
-    double dec = next->dec_deg - base->dec_deg;
-    int are_beams = base->stacked == AXIS_BEAM;
-    if (!are_beams && base->source && next->source && strcmp(base->source, next->source) != 0) {
+    double ra =
+        remainder(next->sky.ra_deg - base->sky.ra_deg, 360) * cos(base->sky.dec_deg * degree);
+    double dec = next->sky.dec_deg - base->sky.dec_deg;
+    int are_beams = base->shape.stacked == AXIS_BEAM;
+    if (!are_beams && base->sky.source && next->sky.source &&
+        strcmp(base->sky.source, next->sky.source) != 0) {
         TRY(assume(&next->assumed, "source %s and %s of the first file differ: %s is kept",
-                   next->source, base->source, base->source));
+                   next->sky.source, base->sky.source, base->sky.source));
     }
-    if (!are_beams && base->has_position && next->has_position && hypot(ra, dec) > limit) {
+    if (!are_beams && base->sky.has_position && next->sky.has_position && hypot(ra, dec) > limit) {
         TRY(assume(&next->assumed,
                    "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
                    "these are kept",
-                   next->ra_deg, next->dec_deg, base->ra_deg, base->dec_deg));
+                   next->sky.ra_deg, next->sky.dec_deg, base->sky.ra_deg, base->sky.dec_deg));
     }
     TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
 out:
@@ -256,9 +263,9 @@ static status_t join_find_gap(const struct archive *base, uint64_t samples, uint
 {
     status_t st = STATUS_OK;
     *gap = 0;
-    if (base->states_start && next->states_start) {
+    if (base->states.start && next->states.start) {
         struct sample_time start =
-            sample_time_between(base->start, next->start, base->sample_rate_hz);
+            sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz);
         int64_t behind = start.whole - (int64_t)samples;
         REQUIRE(behind >= 0, STATUS_DATA,
                 "%s starts %.1f samples before the end of the files before it: files of one "
@@ -288,9 +295,9 @@ static status_t join_check_phases(const struct archive *base, const struct archi
         return STATUS_OK;
     }
     const uint64_t turn =
-        base->oversampling_num / gcd_u64(base->oversampling_num, base->oversampling_den);
-    if (base->states_start && next->states_start) {
-        start = sample_time_between(base->start, next->start, base->sample_rate_hz);
+        base->oversample.num / gcd_u64(base->oversample.num, base->oversample.den);
+    if (base->states.start && next->states.start) {
+        start = sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz);
     }
     REQUIRE(begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
             "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
@@ -304,7 +311,7 @@ static int join_by_start(const void *left, const void *right)
 {
     const struct archive *a = *(struct archive *const *)left;
     const struct archive *b = *(struct archive *const *)right;
-    double difference = utc_difference(a->start, b->start);
+    double difference = utc_difference(a->sky.start, b->sky.start);
     return (difference > 0) - (difference < 0);
 }
 
@@ -322,10 +329,10 @@ out:
 status_t join_append_stack(struct archive *base, const struct archive *next)
 {
     status_t st = STATUS_OK;
-    enum axis axis = base->stacked;
+    enum axis axis = base->shape.stacked;
     uint64_t had = base->count[axis];
     uint64_t more = next->count[axis];
-    if (base->states_freq && axis == AXIS_CHAN) {
+    if (base->states.freq && axis == AXIS_CHAN) {
         TRY(join_append_numbers(&base->freq_hz, had, next->freq_hz, more));
     }
     if (base->names[axis] && next->names[axis]) {
@@ -363,37 +370,36 @@ static status_t join_all(struct archive **files, size_t count)
     base->parts = parts;
     uint64_t samples = base->parts[0].samples;
     uint64_t held = join_sum_samples(files, count);
-    TRY(base->stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));
+    TRY(base->shape.stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
-        TRY(join_check_alike(base, next, base->stacked == AXIS_TIME));
+        TRY(join_check_alike(base, next, base->shape.stacked == AXIS_TIME));
         TRY(join_take_assumed(base, next));
-        if (base->stacked == AXIS_TIME) {
+        if (base->shape.stacked == AXIS_TIME) {
             uint64_t gap = 0;
             TRY(join_find_gap(base, samples, held, next, &gap));
             samples += gap;
             TRY(join_check_phases(base, next, samples));
             TRY(join_append_gaps(base, next, gap, samples));
         } else {
-            REQUIRE(
-                next->has_start == base->has_start &&
-                    (!base->has_start ||
-                     sample_time_between(base->start, next->start, base->sample_rate_hz).whole ==
-                         0),
-                STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
-                next->parts[0].path);
-            if (base->has_start) {
-                join_say_shift(next,
-                               sample_time_between(base->start, next->start, base->sample_rate_hz));
+            REQUIRE(next->sky.has_start == base->sky.has_start &&
+                        (!base->sky.has_start ||
+                         sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz)
+                                 .whole == 0),
+                    STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
+                    next->parts[0].path);
+            if (base->sky.has_start) {
+                join_say_shift(next, sample_time_between(base->sky.start, next->sky.start,
+                                                         base->sample_rate_hz));
             }
             TRY(join_append_stack(base, next));
         }
         struct archive_part part = next->parts[0];
         next->nparts = 0; /* its contents move */
-        part.first_sample = base->stacked == AXIS_TIME ? samples : 0;
-        part.stack = base->stacked == AXIS_TIME ? 0 : i;
+        part.first_sample = base->shape.stacked == AXIS_TIME ? samples : 0;
+        part.stack = base->shape.stacked == AXIS_TIME ? 0 : i;
         base->parts[base->nparts++] = part;
-        samples += base->stacked == AXIS_TIME ? part.samples : 0;
+        samples += base->shape.stacked == AXIS_TIME ? part.samples : 0;
     }
     base->count[AXIS_TIME] = samples;
 out:
@@ -405,9 +411,9 @@ status_t join_archives(struct archive **files, size_t count)
     status_t st = STATUS_OK;
     int all_start = 1;
     for (size_t i = 0; i < count; i++) {
-        all_start = all_start && files[i]->states_start;
+        all_start = all_start && files[i]->states.start;
     }
-    int are_by_start = all_start && files[0]->stacked == AXIS_TIME;
+    int are_by_start = all_start && files[0]->shape.stacked == AXIS_TIME;
     if (are_by_start) {
         qsort(files, count, sizeof(struct archive *), join_by_start);
     }

@@ -152,7 +152,7 @@ static int lost_axis_uses(const struct archive *archive, const struct archive_pa
     if (dim->axis == AXIS_REIM) {
         return 1;
     }
-    if (dim->axis == archive->stacked) {
+    if (dim->axis == archive->shape.stacked) {
         at += part->stack * dim->size;
     }
     for (uint32_t i = 0; i < archive->nselected[dim->axis]; i++) {
@@ -166,13 +166,13 @@ static int lost_axis_uses(const struct archive *archive, const struct archive_pa
 /* Which files that stand side by side hold some of a stream: an axis that no file has, too. */
 static int lost_part_is_used(const struct archive *archive, const struct archive_part *part)
 {
-    if (archive->stacked == AXIS_TIME) {
+    if (archive->shape.stacked == AXIS_TIME) {
         return 1;
     }
-    const struct archive_dim alone = {.axis = archive->stacked, .size = 1};
+    const struct archive_dim alone = {.axis = archive->shape.stacked, .size = 1};
     const struct archive_dim *dim = &alone;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        dim = archive->dims[i].axis == archive->stacked ? &archive->dims[i] : dim;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        dim = archive->shape.dims[i].axis == archive->shape.stacked ? &archive->shape.dims[i] : dim;
     }
     for (uint64_t i = 0; i < dim->size; i++) {
         if (lost_axis_uses(archive, part, dim, i)) {
@@ -192,8 +192,8 @@ static status_t lost_uses_count(const struct archive *archive, const struct arch
     char *next = NULL;
     TRY(memory_zeroed(1, 1, "streams", &used));
     used[0] = 1;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        const struct archive_dim *dim = &archive->dims[i];
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        const struct archive_dim *dim = &archive->shape.dims[i];
         if (dim->dimension != d) {
             continue;
         }
@@ -238,19 +238,20 @@ static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uin
                                       const char *why)
 {
     status_t st = STATUS_OK;
-    for (size_t i = archive_gap_after(archive, low); i < archive->ngaps && low < high; i++) {
-        uint64_t from = archive->gaps[i][0];
-        uint64_t to = from + archive->gaps[i][1];
+    for (size_t i = archive_gap_after(archive, low); i < archive->losses.ngaps && low < high; i++) {
+        uint64_t from = archive->losses.gaps[i][0];
+        uint64_t to = from + archive->losses.gaps[i][1];
         if (from >= high) {
             break;
         }
         if (from > low) {
-            TRY(lost_add_range(&archive->lost, &archive->nlost, low, from - low, why));
+            TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, from - low,
+                               why));
         }
         low = to;
     }
     if (low < high) {
-        TRY(lost_add_range(&archive->lost, &archive->nlost, low, high - low, why));
+        TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, high - low, why));
     }
 out:
     return st;
@@ -264,16 +265,16 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
     if (part->nboxes == 0 || !lost_part_is_used(archive, part)) {
         goto out;
     }
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        uint32_t d = archive->dims[i].dimension;
-        if (d != archive->time_dim && !uses.below[d]) {
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        uint32_t d = archive->shape.dims[i].dimension;
+        if (d != archive->shape.time_dim && !uses.below[d]) {
             TRY(lost_uses_count(archive, part, d, &uses));
         }
     }
     for (uint32_t i = 0; i < part->nboxes; i++) {
         const struct lost_box *box = &part->boxes[i];
-        uint64_t low = part->first_sample + box->low[archive->time_dim];
-        uint64_t high = part->first_sample + box->high[archive->time_dim];
+        uint64_t low = part->first_sample + box->low[archive->shape.time_dim];
+        uint64_t high = part->first_sample + box->high[archive->shape.time_dim];
         low = max_u64(low, archive->first_sample);
         high = min_u64(high, end);
         if (low < high && lost_uses_meet(&uses, box)) {
@@ -291,7 +292,7 @@ status_t lost_apply(struct archive *archive)
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(lost_apply_part(archive, &archive->parts[i]));
     }
-    lost_join_ranges(archive->lost, &archive->nlost);
+    lost_join_ranges(archive->losses.lost, &archive->losses.nlost);
 out:
     return st;
 }

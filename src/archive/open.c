@@ -72,13 +72,13 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
     uint64_t chans = archive->count[AXIS_CHAN];
     REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
             "%s: input.layout.sample_rate_hz is missing, and the file cannot say it", job->path);
-    if (job->layout.frequencies.has_start) {
+    if (job->layout.freq.rule.has_start) {
         double *counted = realloc(archive->freq_hz, (size_t)chans * sizeof *counted);
         REQUIRE(counted, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
         archive->freq_hz = counted;
-        archive->states_freq = 1;
+        archive->states.freq = 1;
         for (uint64_t i = 0; i < chans; i++) {
-            const struct job_frequencies *of = &job->layout.frequencies;
+            const struct job_frequencies *of = &job->layout.freq.rule;
             archive->freq_hz[i] = of->start + (double)i * of->step;
         }
     }
@@ -90,11 +90,11 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
         TRY(memory_zeroed(1, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
         /* Real samples: the first Nyquist zone; complex: baseband. */
         archive->freq_hz[0] = archive->is_complex ? 0 : archive->sample_rate_hz / 4;
-    } else if (!archive->states_freq) {
-        REQUIRE(job->layout.nfreq == chans, STATUS_USAGE,
+    } else if (!archive->states.freq) {
+        REQUIRE(job->layout.freq.count == chans, STATUS_USAGE,
                 "%s: input.layout.freq_hz lists %u frequencies, but the dataset has %" PRIu64
                 " coarse channels",
-                job->path, job->layout.nfreq, chans);
+                job->path, job->layout.freq.count, chans);
     }
     for (uint64_t i = 0; i < chans; i++) {
         REQUIRE(isfinite(archive->freq_hz[i]), STATUS_DATA,
@@ -119,8 +119,8 @@ static const char *open_file_of(const struct archive *archive, uint64_t sample)
 static status_t open_check_lost(const struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct lost_range *lost = archive->lost;
-    REQUIRE(archive->nlost == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
+    const struct lost_range *lost = archive->losses.lost;
+    REQUIRE(archive->losses.nlost == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
             "%s: %s: samples %" PRIu64 " .. %" PRIu64
             " cannot be had: %s (run.on_bad: nan makes what needs them NaN)",
             open_file_of(archive, lost->first), archive->dataset, lost->first,

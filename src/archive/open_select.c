@@ -159,7 +159,7 @@ static status_t open_select_band(const struct job_select *select, struct archive
 {
     status_t st = STATUS_OK;
     double half =
-        archive_chan_width_hz(archive) / 2 * archive->oversampling_den / archive->oversampling_num;
+        archive_chan_width_hz(archive) / 2 * archive->oversample.den / archive->oversample.num;
     for (uint64_t i = 0; i < archive->count[AXIS_CHAN]; i++) {
         double freq = archive->freq_hz[i];
         if (freq + half > select->from_hz && freq - half < select->to_hz) {
@@ -202,9 +202,10 @@ static void open_select_bounds(const struct job_select *select, const struct arc
 {
     double rate = archive->sample_rate_hz;
     int is_utc = select->kind == SELECT_UTC;
-    *first = sample_time_next(is_utc ? sample_time_between(archive->start, select->from_utc, rate)
-                                     : sample_time_of(select->from_second, rate));
-    *end = sample_time_next(is_utc ? sample_time_between(archive->start, select->to_utc, rate)
+    *first =
+        sample_time_next(is_utc ? sample_time_between(archive->sky.start, select->from_utc, rate)
+                                : sample_time_of(select->from_second, rate));
+    *end = sample_time_next(is_utc ? sample_time_between(archive->sky.start, select->to_utc, rate)
                                    : sample_time_of(select->to_second, rate));
 }
 
@@ -217,10 +218,10 @@ static status_t open_select_time(const struct job_select *select, struct archive
     double from = select->from_second;
     double to = select->to_second;
     if (select->kind == SELECT_UTC) {
-        REQUIRE(archive->has_start, STATUS_USAGE,
+        REQUIRE(archive->sky.has_start, STATUS_USAGE,
                 "input.select.utc: %s does not say when it starts", archive->parts[0].path);
-        from = utc_difference(select->from_utc, archive->start);
-        to = utc_difference(select->to_utc, archive->start);
+        from = utc_difference(select->from_utc, archive->sky.start);
+        to = utc_difference(select->to_utc, archive->sky.start);
     }
     if (select->kind == SELECT_SAMPLES) {
         first = select->first_sample;

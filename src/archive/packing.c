@@ -37,8 +37,8 @@ static const struct pack_field archive_pointers[] = {
     PACK_FIELD(struct archive, layout),
     PACK_FIELD(struct archive, assumed),
     PACK_FIELD(struct archive, dataset),
-    PACK_FIELD(struct archive, telescope),
-    PACK_FIELD(struct archive, source),
+    PACK_FIELD(struct archive, sky.telescope),
+    PACK_FIELD(struct archive, sky.source),
     PACK_AXIS(AXIS_STATION),
     PACK_AXIS(AXIS_BEAM),
     PACK_AXIS(AXIS_POL),
@@ -46,12 +46,12 @@ static const struct pack_field archive_pointers[] = {
     PACK_AXIS(AXIS_TIME),
     PACK_AXIS(AXIS_REIM),
     PACK_COUNTED(struct archive, freq_hz, count[AXIS_CHAN], &pack_numbers),
-    PACK_LIST(struct archive, prototype, nprototype, &pack_numbers),
-    PACK_COUNTED(struct archive, delay_hz, count[AXIS_CHAN], &pack_numbers),
+    PACK_LIST(struct archive, bank.prototype, bank.nprototype, &pack_numbers),
+    PACK_COUNTED(struct archive, coherent.delay_hz, count[AXIS_CHAN], &pack_numbers),
     PACK_LIST(struct archive, parts, nparts, &part_type),
-    PACK_LIST(struct archive, gaps, ngaps, &pack_pairs),
-    PACK_LIST(struct archive, stream_gaps, nstream_gaps, &gap_type),
-    PACK_LIST(struct archive, lost, nlost, &lost_range_type),
+    PACK_LIST(struct archive, losses.gaps, losses.ngaps, &pack_pairs),
+    PACK_LIST(struct archive, losses.stream_gaps, losses.nstream_gaps, &gap_type),
+    PACK_LIST(struct archive, losses.lost, losses.nlost, &lost_range_type),
 };
 static const struct pack_type archive_type = PACK_WHOLE(struct archive, archive_pointers);
 
@@ -66,7 +66,7 @@ status_t archive_unpack(struct unpack *in, struct archive **out)
     struct archive *archive = NULL;
     TRY(memory_zeroed(1, sizeof *archive, "an archive", &archive));
     unpack_struct(in, archive, &archive_type);
-    in->failed |= archive->ndims > ARCHIVE_DIMS;
+    in->failed |= archive->shape.ndims > ARCHIVE_DIMS;
     TRY(unpack_check(in, "an archive"));
     *out = archive;
     archive = NULL;

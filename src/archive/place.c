@@ -103,12 +103,12 @@ out:
 static status_t place_add_gap(struct archive *base, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
-    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + 1) * sizeof *gaps);
+    uint64_t(*gaps)[2] = realloc(base->losses.gaps, (base->losses.ngaps + 1) * sizeof *gaps);
     REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
-    base->gaps = gaps;
-    gaps[base->ngaps][0] = first;
-    gaps[base->ngaps][1] = count;
-    base->ngaps++;
+    base->losses.gaps = gaps;
+    gaps[base->losses.ngaps][0] = first;
+    gaps[base->losses.ngaps][1] = count;
+    base->losses.ngaps++;
 out:
     return st;
 }
@@ -119,14 +119,14 @@ static status_t place_move_stream_gaps(struct archive *base, const struct place 
 {
     status_t st = STATUS_OK;
     struct archive *from = place->archive;
-    size_t had = from == base ? 0 : base->nstream_gaps;
-    uint64_t stack = base->is_reim_stacked ? place->stack / 2 : place->stack;
+    size_t had = from == base ? 0 : base->losses.nstream_gaps;
+    uint64_t stack = base->shape.is_reim_stacked ? place->stack / 2 : place->stack;
     struct archive_gap *gaps =
-        realloc(base->stream_gaps, (had + from->nstream_gaps + 1) * sizeof *gaps);
+        realloc(base->losses.stream_gaps, (had + from->losses.nstream_gaps + 1) * sizeof *gaps);
     REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
-    base->stream_gaps = gaps;
-    for (size_t i = 0; i < from->nstream_gaps; i++) {
-        struct archive_gap gap = from->stream_gaps[i];
+    base->losses.stream_gaps = gaps;
+    for (size_t i = 0; i < from->losses.nstream_gaps; i++) {
+        struct archive_gap gap = from->losses.stream_gaps[i];
         uint64_t rest = gap.stream;
         uint64_t stream = 0;
         uint64_t below = 1; /* streams of one index of the axis */
@@ -134,7 +134,7 @@ static status_t place_move_stream_gaps(struct archive *base, const struct place 
             enum axis axis = archive_stream_axes[a];
             uint64_t index = rest % one[axis];
             rest /= one[axis];
-            index += axis == base->stacked ? stack * one[axis] : 0;
+            index += axis == base->shape.stacked ? stack * one[axis] : 0;
             stream += index * below;
             below *= base->count[axis];
         }
@@ -142,7 +142,7 @@ static status_t place_move_stream_gaps(struct archive *base, const struct place 
         gap.first += place->first_sample - origin;
         gaps[had + i] = gap;
     }
-    base->nstream_gaps = had + from->nstream_gaps;
+    base->losses.nstream_gaps = had + from->losses.nstream_gaps;
 out:
     return st;
 }
@@ -184,7 +184,7 @@ static status_t place_find_gaps(struct archive *base)
 {
     status_t st = STATUS_OK;
     uint64_t end = 0;
-    for (uint32_t i = 0; i < base->nparts && base->stacked == AXIS_TIME; i++) {
+    for (uint32_t i = 0; i < base->nparts && base->shape.stacked == AXIS_TIME; i++) {
         const struct archive_part *part = &base->parts[i];
         if (part->stack == 0 && part->first_sample > end) {
             TRY(place_add_gap(base, end, part->first_sample - end));
@@ -208,7 +208,7 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
         if (i == 0) {
             continue;
         }
-        int is_imaginary = base->is_reim_stacked && places[i].stack % 2 == 1;
+        int is_imaginary = base->shape.is_reim_stacked && places[i].stack % 2 == 1;
         if (places[i].stack != places[i - 1].stack && !is_imaginary) {
             TRY(join_append_stack(base, next));
         }
@@ -217,8 +217,9 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
         TRY(place_move_stream_gaps(base, &places[i], one, origin));
         TRY(place_move(base, &places[i], origin));
     }
-    if (base->nstream_gaps > 1) {
-        qsort(base->stream_gaps, base->nstream_gaps, sizeof *base->stream_gaps, place_compare_gaps);
+    if (base->losses.nstream_gaps > 1) {
+        qsort(base->losses.stream_gaps, base->losses.nstream_gaps, sizeof *base->losses.stream_gaps,
+              place_compare_gaps);
     }
     base->count[AXIS_TIME] = end;
     TRY(place_find_gaps(base));
@@ -238,7 +239,7 @@ status_t place_join(struct place *places, size_t count, enum place_apart apart,
             earliest = places[i];
         }
     }
-    struct utc start = earliest.archive->start;
+    struct utc start = earliest.archive->sky.start;
     for (size_t i = 1; i < count; i++) {
         TRY(join_check_alike(base, places[i].archive, 1));
     }
@@ -249,8 +250,8 @@ status_t place_join(struct place *places, size_t count, enum place_apart apart,
         TRY(join_take_assumed(base, places[i].archive));
     }
     TRY(place_add(base, places, count, earliest.first_sample));
-    base->start = start;
-    base->are_by_start = base->stacked == AXIS_TIME;
+    base->sky.start = start;
+    base->are_by_start = base->shape.stacked == AXIS_TIME;
     *out = base;
     places[0].archive = NULL;
 out:

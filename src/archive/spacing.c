@@ -80,7 +80,7 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
     struct spacing closest = {.apart = 0};
     char remedy[160];
     double band = archive_chan_width_hz(archive);
-    double kept = band * archive->oversampling_den / archive->oversampling_num;
+    double kept = band * archive->oversample.den / archive->oversample.num;
     if (!spacing_find(archive, &closest) || closest.apart >= band * (1 - tolerance)) {
         goto out;
     }
@@ -102,7 +102,7 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
             "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but samples at %.9g Hz "
             "with the file's oversampling of %u/%u are of channels %.9g Hz apart: %s",
             archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart,
-            archive->sample_rate_hz, archive->oversampling_num, archive->oversampling_den, kept,
+            archive->sample_rate_hz, archive->oversample.num, archive->oversample.den, kept,
             remedy);
 out:
     return st;

@@ -88,6 +88,20 @@ struct oversampling {
     uint32_t num, den;
 };
 
+/* Power below a weight is NaN, else it may be divided by its weight. */
+struct weighing {
+    int are_kept; /* products have weights */
+    int divide;   /* power is divided by them */
+    double least; /* rows below it are NaN */
+};
+
+/* Numbers of fewer bits than 32 (dsp/steps/steps.h), whose channels have scales of their own. */
+struct rounding {
+    uint32_t bits; /* 8, 16, 32: float */
+    uint64_t rows; /* of a block that has its own scale; 0: it is chosen */
+    int are_first; /* scales are those of the first block */
+};
+
 enum normalise {
     NORMALISE_ENERGY, /* sum b^2 = 1: white noise keeps its variance */
     NORMALISE_PEAK,   /* sum b = 1: a tone at a channel's centre keeps its amplitude */
@@ -153,6 +167,29 @@ enum polarisation {
 };
 enum stokes_v { STOKES_V_IAU, STOKES_V_PSR };
 enum feed { FEED_AUTO, FEED_LINEAR, FEED_CIRCULAR };
+
+/* How Stokes parameters are made of two polarisations (dsp/stokes.h). */
+struct stokes {
+    enum feed feed; /* LINEAR, CIRCULAR; AUTO: the polarisations' names tell */
+    int is_swapped; /* A, the first polarisation, is Y or L, and B is X or R */
+    enum stokes_v v;
+};
+
+/* Ifs of power that polarisations, stations and beams become. */
+struct combining {
+    enum polarisation polarisation;
+    struct stokes stokes;          /* of IQUV */
+    int sums_stations, sums_beams; /* these are added up, times */
+    const double *weights;         /* [nweights]; of both: [stations][beams]; NULL: 1 */
+    uint32_t nweights;
+};
+
+/* Cells of spectra whose power is flagged (product/flag/flagged.h). */
+struct flagging {
+    int is_on, has_kurtosis;
+    double sigma;     /* kurtosis beyond it is flagged; 0: it is only stored */
+    uint64_t spectra; /* of a cell, which divide those of a dump */
+};
 const char *polarisation_name(enum polarisation polarisation);
 const char *stokes_v_name(enum stokes_v v);
 const char *feed_name(enum feed feed);

@@ -58,4 +58,12 @@ struct utc utc_of_mjd(double mjd);
 int leap_day_seconds(int32_t mjd_day);
 int leap_seconds_before(int32_t mjd_day);
 
+/* Voltages that were dedispersed coherently: to which DM, by which constant (s MHz^2 pc^-1 cm^3; 0:
+ * they were not), and the frequencies whose delays at that DM the channels still have, in Hz; NULL:
+ * not told. */
+struct coherent {
+    double dm, constant;
+    double *delay_hz;
+};
+
 #endif

@@ -42,7 +42,7 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
     uint64_t all = 0;
     double work = 0;
     display_print("%s: %u channels, samples of %s\n", fbh5->path, fbh5->nchannels,
-                  units_seconds(fbh5->tsamp, a));
+                  units_seconds(fbh5->time.step, a));
     display_print("  range  DM from      to  downsample     sample     DMs       step          "
                   "channel      pulse   loss of S/N\n");
     for (uint32_t i = 0; i < count; i++) {
@@ -53,7 +53,7 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
         display_format(steps, sizeof steps, "%.3g..%.3g", r->first_step, r->last_step);
         display_print("  %5u %8.6g %8.6g %11llu %10s %7u  %-14s %10s %10s  at most %.1f %%\n", i,
                       r->start, r->end, (unsigned long long)r->downsample,
-                      units_seconds(fbh5->tsamp * (double)r->downsample, a), r->count, steps,
+                      units_seconds(fbh5->time.step * (double)r->downsample, a), r->count, steps,
                       units_seconds(r->smear, b), units_seconds(r->width, c), 100 * loss);
         all += r->count;
         work += (double)r->count / (double)r->downsample;
@@ -119,7 +119,7 @@ static status_t ddplan_run(void *settings)
     assumed_say(fbh5->path, fbh5->assumed);
     TRY(fbh5_load_band(fbh5));
     const struct dispersion_spec spec = {
-        .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->tsamp};
+        .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->time.step};
     TRY(ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));
     if (s->job) {
         ddplan_print_job(s, ranges, count);

@@ -39,9 +39,9 @@ struct sample_coding channelise_coding(const struct channelise_spec *spec)
                                   .is_complex = spec->is_complex,
                                   .nibbles = spec->nibbles,
                                   .conjugate = spec->conjugate,
-                                  .has_missing_value = spec->has_missing_value,
-                                  .missing_value = spec->missing_value,
-                                  .is_made = spec->is_made};
+                                  .has_missing_value = spec->missing.has_value,
+                                  .missing_value = spec->missing.value,
+                                  .is_made = spec->missing.is_none};
 }
 
 uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams)

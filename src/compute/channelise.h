@@ -79,9 +79,11 @@ struct channelise_spec {
     enum sample_format format;
     struct nibbles nibbles; /* of SAMPLE_I4 */
     int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
-    int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
-    double missing_value;
-    int is_made; /* by a stage: none is missing */
+    struct {
+        int has_value; /* a stored number (either part, or the byte) that means "no sample" */
+        double value;
+        int is_none; /* samples are made by a stage: all are there */
+    } missing;
     const double
         *coeff; /* double [T][P], oldest sample first, the order's shift folded in; copied */
     uint32_t first_channel; /* the channels that are kept: nchannels from first_channel on */

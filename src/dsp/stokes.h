@@ -20,12 +20,6 @@
 
 #include <stddef.h>
 
-struct stokes {
-    enum feed feed; /* LINEAR, CIRCULAR */
-    int is_swapped; /* A, the first polarisation, is Y or L, and B is X or R */
-    enum stokes_v v;
-};
-
 /* What two polarisations with these names are (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
  * X; R and L, RCP and LCP; large or small). Returns 0 when they are none of these. */
 int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)

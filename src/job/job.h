@@ -83,6 +83,45 @@ enum { JOB_STREAMS = 1 << 16 };
  * the native layout (docs/archives.md). With `format`, or without both (`automatic`: files show by
  * what they hold which format it is), a format says what the files hold, and further keys go before
  * that. Texts are NULL, numbers' `has_` are 0, when the job does not give them. */
+struct job_layout_sky {
+    char *telescope;
+    char *source;
+    int has_ra, has_dec;
+    double ra_deg, dec_deg;
+};
+
+/* Numbers as they are stored. */
+struct job_layout_numbers {
+    int has_packing;
+    struct packing packing; /* "4+4 offset hi=re", "2 bit offset", ... */
+    double *levels;         /* of a packing of 1, 2 or 4 bits: the value of each stored number */
+    uint32_t nlevels;
+    int has_offset;
+    double offset; /* of whole numbers: value = stored - offset */
+    int has_missing_value;
+    double missing_value; /* as it is stored */
+    int has_scale;
+    double scale; /* volts of 1 as it is stored, > 0 */
+};
+
+struct job_layout_time {
+    int has_sample_rate;
+    double sample_rate_hz; /* of one stream, > 0 */
+    int has_sample_period;
+    double sample_period_s; /* or this */
+    int has_start;
+    struct utc start;       /* `start: 2014-06-29T01:39:20` */
+    uint64_t *first_sample; /* of each file along files_along, from the observation's first on; of
+                               one: of this file */
+    uint32_t nfirst_sample;
+};
+
+struct job_layout_freq {
+    double *hz; /* centre of each coarse channel */
+    uint32_t count;
+    struct job_frequencies rule; /* or this */
+};
+
 struct job_layout {
     int automatic;
     char *format;   /* a name of archive/format/formats.h; NULL: none said */
@@ -97,41 +136,18 @@ struct job_layout {
     int is_reim_along;
     int has_domain;
     int is_complex; /* domain: complex | real */
-    int has_sample_rate;
-    double sample_rate_hz; /* of one stream, > 0 */
-    int has_sample_period;
-    double sample_period_s; /* or this */
-    int has_packing;
-    struct packing packing; /* "4+4 offset hi=re", "2 bit offset", ... */
-    double *levels;         /* of a packing of 1, 2 or 4 bits: the value of each stored number */
-    uint32_t nlevels;
-    int has_offset;
-    double offset; /* of whole numbers: value = stored - offset */
-    int has_missing_value;
-    double missing_value; /* as it is stored */
-    int has_scale;
-    double scale; /* volts of 1 as it is stored, > 0 */
+    struct job_layout_numbers numbers;
     int has_sideband;
     int sideband; /* +1 or -1 */
     int has_dc;
     int is_dc_at_edge; /* dc: centre | lower | upper */
     int has_dropped;
     int ignores_dropped; /* dropped: weigh | ignore */
-    double *freq_hz;     /* centre of each coarse channel */
-    uint32_t nfreq;
-    struct job_frequencies frequencies; /* or this */
-    int has_start;
-    struct utc start;       /* `start: 2014-06-29T01:39:20` */
-    uint64_t *first_sample; /* of each file along files_along, from the observation's first on; of
-                               one: of this file */
-    uint32_t nfirst_sample;
+    struct job_layout_freq freq;
+    struct job_layout_time time;
     int has_oversampling;
-    uint32_t oversampling_num; /* oversampling: 32/27 */
-    uint32_t oversampling_den;
-    char *telescope;
-    char *source;
-    int has_ra, has_dec;
-    double ra_deg, dec_deg;
+    struct oversampling oversample; /* oversampling: 32/27 */
+    struct job_layout_sky sky;
     struct job_said said[SAID_KEYS];
     char *station; /* whose packets are read */
     struct job_stream *streams;
@@ -201,22 +217,18 @@ struct job_product {
     double from_hz, to_hz;
     uint32_t average; /* >= 1 */
     /* Of power: what its polarisations become, and what is added up. */
-    enum polarisation polarisation;
-    enum stokes_v stokes_v;
-    enum feed feed;
-    enum axis *sums; /* AXIS_STATION, AXIS_BEAM */
+    struct combining combine; /* its sums and weights: of the next */
+    enum axis *sums;          /* AXIS_STATION, AXIS_BEAM */
     uint32_t nsums;
-    char *sum_weights; /* the file of their weights; NULL: all 1 */
-    int is_raw;        /* weights: raw; of power, which else is divided by its weight */
-    double min_weight; /* below it dumps are NaN; default 0.1 */
-    int has_bandpass;  /* of power: the medians of its rows */
+    char *sum_weights;       /* the file of their weights; NULL: all 1 */
+    int is_raw;              /* weights: raw; of power, which else is divided by its weight */
+    struct weighing weights; /* least: default 0.1 */
+    int has_bandpass;        /* of power: the medians of its rows */
     int is_flagged;
     struct job_flag flag;    /* then */
     struct job_droop *droop; /* by whose response channels are divided */
     uint32_t ndroop;
-    uint32_t bits;        /* of its numbers: 8, 16, or 32: floating point; default 32 */
-    int has_first_scales; /* scales: first, of the first block for all */
-    uint64_t scale_rows;  /* rows of a block that has its own scale; 0: auto */
+    struct rounding steps; /* bits: default 32 */
     /* Of voltages. */
     int has_scale;
     double scale;                 /* volts of 1 as it is stored, > 0; default 1 */

@@ -155,11 +155,11 @@ static const struct schema frequencies_rows[] = {
 };
 static const struct schema frequencies_mapping = {.key = "freq_hz",
                                                   .type = SCHEMA_MAPPING,
-                                                  SCHEMA_AT(struct job_layout, frequencies),
+                                                  SCHEMA_AT(struct job_layout, freq.rule),
                                                   .members = frequencies_rows};
 
 #define LAYOUT(member) SCHEMA_AT(struct job_layout, member)
-#define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, has_##member, 1)
+#define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, member, 1)
 
 static const struct schema parts_rows[] = {
     {"re", SCHEMA_TEXT, "dataset of the real parts", LAYOUT(parts[0]), .is_required = 1,
@@ -191,68 +191,72 @@ const struct schema job_layout_schema[] = {
      .expected = "one of time, station, beam, pol, chan, reim, or one of them with ,reim behind "
                  "it"},
     {"domain", SCHEMA_CHOICE, "type of a sample", .absent = "from the type and axes of the dataset",
-     LAYOUT(is_complex), LAYOUT_HAS(domain),
+     LAYOUT(is_complex), LAYOUT_HAS(has_domain),
      .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0},
      SAID(DOMAIN, said_rows)},
     {"sample_rate_hz", SCHEMA_NUMBER,
      "samples per second of one stream; complex samples if the domain is complex",
-     .absent = "required if the file does not say it", LAYOUT(sample_rate_hz),
-     LAYOUT_HAS(sample_rate), .is_above = 1, .max = 1e15, SAID(SAMPLE_RATE, said_hertz_rows)},
+     .absent = "required if the file does not say it", LAYOUT(time.sample_rate_hz),
+     LAYOUT_HAS(time.has_sample_rate), .is_above = 1, .max = 1e15,
+     SAID(SAMPLE_RATE, said_hertz_rows)},
     {"sample_period_s", SCHEMA_NUMBER, "instead of `sample_rate_hz`: seconds between samples",
-     LAYOUT(sample_period_s), LAYOUT_HAS(sample_period), .is_above = 1, .min = 1e-15, .max = 1e15,
-     SAID(SAMPLE_PERIOD, said_seconds_rows)},
+     LAYOUT(time.sample_period_s), LAYOUT_HAS(time.has_sample_period), .is_above = 1, .min = 1e-15,
+     .max = 1e15, SAID(SAMPLE_PERIOD, said_seconds_rows)},
     {"packing", SCHEMA_PARSED, "storage of numbers that are not HDF5's own (see packing)",
-     .absent = "not packed", LAYOUT(packing), LAYOUT_HAS(packing),
+     .absent = "not packed", LAYOUT(numbers.packing), LAYOUT_HAS(numbers.has_packing),
      .parse = job_layout_parse_packing, .expected = PACKING_TEXTS, SAID(PACKING, said_rows)},
     {"levels", SCHEMA_NUMBER,
      "packing of 1, 2 or 4 bits: value of each stored number (2, 4 or 16 numbers)",
-     .absent = "those of the packing", SCHEMA_LIST(struct job_layout, levels, nlevels, 2, 16),
-     .min = -1e6, .max = 1e6},
-    {"offset", SCHEMA_NUMBER, "integers: value = stored - offset", .absent = "0", LAYOUT(offset),
-     LAYOUT_HAS(offset), .min = -0x1p53, .max = 0x1p53, SAID(OFFSET, said_rows)},
+     .absent = "those of the packing",
+     SCHEMA_LIST(struct job_layout, numbers.levels, numbers.nlevels, 2, 16), .min = -1e6,
+     .max = 1e6},
+    {"offset", SCHEMA_NUMBER, "integers: value = stored - offset", .absent = "0",
+     LAYOUT(numbers.offset), LAYOUT_HAS(numbers.has_offset), .min = -0x1p53, .max = 0x1p53,
+     SAID(OFFSET, said_rows)},
     {"missing_value", SCHEMA_NUMBER, "stored value that marks a missing sample",
-     LAYOUT(missing_value), LAYOUT_HAS(missing_value), SAID(MISSING_VALUE, said_rows)},
+     LAYOUT(numbers.missing_value), LAYOUT_HAS(numbers.has_missing_value),
+     SAID(MISSING_VALUE, said_rows)},
     {"scale", SCHEMA_NUMBER, "volts of the stored number 1; products are in volts", .absent = "1",
-     LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE, .max = TERMS_MOST_SCALE,
-     SAID(SCALE, said_rows)},
+     LAYOUT(numbers.scale), LAYOUT_HAS(numbers.has_scale), .min = TERMS_LEAST_SCALE,
+     .max = TERMS_MOST_SCALE, SAID(SCALE, said_rows)},
     {"sideband", SCHEMA_CHOICE, "`1`: sky frequency rises with phase rotation; `-1`: it falls",
-     .absent = "`1`", LAYOUT(sideband), LAYOUT_HAS(sideband),
+     .absent = "`1`", LAYOUT(sideband), LAYOUT_HAS(has_sideband),
      .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1},
      SAID(SIDEBAND, said_rows)},
     {"dc", SCHEMA_CHOICE, "position of 0 Hz of complex samples in their coarse channel",
-     .absent = "`centre`", LAYOUT(is_dc_at_edge), LAYOUT_HAS(dc),
+     .absent = "`centre`", LAYOUT(is_dc_at_edge), LAYOUT_HAS(has_dc),
      .choices = (const char *const[]){"centre", "lower", "upper", NULL},
      .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
     {"dropped", SCHEMA_CHOICE,
      "GUPPI RAW blocks that lost packets: samples weigh the share that came, or the loss is "
      "ignored",
-     .absent = "`weigh`", LAYOUT(ignores_dropped), LAYOUT_HAS(dropped),
+     .absent = "`weigh`", LAYOUT(ignores_dropped), LAYOUT_HAS(has_dropped),
      .choices = (const char *const[]){"weigh", "ignore", NULL}, .values = (const int[]){0, 1}},
     {"freq_hz", SCHEMA_NUMBER,
      "sky frequency of the centre of each coarse channel, Hz: a number for each, or a mapping (see "
      "freq_hz)",
      .absent = "for one channel: 0 if complex, a quarter of the sample rate if real",
-     SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
+     SCHEMA_LIST(struct job_layout, freq.hz, freq.count, 1, UINT32_MAX),
      .expected = "a number, or a list of them", .instead = &frequencies_mapping},
-    {"start", SCHEMA_UTC, "time of the first sample", .absent = "unknown", LAYOUT(start),
-     LAYOUT_HAS(start), .expected = "a UTC date and time such as 2014-06-29T01:39:20",
+    {"start", SCHEMA_UTC, "time of the first sample", .absent = "unknown", LAYOUT(time.start),
+     LAYOUT_HAS(time.has_start), .expected = "a UTC date and time such as 2014-06-29T01:39:20",
      SAID(START, said_start_rows)},
     {"first_sample", SCHEMA_WHOLE,
      "files side by side, or along time: the sample of the observation with which each begins",
      .absent = "all together, or one after the other",
-     SCHEMA_LIST(struct job_layout, first_sample, nfirst_sample, 1, 1 << 20), .max = 0x1p62,
-     .expected = "a whole number for each file, at most 4611686018427387904",
+     SCHEMA_LIST(struct job_layout, time.first_sample, time.nfirst_sample, 1, 1 << 20),
+     .max = 0x1p62, .expected = "a whole number for each file, at most 4611686018427387904",
      SAID(FIRST_SAMPLE, said_rows)},
     {"oversampling", SCHEMA_PARSED,
      "sample rate of the coarse channels relative to critical sampling; required if they are "
      "closer than "
      "their rate",
-     .absent = "1/1", SCHEMA_SPAN(struct job_layout, oversampling_num, oversampling_den),
-     LAYOUT_HAS(oversampling), .parse = job_layout_parse_oversampling,
+     .absent = "1/1", SCHEMA_SPAN(struct job_layout, oversample.num, oversample.den),
+     LAYOUT_HAS(has_oversampling), .parse = job_layout_parse_oversampling,
      .expected = "a ratio of at least 1, such as 32/27", SAID(OVERSAMPLING, said_rows)},
-    {"telescope", SCHEMA_TEXT, "name of the telescope, copied to the products", LAYOUT(telescope),
-     SAID(TELESCOPE, said_rows)},
-    {"source", SCHEMA_TEXT, "name of the source, copied to the products", LAYOUT(source),
+    {"telescope", SCHEMA_TEXT, "name of the telescope, copied to the products",
+     LAYOUT(sky.telescope), SAID(TELESCOPE, said_rows)},
+    {"source", SCHEMA_TEXT, "name of the source, copied to the products", LAYOUT(sky.source),
      SAID(SOURCE, said_rows)},
     {"station", SCHEMA_TEXT,
      "station whose packets are read, if a file has packets of several (formats-recorders.md)",
@@ -263,10 +267,10 @@ const struct schema job_layout_schema[] = {
      SCHEMA_LIST(struct job_layout, streams, nstreams, 1, JOB_STREAMS),
      .members = job_streams_schema,
      .expected = "a list of streams, each with pol, freq_hz and its thread or channel"},
-    {"ra_deg", SCHEMA_NUMBER, "right ascension, degrees; with `dec_deg`", LAYOUT(ra_deg),
-     LAYOUT_HAS(ra), .min = -360, .max = 360, SAID(RA, said_degrees_rows)},
-    {"dec_deg", SCHEMA_NUMBER, "declination, degrees; with `ra_deg`", LAYOUT(dec_deg),
-     LAYOUT_HAS(dec), .min = -90, .max = 90, SAID(DEC, said_degrees_rows)},
+    {"ra_deg", SCHEMA_NUMBER, "right ascension, degrees; with `dec_deg`", LAYOUT(sky.ra_deg),
+     LAYOUT_HAS(sky.has_ra), .min = -360, .max = 360, SAID(RA, said_degrees_rows)},
+    {"dec_deg", SCHEMA_NUMBER, "declination, degrees; with `ra_deg`", LAYOUT(sky.dec_deg),
+     LAYOUT_HAS(sky.has_dec), .min = -90, .max = 90, SAID(DEC, said_degrees_rows)},
     {.key = NULL},
 };
 
@@ -295,11 +299,11 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
     char *at = (char *)layout + row->at;
     *message = '\0';
     if (row->most > 0) {
-        free(layout->first_sample);
-        layout->first_sample = NULL;
-        TRY(memory_zeroed(1, row->size, row->key, &layout->first_sample));
-        layout->nfirst_sample = 1;
-        at = (char *)layout->first_sample;
+        free(layout->time.first_sample);
+        layout->time.first_sample = NULL;
+        TRY(memory_zeroed(1, row->size, row->key, &layout->time.first_sample));
+        layout->time.nfirst_sample = 1;
+        at = (char *)layout->time.first_sample;
     } else if (row->type == SCHEMA_TEXT) {
         free(*(char **)(void *)at);
         *(char **)(void *)at = NULL;

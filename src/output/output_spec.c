@@ -135,7 +135,7 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
     spec->backend = d->backend;
     for (uint32_t i = 0; i < spec->count; i++) {
         struct output_spec_item *item = &spec->items[i];
-        const struct product_spec *product = item->column > 1 ? &d->search : &d->spec;
+        const struct product_spec *product = item->column > 1 ? &d->bursts.spec : &d->spec;
         spec_plan_item(item, product, product_spec_row_bytes(product));
         item->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
         item->spectra = d->chunking.spectra;

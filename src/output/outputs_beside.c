@@ -189,7 +189,7 @@ status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *p
     status_t st = STATUS_OK;
     const struct product_spec *spec = &outputs->spec->items[i].spec;
     *out = (struct product_flags){0, 0, 0, 0};
-    if (spec->is_flagged) {
+    if (spec->flag.is_on) {
         uint64_t cells = spec->rows * flagged_cells(spec) * flagged_row(spec);
         TRY(product_count_flags(path, &outputs->outputs[i].place, cells, out));
     }

@@ -64,16 +64,18 @@ status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
                    &made));
     TRY(product_open(output->part, &product));
     REQUIRE(product, STATUS_DATA, "%s is no product any more", output->part);
-    const struct stamp stamp = stamp_of(product->job_text, product->inputs, output->place.rows);
+    const struct stamp stamp =
+        stamp_of(product->origin.job_text, product->origin.inputs, output->place.rows);
     const struct export_into into = {output->packed_fd, output->packed_path};
-    const struct export_bank_options options = {.format = item->format,
-                                                .bits = item->spec.bits < 32 ? item->spec.bits : 0,
-                                                .product = output->part,
-                                                .out = item->file,
-                                                .into = &into,
-                                                .stamp = &stamp,
-                                                .tick = convert_tick,
-                                                .context = &converting};
+    const struct export_bank_options options = {
+        .format = item->format,
+        .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
+        .product = output->part,
+        .out = item->file,
+        .into = &into,
+        .stamp = &stamp,
+        .tick = convert_tick,
+        .context = &converting};
     TRY(export_bank(&options, &said));
     output->packed_place = output->place;
 out:

@@ -153,9 +153,9 @@ out:
 /* Half as many outputs to a block; where that is no whole block of noise, series are gathered. */
 static void dedispersing_halve(struct dedispersing *p)
 {
-    uint64_t whole = p->is_whole ? p->block / 2 / p->plan->boxes.block : 0;
+    uint64_t whole = p->is_whole ? p->block / 2 / p->plan->bursts.boxes.block : 0;
     p->is_whole = whole > 0;
-    p->block = whole > 0 ? whole * p->plan->boxes.block : max_u64(p->block / 2, 1);
+    p->block = whole > 0 ? whole * p->plan->bursts.boxes.block : max_u64(p->block / 2, 1);
 }
 
 /* The device may have less room than the plan thought: then the rows that stay on it go, then
@@ -364,7 +364,7 @@ out:
 /* Which outputs the block that begins here is for, and which it makes. */
 static void dedispersing_place(const struct dedispersing *p, struct slot *slot, uint64_t from)
 {
-    const struct boxes *boxes = &p->plan->boxes;
+    const struct boxes *boxes = &p->plan->bursts.boxes;
     uint64_t first = slot->chunk.first_stream;
     uint64_t last = first + slot->chunk.streams;
     uint64_t begin;
@@ -450,13 +450,13 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->block = plan->block_outputs;
     TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
     TRY(power_reader_create(plan, &p->reader));
-    if (plan->boxes.widths > 0) {
+    if (plan->bursts.boxes.widths > 0) {
         TRY(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
-        p->is_whole = plan->is_whole;
+        p->is_whole = plan->bursts.is_whole;
         TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
                            "series", &p->share));
     }
-    TRY(p->is_whole ? peaks_create(backend, &plan->boxes, 0, &p->peaks) : STATUS_OK);
+    TRY(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
     TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .cuts_streams = 1,

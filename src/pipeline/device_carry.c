@@ -27,7 +27,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct product_spec *spec = &work->products[i].spec;
         /* Rows that become NaN, or are renormalised, do so on their way to the file. */
-        int are_final = !spec->has_weights && job->on_bad != ON_BAD_NAN;
+        int are_final = !spec->weights.are_kept && job->on_bad != ON_BAD_NAN;
         if (are_final && product_is_filterbank(spec->kind) && !plan_products_is_changed(work, i) &&
             carry_is_wanted(between, job, &i)) {
             uint64_t row = plan_products_made_bytes(work, i, work->archive->nstreams);

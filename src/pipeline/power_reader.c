@@ -24,7 +24,7 @@ status_t power_reader_create(const struct dedisperse_plan *plan, power_reader_t 
     uint64_t bytes = dedisperse_plan_bounce(plan);
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->plan = plan;
-    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->cache_bytes, plan->threads, &reader->rows));
+    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->chunks.row_bytes, plan->threads, &reader->rows));
     TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
     TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);

@@ -137,7 +137,7 @@ out:
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
 {
     status_t st = STATUS_OK;
-    size_t channels = range->work->products[block->product].spec.nchannels;
+    size_t channels = range->work->products[block->product].spec.bank.nchannels;
     uint32_t inner = range->work->banks[0].channelise.pol_inner;
     /* Of a coherency, whose powers come before what both have in common. */
     uint32_t line =

@@ -51,11 +51,12 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
 static void plan_settle_weights(struct channelise_plan *work, const struct channelise_plan_cut *cut)
 {
     const struct archive *archive = work->archive;
-    work->shows_missing = sample_types[archive->format].is_float || archive->has_missing_value;
+    work->shows_missing =
+        sample_types[archive->format].is_float || archive->stored.has_missing_value;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
         enum plan_weights weights = cut ? cut->weights[i] : WEIGHTS_AS_SUITS;
-        int may_lack = work->shows_missing || archive->may_lack || bank->gap_samples > 0 ||
+        int may_lack = work->shows_missing || archive->losses.may_lack || bank->gap_samples > 0 ||
                        archive_count_partial(archive) > 0 || work->job->on_bad == ON_BAD_NAN;
         bank->has_weights =
             work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
@@ -77,12 +78,12 @@ static status_t plan_settle_kept(const struct channelise_plan *work,
         return STATUS_OK;
     }
     const uint32_t channels = bank->job->channels;
-    uint64_t kept = (uint64_t)channels * archive->oversampling_den;
-    REQUIRE(kept % archive->oversampling_num == 0, STATUS_USAGE,
+    uint64_t kept = (uint64_t)channels * archive->oversample.den;
+    REQUIRE(kept % archive->oversample.num == 0, STATUS_USAGE,
             "%s: channelise.channels is %u, of which %u/%u, the part of an oversampled coarse "
             "channel that is kept, is not a whole number",
-            work->job->path, channels, archive->oversampling_den, archive->oversampling_num);
-    kept /= archive->oversampling_num;
+            work->job->path, channels, archive->oversample.den, archive->oversample.num);
+    kept /= archive->oversample.num;
     REQUIRE(kept == channels || bank->job->order == ORDER_ASCENDING, STATUS_USAGE,
             "%s: channelise.order must be ascending for oversampled coarse channels",
             work->job->path);
@@ -134,11 +135,11 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->is_shifted = bank->job && plan_is_shifted(work, bank->job);
     spec->is_complex = archive->is_complex;
     spec->format = archive->format;
-    spec->nibbles = archive->nibbles;
+    spec->nibbles = archive->stored.nibbles;
     spec->conjugate = archive->is_complex && archive->sideband < 0;
-    spec->has_missing_value = archive->has_missing_value;
-    spec->missing_value = archive->missing_value;
-    spec->is_made = work->filters != NULL;
+    spec->missing.has_value = archive->stored.has_missing_value;
+    spec->missing.value = archive->stored.missing_value;
+    spec->missing.is_none = work->filters != NULL;
     spec->threads = work->threads;
     spec->planning = job->planning;
     spec->expected = bank->spectra * work->chunking.streams;
@@ -368,9 +369,9 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
-        work->products[i].spec.coeff = bank->coeff;
-        work->products[i].spec.cutoff = bank->prototype.cutoff;
-        work->products[i].spec.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
+        work->products[i].spec.bank.coeff = bank->coeff;
+        work->products[i].spec.bank.cutoff = bank->prototype.cutoff;
+        work->products[i].spec.bank.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
     *out = work;
     work = NULL;
@@ -410,7 +411,7 @@ static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
 {
     const struct archive *archive = work->seen;
     double width =
-        archive_chan_width_hz(archive) * archive->oversampling_den / archive->oversampling_num;
+        archive_chan_width_hz(archive) * archive->oversample.den / archive->oversample.num;
     for (uint32_t i = 1; i < archive->nselected[AXIS_CHAN]; i++) {
         double low = archive->freq_hz[archive->selected[AXIS_CHAN][i - 1]];
         double high = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
@@ -481,7 +482,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                 units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
                 product->integrate));
         }
-        if (product_is_filterbank(product->kind) && !plan_is_even(work, spec->channels)) {
+        if (product_is_filterbank(product->kind) && !plan_is_even(work, spec->bank.channels)) {
             TRY(text_add(out,
                          "%s: the coarse channels do not follow each other evenly, which a "
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",
@@ -492,7 +493,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                          product->file));
         }
     }
-    if (!work->archive->has_start) {
+    if (!work->archive->sky.has_start) {
         TRY(text_add(out, "the archive does not say when it starts: times count from its first "
                           "sample (input.layout.start sets it)\n"));
     }
@@ -504,7 +505,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     if (lost > 0) {
         TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",
                      units_count(lost, count), units_plural(lost, "sample", "samples"),
-                     work->archive->lost[0].why));
+                     work->archive->losses.lost[0].why));
     }
     if (gaps > 0) {
         double share = (double)gaps / ((double)work->archive->samples * work->archive->nstreams);

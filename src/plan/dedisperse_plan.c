@@ -13,16 +13,16 @@
 void dedisperse_plan_destroy(struct dedisperse_plan *d)
 {
     if (d) {
-        free(d->dms);
-        free(d->coherent_dms);
+        free(d->each.dms);
+        free(d->each.coherent);
         dispersion_free(&d->delays);
         subbands_free(&d->steps);
-        free(d->least);
-        free(d->most);
+        free(d->each.least);
+        free(d->each.most);
         free(d->mask);
         free(d->ifs);
-        text_free(&d->ifs_words);
-        text_free(&d->plan_words);
+        text_free(&d->words.ifs);
+        text_free(&d->words.plan);
         free(d);
     }
 }
@@ -30,7 +30,8 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
 void dedisperse_plan_end_tables(struct dedisperse_plan *d)
 {
     struct subbands *steps = &d->steps;
-    uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->least, &d->most};
+    uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->each.least,
+                           &d->each.most};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         free(*tables[i]);
         *tables[i] = NULL;
@@ -83,7 +84,7 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
             is_wanted |= d->what->ifs[j] == i;
         }
         if (is_wanted) {
-            TRY(text_add(&d->ifs_words, "%s%u", d->nifs ? "," : "", i));
+            TRY(text_add(&d->words.ifs, "%s%u", d->nifs ? "," : "", i));
             d->ifs[d->nifs++] = i;
         }
     }
@@ -171,23 +172,23 @@ static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec 
     spec->ndms = dm->count;
     switch (dm->kind) {
     case DM_LINEAR:
-        TRY(dispersion_linear(dm->start, dm->step, dm->count, &d->dms));
-        TRY(text_add(&d->plan_words, "start %g, step %g, count %u", dm->start, dm->step,
+        TRY(dispersion_linear(dm->start, dm->step, dm->count, &d->each.dms));
+        TRY(text_add(&d->words.plan, "start %g, step %g, count %u", dm->start, dm->step,
                      dm->count));
         break;
     case DM_LIST:
-        TRY(memory_zeroed(dm->count, sizeof *d->dms, "a list of DMs", &d->dms));
-        memcpy(d->dms, dm->list, dm->count * sizeof *d->dms);
-        TRY(text_add(&d->plan_words, "list of %u", dm->count));
+        TRY(memory_zeroed(dm->count, sizeof *d->each.dms, "a list of DMs", &d->each.dms));
+        memcpy(d->each.dms, dm->list, dm->count * sizeof *d->each.dms);
+        TRY(text_add(&d->words.plan, "list of %u", dm->count));
         break;
     default:
         TRY(dispersion_tolerant(spec, dm->start, dm->end, dm->width, dm->tolerance, JOB_DMS,
-                                &d->dms, &spec->ndms));
-        TRY(text_add(&d->plan_words, "start %g, end %g, tolerance %g, width %g s", dm->start,
+                                &d->each.dms, &spec->ndms));
+        TRY(text_add(&d->words.plan, "start %g, end %g, tolerance %g, width %g s", dm->start,
                      dm->end, dm->tolerance, dm->width));
         break;
     }
-    spec->dms = d->dms;
+    spec->dms = d->each.dms;
 out:
     return st;
 }
@@ -221,10 +222,11 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
                                    .nchannels = d->fbh5->nchannels,
                                    .reference_hz = d->reference_hz,
                                    .constant = d->constant,
-                                   .coherent_dm = d->fbh5->coherent_dm,
-                                   .coherent_constant = d->fbh5->coherent_constant,
-                                   .delay_hz = d->fbh5->delay_hz,
-                                   .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
+                                   .coherent_dm = d->fbh5->coherent.dm,
+                                   .coherent_constant = d->fbh5->coherent.constant,
+                                   .delay_hz = d->fbh5->coherent.delay_hz,
+                                   .sample_seconds =
+                                       d->fbh5->time.step * (double)d->what->downsample};
     TRY(plan_list_dms(d, &spec));
     TRY(d->what->ncoherent > 0 ? dedisperse_plan_share(d, &spec)
                                : dispersion_settle(&spec, &d->delays));
@@ -240,7 +242,7 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
     status_t st = STATUS_OK;
     char delay[UNITS_TEXT];
     char length[UNITS_TEXT];
-    double tsamp = d->fbh5->tsamp;
+    double tsamp = d->fbh5->time.step;
     double step = tsamp * (double)d->what->downsample;
     uint64_t samples = d->input.samples;
     REQUIRE(samples > 0, STATUS_USAGE,
@@ -263,7 +265,7 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
             d->outputs, UINT32_MAX);
     d->product.time.step = step;
     /* Samples that were added up are stamped with their mean. */
-    d->product.time.first = d->fbh5->first_time + 0.5 * (double)(d->what->downsample - 1) * tsamp +
+    d->product.time.first = d->fbh5->time.first + 0.5 * (double)(d->what->downsample - 1) * tsamp +
                             (d->what->is_padded ? 0 : (double)-origin * step);
 out:
     return st;
@@ -283,8 +285,8 @@ static void plan_describe_product(struct dedisperse_plan *d)
                                                          : "sums of floats, sixteen channels in "
                                                            "binary order, then of these";
     product->input = d->fbh5;
-    product->dms = d->dms;
-    product->coherent_dms = d->coherent_dms;
+    product->dms = d->each.dms;
+    product->coherent_dms = d->each.coherent;
     product->is_merged = job_is_semi_coherent(d->job);
     product->times = d->outputs;
     product->delays = &d->delays;
@@ -292,12 +294,12 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->reference_hz = d->reference_hz;
     product->mode = d->what->is_two_step ? "two-step" : "exact";
     product->edges = d->what->is_padded ? "pad" : "valid";
-    product->plan = d->plan_words.data;
+    product->plan = d->words.plan.data;
     product->error_samples = d->what->is_two_step ? d->steps.error : 0;
     product->downsample = d->what->downsample;
     product->is_zero_dm = d->what->is_zero_dm;
     product->mask = d->mask;
-    product->ifs = d->ifs_words.data;
+    product->ifs = d->words.ifs.data;
 }
 
 /* Below this, noise alone fills the table. */
@@ -307,11 +309,11 @@ static void plan_warn_of_noise(const struct dedisperse_plan *d)
 {
     char trials[UNITS_TEXT];
     double all = (double)d->delays.ndms * (double)d->outputs;
-    if (d->boxes.threshold < low_threshold) {
+    if (d->bursts.boxes.threshold < low_threshold) {
         report_warn("dedisperse.%u.search.threshold: of %s single samples of all DMs, noise alone "
                     "lifts about %.3g to S/N %g, and wider boxes as well",
                     plan_number_of(d), units_count(d->delays.ndms * d->outputs, trials),
-                    boxes_expect_false(d->boxes.threshold, all), d->boxes.threshold);
+                    boxes_expect_false(d->bursts.boxes.threshold, all), d->bursts.boxes.threshold);
     }
 }
 
@@ -330,17 +332,18 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
         "%s: dedisperse.%u.search: %s times of each DM tell no noise: boxes of %u need at least "
         "%" PRIu64,
         d->job->path, plan_number_of(d), units_count(d->outputs, times), search->widths, least);
-    d->boxes = boxes_of(search->widths, search->threshold, d->outputs);
-    d->peaks = d->product;
-    d->peaks.search = (struct dedispersed_search){
-        .boxes = &d->boxes, .time = d->product.time, .most = search->most};
-    d->peaks.times = boxes_cells(&d->boxes);
-    d->peaks.time.step = PEAK_CELL * d->product.time.step;
-    d->peaks.time.first = d->product.time.first + 0.5 * (PEAK_CELL - 1) * d->product.time.step;
-    d->search = d->spec;
-    d->search.kind = PRODUCT_CANDIDATES;
-    d->search.job_text = d->what->search_text;
-    d->search.series = &d->peaks;
+    d->bursts.boxes = boxes_of(search->widths, search->threshold, d->outputs);
+    d->bursts.peaks = d->product;
+    d->bursts.peaks.search = (struct dedispersed_search){
+        .boxes = &d->bursts.boxes, .time = d->product.time, .most = search->most};
+    d->bursts.peaks.times = boxes_cells(&d->bursts.boxes);
+    d->bursts.peaks.time.step = PEAK_CELL * d->product.time.step;
+    d->bursts.peaks.time.first =
+        d->product.time.first + 0.5 * (PEAK_CELL - 1) * d->product.time.step;
+    d->bursts.spec = d->spec;
+    d->bursts.spec.kind = PRODUCT_CANDIDATES;
+    d->bursts.spec.job_text = d->what->search_text;
+    d->bursts.spec.series = &d->bursts.peaks;
     plan_warn_of_noise(d);
 out:
     return st;
@@ -386,12 +389,13 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     struct fbh5 *fbh5 = NULL;
     TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
     TRY(memory_text(work->job->products[product].file, &fbh5->path));
-    TRY(memory_text(archive->source, &fbh5->source));
-    TRY(memory_text(archive->telescope, &fbh5->telescope));
-    if (archive->has_position) {
-        fbh5->raj_hours = archive->ra_deg / 15;
-        fbh5->dej_degrees = archive->dec_deg;
-        fbh5->has_position = archive->ra_deg != 0 || archive->dec_deg != 0; /* as it is read back */
+    TRY(memory_text(archive->sky.source, &fbh5->head.source));
+    TRY(memory_text(archive->sky.telescope, &fbh5->head.telescope));
+    if (archive->sky.has_position) {
+        fbh5->head.raj_hours = archive->sky.ra_deg / 15;
+        fbh5->head.dej_degrees = archive->sky.dec_deg;
+        fbh5->head.has_position =
+            archive->sky.ra_deg != 0 || archive->sky.dec_deg != 0; /* as it is read back */
     }
     TRY(ifs_pol_type(spec, &pols));
     TRY(memory_text(pols.data, &fbh5->pols));
@@ -401,10 +405,10 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->rows = spec->rows;
     fbh5->nchannels = (uint32_t)spec->frequencies;
     fbh5->nifs = spec->nifs;
-    fbh5->tsamp = time.step;
-    fbh5->has_start = archive->has_start;
-    fbh5->start = archive->start;
-    fbh5->first_time = time.first;
+    fbh5->time.step = time.step;
+    fbh5->time.has_start = archive->sky.has_start;
+    fbh5->time.start = archive->sky.start;
+    fbh5->time.first = time.first;
     fbh5->is_plain = 1;
     TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
@@ -414,13 +418,14 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
                 "dedispersed (input.layout.freq_hz says where the band lies)",
                 work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
     }
-    if (archive->delay_hz) {
-        TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->delay_hz, "frequencies", &fbh5->delay_hz));
-        fbh5->coherent_dm = archive->coherent_dm;
-        fbh5->coherent_constant = archive->coherent_constant;
+    if (archive->coherent.delay_hz) {
+        TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->coherent.delay_hz, "frequencies",
+                          &fbh5->coherent.delay_hz));
+        fbh5->coherent.dm = archive->coherent.dm;
+        fbh5->coherent.constant = archive->coherent.constant;
     }
-    for (uint32_t c = 0; c < fbh5->nchannels && fbh5->delay_hz; c++) {
-        fbh5->delay_hz[c] = bank_delay(spec, c);
+    for (uint32_t c = 0; c < fbh5->nchannels && fbh5->coherent.delay_hz; c++) {
+        fbh5->coherent.delay_hz[c] = bank_delay(spec, c);
     }
     *out = fbh5;
     fbh5 = NULL;

@@ -26,22 +26,28 @@ struct dedisperse_plan {
     uint32_t threads;
     enum dedisperse_mode mode;     /* of exact dedispersion */
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
-    double *dms;
-    double *coherent_dms; /* [ndms] that each is made after, of a semi-coherent search; else NULL */
-    struct dispersion delays; /* without the table */
-    uint32_t delays_crc;      /* of the table */
-    struct subbands steps;    /* in two steps */
+    struct {
+        double *dms;
+        double *coherent; /* DM that each is made after, of a semi-coherent search; else NULL */
+        uint32_t *least, *most; /* of the delays that a DM is made with */
+    } each;                     /* [ndms] */
+    struct dispersion delays;   /* without the table */
+    uint32_t delays_crc;        /* of the table */
+    struct subbands steps;      /* in two steps */
     /* What a tree of patterns of delays may save: additions fewer, with groups of so many channels;
      * 0: not counted. */
-    double tree_gain;
-    uint32_t tree_group;
-    uint32_t *least, *most; /* [ndms] of the delays that a DM is made with */
+    struct {
+        double gain;
+        uint32_t group;
+    } tree;
     struct overlap overlap; /* of outputs; its streams are DMs */
     double constant, reference_hz;
     uint8_t *mask; /* [nchannels] */
     uint32_t *ifs; /* those added up */
     uint32_t nifs;
-    struct text ifs_words, plan_words;
+    struct {
+        struct text ifs, plan;
+    } words;
     struct dedisperse_plan_input input;
     int64_t first;    /* the input sample that a delay of 0 takes for output 0; below 0: padding */
     uint64_t outputs; /* of each DM */
@@ -52,12 +58,13 @@ struct dedisperse_plan {
     uint64_t memory_bytes;
     struct dedispersed_spec product;
     struct product_spec spec; /* of the same */
-    /* Of a search, if there is one: */
-    struct boxes boxes; /* widths 0: there is none */
-    int is_whole; /* where the backend searches: blocks are whole blocks of noise, and make again
-                     what their boxes reach over; else series are gathered */
-    struct dedispersed_spec peaks;
-    struct product_spec search;
+    struct {
+        struct boxes boxes; /* widths 0: there is none */
+        int is_whole;       /* where the backend searches: blocks are whole blocks of noise, and
+                               make again what their boxes reach over; else series are gathered */
+        struct dedispersed_spec peaks;
+        struct product_spec spec;
+    } bursts; /* of a search */
 };
 
 /* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`

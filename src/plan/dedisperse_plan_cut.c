@@ -61,45 +61,48 @@ void dedisperse_plan_range(const struct dedisperse_plan *d, const struct chunk *
 {
     *first = chunk->first_stream;
     *end = (uint64_t)chunk->first_stream + chunk->streams;
-    if (d->boxes.widths > 0) {
-        *first = boxes_need_from(&d->boxes, *first, *end);
-        *end = boxes_need_end(&d->boxes, *end);
+    if (d->bursts.boxes.widths > 0) {
+        *first = boxes_need_from(&d->bursts.boxes, *first, *end);
+        *end = boxes_need_end(&d->bursts.boxes, *end);
     }
 }
 
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *d)
 {
-    return min_u64(d->boxes.block + d->boxes.widths - 1, d->outputs);
+    return min_u64(d->bursts.boxes.block + d->bursts.boxes.widths - 1, d->outputs);
 }
 
 uint64_t dedisperse_plan_made(const struct dedisperse_plan *d, uint64_t block)
 {
-    uint64_t made = d->is_whole ? min_u64(block + d->boxes.widths - 1, d->outputs) : block;
-    return d->is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
+    uint64_t made =
+        d->bursts.is_whole ? min_u64(block + d->bursts.boxes.widths - 1, d->outputs) : block;
+    return d->bursts.is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
 }
 
 /* What the backend has found in a block of the pipeline. */
 static uint64_t cut_found_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
 {
-    return d->is_whole ? dms * ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
+    return d->bursts.is_whole ? dms * ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
 }
 
 /* What a search of so many DMs holds: series, of how many channels each sum is (of a block of the
  * pipeline, too), and the peaks of a block. */
 static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
 {
-    uint64_t cells = d->boxes.block / PEAK_CELL;
-    return d->boxes.widths > 0 ? dms * (block + dedisperse_plan_held(d) * (sizeof(float) + 1) +
-                                        cells * sizeof(struct peak)) +
-                                     boxcar_bytes(&d->boxes, d->threads)
-                               : 0;
+    uint64_t cells = d->bursts.boxes.block / PEAK_CELL;
+    return d->bursts.boxes.widths > 0
+               ? dms * (block + dedisperse_plan_held(d) * (sizeof(float) + 1) +
+                        cells * sizeof(struct peak)) +
+                     boxcar_bytes(&d->bursts.boxes, d->threads)
+               : 0;
 }
 
 /* What the grouping of peaks takes at the end. */
 static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
 {
-    return d->boxes.widths > 0
-               ? PEAK_BYTES * min_u64(d->what->search.most, d->delays.ndms * boxes_cells(&d->boxes))
+    return d->bursts.boxes.widths > 0
+               ? PEAK_BYTES *
+                     min_u64(d->what->search.most, d->delays.ndms * boxes_cells(&d->bursts.boxes))
                : 0;
 }
 
@@ -115,7 +118,7 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
     return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
            cut_peaks_bytes(d) +
            (d->fbh5->is_plain ? 0
-                              : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes +
+                              : BUDGET_HDF5_BYTES + d->fbh5->chunks.row_bytes +
                                     fbh5_unpack_bytes(d->fbh5, d->threads));
 }
 
@@ -140,7 +143,7 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
 /* Chunks of a search are whole blocks of noise. */
 static uint64_t cut_whole_blocks(const struct dedisperse_plan *d, uint64_t outputs)
 {
-    uint64_t block = d->boxes.widths > 0 ? d->boxes.block : 1;
+    uint64_t block = d->bursts.boxes.widths > 0 ? d->bursts.boxes.block : 1;
     return min_u64(ceil_div_u64(outputs, block) * block, d->outputs);
 }
 
@@ -168,14 +171,14 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
  */
 static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
 {
-    int reaches = d->boxes.widths > 0 && !d->what->file && !d->is_whole;
-    return min_u64(cut->outputs + (reaches ? d->boxes.widths - 1 : 0), d->outputs);
+    int reaches = d->bursts.boxes.widths > 0 && !d->what->file && !d->bursts.is_whole;
+    return min_u64(cut->outputs + (reaches ? d->bursts.boxes.widths - 1 : 0), d->outputs);
 }
 
 /* What blocks are multiples of, unless they are all of a chunk. */
 static uint64_t cut_grain(const struct dedisperse_plan *d)
 {
-    return d->is_whole ? d->boxes.block : GRAIN;
+    return d->bursts.is_whole ? d->bursts.boxes.block : GRAIN;
 }
 
 /* The most outputs of a block that are worth it: where the host's threads search series that nobody
@@ -186,7 +189,7 @@ static uint64_t cut_most_block(const struct dedisperse_plan *d, const struct cut
     int finds = backend_abilities(d->backend)->finds_peaks;
     uint64_t cached = CACHE_BYTES / (cut->dms * sizeof(float)) / cut_grain(d) * cut_grain(d);
     int is_better =
-        d->is_whole && !finds && cached > 0 && cached >= CACHE_SPANS * (uint64_t)cut->span;
+        d->bursts.is_whole && !finds && cached > 0 && cached >= CACHE_SPANS * (uint64_t)cut->span;
     return is_better ? min_u64(cached, most) : most;
 }
 
@@ -340,7 +343,8 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
 static int cut_may_be_whole(const struct dedisperse_plan *d)
 {
     int finds = backend_abilities(d->backend)->finds_peaks;
-    return d->boxes.widths > 0 && (finds ? d->boxes.widths <= PEAKS_MOST_WIDTH : !d->what->file);
+    return d->bursts.boxes.widths > 0 &&
+           (finds ? d->bursts.boxes.widths <= PEAKS_MOST_WIDTH : !d->what->file);
 }
 
 /* Groups of DMs, chunks and blocks for so much memory. */
@@ -349,10 +353,10 @@ static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begu
     uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = memory > fixed ? memory - fixed : 0;
     cut_settle_mode(d, budget);
-    d->is_whole = cut_may_be_whole(d);
+    d->bursts.is_whole = cut_may_be_whole(d);
     struct cut cut = cut_find(d, begun, budget);
-    if (cut.block == 0 && d->is_whole) {
-        d->is_whole = 0;
+    if (cut.block == 0 && d->bursts.is_whole) {
+        d->bursts.is_whole = 0;
         cut = cut_find(d, begun, budget);
     }
     return cut;

@@ -48,8 +48,8 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
     uint32_t nchannels = d->delays.nchannels;
     uint32_t *row = NULL;
     TRY(memory_zeroed(nchannels, sizeof *row, "delays", &row));
-    TRY(memory_zeroed(d->delays.ndms, sizeof *d->least, "delays", &d->least));
-    TRY(memory_zeroed(d->delays.ndms, sizeof *d->most, "delays", &d->most));
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.least, "delays", &d->each.least));
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.most, "delays", &d->each.most));
     for (uint32_t dm = 0; dm < d->delays.ndms; dm++) {
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
@@ -62,10 +62,10 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
                 group_widen(row[c], &least, &most);
             }
         }
-        d->least[dm] = least;
-        d->most[dm] = most;
+        d->each.least[dm] = least;
+        d->each.most[dm] = most;
     }
-    d->overlap = overlap_delays(d->least, d->most);
+    d->overlap = overlap_delays(d->each.least, d->each.most);
 out:
     free(row);
     return st;
@@ -222,7 +222,7 @@ status_t dedisperse_plan_count(struct dedisperse_plan *d)
             delays[n++] = delays[i];
         }
     }
-    TRY(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree_group, &d->tree_gain));
+    TRY(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain));
 out:
     free(delays);
     return st;

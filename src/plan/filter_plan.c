@@ -61,10 +61,10 @@ static void filter_plan_begin_stage(const struct archive *in, int is_made, uint3
 {
     stage->spec.coding = (struct sample_coding){.format = in->format,
                                                 .is_complex = in->is_complex,
-                                                .nibbles = in->nibbles,
+                                                .nibbles = in->stored.nibbles,
                                                 .conjugate = in->is_complex && in->sideband < 0,
-                                                .has_missing_value = in->has_missing_value,
-                                                .missing_value = in->missing_value,
+                                                .has_missing_value = in->stored.has_missing_value,
+                                                .missing_value = in->stored.missing_value,
                                                 .is_made = is_made};
     stage->spec.decimate = decimate;
     stage->spec.nstreams = in->nstreams;
@@ -75,7 +75,7 @@ static struct sky_band filter_plan_band(const struct archive *in)
     return (struct sky_band){.sample_rate_hz = in->sample_rate_hz,
                              .is_complex = in->is_complex,
                              .sideband = in->is_complex ? 1 : in->sideband,
-                             .oversampling = {in->oversampling_num, in->oversampling_den}};
+                             .oversampling = {in->oversample.num, in->oversample.den}};
 }
 
 /* The coefficients of filter `number`, or one that changes nothing, scaled to volts. */
@@ -252,10 +252,10 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
     for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
         stage->delay_hz[in->selected[AXIS_CHAN][i]] = stage->chirps[i].reference_hz;
     }
-    stage->seen.coherent_dm =
+    stage->seen.coherent.dm =
         stage->chirps[0].is_inverse ? -stage->chirps[0].dm : stage->chirps[0].dm;
-    stage->seen.coherent_constant = stage->chirps[0].constant;
-    stage->seen.delay_hz = stage->delay_hz;
+    stage->seen.coherent.constant = stage->chirps[0].constant;
+    stage->seen.coherent.delay_hz = stage->delay_hz;
 out:
     return st;
 }
@@ -310,8 +310,8 @@ static status_t filter_plan_see_stream_gaps(const struct archive *in,
     if (count > 1) {
         qsort(stage->stream_gaps, count, sizeof *stage->stream_gaps, filter_plan_by_stream);
     }
-    stage->seen.stream_gaps = stage->stream_gaps;
-    stage->seen.nstream_gaps = count;
+    stage->seen.losses.stream_gaps = stage->stream_gaps;
+    stage->seen.losses.nstream_gaps = count;
 out:
     return st;
 }
@@ -321,23 +321,23 @@ static status_t filter_plan_see_gaps(const struct archive *in, struct filter_pla
 {
     status_t st = STATUS_OK;
     struct archive *seen = &stage->seen;
-    seen->is_made = 1;
-    seen->gaps = NULL;
-    seen->ngaps = 0;
-    seen->stream_gaps = NULL;
-    seen->nstream_gaps = 0;
+    seen->losses.is_made = 1;
+    seen->losses.gaps = NULL;
+    seen->losses.ngaps = 0;
+    seen->losses.stream_gaps = NULL;
+    seen->losses.nstream_gaps = 0;
     TRY(archive_gaps_are_common(in) ? STATUS_OK : filter_plan_see_stream_gaps(in, stage));
-    TRY(memory_zeroed(in->ngaps, sizeof *stage->gaps, "gaps", &stage->gaps));
-    for (size_t i = 0; i < in->ngaps; i++) {
+    TRY(memory_zeroed(in->losses.ngaps, sizeof *stage->gaps, "gaps", &stage->gaps));
+    for (size_t i = 0; i < in->losses.ngaps; i++) {
         uint64_t low = 0;
         uint64_t high = 0;
-        filter_plan_rows_of_gap(stage, in->gaps[i][0], in->gaps[i][1], &low, &high);
+        filter_plan_rows_of_gap(stage, in->losses.gaps[i][0], in->losses.gaps[i][1], &low, &high);
         if (low < high) {
-            stage->gaps[seen->ngaps][0] = low;
-            stage->gaps[seen->ngaps++][1] = high - low;
+            stage->gaps[seen->losses.ngaps][0] = low;
+            stage->gaps[seen->losses.ngaps++][1] = high - low;
         }
     }
-    seen->gaps = stage->gaps;
+    seen->losses.gaps = stage->gaps;
 out:
     return st;
 }
@@ -353,18 +353,18 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
     seen->is_complex = stage->spec.is_complex_out;
     seen->sample_rate_hz = in->sample_rate_hz / decimate;
     seen->sideband = in->is_complex ? 1 : in->sideband; /* conjugated on the way in */
-    seen->has_missing_value = 0;
+    seen->stored.has_missing_value = 0;
     seen->scale = 1;
     TRY(filter_plan_see_gaps(in, stage));
-    seen->lost = NULL;
-    seen->nlost = 0;
+    seen->losses.lost = NULL;
+    seen->losses.nlost = 0;
     seen->offset_seconds = in->offset_seconds - stage->delay / in->sample_rate_hz;
     seen->first_sample = (uint64_t)stage->rows.first;
     seen->samples = (uint64_t)(stage->rows.end - stage->rows.first);
-    if (in->oversampling_num >= (uint64_t)in->oversampling_den * decimate) {
-        seen->oversampling_den = in->oversampling_den * decimate;
+    if (in->oversample.num >= (uint64_t)in->oversample.den * decimate) {
+        seen->oversample.den = in->oversample.den * decimate;
     } else {
-        seen->oversampling_num = seen->oversampling_den = 1;
+        seen->oversample.num = seen->oversample.den = 1;
     }
     if (stage->chirps) {
         TRY(filter_plan_see_coherent(in, stage));
@@ -438,10 +438,10 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
     if (filter->source == FILTER_DISPERSION) {
         REQUIRE(
-            !in->delay_hz, STATUS_USAGE,
+            !in->coherent.delay_hz, STATUS_USAGE,
             "%s: filter.%u.dispersion: these voltages have been dedispersed coherently to DM %g "
             "already",
-            job->path, i, in->coherent_dm);
+            job->path, i, in->coherent.dm);
         TRY(filter_plan_make_chirps(job, i, in, rows, stage));
     } else {
         TRY(filter_plan_make_coefficients(job, i, in, stage));

@@ -41,19 +41,20 @@ static const char raw_sum_convention[] =
 
 int ifs_are_combined(const struct product_spec *spec)
 {
-    return spec->polarisation != POLARISATION_SEPARATE || spec->sums_stations || spec->sums_beams;
+    return spec->combine.polarisation != POLARISATION_SEPARATE || spec->combine.sums_stations ||
+           spec->combine.sums_beams;
 }
 
 uint32_t ifs_of_antenna(const struct product_spec *spec)
 {
-    return spec->polarisation == POLARISATION_SEPARATE ? spec->archive->nselected[AXIS_POL]
-           : spec->polarisation == POLARISATION_I      ? 1
-                                                       : 4;
+    return spec->combine.polarisation == POLARISATION_SEPARATE ? spec->archive->nselected[AXIS_POL]
+           : spec->combine.polarisation == POLARISATION_I      ? 1
+                                                               : 4;
 }
 
 static uint32_t ifs_antennas(const struct product_spec *spec, enum axis axis)
 {
-    int is_summed = axis == AXIS_STATION ? spec->sums_stations : spec->sums_beams;
+    int is_summed = axis == AXIS_STATION ? spec->combine.sums_stations : spec->combine.sums_beams;
     return is_summed ? 1 : spec->archive->nselected[axis];
 }
 
@@ -65,15 +66,15 @@ uint32_t ifs_count(const struct product_spec *spec)
 uint64_t ifs_weights(const struct product_spec *spec)
 {
     return spec->nifs *
-           (spec->is_flagged ? spec->frequencies : (uint64_t)spec->archive->nselected[AXIS_CHAN]);
+           (spec->flag.is_on ? spec->frequencies : (uint64_t)spec->archive->nselected[AXIS_CHAN]);
 }
 
 uint32_t ifs_streams(const struct product_spec *spec)
 {
     const uint32_t *selected = spec->archive->nselected;
     uint32_t streams = ifs_are_combined(spec) ? selected[AXIS_POL] : 1;
-    streams *= spec->sums_stations || spec->sums_beams ? selected[AXIS_BEAM] : 1;
-    return streams * (spec->sums_stations ? selected[AXIS_STATION] : 1);
+    streams *= spec->combine.sums_stations || spec->combine.sums_beams ? selected[AXIS_BEAM] : 1;
+    return streams * (spec->combine.sums_stations ? selected[AXIS_STATION] : 1);
 }
 
 /* If number i of an antenna. */
@@ -82,9 +83,9 @@ static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, 
 {
     status_t st = STATUS_OK;
     static const char *const stokes[] = {"I", "Q", "U", "V"};
-    if (spec->polarisation == POLARISATION_SEPARATE) {
+    if (spec->combine.polarisation == POLARISATION_SEPARATE) {
         TRY(text_add(out, "%s", pols[i]));
-    } else if (spec->polarisation == POLARISATION_COHERENCY) {
+    } else if (spec->combine.polarisation == POLARISATION_COHERENCY) {
         TRY(i < 2 ? text_add(out, "%s%s*", pols[i], pols[i])
                   : text_add(out, "%s(%s%s*)", i == 2 ? "Re" : "Im", pols[0], pols[1]));
     } else {
@@ -104,7 +105,7 @@ status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
     uint32_t total = ifs_count(spec);
     uint32_t each = ifs_of_antenna(spec);
     uint32_t beams = ifs_antennas(spec, AXIS_BEAM);
-    const int is_summed[] = {spec->sums_stations, spec->sums_beams};
+    const int is_summed[] = {spec->combine.sums_stations, spec->combine.sums_beams};
     struct text text = {0};
     for (int i = 0; i < 3; i++) {
         TRY(parts_name_axis(archive, axes[i], &names[i]));
@@ -159,9 +160,10 @@ status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
                                         [POLARISATION_COHERENCY] = "AABBCRCI"};
     uint32_t pols = spec->archive->nselected[AXIS_POL];
     char **names = NULL;
-    if (spec->polarisation != POLARISATION_SEPARATE || pols <= 2) {
+    if (spec->combine.polarisation != POLARISATION_SEPARATE || pols <= 2) {
         const char *separate = pols == 2 ? "AABB" : "AA";
-        TRY(text_add(out, "%s", spec->polarisation ? types[spec->polarisation] : separate));
+        TRY(text_add(out, "%s",
+                     spec->combine.polarisation ? types[spec->combine.polarisation] : separate));
         goto out;
     }
     TRY(parts_name_axis(spec->archive, AXIS_POL, &names));
@@ -177,25 +179,25 @@ status_t ifs_put(hid_t data, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     struct text type = {0};
-    int is_linear = spec->stokes.feed == FEED_LINEAR;
+    int is_linear = spec->combine.stokes.feed == FEED_LINEAR;
     TRY(ifs_pol_type(spec, &type));
     TRY(h5_put_text(data, "pol_type", type.data));
-    if (spec->polarisation == POLARISATION_IQUV) {
-        TRY(h5_put_text(data, "feed", feed_name(spec->stokes.feed)));
-        TRY(h5_put_text(data, "stokes_v", stokes_v_name(spec->stokes.v)));
+    if (spec->combine.polarisation == POLARISATION_IQUV) {
+        TRY(h5_put_text(data, "feed", feed_name(spec->combine.stokes.feed)));
+        TRY(h5_put_text(data, "stokes_v", stokes_v_name(spec->combine.stokes.v)));
         TRY(h5_put_text(data, "polarisation_convention",
                         is_linear ? linear_convention : circular_convention));
-    } else if (spec->polarisation == POLARISATION_COHERENCY) {
+    } else if (spec->combine.polarisation == POLARISATION_COHERENCY) {
         TRY(h5_put_text(data, "polarisation_convention", coherency_convention));
     }
-    if (spec->sums_stations || spec->sums_beams) {
+    if (spec->combine.sums_stations || spec->combine.sums_beams) {
         TRY(h5_put_text(data, "sum_of",
-                        spec->sums_stations && spec->sums_beams ? "stations,beams"
-                        : spec->sums_stations                   ? "stations"
-                                                                : "beams"));
+                        spec->combine.sums_stations && spec->combine.sums_beams ? "stations,beams"
+                        : spec->combine.sums_stations                           ? "stations"
+                                                                                : "beams"));
         TRY(h5_put_text(data, "sum_convention",
-                        spec->has_weights && !spec->renormalises ? raw_sum_convention
-                                                                 : sum_convention));
+                        spec->weights.are_kept && !spec->weights.divide ? raw_sum_convention
+                                                                        : sum_convention));
     }
 out:
     text_free(&type);
@@ -206,10 +208,10 @@ status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
-    const hsize_t dims[] = {spec->nsum_weights};
-    if (spec->nsum_weights > 0) {
+    const hsize_t dims[] = {spec->combine.nweights};
+    if (spec->combine.nweights > 0) {
         TRY(parts_dataset(group, "sum_weights", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
-                          spec->sum_weights, &dataset));
+                          spec->combine.weights, &dataset));
         TRY(h5_put_text(dataset, "long_name",
                         "by which the power of each station or beam (of both: of each beam of each "
                         "station, the beams fastest) was multiplied before all were added up"));

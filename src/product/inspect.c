@@ -23,20 +23,20 @@ void product_destroy(struct product *product)
         return;
     }
     free(product->path);
-    free(product->job_text);
-    free(product->version);
-    free(product->arithmetic);
-    free(product->assumed);
-    free(product->inputs);
-    free(product->filters);
-    free(product->telescope);
-    free(product->source);
-    free(product->pols);
-    free(product->pol_names);
-    free(product->pol_type);
-    free(product->feed);
-    free(product->stokes_v);
-    free(product->sum_of);
+    free(product->origin.job_text);
+    free(product->origin.version);
+    free(product->origin.arithmetic);
+    free(product->origin.assumed);
+    free(product->origin.inputs);
+    free(product->origin.filters);
+    free(product->sky.telescope);
+    free(product->sky.source);
+    free(product->ifs.pols);
+    free(product->ifs.pol_names);
+    free(product->ifs.pol_type);
+    free(product->ifs.feed);
+    free(product->ifs.stokes_v);
+    free(product->ifs.sum_of);
     free(product->frequency_hz);
     dedispersed_destroy(product->series);
     free(product);
@@ -89,7 +89,7 @@ static status_t inspect_name_lines(hid_t file, struct product *product)
     for (size_t i = product->kind == PRODUCT_SPECTRA ? 0 : 2; i < 3; i++) {
         TRY(inspect_name_further(file, product->path, scales[i], &lines));
     }
-    product->pol_names = lines.data;
+    product->ifs.pol_names = lines.data;
     lines.data = NULL;
 out:
     text_free(&lines);
@@ -107,16 +107,16 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
     int has_ra = 0;
     int has_dec = 0;
     int has_pols = 0;
-    TRY(h5_get_f64(file, path, "ra_deg", &product->ra_deg, &has_ra));
-    TRY(h5_get_f64(file, path, "dec_deg", &product->dec_deg, &has_dec));
-    product->has_position =
-        has_ra && has_dec && fabs(product->ra_deg) <= 360 && fabs(product->dec_deg) <= 90;
+    TRY(h5_get_f64(file, path, "ra_deg", &product->sky.ra_deg, &has_ra));
+    TRY(h5_get_f64(file, path, "dec_deg", &product->sky.dec_deg, &has_dec));
+    product->sky.has_position =
+        has_ra && has_dec && fabs(product->sky.ra_deg) <= 360 && fabs(product->sky.dec_deg) <= 90;
     TRY(h5_has(file, path, "pol", &has_pols));
     TRY(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
     for (size_t i = 0; i < count; i++) {
         TRY(text_add(&list, "%s%s", i ? ", " : "", names[i]));
     }
-    product->pols = list.data;
+    product->ifs.pols = list.data;
     list.data = NULL;
     TRY(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
             ? inspect_name_lines(file, product)
@@ -135,14 +135,14 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     int found = 0;
     int is_archive = kind_of(product->kind)->is_archive;
     if (!is_archive) {
-        TRY(start_read_version(file, path, &product->version_of_format, &found));
+        TRY(start_read_version(file, path, &product->origin.version_of_format, &found));
     }
     TRY(start_read_root(file, path, &start, &found));
     REQUIRE(found || is_archive, STATUS_DATA,
             "%s: attribute first_time is missing: not a whole product", path);
     product->first_time = start.first_time;
-    product->has_start = start.is_known;
-    product->start = start.utc;
+    product->sky.has_start = start.is_known;
+    product->sky.start = start.utc;
     TRY(h5_has_attribute(file, path, "start_mjd_day", &found));
     REQUIRE(!found || start.is_known, STATUS_DATA,
             "%s: attribute start_second is missing: not a whole product", path);
@@ -150,8 +150,8 @@ static status_t inspect_read_root(hid_t file, struct product *product)
         TRY(parts_need_f64(file, path, "time_step", &product->time_step));
     }
     TRY(h5_get_f64(file, path, "coherent_dm", &product->coherent_dm, &product->is_coherent));
-    TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
-    TRY(h5_get_text(file, path, "source", &product->source, &found));
+    TRY(h5_get_text(file, path, "telescope", &product->sky.telescope, &found));
+    TRY(h5_get_text(file, path, "source", &product->sky.source, &found));
     TRY(inspect_read_sky(file, product));
 out:
     return st;
@@ -183,17 +183,17 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     int found = 0;
     hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY(group, "%s has no provenance", product->path);
-    TRY(h5_get_text(group, product->path, "job", &product->job_text, &found));
+    TRY(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
     REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
     if (kind_of(product->kind)->is_archive) {
         /* The root has that of the native layout. */
-        TRY(start_read_version(group, product->path, &product->version_of_format, &found));
+        TRY(start_read_version(group, product->path, &product->origin.version_of_format, &found));
     }
-    TRY(h5_get_text(group, product->path, "version", &product->version, &found));
-    TRY(h5_find_text(group, product->path, "arithmetic", &product->arithmetic, &found));
-    TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
-    TRY(h5_find_text(group, product->path, "assumed", &product->assumed, &found));
-    TRY(h5_get_text(group, product->path, "filters", &product->filters, &found));
+    TRY(h5_get_text(group, product->path, "version", &product->origin.version, &found));
+    TRY(h5_find_text(group, product->path, "arithmetic", &product->origin.arithmetic, &found));
+    TRY(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
+    TRY(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
+    TRY(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
     TRY(inspect_read_missing(group, product));
     TRY(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
@@ -264,9 +264,9 @@ static status_t inspect_find_flags(hid_t file, struct product *product)
                     data[i].count == data[0].count,
                 STATUS_DATA, "%s: its %s are not those of its rows", path, names[i]);
         *(i == 0 ? &product->place.flags_offset : &product->place.kurtosis_offset) = at;
-        product->flag_rows = data[0].dims[0];
-        product->flag_ifs = data[0].dims[1];
-        product->flag_channels = data[0].dims[2];
+        product->flags.rows = data[0].dims[0];
+        product->flags.ifs = data[0].dims[1];
+        product->flags.channels = data[0].dims[2];
     }
 out:
     h5_dataset_close(&data[0]);
@@ -526,20 +526,20 @@ out:
 
 static const struct pack_field pointers[] = {
     PACK_FIELD(struct product, path),
-    PACK_FIELD(struct product, job_text),
-    PACK_FIELD(struct product, version),
-    PACK_FIELD(struct product, arithmetic),
-    PACK_FIELD(struct product, inputs),
-    PACK_FIELD(struct product, assumed),
-    PACK_FIELD(struct product, filters),
-    PACK_FIELD(struct product, telescope),
-    PACK_FIELD(struct product, source),
-    PACK_FIELD(struct product, pols),
-    PACK_FIELD(struct product, pol_names),
-    PACK_FIELD(struct product, pol_type),
-    PACK_FIELD(struct product, feed),
-    PACK_FIELD(struct product, stokes_v),
-    PACK_FIELD(struct product, sum_of),
+    PACK_FIELD(struct product, origin.job_text),
+    PACK_FIELD(struct product, origin.version),
+    PACK_FIELD(struct product, origin.arithmetic),
+    PACK_FIELD(struct product, origin.inputs),
+    PACK_FIELD(struct product, origin.assumed),
+    PACK_FIELD(struct product, origin.filters),
+    PACK_FIELD(struct product, sky.telescope),
+    PACK_FIELD(struct product, sky.source),
+    PACK_FIELD(struct product, ifs.pols),
+    PACK_FIELD(struct product, ifs.pol_names),
+    PACK_FIELD(struct product, ifs.pol_type),
+    PACK_FIELD(struct product, ifs.feed),
+    PACK_FIELD(struct product, ifs.stokes_v),
+    PACK_FIELD(struct product, ifs.sum_of),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
     PACK_COUNTED(struct product, series, nseries, &dedispersed_type),
 };

@@ -58,14 +58,15 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     } else {
         TRY(product_find_dataset(file, "time", &place->time_offset));
         TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
-        TRY(spec->has_weights ? product_find_dataset(file, "weights", &place->weights_offset)
-                              : STATUS_OK);
+        TRY(spec->weights.are_kept ? product_find_dataset(file, "weights", &place->weights_offset)
+                                   : STATUS_OK);
         TRY(spec->has_bandpass ? product_find_dataset(file, "bandpass", &place->bandpass_offset)
                                : STATUS_OK);
-        TRY(spec->is_flagged ? product_find_dataset(file, "flags", &place->flags_offset)
+        TRY(spec->flag.is_on ? product_find_dataset(file, "flags", &place->flags_offset)
                              : STATUS_OK);
-        TRY(spec->has_kurtosis ? product_find_dataset(file, "kurtosis", &place->kurtosis_offset)
-                               : STATUS_OK);
+        TRY(spec->flag.has_kurtosis
+                ? product_find_dataset(file, "kurtosis", &place->kurtosis_offset)
+                : STATUS_OK);
         TRY(quantised_is(spec) ? quantised_find(file, path, spec, place) : STATUS_OK);
     }
     hid_t whole = file;

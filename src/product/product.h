@@ -22,6 +22,18 @@
 struct dedispersed;
 struct dedispersed_spec;
 
+/* The filter bank of a product. */
+struct product_spec_bank {
+    enum channel_order order;
+    uint32_t channels, taps;
+    uint32_t samples_per_spectrum, hop; /* of a raw spectrum, and to the next spectrum */
+    struct oversampling oversample;     /* that is num / den; 1 / 1: as many */
+    uint32_t first_channel, nchannels;  /* the channels that are kept of each coarse channel */
+    const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
+    int has_cutoff;      /* they are a windowed sinc, */
+    double cutoff;       /* this wide, in channels */
+};
+
 /* What a product holds and where it comes from. */
 struct product_spec {
     enum product_kind kind;
@@ -36,22 +48,14 @@ struct product_spec {
     /* Of all others. */
     const struct archive *archive;
     uint64_t gap_samples; /* of all streams, in gaps that the archive declares, that were taken */
-    uint32_t bits;        /* 8, 16, 32: float */
-    /* Of spectra and power in fewer bits: rows of a block whose channels have scales of their own
-     * (dsp/steps/steps.h), or all those of the first. */
-    uint64_t scale_rows;
-    int has_first_scales;
+    struct rounding steps;
     /* Of QUANTITY_VOLTAGES; then the rest is zero. `archive` is what the
      * product is to be read as: rows are its samples from first_sample on. */
     double scale; /* volts of 1 as it is stored */
     /* What voltages went through before: a line for each filter; NULL: nothing. */
     const char *filters;
     /* Of a filter bank. */
-    enum channel_order order;
-    uint32_t channels, taps;            /* of the filter bank */
-    uint32_t samples_per_spectrum, hop; /* of a raw spectrum, and to the next spectrum */
-    struct oversampling oversample;     /* that is num / den; 1 / 1: as many */
-    uint32_t first_channel, nchannels;  /* the channels that are kept of each coarse channel */
+    struct product_spec_bank bank;
     uint64_t integrate;
     /* What a row has: so many ifs (stations x beams x polarisations) of so many frequencies, each
      * the mean of `average` neighbours; of all coarse channels side by side, x nchannels, these
@@ -60,25 +64,12 @@ struct product_spec {
     uint64_t first_frequency, frequencies;
     /* Of power: what polarisations became, stations and beams that were added up, times these
      * weights (of both: [stations][beams]; none: 1). */
-    enum polarisation polarisation;
-    struct stokes stokes; /* of IQUV */
-    int sums_stations, sums_beams;
-    const double *sum_weights;
-    uint32_t nsum_weights;
-    /* Of power that is flagged (product/kind/flagged.h): cells of so many spectra, which divide
-     * `integrate`; by kurtosis beyond so many sigma (0: it is only stored), by other means. */
-    int is_flagged, has_kurtosis;
-    double flag_sigma;
-    uint64_t flag_spectra;
+    struct combining combine;
+    struct flagging flag;
     const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
                             they are not */
     int has_bandpass;    /* it has the medians of its rows */
-    int has_weights;     /* the product says how much of what makes each dump was there */
-    int renormalises;    /* power is divided by it */
-    double min_weight;   /* below it rows are NaN */
-    const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
-    int has_cutoff;      /* they are a windowed sinc, */
-    double cutoff;       /* this wide, in channels */
+    struct weighing weights; /* shares of each dump that were there */
 };
 
 /* Where things lie in the file: row r at data_offset (0: the rows are in compressed chunks) + r *
@@ -154,41 +145,50 @@ struct product_clips {
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
                              uint64_t lines, struct product_clips *out);
 
-/* What a finished product says of itself: for `info` and `verify`. */
-struct product {
-    enum product_kind kind;
+/* Who made a product, of which bytes. */
+struct product_origin {
     int64_t version_of_format; /* 0 when it does not say */
-    char *path;
     char *job_text;
     char *version;    /* of the program */
     char *arithmetic; /* as struct product_spec says; NULL: it does not */
     char *inputs;
-    char *assumed;            /* about these (archive/assumed.h); NULL: nothing */
-    char *filters;            /* before, as struct product_spec says; NULL: none */
-    char *telescope, *source; /* NULL when unknown */
-    int has_position;
-    double ra_deg, dec_deg;
+    char *assumed; /* about these (archive/assumed.h); NULL: nothing */
+    char *filters; /* before, as struct product_spec says; NULL: none */
+};
+
+/* Lines of a row. */
+struct product_ifs {
     char *pols; /* names of its polarisations or ifs, with ", " between; NULL when unknown */
     /* Names of the lines of a row of power or spectra, such as CS001/X, one a line; NULL: unknown.
      */
     char *pol_names;
-    int has_start;
-    struct utc start;                               /* of sample 0 of the observation */
+    char *pol_type; /* NULL when it does not say, like the next: of IQUV, of sums */
+    char *feed, *stokes_v, *sum_of;
+};
+
+/* The filter bank of a product, as it says. */
+struct product_bank {
+    uint32_t channels, taps;
+    struct oversampling oversample; /* 0, 0: as often as channels are apart */
+    uint64_t hop;                   /* then samples from one spectrum to the next */
+    uint32_t average; /* channels whose mean each frequency is; 0: all are as they were made */
+    double sample_rate_hz;
+};
+
+/* What a finished product says of itself: for `info` and `verify`. */
+struct product {
+    enum product_kind kind;
+    char *path;
+    struct product_origin origin;
+    struct sky sky;
+    struct product_ifs ifs;
+    struct product_bank bank;
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;
                                                        voltages: frequencies of coarse channels */
-    uint32_t channels, taps;
-    struct oversampling oversample; /* of the filter bank; 0, 0: as often as channels are apart */
-    uint64_t hop;                   /* then samples from one spectrum to the next */
-    uint32_t
-        average; /* channels whose mean each of `frequencies` is; 0: all are as they were made */
-    char *
-        pol_type; /* what its ifs are; NULL when it does not say, like the next: of IQUV, of sums */
-    char *feed, *stokes_v, *sum_of;
-    double sample_rate_hz;
-    double first_time, time_step; /* seconds after sample 0 */
-    double *frequency_hz;         /* [frequencies]; NULL for series */
-    struct dedispersed *series;   /* [nseries] what series say of themselves; else NULL */
-    uint32_t nseries;             /* 1, or 0 */
+    double first_time, time_step;                   /* seconds after sample 0 */
+    double *frequency_hz;                           /* [frequencies]; NULL for series */
+    struct dedispersed *series; /* [nseries] what series say of themselves; else NULL */
+    uint32_t nseries;           /* 1, or 0 */
     uint64_t missing, gaps;
     int is_coherent; /* dedispersed coherently, to coherent_dm */
     double coherent_dm;
@@ -199,8 +199,10 @@ struct product {
     uint64_t clipped;
     uint32_t weights;    /* of a row; 0: none */
     uint64_t candidates; /* groups that a search has found */
-    /* Of flagged power: /flags [flag_rows][flag_ifs][flag_channels]; 0: none. */
-    uint64_t flag_rows, flag_ifs, flag_channels;
+    /* Of flagged power: /flags [rows][ifs][channels]; 0: none. */
+    struct {
+        uint64_t rows, ifs, channels;
+    } flags;
     enum compression compression; /* of the rows: else they lie in one piece */
     struct product_place place;
 };

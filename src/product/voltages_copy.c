@@ -23,15 +23,15 @@ struct voltages_spec voltages_of_archive(const struct archive *archive)
     struct voltages_spec spec = {.is_complex = archive->is_complex,
                                  .sample_rate_hz = archive->sample_rate_hz,
                                  .sideband = archive->sideband,
-                                 .oversampling_num = archive->oversampling_num,
-                                 .oversampling_den = archive->oversampling_den,
-                                 .has_start = archive->has_start,
-                                 .start = utc_add(archive->start, first),
-                                 .telescope = archive->telescope,
-                                 .source = archive->source,
-                                 .has_position = archive->has_position,
-                                 .ra_deg = archive->ra_deg,
-                                 .dec_deg = archive->dec_deg};
+                                 .oversampling_num = archive->oversample.num,
+                                 .oversampling_den = archive->oversample.den,
+                                 .has_start = archive->sky.has_start,
+                                 .start = utc_add(archive->sky.start, first),
+                                 .telescope = archive->sky.telescope,
+                                 .source = archive->sky.source,
+                                 .has_position = archive->sky.has_position,
+                                 .ra_deg = archive->sky.ra_deg,
+                                 .dec_deg = archive->sky.dec_deg};
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
         spec.axes[axis] = voltages_axis_of(archive, axis);
@@ -59,9 +59,9 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
     spec.axes[AXIS_POL].names = pols;
     spec.axes[AXIS_STATION].names = stations;
     TRY(voltages_describe(file, &spec));
-    if (archive->delay_hz) {
+    if (archive->coherent.delay_hz) {
         for (uint32_t i = 0; i < chans; i++) {
-            hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
+            hz[i] = archive->coherent.delay_hz[archive->selected[AXIS_CHAN][i]];
         }
         TRY(parts_put_coherent(file, archive, hz, chans));
     }
@@ -108,8 +108,8 @@ status_t voltages_create_copy(int fd, const char *path, const struct archive *ar
     spec.samples = archive->samples;
     spec.format = archive->format;
     spec.packing = packing;
-    spec.nibbles = &archive->nibbles;
-    spec.has_missing_value = archive->has_missing_value;
+    spec.nibbles = &archive->stored.nibbles;
+    spec.has_missing_value = archive->stored.has_missing_value;
     spec.missing_value = packing->missing;
     spec.scale = packing->scale;
     TRY(h5_file_create(fd, path, MARK_IMPORT, &file));

@@ -107,7 +107,7 @@ static int packing_is_symmetric(const double *levels, uint32_t count)
 /* What numbers of a file hand out (archive/read/numbers/numbers.h). */
 static void packing_of_numbers(const struct archive *archive, struct voltages_packing *out)
 {
-    const struct archive_number *number = &archive->number;
+    const struct archive_number *number = &archive->stored.number;
     uint32_t bits = number->bits;
     uint32_t count = 1u << (bits < 8 ? bits : 0);
     int is_wider = sample_types[archive->format].bits > bits;
@@ -121,9 +121,9 @@ static void packing_of_numbers(const struct archive *archive, struct voltages_pa
                              : (double)i - (is_negative ? count : 0) - number->offset;
     }
     packing_sort(out->levels, count);
-    int is_whole = number->kind == NUMBER_UNSIGNED && !archive->is_dc_at_edge &&
+    int is_whole = number->kind == NUMBER_UNSIGNED && !archive->stored.is_dc_at_edge &&
                    (number->is_doubled || number->offset == floor(number->offset));
-    if (bits < 8 && (!archive->is_dc_at_edge || packing_is_symmetric(out->levels, count))) {
+    if (bits < 8 && (!archive->stored.is_dc_at_edge || packing_is_symmetric(out->levels, count))) {
         out->bits = bits;
     } else if (bits >= 8 && is_whole) {
         out->bits = bits;
@@ -160,7 +160,7 @@ void voltages_find_packing(const struct archive *archive, struct voltages_packin
     }
     if (archive->parts[0].npackets > 0) {
         packing_of_packets(archive->parts[0].packets, out);
-    } else if (archive->number.kind != NUMBER_PLAIN) {
+    } else if (archive->stored.number.kind != NUMBER_PLAIN) {
         packing_of_numbers(archive, out);
     }
     if (out->bits > 0 && out->bits < 8) {
@@ -168,12 +168,12 @@ void voltages_find_packing(const struct archive *archive, struct voltages_packin
         out->is_time_inner = numbers * out->bits % 8 != 0;
     }
     /* A missing number keeps its place only where the stored one is it, or it less the offset. */
-    int loses = archive->has_missing_value && out->name && !out->is_signed;
+    int loses = archive->stored.has_missing_value && out->name && !out->is_signed;
     if (loses || (out->is_time_inner && archive->samples % (8 / out->bits) != 0)) {
         *out = (struct voltages_packing){.format = archive->format};
     }
     out->scale = archive->scale * (out->step > 0 ? out->step : 1);
-    out->missing = archive->missing_value + out->offset;
+    out->missing = archive->stored.missing_value + out->offset;
 }
 
 /* The stored number of what was handed out, its nearest where there is none. */

@@ -15,7 +15,7 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
     float *weights = NULL;
     double sum = 0;
     struct product_weights found = {.least = 1, .count = product->rows * product->weights};
-    uint64_t cells = product->flag_rows * product->flag_ifs * product->flag_channels;
+    uint64_t cells = product->flags.rows * product->flags.ifs * product->flags.channels;
     TRY(file_open_read(product->path, &fd));
     TRY(product_count_clips(fd, product->path, &product->place,
                             product->streams * product->frequencies, &out->clips));

@@ -410,7 +410,7 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
         TRY(text_add(&notes,
                      "%s %s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
                      units_count(clipped, count), units_plural(clipped, "number", "numbers"),
-                     p->work->products[0].spec.bits, p->work->products[0].spec.scale));
+                     p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
@@ -433,20 +433,21 @@ static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
     if (!quantised_is(spec)) {
         goto out;
     }
-    double numbers = (double)p->work->products[i].row_bytes * 8 / spec->bits * (double)spec->rows;
+    double numbers =
+        (double)p->work->products[i].row_bytes * 8 / spec->steps.bits * (double)spec->rows;
     TRY(outputs_clips(p->pass.outputs, i, &clips));
     display_print("  %u bits, each channel with a scale %s %llu rows; clipped low %s (%.2g %%), "
                   "high %s (%.2g %%)\n",
-                  spec->bits, spec->has_first_scales ? "of the first" : "for each",
-                  (unsigned long long)spec->scale_rows, units_count(clips.low, low),
+                  spec->steps.bits, spec->steps.are_first ? "of the first" : "for each",
+                  (unsigned long long)spec->steps.rows, units_count(clips.low, low),
                   100 * (double)clips.low / numbers, units_count(clips.high, high),
                   100 * (double)clips.high / numbers);
     double share = 100 * (double)(clips.low + clips.high) / numbers;
     if (share > most_clipped) {
         report_warn("%s: %.3g %% of its numbers did not fit %u bits and were clipped: %s",
-                    p->pass.job->products[i].file, share, spec->bits,
-                    spec->has_first_scales ? "scales: block, or more bits, fit more"
-                                           : "more bits fit more");
+                    p->pass.job->products[i].file, share, spec->steps.bits,
+                    spec->steps.are_first ? "scales: block, or more bits, fit more"
+                                          : "more bits fit more");
     }
 out:
     return st;
@@ -476,7 +477,7 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
                 "%s: voltages, %s %s x %u %s, %u bits, %s\n", p->pass.job->products[i].file,
                 units_count(product->spec.rows, a),
                 units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
-                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.bits,
+                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
                 units_bytes(product->spec.rows * product->row_bytes, b));
             continue;
         }
@@ -541,7 +542,8 @@ static void pass_tell_of_blanks_all(const struct channelise_pass *p)
                           "missing (min_weight %g)\n",
                           p->pass.job->products[i].file, units_count(blanked, count),
                           units_plural(blanked, "dump", "dumps"),
-                          units_plural(blanked, "is", "are"), p->pass.job->products[i].min_weight);
+                          units_plural(blanked, "is", "are"),
+                          p->pass.job->products[i].weights.least);
         }
     }
 }

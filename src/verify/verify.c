@@ -29,7 +29,7 @@ static status_t verify_finish(void *context, driver_t *driver)
 static status_t verify_tell(void *context, struct text *out)
 {
     struct verify *verify = context;
-    uint64_t chunks = atomic_exchange(&verify->chunks, 0);
+    uint64_t chunks = atomic_exchange(&verify->found.chunks, 0);
     return chunks > 0 ? text_add_bytes(out, (const char *)&chunks, sizeof chunks) : STATUS_OK;
 }
 
@@ -39,21 +39,21 @@ static status_t verify_take(void *context, const char *data, size_t bytes)
     uint64_t chunks;
     for (size_t at = 0; at + sizeof chunks <= bytes; at += sizeof chunks) {
         memcpy(&chunks, data + at, sizeof chunks);
-        verify->done += chunks;
+        verify->found.done += chunks;
     }
     return STATUS_OK;
 }
 
 static uint64_t verify_done(void *context)
 {
-    return ((const struct verify *)context)->done;
+    return ((const struct verify *)context)->found.done;
 }
 
 /* Rank 0 gets what all ranks have found. */
 static void verify_add_up_all(struct verify *verify)
 {
-    struct agreement *found = &verify->agreement;
-    struct agreement all = {.filters = verify->agreement.filters, .went_in = found->went_in};
+    struct agreement *found = &verify->found.agreement;
+    struct agreement all = {.filters = verify->found.agreement.filters, .went_in = found->went_in};
     MPI_Reduce(&found->errors, &all.errors, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->numbers, &all.numbers, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->worst, &all.worst, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);
@@ -61,14 +61,14 @@ static void verify_add_up_all(struct verify *verify)
     MPI_Reduce(&found->count, &all.count, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->stray, &all.stray, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);
     *found = all;
-    verify->recomputed = sum_u64_all(verify->comm, verify->recomputed);
-    verify->passed = sum_u64_all(verify->comm, verify->passed);
-    verify->missing = sum_u64_all(verify->comm, verify->missing);
-    verify->clipped = sum_u64_all(verify->comm, verify->clipped);
-    verify->beside = sum_u64_all(verify->comm, verify->beside);
-    verify->bad_spans = sum_u64_all(verify->comm, verify->bad_spans);
-    uint64_t first = verify->first_bad_span;
-    MPI_Reduce(&first, &verify->first_bad_span, 1, MPI_UINT64_T, MPI_MIN, 0, verify->comm);
+    verify->found.recomputed = sum_u64_all(verify->comm, verify->found.recomputed);
+    verify->found.passed = sum_u64_all(verify->comm, verify->found.passed);
+    verify->found.missing = sum_u64_all(verify->comm, verify->found.missing);
+    verify->found.clipped = sum_u64_all(verify->comm, verify->found.clipped);
+    verify->found.beside = sum_u64_all(verify->comm, verify->found.beside);
+    verify->spans.bad = sum_u64_all(verify->comm, verify->spans.bad);
+    uint64_t first = verify->spans.first_bad;
+    MPI_Reduce(&first, &verify->spans.first_bad, 1, MPI_UINT64_T, MPI_MIN, 0, verify->comm);
     verify_marks_add_up_all(verify->comm, verify->rank, verify->marked);
 }
 
@@ -76,14 +76,15 @@ static void verify_add_up_all(struct verify *verify)
 static void verify_print(const struct verify *verify, const struct verify_kind *kind,
                          uint64_t total, int agrees)
 {
-    const struct agreement *agreement = &verify->agreement;
+    const struct agreement *agreement = &verify->found.agreement;
     const char *path = verify->product->path;
     display_print("%s: %llu of %llu %s recomputed (%llu of %llu chunks)\n", path,
-                  (unsigned long long)verify->recomputed, (unsigned long long)total, kind->what,
-                  (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
-    if (verify->passed > 0) {
+                  (unsigned long long)verify->found.recomputed, (unsigned long long)total,
+                  kind->what, (unsigned long long)verify->npicked,
+                  (unsigned long long)verify->nchunks);
+    if (verify->found.passed > 0) {
         display_print("%llu of them are NaN by holes in the input: passed over\n",
-                      (unsigned long long)verify->passed);
+                      (unsigned long long)verify->found.passed);
     }
     display_print("rms error %.3g, worst %.3g of %s%s (limits %.1g, %.1g)%s\n",
                   agreement_rms(agreement), agreement_worst(agreement), kind->unit,
@@ -96,16 +97,16 @@ static void verify_print(const struct verify *verify, const struct verify_kind *
 static void verify_write(const struct verify *verify, const struct verify_kind *kind,
                          uint64_t total, int agrees)
 {
-    const struct agreement *agreement = &verify->agreement;
+    const struct agreement *agreement = &verify->found.agreement;
     struct json *json = verify->options->json;
     json_begin(json, NULL);
     json_text(json, "file", verify->product->path);
     json_text(json, "recomputed_are", kind->what);
-    json_u64(json, "recomputed", verify->recomputed);
+    json_u64(json, "recomputed", verify->found.recomputed);
     json_u64(json, "total", total);
     json_u64(json, "chunks_recomputed", verify->npicked);
     json_u64(json, "chunks", verify->nchunks);
-    json_u64(json, "passed_over", verify->passed);
+    json_u64(json, "passed_over", verify->found.passed);
     json_f64(json, "rms_error", agreement_rms(agreement));
     json_f64(json, "worst_error", agreement_worst(agreement));
     json_text(json, "worst_error_is_of", kind->unit);
@@ -132,12 +133,12 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
 {
     status_t st = STATUS_OK;
     struct contents_found objects = {0};
-    const struct agreement *agreement = &verify->agreement;
+    const struct agreement *agreement = &verify->found.agreement;
     const struct product *product = verify->product;
     uint64_t total = product->rows * (product->series ? product->frequencies : 1);
     TRY(contents_compare(product->path, &product->place, &objects));
     int agrees = agreement->numbers > 0 && agreement_holds(agreement) && objects.bad == 0 &&
-                 verify->bad_spans == 0;
+                 verify->spans.bad == 0;
     (verify->options->json ? verify_write : verify_print)(verify, kind, total, agrees);
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
@@ -165,7 +166,7 @@ static status_t verify_open(struct verify *verify)
     TRY(stamped_refuse(path));
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
-    REQUIRE(strncmp(verify->product->job_text, "join:", 5) != 0, STATUS_USAGE,
+    REQUIRE(strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
             "%s was joined of parts, each made by a job of its own: verify those; --crc checks the "
             "bytes of the whole",
             path);
@@ -192,7 +193,7 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     verify_marks_destroy(verify->marked);
     free(verify->picked);
     free(verify->stored);
-    free(verify->span);
+    free(verify->spans.bytes);
     file_close(verify->fd);
 }
 
@@ -202,8 +203,8 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     struct verify verify = {.comm = comm,
                             .options = options,
                             .fd = -1,
-                            .first_bad_span = UINT64_MAX,
-                            .last_span = UINT64_MAX};
+                            .spans.first_bad = UINT64_MAX,
+                            .spans.last = UINT64_MAX};
     const struct verify_kind *kind = &verify_spectra;
     MPI_Comm_rank(comm, &verify.rank);
     TRY(agree_all(comm, verify_open(&verify)));

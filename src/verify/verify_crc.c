@@ -352,7 +352,7 @@ static status_t crc_check_contents(const struct check *check, struct contents_fo
 {
     status_t st = STATUS_OK;
     TRY(contents_compare(check->path, &check->product->place, out));
-    if (out->known == 0 && check->product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
+    if (out->known == 0 && check->product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
         TRY(text_add(&out->words, "/provenance/objects: missing\n"));
         out->bad = 1;
     }

@@ -19,7 +19,7 @@ status_t verify_chunk_end(void *context, const struct chunk *chunk,
     struct verify *verify = context;
     (void)chunk;
     (void)counts;
-    atomic_fetch_add(&verify->chunks, 1);
+    atomic_fetch_add(&verify->found.chunks, 1);
     return STATUS_OK;
 }
 

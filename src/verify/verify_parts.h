@@ -38,18 +38,22 @@ struct verify {
     uint64_t *picked;
     uint64_t npicked, nchunks;
     /* Found on this rank, and on all at the end, on rank 0. */
-    struct agreement agreement;
-    uint64_t recomputed; /* rows, or outputs of series */
-    uint64_t passed;     /* outputs that are NaN as they should be */
-    uint64_t missing;    /* samples of the chunks that were recomputed */
-    atomic_ulong chunks; /* that were compared and are not told yet */
-    uint64_t done;       /* rank 0: all that are told */
-    uint64_t clipped;    /* numbers of voltages in them, */
-    uint64_t beside;     /* and those that were rounded the other way */
+    struct {
+        struct agreement agreement;
+        uint64_t recomputed; /* rows, or outputs of series */
+        uint64_t passed;     /* outputs that are NaN as they should be */
+        uint64_t missing;    /* samples of the chunks that were recomputed */
+        atomic_ulong chunks; /* that were compared and are not told yet */
+        uint64_t done;       /* rank 0: all that are told */
+        uint64_t clipped;    /* numbers of voltages in them, */
+        uint64_t beside;     /* and those that were rounded the other way */
+    } found;
     struct verify_marked *marked;
-    uint64_t bad_spans, first_bad_span; /* of rows, whose CRC differs */
-    uint64_t last_span;                 /* that was read */
-    char *span;                         /* room for some rows of one */
+    struct {
+        uint64_t bad, first_bad; /* of rows, whose CRC differs */
+        uint64_t last;           /* that was read */
+        char *bytes;             /* room for some rows of one */
+    } spans;
 };
 
 /* What a kind of product is made of, and how its rows are compared. */

@@ -28,7 +28,7 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->spec = spec;
     TRY(verify_measure_input(plan, &rows->went_in));
-    if (spec->renormalises) {
+    if (spec->weights.divide) {
         TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
                           &rows->weights));
     }
@@ -54,9 +54,9 @@ double verify_rows_went_in(const struct verify_rows *rows)
 {
     const struct product_spec *spec = rows->spec;
     double most = 0;
-    double factor = spec->sum_weights ? 0 : 1;
-    for (uint32_t i = 0; i < spec->nsum_weights; i++) {
-        factor = fmax(factor, spec->sum_weights[i]);
+    double factor = spec->combine.weights ? 0 : 1;
+    for (uint32_t i = 0; i < spec->combine.nweights; i++) {
+        factor = fmax(factor, spec->combine.weights[i]);
     }
     for (uint32_t i = 0; rows->went_in && i < spec->archive->nstreams; i++) {
         most = fmax(most, rows->went_in[i]);
@@ -77,14 +77,14 @@ struct judged {
 static struct judged rows_judged(const struct verify *verify, const struct product_spec *spec,
                                  const struct chunk *chunk, const struct agreement_whole *wholes)
 {
-    int is_crossed =
-        spec->polarisation == POLARISATION_IQUV || spec->polarisation == POLARISATION_COHERENCY;
+    int is_crossed = spec->combine.polarisation == POLARISATION_IQUV ||
+                     spec->combine.polarisation == POLARISATION_COHERENCY;
     struct judged judged = {.groups = chunk->streams,
                             .together = 1,
                             .coarse = 1,
                             .first = chunk->first_stream,
                             .has_ifs = wholes || ifs_are_combined(spec),
-                            .channels = spec->nchannels,
+                            .channels = spec->bank.nchannels,
                             .wholes = wholes};
     if (judged.has_ifs) {
         judged.together = is_crossed ? MOST_TOGETHER : 1;
@@ -92,7 +92,7 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
             (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
         judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
         judged.coarse = wholes ? 1 : spec->archive->nselected[AXIS_CHAN];
-        judged.channels = wholes ? spec->frequencies : spec->nchannels;
+        judged.channels = wholes ? spec->frequencies : spec->bank.nchannels;
     }
     judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
     return judged;
@@ -126,7 +126,7 @@ static float rows_weight(const struct verify_rows *rows, const struct judged *ju
                          const struct part *part)
 {
     float least = 1;
-    if (!rows->weights || rows->spec->is_flagged) {
+    if (!rows->weights || rows->spec->flag.is_on) {
         return least; /* of flagged power each number has its own */
     }
     uint32_t all = judged->has_ifs ? rows->spec->archive->nselected[AXIS_CHAN] : 1;
@@ -154,10 +154,10 @@ static double rows_went_in(const struct verify_rows *rows, const struct judged *
         (uint32_t)((uint64_t)spec->nifs * together * selected[AXIS_CHAN] / spec->archive->nstreams);
     for (uint32_t i = 0; i < together; i++) {
         uint32_t line = part->first / ifs * together + i;
-        uint32_t at = !spec->sums_beams      ? line / antenna / selected[AXIS_BEAM]
-                      : !spec->sums_stations ? line / antenna % selected[AXIS_BEAM]
-                                             : line / antenna;
-        double factor = spec->sum_weights ? sqrt(spec->sum_weights[at]) : 1;
+        uint32_t at = !spec->combine.sums_beams      ? line / antenna / selected[AXIS_BEAM]
+                      : !spec->combine.sums_stations ? line / antenna % selected[AXIS_BEAM]
+                                                     : line / antenna;
+        double factor = spec->combine.weights ? sqrt(spec->combine.weights[at]) : 1;
         for (uint32_t k = 0; k < part->ncoarse; k++) {
             size_t stream = (size_t)line * selected[AXIS_CHAN] + part->coarse + k;
             most = fmax(most, factor * rows->went_in[stream]);
@@ -204,7 +204,7 @@ static status_t rows_compare_numbers(struct verify *verify, struct verify_rows *
 {
     status_t st = STATUS_OK;
     const struct product_spec *spec = rows->spec;
-    struct agreement *agreement = &verify->agreement;
+    struct agreement *agreement = &verify->found.agreement;
     struct agreement_whole wholes[MOST_TOGETHER];
     TRY(rows_undo_weight(rows, judged, &part, wholes));
     agreement->went_in = rows_went_in(rows, judged, &part);
@@ -212,7 +212,7 @@ static status_t rows_compare_numbers(struct verify *verify, struct verify_rows *
         agreement_row(agreement, product_quantity(spec->kind), part.stored, part.expected,
                       judged->channels, spec->integrate, part.wholes);
     } else {
-        int is_stokes = spec->polarisation == POLARISATION_IQUV;
+        int is_stokes = spec->combine.polarisation == POLARISATION_IQUV;
         (is_stokes ? agreement_stokes : agreement_coherency)(
             agreement, part.stored, part.expected, judged->coarse * judged->floats,
             judged->channels, spec->integrate, part.wholes);
@@ -295,7 +295,7 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
     }
     for (uint32_t i = 0; i < judged.groups * judged.coarse; i++) {
         struct part part = rows_part(verify, rows, &judged, i, expected);
-        TRY(rows->spec->is_flagged
+        TRY(rows->spec->flag.is_on
                 ? rows_compare_flagged(verify, rows, &judged, &part, row)
                 : rows_compare_part(verify, rows, &judged, &part, row, is_marked));
     }

@@ -33,7 +33,7 @@ static void series_end(void *kind)
 static status_t series_parse_job(struct verify *verify)
 {
     status_t st = STATUS_OK;
-    const char *text = verify->product->job_text;
+    const char *text = verify->product->origin.job_text;
     const char *path = verify->options->path;
     const char **sets = NULL;
     uint32_t nsets = 0;
@@ -130,7 +130,7 @@ static status_t series_pass_holes(struct verify *verify, uint64_t row, const str
                 is_marked ? ", as if its input could not be read, but it can be: make it anew "
                             "(--force)"
                           : ", but /provenance/holes does not say so");
-        verify->passed++;
+        verify->found.passed++;
         stored[j] = expected[j] = 0;
     }
 out:
@@ -159,10 +159,10 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
                chunk->streams * sizeof *expected);
         TRY(series_pass_holes(verify, first_row + i, chunk, is_marked, stored, expected));
         if (!dedisperse_plan_is_level(kind->plan, (uint32_t)(first_row + i))) {
-            agreement_sums(&verify->agreement, stored, expected, chunk->streams);
+            agreement_sums(&verify->found.agreement, stored, expected, chunk->streams);
         }
     }
-    verify->recomputed += rows * chunk->streams;
+    verify->found.recomputed += rows * chunk->streams;
     TRY(verify_spans(verify, chunk, first_row, rows));
 out:
     return st;

@@ -24,20 +24,21 @@ static status_t spans_check(struct verify *verify, uint64_t span)
     uint64_t step = max_u64(ROOM_BYTES / place->row_bytes, 1);
     uint32_t sum = 0;
     uint32_t expected = 0;
-    TRY(verify->span ? STATUS_OK
-                     : memory_aligned((size_t)(step * place->row_bytes), 1, "rows", &verify->span));
+    TRY(verify->spans.bytes
+            ? STATUS_OK
+            : memory_aligned((size_t)(step * place->row_bytes), 1, "rows", &verify->spans.bytes));
     for (uint64_t row = first; row < end; row += step) {
         uint64_t count = min_u64(step, end - row);
-        TRY(rows_read(verify->rows, row, count, 0, place->row_bytes, verify->span));
-        spans_add(place, row, count, 0, place->row_bytes, verify->span, &sum);
+        TRY(rows_read(verify->rows, row, count, 0, place->row_bytes, verify->spans.bytes));
+        spans_add(place, row, count, 0, place->row_bytes, verify->spans.bytes, &sum);
     }
     TRY(file_read(verify->fd, product->path, place->crc_offset + span * sizeof expected, &expected,
                   sizeof expected));
     if (spans_crc(place, span, sum) != expected) {
-        verify->first_bad_span = min_u64(verify->first_bad_span, span);
-        verify->bad_spans++;
+        verify->spans.first_bad = min_u64(verify->spans.first_bad, span);
+        verify->spans.bad++;
     }
-    verify->last_span = span;
+    verify->spans.last = span;
 out:
     return st;
 }
@@ -53,8 +54,8 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
     uint64_t span = first_row / place->span_rows;
     if (verify->picked) {
         uint64_t bytes = min_u64(place->span_rows, place->rows) * place->row_bytes;
-        TRY(span != verify->last_span && bytes <= most_bytes ? spans_check(verify, span)
-                                                             : STATUS_OK);
+        TRY(span != verify->spans.last && bytes <= most_bytes ? spans_check(verify, span)
+                                                              : STATUS_OK);
         goto out;
     }
     /* With all chunks, each span is checked once, with the chunk of its first row. */
@@ -71,12 +72,12 @@ status_t verify_spans_judge(const struct verify *verify)
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
-    uint64_t first = verify->first_bad_span * place->span_rows;
-    REQUIRE(verify->bad_spans == 0, STATUS_DATA,
+    uint64_t first = verify->spans.first_bad * place->span_rows;
+    REQUIRE(verify->spans.bad == 0, STATUS_DATA,
             "%s: rows %" PRIu64 " to %" PRIu64 " do not have the CRC of /provenance/crc32 (%" PRIu64
             " %s): rows or CRC were changed since it was made",
             product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
-            verify->bad_spans, verify->bad_spans == 1 ? "span" : "spans");
+            verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
 out:
     return st;
 }

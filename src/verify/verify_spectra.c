@@ -104,12 +104,12 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
     unsigned char *stored = NULL;
     float *kurtosis = NULL;
     (void)index;
-    uint64_t row = product->flag_ifs * product->flag_channels;
+    uint64_t row = product->flags.ifs * product->flags.channels;
     uint64_t piece = chunk_share(verify->chunking, row, chunk->streams);
     uint64_t first = chunk_share(verify->chunking, row, chunk->first_stream);
     TRY(memory_zeroed((size_t)piece, 1, "flags", &stored));
     TRY(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
-    for (uint64_t i = 0; i < cells && first_cell + i < product->flag_rows; i++) {
+    for (uint64_t i = 0; i < cells && first_cell + i < product->flags.rows; i++) {
         uint64_t at = (first_cell + i) * row + first;
         TRY(file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
         if (flags->kurtosis) {
@@ -122,7 +122,7 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
             REQUIRE(stored[k] == flags->flags[of], STATUS_DATA,
                     "%s is not what its job and input make of it: /flags of channel %llu in cell "
                     "%llu is %u, expected %u",
-                    product->path, (unsigned long long)((first + k) % product->flag_channels),
+                    product->path, (unsigned long long)((first + k) % product->flags.channels),
                     (unsigned long long)(first_cell + i), stored[k], flags->flags[of]);
             float expected = flags->kurtosis ? flags->kurtosis[of] : 0;
             int is_right = isnan(expected) ? isnan(kurtosis[k])
@@ -130,7 +130,7 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
             REQUIRE(!flags->kurtosis || is_right, STATUS_DATA,
                     "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
                     "in cell %llu is %.9g, expected %.9g",
-                    product->path, (unsigned long long)((first + k) % product->flag_channels),
+                    product->path, (unsigned long long)((first + k) % product->flags.channels),
                     (unsigned long long)(first_cell + i), (double)kurtosis[k], (double)expected);
         }
     }
@@ -171,7 +171,7 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
                                 wholes ? wholes + i * ifs : NULL));
     }
     if (chunk->first_stream == 0) {
-        verify->recomputed += rows;
+        verify->found.recomputed += rows;
     }
     TRY(verify_spans(verify, chunk, first_row, rows));
 out:
@@ -186,7 +186,7 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
     if (product->bits == 32) {
-        agreement_sums(&verify->agreement, (const float *)(void *)verify->stored,
+        agreement_sums(&verify->found.agreement, (const float *)(void *)verify->stored,
                        (const float *)(const void *)expected, numbers);
         return STATUS_OK;
     }
@@ -201,8 +201,8 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
                 "%s is not what the reference makes of its archive: number %llu of sample %llu is "
                 "%d, expected %d",
                 product->path, (unsigned long long)i, (unsigned long long)row, value[0], value[1]);
-        verify->beside += value[0] != value[1] ? 1 : 0;
-        verify->agreement.numbers += (double)value[1] * value[1];
+        verify->found.beside += value[0] != value[1] ? 1 : 0;
+        verify->found.agreement.numbers += (double)value[1] * value[1];
     }
 out:
     return st;
@@ -226,7 +226,7 @@ static status_t spectra_compare_voltages(void *context, uint32_t index, const st
                                    8 * bytes / verify->product->bits));
     }
     if (chunk->first_stream == 0) {
-        verify->recomputed += rows;
+        verify->found.recomputed += rows;
     }
     TRY(verify_spans(verify, chunk, first_row, rows));
 out:
@@ -247,8 +247,8 @@ static status_t spectra_count(void *context, const struct chunk *chunk,
                               const struct chunk_counts *counts)
 {
     struct verify *verify = context;
-    verify->missing += counts->missing;
-    verify->clipped += counts->clipped;
+    verify->found.missing += counts->missing;
+    verify->found.clipped += counts->clipped;
     return verify_chunk_end(verify, chunk, counts);
 }
 
@@ -271,18 +271,18 @@ static status_t spectra_compare_description(const struct verify *verify)
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
             (unsigned long long)ifs, (unsigned long long)frequencies);
     uint64_t weights = ifs_weights(spec);
-    uint64_t cells = spec->is_flagged ? spec->rows * flagged_cells(spec) : 0;
-    REQUIRE(product->flag_rows == cells &&
-                (cells == 0 || (product->flag_ifs == flagged_ifs(spec) &&
-                                product->flag_channels == flagged_channels(spec))) &&
-                (product->place.kurtosis_offset > 0) == spec->has_kurtosis,
+    uint64_t cells = spec->flag.is_on ? spec->rows * flagged_cells(spec) : 0;
+    REQUIRE(product->flags.rows == cells &&
+                (cells == 0 || (product->flags.ifs == flagged_ifs(spec) &&
+                                product->flags.channels == flagged_channels(spec))) &&
+                (product->place.kurtosis_offset > 0) == spec->flag.has_kurtosis,
             STATUS_DATA, "%s does not have the flags that its job makes", product->path);
-    REQUIRE(product->bits == spec->bits && product->place.scale_rows == spec->scale_rows,
+    REQUIRE(product->bits == spec->steps.bits && product->place.scale_rows == spec->steps.rows,
             STATUS_DATA,
             "%s holds numbers of %u bits, with a scale for each %llu rows, but its job and archive "
             "make %u bits and %llu rows",
-            product->path, product->bits, (unsigned long long)product->place.scale_rows, spec->bits,
-            (unsigned long long)spec->scale_rows);
+            product->path, product->bits, (unsigned long long)product->place.scale_rows,
+            spec->steps.bits, (unsigned long long)spec->steps.rows);
     REQUIRE(product->weights == 0 || product->weights == weights, STATUS_DATA,
             "%s has %u weights in a row, but its job and archive make %llu", product->path,
             product->weights, (unsigned long long)weights);
@@ -299,8 +299,8 @@ out:
 /* Whether its job names such an entry. */
 static int spectra_names(const struct product *product, const char *key)
 {
-    const char *at = strstr(product->job_text, key);
-    while (at && at > product->job_text && at[-1] != '\n') {
+    const char *at = strstr(product->origin.job_text, key);
+    while (at && at > product->origin.job_text && at[-1] != '\n') {
         at = strstr(at + 1, key);
     }
     return at != NULL;
@@ -309,10 +309,10 @@ static int spectra_names(const struct product *product, const char *key)
 /* Filters that its job names: voltages without any went through one that changes nothing. */
 static uint32_t spectra_count_filters(const struct product *product)
 {
-    uint32_t count = product->filters ? 1 : 0;
+    uint32_t count = product->origin.filters ? 1 : 0;
     int is_named = spectra_names(product, "filter:");
     count -= spectra_names(product, "synthesise:") ? 1 : 0;
-    for (const char *line = product->filters; line && (line = strchr(line, '\n')); line++) {
+    for (const char *line = product->origin.filters; line && (line = strchr(line, '\n')); line++) {
         count++;
     }
     return is_named ? (uint32_t)min_u64(count, JOB_FILTERS) : 0;
@@ -349,7 +349,7 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
         after[count++] = filters[i];
     }
     TRY(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY(text_add(&spectra->text, "%s", verify->product->job_text));
+    TRY(text_add(&spectra->text, "%s", verify->product->origin.job_text));
     TRY(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets, nsets,
                       NULL, NULL, &verify->job, &spectra->archive));
 out:
@@ -385,19 +385,19 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     struct channelise_plan_cut cut = {
         .is_judged = 1,
         .judged = product->place.flags_offset > 0 ? product : NULL,
-        .filters = product->filters ? filters : NULL,
+        .filters = product->origin.filters ? filters : NULL,
         .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
-    if (product->filters) {
-        REQUIRE(filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters), STATUS_DATA,
-                "%s: its filters are not told as voltmill does: %s", product->path,
-                product->filters);
+    if (product->origin.filters) {
+        REQUIRE(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
+                STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
+                product->origin.filters);
     }
     do {
         st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
     TRY(st);
-    verify->agreement.filters =
+    verify->found.agreement.filters =
         spectra->plan->filters ? filter_plan_count(spectra->plan->filters) : 0;
     verify->chunking = &spectra->plan->chunking;
     TRY(spectra_compare_description(verify));
@@ -437,17 +437,18 @@ static status_t spectra_judge_missing(const struct verify *verify)
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct archive *archive = ((const struct spectra *)verify->kind)->archive;
-    int is_known = !verify->picked || (archive->format != SAMPLE_F32 &&
-                                       !archive->has_missing_value && !archive->may_lack);
-    int is_old = product->version_of_format < PRODUCT_VERSION; /* gaps could count, too */
-    REQUIRE(
-        is_old || verify->holes > 0 ||
-            (is_known ? product->missing == verify->missing : product->missing >= verify->missing),
-        STATUS_DATA,
-        "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
-        "expected %s%llu",
-        product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
-        (unsigned long long)verify->missing);
+    int is_known =
+        !verify->picked || (archive->format != SAMPLE_F32 && !archive->stored.has_missing_value &&
+                            !archive->losses.may_lack);
+    int is_old = product->origin.version_of_format < PRODUCT_VERSION; /* gaps could count, too */
+    REQUIRE(is_old || verify->holes > 0 ||
+                (is_known ? product->missing == verify->found.missing
+                          : product->missing >= verify->found.missing),
+            STATUS_DATA,
+            "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
+            "expected %s%llu",
+            product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
+            (unsigned long long)verify->found.missing);
     TRY(verify->picked ? STATUS_OK : verify_bandpass(verify));
 out:
     return st;
@@ -459,16 +460,16 @@ static status_t spectra_judge_voltages(const struct verify *verify)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    uint64_t near = verify->beside + 2;
+    uint64_t near = verify->found.beside + 2;
     TRY(spectra_judge_missing(verify));
     REQUIRE(verify->picked || product->bits == 32 ||
-                (product->clipped <= verify->clipped + near &&
-                 product->clipped + near >= verify->clipped),
+                (product->clipped <= verify->found.clipped + near &&
+                 product->clipped + near >= verify->found.clipped),
             STATUS_DATA,
             "%s is not what its job and input make of it: /provenance/clipped_samples is %llu, "
             "expected %llu",
             product->path, (unsigned long long)product->clipped,
-            (unsigned long long)verify->clipped);
+            (unsigned long long)verify->found.clipped);
 out:
     return st;
 }

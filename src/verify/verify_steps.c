@@ -54,7 +54,7 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     }
     TRY(memory_zeroed(1, sizeof *steps, "scales", &steps));
     *steps = (struct verify_steps){.spec = spec,
-                                   .form = quantised_form(spec->kind, spec->bits),
+                                   .form = quantised_form(spec->kind, spec->steps.bits),
                                    .lines = spec->nifs * spec->frequencies,
                                    .block = UINT64_MAX};
     steps->parts = steps->form.is_signed ? 2 : 1;
@@ -66,7 +66,7 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     for (int i = 1; i < 4; i++) {
         steps->clipped[i / 2][i % 2] = steps->clipped[0][0] + (size_t)i * steps->lines;
     }
-    if (spec->has_first_scales) {
+    if (spec->steps.are_first) {
         TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
         TRY(steps_read(verify, place->scale_offset, steps->lines, 0, 0, steps->lines, given));
         TRY(steps_read(verify, place->offset_offset, steps->lines, 0, 0, steps->lines,
@@ -121,10 +121,10 @@ static struct steps_slack steps_slack_of(const struct verify *verify,
                                          const struct verify_steps_row *of)
 {
     const struct product_spec *spec = steps->spec;
-    const double filters = 2 * (1 + 2.0 * verify->agreement.filters) * agreement_worst_limit;
+    const double filters = 2 * (1 + 2.0 * verify->found.agreement.filters) * agreement_worst_limit;
     const double spectra = steps->form.is_signed ? 1 : sqrt((double)spec->integrate);
     const uint64_t channels =
-        spec->nchannels < spec->frequencies ? spec->nchannels : spec->frequencies;
+        spec->bank.nchannels < spec->frequencies ? spec->bank.nchannels : spec->frequencies;
     double mean = 0;
     double most = 0;
     for (uint64_t line = 0; line < steps->count; line += channels) {
@@ -216,7 +216,7 @@ status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct verify_steps_row *of)
 {
     status_t st = STATUS_OK;
-    const uint64_t block_rows = steps->spec->scale_rows;
+    const uint64_t block_rows = steps->spec->steps.rows;
     const uint64_t block = row / block_rows;
     const uint64_t end = min_u64((block + 1) * block_rows, steps->spec->rows);
     TRY(steps_find(verify, steps, chunk, row));
@@ -252,7 +252,7 @@ struct told {
 static double steps_left_of(const struct verify *verify, const struct told *line, double went_in)
 {
     const struct product *product = verify->product;
-    double left = agreement_most_worst(&verify->agreement) * went_in;
+    double left = agreement_most_worst(&verify->found.agreement) * went_in;
     if (product_quantity(product->kind) == QUANTITY_POWER) {
         double mean = fabs(line->offset + steps_centre(product->bits) * line->scale);
         left *= sqrt((double)product->integrate);

@@ -88,7 +88,8 @@ static void check_offsets(const struct archive *archive, const struct slab *slab
     size_t re[MOST_STREAMS];
     size_t im[MOST_STREAMS];
     uint64_t bytes = slab_bytes(slab, count);
-    size_t number = archive->is_compound ? archive->element_bytes / 2 : archive->element_bytes;
+    size_t number = archive->stored.is_compound ? archive->stored.element_bytes / 2
+                                                : archive->stored.element_bytes;
     slab_offsets(slab, count, re, im);
     for (uint32_t i = 0; count > 0 && bytes > 0 && i < slab->nstreams; i++) {
         uint64_t last = (count - 1) * slab->width + number;
@@ -114,7 +115,7 @@ static int read_some(const struct archive *archive)
         if (st == STATUS_OK) {
             uint64_t each = slab_bytes(slab, 1);
             uint64_t fits = each > 0 ? MOST_BYTES / each : 0;
-            uint64_t step = (uint64_t)archive->nstreams * archive->element_bytes;
+            uint64_t step = (uint64_t)archive->nstreams * archive->stored.element_bytes;
             uint64_t count = min_u64(min_u64(fits, MOST_READ / step), archive->samples);
             uint64_t end = archive->first_sample + archive->samples;
             check_offsets(archive, slab, count);

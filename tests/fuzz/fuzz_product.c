@@ -61,7 +61,7 @@ static int read_filterbank(const char *path)
         struct fbh5_block block = {.rows = min_u64(fbh5->rows, 4),
                                    .nifs = min_u64(fbh5->nifs, 4),
                                    .chans = min_u64(fbh5->nchannels, MOST / 64)};
-        EXPECT(block.rows > 0 && block.nifs > 0 && block.chans > 0 && fbh5->chunk_rows > 0);
+        EXPECT(block.rows > 0 && block.nifs > 0 && block.chans > 0 && fbh5->chunks.rows > 0);
         block.row = fbh5->rows - block.rows;
         block.first_if = fbh5->nifs - block.nifs;
         block.chan = fbh5->nchannels - block.chans;

@@ -242,8 +242,8 @@ static void variants_agree(void **state)
         a.spec.nibbles.offset_binary = variant & 1;
         a.spec.nibbles.high_is_real = variant >> 1 & 1;
         a.spec.conjugate = variant >> 2 & 1;
-        a.spec.has_missing_value = variant & 1;
-        a.spec.missing_value = 17;
+        a.spec.missing.has_value = variant & 1;
+        a.spec.missing.value = 17;
         a.spec.first_channel = 3;
         a.spec.nchannels = 27;
         struct bench b = a;

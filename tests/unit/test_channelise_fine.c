@@ -23,8 +23,8 @@ static void start(struct bench *bench, uint32_t streams, struct fine_shape shape
     bench->spec.choice.shape.radix[1] = (uint32_t)shape.width;
     bench->spec.choice.shape.vector = shape.is_beside ? FINE_COLUMNS : 0;
     bench->spec.pol_inner = 1;
-    bench->spec.has_missing_value = 1;
-    bench->spec.missing_value = -128;
+    bench->spec.missing.has_value = 1;
+    bench->spec.missing.value = -128;
     add_output(bench, QUANTITY_SPECTRA, 1);
     add_output(bench, QUANTITY_POWER, FIRST);
     add_output(bench, QUANTITY_SQUARES, 1);

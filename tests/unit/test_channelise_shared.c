@@ -72,8 +72,8 @@ static void check(enum backend_kind kind, enum sample_format format, int is_comp
         random_state = 5;
         bench_start(&first[i], format, is_complex, 20, 4, SPECTRA);
         bench_start(&second[i], format, is_complex, 16, 3, SPECTRA);
-        first[i].spec.has_missing_value = second[i].spec.has_missing_value = 1;
-        first[i].spec.missing_value = second[i].spec.missing_value = 17;
+        first[i].spec.missing.has_value = second[i].spec.missing.has_value = 1;
+        first[i].spec.missing.value = second[i].spec.missing.value = 17;
         add_output(&first[i], QUANTITY_POWER, 5);
         add_output(&second[i], QUANTITY_POWER, 7);
         memcpy(second[i].in, first[i].in,

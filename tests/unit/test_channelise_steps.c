@@ -241,7 +241,7 @@ static void check_edges(enum backend_kind kind, enum kernel_kind kernel)
     few.scale_rows = 16;
     bench_start_streams(&few.bench, 1, SAMPLE_F32, 1, C, 1, EDGES);
     few.bench.spec.kernel = kernel;
-    few.bench.spec.is_made = 1; /* else what is not finite were missing */
+    few.bench.spec.missing.is_none = 1; /* else what is not finite were missing */
     for (int i = 0; i < C; i++) {
         ones[i] = 1;
     }

@@ -110,20 +110,20 @@ static void samples_in_one_piece(void **state)
     assert_int_equal(archive->sideband, -1);
     assert_true(archive->freq_hz[0] == 1406e6 && archive->freq_hz[3] == 1394e6);
     /* 32,000,000 bytes are 2,000,000 samples: half a second. */
-    assert_int_equal(archive->start.mjd_day, 56475);
-    assert_true(archive->start.second == 5860.5);
-    assert_string_equal(archive->telescope, "Dish");
-    assert_string_equal(archive->source, "B1 2");
+    assert_int_equal(archive->sky.start.mjd_day, 56475);
+    assert_true(archive->sky.start.second == 5860.5);
+    assert_string_equal(archive->sky.telescope, "Dish");
+    assert_string_equal(archive->sky.source, "B1 2");
     const enum axis axes[] = {AXIS_TIME, AXIS_CHAN, AXIS_POL, AXIS_REIM};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(archive->dims[i].axis, axes[i]);
+        assert_int_equal(archive->shape.dims[i].axis, axes[i]);
     }
     archive_destroy(archive);
     make_file("HDR_SIZE 8192\nORDER TPF\nOBS_OVERLAP 160\n", 8192, 16 * 100);
     archive = open_good();
     assert_int_equal(archive->parts[0].extents[0].file_offset, 8192);
     assert_int_equal(archive->parts[0].samples, 100); /* no file repeats the last ones */
-    assert_int_equal(archive->dims[1].axis, AXIS_POL);
+    assert_int_equal(archive->shape.dims[1].axis, AXIS_POL);
     archive_destroy(archive);
 }
 
@@ -141,7 +141,7 @@ static void heaps_are_a_run(void **state)
     assert_int_equal(run->file_offset, 4096);
     const enum axis axes[] = {AXIS_POL, AXIS_CHAN, AXIS_TIME, AXIS_REIM};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(archive->dims[i].axis, axes[i]);
+        assert_int_equal(archive->shape.dims[i].axis, axes[i]);
     }
     archive_destroy(archive);
 }
@@ -170,8 +170,8 @@ static void times_by_the_better_word(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_file(cases[i].lines, 4096, 16);
         struct archive *archive = open_good();
-        if (fabs(archive->start.second - cases[i].second) > 1e-9) {
-            fail_msg("%s: %.12f", cases[i].lines, archive->start.second);
+        if (fabs(archive->sky.start.second - cases[i].second) > 1e-9) {
+            fail_msg("%s: %.12f", cases[i].lines, archive->sky.start.second);
         }
         archive_destroy(archive);
     }
@@ -236,13 +236,13 @@ static void rates_that_contradict(void **state)
     }
     make_file("TSAMP 0.1875\nOS_FACTOR 4/3\nDSB 0\n", 4096, 1600);
     struct archive *archive = open_good();
-    assert_int_equal(archive->oversampling_num, 4);
-    assert_int_equal(archive->oversampling_den, 3);
-    assert_true(archive->is_dc_at_edge);
+    assert_int_equal(archive->oversample.num, 4);
+    assert_int_equal(archive->oversample.den, 3);
+    assert_true(archive->stored.is_dc_at_edge);
     archive_destroy(archive);
     make_file("TSAMP 0.125\nNDIM 1\nDSB 0\n", 4096, 1600);
     archive = open_good();
-    assert_false(archive->is_dc_at_edge);
+    assert_false(archive->stored.is_dc_at_edge);
     archive_destroy(archive);
 }
 
@@ -320,7 +320,7 @@ static void numbers_of_all_widths(void **state)
         if (cases[i].kind != NUMBER_LEVELS) { /* levels of one bit are whole numbers */
             assert_int_equal(archive->format, cases[i].format);
         }
-        assert_int_equal(archive->number.kind, cases[i].kind);
+        assert_int_equal(archive->stored.number.kind, cases[i].kind);
         assert_int_equal(archive->parts[0].samples, cases[i].samples);
         archive_destroy(archive);
     }

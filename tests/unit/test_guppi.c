@@ -160,17 +160,17 @@ static void blocks_at_equal_distances_are_one_run(void **state)
     assert_int_equal(part->runs[1].stored, 64);
     assert_int_equal(part->samples, 4 * 48 + 16);
     assert_int_equal(archive->count[AXIS_TIME], 4 * 48 + 16);
-    assert_int_equal(archive->ngaps, 0);
-    assert_int_equal(archive->ndims, 4);
-    assert_int_equal(archive->dims[0].axis, AXIS_CHAN);
-    assert_int_equal(archive->dims[1].axis, AXIS_TIME);
+    assert_int_equal(archive->losses.ngaps, 0);
+    assert_int_equal(archive->shape.ndims, 4);
+    assert_int_equal(archive->shape.dims[0].axis, AXIS_CHAN);
+    assert_int_equal(archive->shape.dims[1].axis, AXIS_TIME);
     assert_int_equal(archive->sideband, -1);
     assert_true(archive->freq_hz[0] == 1400.5e6 && archive->freq_hz[1] == 1399.5e6);
     assert_true(archive->sample_rate_hz == 1e6 && archive->is_complex);
-    assert_int_equal(archive->start.mjd_day, 58000);
-    assert_true(archive->start.second == 3600.25);
-    assert_string_equal(archive->telescope, "Dish");
-    assert_string_equal(archive->source, "It's");
+    assert_int_equal(archive->sky.start.mjd_day, 58000);
+    assert_true(archive->sky.start.second == 3600.25);
+    assert_string_equal(archive->sky.telescope, "Dish");
+    assert_string_equal(archive->sky.source, "It's");
     archive_destroy(archive);
 }
 
@@ -192,15 +192,15 @@ static void lost_blocks_are_gaps(void **state)
         assert_string_equal(part->runs[i].path, "a.raw");
     }
     assert_int_equal(part->samples, 296 + 64);
-    assert_int_equal(archive->ngaps, 1);
-    assert_int_equal(archive->gaps[0][0], 48 + 64);
-    assert_int_equal(archive->gaps[0][1], 32);
+    assert_int_equal(archive->losses.ngaps, 1);
+    assert_int_equal(archive->losses.gaps[0][0], 48 + 64);
+    assert_int_equal(archive->losses.gaps[0][1], 32);
     /* Packet 100 is 800 us after STT. */
-    assert_true(archive->start.second == 3600.25 + 800e-6);
+    assert_true(archive->sky.start.second == 3600.25 + 800e-6);
     archive_destroy(archive);
     make_file("a.raw", "PKTSTART=100", PACKETS(100, 106));
     archive = open_files(1);
-    assert_true(archive->start.second == 3600.25);
+    assert_true(archive->sky.start.second == 3600.25);
     archive_destroy(archive);
 }
 
@@ -221,7 +221,7 @@ static void headers_of_different_size_begin_runs(void **state)
     assert_int_equal(archive->parts[0].runs[1].piece_bytes, 17 * 80 + 512);
     assert_int_equal(archive->parts[0].runs[2].pieces, 1);
     assert_int_equal(archive->parts[0].runs[2].first_sample, 5 * 48 + 16);
-    assert_int_equal(archive->ngaps, 0);
+    assert_int_equal(archive->losses.ngaps, 0);
     archive_destroy(archive);
 }
 
@@ -230,17 +230,17 @@ static void packets_count_what_the_file_shows(void **state)
     (void)state;
     make_file("a.raw", "PIPERBLK=24", PACKETS(0, 24, 72));
     struct archive *archive = open_files(1);
-    assert_int_equal(archive->ngaps, 1);
-    assert_int_equal(archive->gaps[0][1], 32);
+    assert_int_equal(archive->losses.ngaps, 1);
+    assert_int_equal(archive->losses.gaps[0][1], 32);
     archive_destroy(archive);
     make_file("a.raw", "PKTSIZE=-,", PACKETS(7, 8, 10));
     archive = open_files(1);
-    assert_int_equal(archive->gaps[0][0], 96 + 16);
+    assert_int_equal(archive->losses.gaps[0][0], 96 + 16);
     assert_int_equal(archive->parts[0].samples, 4 * 48 + 16);
     archive_destroy(archive);
     make_file("a.raw", "", PACKETS(0, 48, 96, 144)); /* samples, whatever PKTSIZE is */
     archive = open_files(1);
-    assert_int_equal(archive->ngaps, 0);
+    assert_int_equal(archive->losses.ngaps, 0);
     assert_int_equal(archive->parts[0].samples, 4 * 48 + 16);
     archive_destroy(archive);
 }
@@ -333,9 +333,9 @@ static void lost_packets_are_shares_of_blocks(void **state)
     assert_int_equal(part->partials[1].first, 4 * 48);
     assert_int_equal(part->partials[1].count, 64);
     assert_int_equal(part->partials[1].lost, LOST_WHOLE / 8);
-    assert_int_equal(archive->ngaps, 1);
-    assert_int_equal(archive->gaps[0][0], 64 + 96);
-    assert_int_equal(archive->gaps[0][1], 32);
+    assert_int_equal(archive->losses.ngaps, 1);
+    assert_int_equal(archive->losses.gaps[0][0], 64 + 96);
+    assert_int_equal(archive->losses.gaps[0][1], 32);
     archive->samples = archive->count[AXIS_TIME];
     assert_true(archive_count_partial(archive) > 0);
     archive->samples = 64;
@@ -366,7 +366,7 @@ static void numbers_of_all_widths(void **state)
         make_file("a.raw", cases[i].words, PACKETS(0));
         struct archive *archive = open_files(1);
         assert_int_equal(archive->format, cases[i].format);
-        assert_int_equal(archive->number.kind, cases[i].kind);
+        assert_int_equal(archive->stored.number.kind, cases[i].kind);
         assert_int_equal(archive->count[AXIS_POL], cases[i].pols);
         assert_int_equal(archive->is_complex, cases[i].is_complex);
         assert_int_equal(archive->parts[0].runs[0].stored, cases[i].stored);
@@ -377,16 +377,16 @@ static void numbers_of_all_widths(void **state)
     struct archive *archive = open_files(1);
     assert_int_equal(archive->count[AXIS_STATION], 2);
     assert_int_equal(archive->count[AXIS_CHAN], 1);
-    assert_int_equal(archive->dims[0].axis, AXIS_STATION);
+    assert_int_equal(archive->shape.dims[0].axis, AXIS_STATION);
     archive_destroy(archive);
     make_file("a.raw", "PKTFMT='SIMPLE  '", PACKETS(0));
     archive = open_files(1);
-    assert_int_equal(archive->time_dim, 0);
+    assert_int_equal(archive->shape.time_dim, 0);
     archive_destroy(archive);
     make_file("a.raw", "OBSBW=1.6875", PACKETS(0));
     archive = open_files(1);
-    assert_int_equal(archive->oversampling_num, 32);
-    assert_int_equal(archive->oversampling_den, 27);
+    assert_int_equal(archive->oversample.num, 32);
+    assert_int_equal(archive->oversample.den, 27);
     assert_non_null(strstr(archive->assumed, "oversampling 32/27: no word says it"));
     archive_destroy(archive);
 }
@@ -432,9 +432,9 @@ static void files_join_by_their_times(void **state)
     struct archive *archive = open_files(2);
     assert_string_equal(archive->parts[0].path, "b.raw");
     assert_int_equal(archive->parts[1].first_sample, 144);
-    assert_int_equal(archive->ngaps, 1);
-    assert_int_equal(archive->gaps[0][0], 96);
-    assert_int_equal(archive->gaps[0][1], 48);
+    assert_int_equal(archive->losses.ngaps, 1);
+    assert_int_equal(archive->losses.gaps[0][0], 96);
+    assert_int_equal(archive->losses.gaps[0][1], 48);
     archive_destroy(archive);
     make_file("a.raw", "", PACKETS(6, 12));
     refuses(2, "48.0 samples before the end");
@@ -447,23 +447,23 @@ static void the_job_knows_better(void **state)
     struct archive *archive = NULL;
     struct job_layout layout = {.automatic = 1, .files_along = AXIS_TIME, .has_sideband = 1};
     layout.sideband = 1;
-    layout.freq_hz = frequencies;
-    layout.nfreq = 2;
+    layout.freq.hz = frequencies;
+    layout.freq.count = 2;
     make_file("a.raw", "", PACKETS(0));
     assert_int_equal(open_as(&layout, 1, &archive), STATUS_OK);
     assert_int_equal(archive->sideband, 1);
     assert_true(archive->freq_hz[1] == 2e9);
     archive_destroy(archive);
-    layout.nfreq = 1;
+    layout.freq.count = 1;
     assert_int_equal(open_as(&layout, 1, &archive), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "lists 1 frequencies, but the file has 2"));
     report_clear();
-    layout = (struct job_layout){.automatic = 1, .files_along = AXIS_TIME, .has_start = 1};
-    layout.start = (struct utc){58001, 7.5};
+    layout = (struct job_layout){.automatic = 1, .files_along = AXIS_TIME, .time.has_start = 1};
+    layout.time.start = (struct utc){58001, 7.5};
     make_file("a.raw", "PKTSTART=9223372036854775807", PACKETS(0, 6));
     assert_int_equal(open_as(&layout, 1, &archive), STATUS_OK);
-    assert_int_equal(archive->start.mjd_day, 58001);
-    assert_true(archive->start.second == 7.5);
+    assert_int_equal(archive->sky.start.mjd_day, 58001);
+    assert_true(archive->sky.start.second == 7.5);
     archive_destroy(archive);
 }
 

@@ -91,20 +91,20 @@ static void every_key_of_the_layout(void **state)
     assert_string_equal(layout->axes, "time, chan:2*pol, reim");
     assert_int_equal(layout->files_along, AXIS_CHAN);
     assert_true(layout->has_domain && layout->is_complex);
-    assert_true(layout->has_sample_rate && layout->sample_rate_hz == 925925.926);
-    assert_false(layout->has_packing);
-    assert_true(layout->has_missing_value && layout->missing_value == -128);
+    assert_true(layout->time.has_sample_rate && layout->time.sample_rate_hz == 925925.926);
+    assert_false(layout->numbers.has_packing);
+    assert_true(layout->numbers.has_missing_value && layout->numbers.missing_value == -128);
     assert_true(layout->has_sideband && layout->sideband == -1);
-    assert_int_equal(layout->nfreq, 2);
-    assert_true(layout->freq_hz[0] == 100e6 && layout->freq_hz[1] == 101e6);
-    assert_true(layout->has_start);
-    assert_int_equal(layout->start.mjd_day, 56837);
-    assert_true(layout->start.second == 3600 + 39 * 60 + 20.5);
+    assert_int_equal(layout->freq.count, 2);
+    assert_true(layout->freq.hz[0] == 100e6 && layout->freq.hz[1] == 101e6);
+    assert_true(layout->time.has_start);
+    assert_int_equal(layout->time.start.mjd_day, 56837);
+    assert_true(layout->time.start.second == 3600 + 39 * 60 + 20.5);
     assert_true(layout->has_oversampling);
-    assert_int_equal(layout->oversampling_num, 32);
-    assert_int_equal(layout->oversampling_den, 27);
-    assert_string_equal(layout->telescope, "SKA-Low");
-    assert_string_equal(layout->source, "B0329+54");
+    assert_int_equal(layout->oversample.num, 32);
+    assert_int_equal(layout->oversample.den, 27);
+    assert_string_equal(layout->sky.telescope, "SKA-Low");
+    assert_string_equal(layout->sky.source, "B0329+54");
     job_destroy(job);
 }
 
@@ -168,11 +168,11 @@ static void alternatives(void **state)
     job_destroy(job);
     job = small_with("input.layout={dataset: d, axes: time, freq_hz: 1e8, sideband: +1,"
                      " packing: 4+4 two's complement lo=re}");
-    assert_int_equal(job->layout.nfreq, 1);
+    assert_int_equal(job->layout.freq.count, 1);
     assert_int_equal(job->layout.sideband, 1);
-    assert_true(job->layout.has_packing);
-    assert_false(job->layout.packing.nibbles.offset_binary);
-    assert_false(job->layout.packing.nibbles.high_is_real);
+    assert_true(job->layout.numbers.has_packing);
+    assert_false(job->layout.numbers.packing.nibbles.offset_binary);
+    assert_false(job->layout.numbers.packing.nibbles.high_is_real);
     job_destroy(job);
 }
 
@@ -455,7 +455,7 @@ static void the_text_is_a_job(void **state)
         assert_string_equal(again->files[1], "a: b");
         assert_string_equal(again->files[2], " x ");
         assert_string_equal(again->layout.dataset, "d\n");
-        assert_string_equal(again->layout.telescope, "~");
+        assert_string_equal(again->layout.sky.telescope, "~");
         assert_true(again->banks[0].window.kaiser_beta == 8.5);
         job_destroy(again);
     }

@@ -127,7 +127,7 @@ static void voltages(void **state)
     assert_true(job_reads_voltages(job));
     assert_int_equal(job->nbanks, 0);
     assert_int_equal(job->products[0].kind, PRODUCT_VOLTAGES);
-    assert_int_equal(job->products[0].bits, 32);
+    assert_int_equal(job->products[0].steps.bits, 32);
     assert_true(job->products[0].scale == 1);
     assert_int_equal(job->backend, BACKEND_AUTO);
     job_destroy(job);
@@ -136,7 +136,7 @@ static void voltages(void **state)
                    "products: {kind: voltages, bits: 8, scale: 0.5, file: v.h5}\n",
                    NULL, 0);
     assert_int_equal(job->backend, BACKEND_CPU);
-    assert_int_equal(job->products[0].bits, 8);
+    assert_int_equal(job->products[0].steps.bits, 8);
     assert_true(job->products[0].scale == 0.5);
     struct job *again = accepted(job->products[0].text, &set, 1);
     assert_string_equal(again->products[0].text, job->products[0].text);

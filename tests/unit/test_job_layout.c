@@ -102,33 +102,34 @@ static void what_the_file_says(void **state)
                                 "start: {attribute: '@t0', unit: unix}, telescope: {attribute: "
                                 "/a/b@tel}, dec_deg: 5, ra_deg: {attribute: /@ra, unit: hours}");
     const struct job_layout *layout = &job->layout;
-    assert_false(layout->has_sample_rate || layout->has_sample_period || layout->has_start);
+    assert_false(layout->time.has_sample_rate || layout->time.has_sample_period ||
+                 layout->time.has_start);
     assert_string_equal(layout->said[SAID_SAMPLE_PERIOD].attribute, "/@dt");
     assert_int_equal(layout->said[SAID_SAMPLE_PERIOD].unit, UNIT_US);
     assert_string_equal(layout->said[SAID_START].attribute, "@t0");
     assert_int_equal(layout->said[SAID_START].unit, UNIT_UNIX);
-    assert_null(layout->telescope);
+    assert_null(layout->sky.telescope);
     assert_string_equal(layout->said[SAID_TELESCOPE].attribute, "/a/b@tel");
     assert_int_equal(layout->said[SAID_TELESCOPE].unit, UNIT_NONE);
-    assert_true(layout->has_dec && layout->dec_deg == 5 && !layout->has_ra);
+    assert_true(layout->sky.has_dec && layout->sky.dec_deg == 5 && !layout->sky.has_ra);
     assert_null(layout->said[SAID_SOURCE].attribute);
     job_destroy(job);
     job = described("freq_hz: {from: /f, member: centre, unit: MHz}, dc: lower, offset: 127.5");
-    assert_string_equal(job->layout.frequencies.from, "/f");
-    assert_string_equal(job->layout.frequencies.member, "centre");
-    assert_int_equal(job->layout.frequencies.unit, UNIT_MHZ);
-    assert_int_equal(job->layout.nfreq, 0);
+    assert_string_equal(job->layout.freq.rule.from, "/f");
+    assert_string_equal(job->layout.freq.rule.member, "centre");
+    assert_int_equal(job->layout.freq.rule.unit, UNIT_MHZ);
+    assert_int_equal(job->layout.freq.count, 0);
     assert_true(job->layout.has_dc && job->layout.is_dc_at_edge);
-    assert_true(job->layout.has_offset && job->layout.offset == 127.5);
+    assert_true(job->layout.numbers.has_offset && job->layout.numbers.offset == 127.5);
     job_destroy(job);
     job = described(
         "freq_hz: {start: 1e9, step: -1e6}, dc: centre, first_sample: [0, 7], dropped: ignore");
-    assert_true(job->layout.frequencies.has_start);
-    assert_true(job->layout.frequencies.start == 1e9 && job->layout.frequencies.step == -1e6);
+    assert_true(job->layout.freq.rule.has_start);
+    assert_true(job->layout.freq.rule.start == 1e9 && job->layout.freq.rule.step == -1e6);
     assert_true(job->layout.has_dc && !job->layout.is_dc_at_edge);
     assert_true(job->layout.has_dropped && job->layout.ignores_dropped);
-    assert_int_equal(job->layout.nfirst_sample, 2);
-    assert_int_equal(job->layout.first_sample[1], 7);
+    assert_int_equal(job->layout.time.nfirst_sample, 2);
+    assert_int_equal(job->layout.time.first_sample[1], 7);
     job_destroy(job);
     job = described("files_along: 'pol,reim'");
     assert_int_equal(job->layout.files_along, AXIS_POL);
@@ -172,16 +173,16 @@ static void put_from_the_file(void **state)
         assert_true(ok);
     }
     assert_true(layout.has_domain && !layout.is_complex);
-    assert_true(layout.has_sample_rate && layout.sample_rate_hz == 1e6);
-    assert_true(layout.has_sample_period && layout.sample_period_s == 2.56e-6);
-    assert_true(layout.has_packing && layout.packing.bits == 2 && layout.packing.is_offset &&
-                layout.packing.is_high_bit_first);
-    assert_true(layout.has_start && layout.start.mjd_day == 56837);
-    assert_int_equal(layout.nfirst_sample, 1);
-    assert_true(layout.first_sample[0] == 18446744073709);
-    assert_int_equal(layout.oversampling_den, 27);
-    assert_true(layout.has_ra && layout.ra_deg == 5 && layout.dec_deg == -5);
-    free(layout.first_sample);
+    assert_true(layout.time.has_sample_rate && layout.time.sample_rate_hz == 1e6);
+    assert_true(layout.time.has_sample_period && layout.time.sample_period_s == 2.56e-6);
+    assert_true(layout.numbers.has_packing && layout.numbers.packing.bits == 2 &&
+                layout.numbers.packing.is_offset && layout.numbers.packing.is_high_bit_first);
+    assert_true(layout.time.has_start && layout.time.start.mjd_day == 56837);
+    assert_int_equal(layout.time.nfirst_sample, 1);
+    assert_true(layout.time.first_sample[0] == 18446744073709);
+    assert_int_equal(layout.oversample.den, 27);
+    assert_true(layout.sky.has_ra && layout.sky.ra_deg == 5 && layout.sky.dec_deg == -5);
+    free(layout.time.first_sample);
     char expected[768];
     assert_string_equal(job_layout_key(SAID_DC, expected), "dc");
     assert_string_equal(expected, "one of centre, lower, upper");
@@ -313,10 +314,10 @@ static void input_reaches_a_child_process(void **state)
         struct text again = packed_input(child);
         assert_int_equal(again.length, sent.length);
         assert_memory_equal(again.data, sent.data, sent.length);
-        assert_int_equal(child->layout.oversampling_num, job->layout.oversampling_num);
-        assert_int_equal(child->layout.oversampling_den, job->layout.oversampling_den);
+        assert_int_equal(child->layout.oversample.num, job->layout.oversample.num);
+        assert_int_equal(child->layout.oversample.den, job->layout.oversample.den);
         assert_int_equal(child->layout.is_reim_along, i == 0);
-        assert_int_equal(child->layout.nlevels, i == 0 ? 4 : 0);
+        assert_int_equal(child->layout.numbers.nlevels, i == 0 ? 4 : 0);
         assert_true(child->select.to_second == job->select.to_second);
         text_free(&sent);
         text_free(&again);

@@ -51,7 +51,7 @@ static void found(void **state)
         gaps[i][0] = 2 + 7 * i;
         gaps[i][1] = 3;
     }
-    const struct archive archive = {.gaps = gaps, .ngaps = RANGES};
+    const struct archive archive = {.losses.gaps = gaps, .losses.ngaps = RANGES};
     for (uint64_t first = 0; first < END; first++) {
         for (uint64_t count = 0; count < 20; count++) {
             const struct lost_range *expected = NULL;

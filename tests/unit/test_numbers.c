@@ -97,8 +97,8 @@ static struct archive archive_of(struct archive_number number, int is_dc_at_edge
                             .nparts = 1,
                             .is_complex = 1,
                             .scale = 1,
-                            .number = number,
-                            .is_dc_at_edge = is_dc_at_edge};
+                            .stored.number = number,
+                            .stored.is_dc_at_edge = is_dc_at_edge};
 }
 
 static void check(struct archive_number number, int is_dc_at_edge, enum sample_format expected)
@@ -110,7 +110,7 @@ static void check(struct archive_number number, int is_dc_at_edge, enum sample_f
     }
     assert_int_equal(numbers_settle(&archive), STATUS_OK);
     assert_int_equal(archive.format, expected);
-    assert_int_equal(archive.element_bytes, sample_types[expected].bytes);
+    assert_int_equal(archive.stored.element_bytes, sample_types[expected].bytes);
     assert_int_equal(numbers_create(&archive, &numbers), STATUS_OK);
     assert_int_equal(numbers_bits(numbers), number.bits);
     assert_int_equal(numbers_bytes(numbers), sample_types[expected].bytes);
@@ -224,19 +224,19 @@ static void missing(void **context)
     numbers_t *numbers = NULL;
     const unsigned char bytes[4] = {0, 5, 128, 255};
     float made[8];
-    archive.has_missing_value = 1;
-    archive.missing_value = 5;
+    archive.stored.has_missing_value = 1;
+    archive.stored.missing_value = 5;
     assert_int_equal(numbers_settle(&archive), STATUS_OK);
     assert_int_equal(archive.format, SAMPLE_I8);
-    assert_true(archive.has_missing_value && archive.missing_value == -123);
+    assert_true(archive.stored.has_missing_value && archive.stored.missing_value == -123);
 
     archive =
         archive_of((struct archive_number){.kind = NUMBER_UNSIGNED, .bits = 8, .offset = 128}, 1);
-    archive.has_missing_value = 1;
-    archive.missing_value = 5;
+    archive.stored.has_missing_value = 1;
+    archive.stored.missing_value = 5;
     assert_int_equal(numbers_settle(&archive), STATUS_OK);
     assert_int_equal(archive.format, SAMPLE_F32);
-    assert_false(archive.has_missing_value);
+    assert_false(archive.stored.has_missing_value);
     assert_int_equal(numbers_create(&archive, &numbers), STATUS_OK);
     numbers_make(numbers, bytes, 0, 4, made);
     numbers_turn(numbers, 7, 2, 2, made);
@@ -246,10 +246,10 @@ static void missing(void **context)
     /* Of 4 + 4 bits it is the byte that is missing. */
     archive = archive_of((struct archive_number){.kind = NUMBER_PLAIN}, 1);
     archive.format = SAMPLE_I4;
-    archive.nibbles = (struct nibbles){1, 1};
-    archive.has_missing_value = 1;
+    archive.stored.nibbles = (struct nibbles){1, 1};
+    archive.stored.has_missing_value = 1;
     assert_int_equal(numbers_settle(&archive), STATUS_OK);
-    assert_true(archive.is_compound && archive.element_bytes == 8);
+    assert_true(archive.stored.is_compound && archive.stored.element_bytes == 8);
     assert_int_equal(numbers_create(&archive, &numbers), STATUS_OK);
     numbers_make(numbers, (const unsigned char[]){0x00, 0x80, 0x08, 0x9f}, 0, 8, made);
     assert_true(isnan(made[0]) && isnan(made[1]) && made[2] == 0 && made[3] == -8 &&
@@ -264,9 +264,9 @@ static void plain(void **context)
     struct archive archive = archive_of(
         (struct archive_number){.kind = NUMBER_SIGNED, .bits = 16, .is_big_endian = 1}, 0);
     assert_int_equal(numbers_settle(&archive), STATUS_OK);
-    assert_int_equal(archive.number.kind, NUMBER_PLAIN);
+    assert_int_equal(archive.stored.number.kind, NUMBER_PLAIN);
     assert_int_equal(archive.format, SAMPLE_I16);
-    assert_int_equal(archive.swap_bytes, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    assert_int_equal(archive.stored.swap_bytes, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
 static void nonsense(void **context)

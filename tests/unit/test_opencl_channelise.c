@@ -260,8 +260,8 @@ static void missing_samples_agree(void **state)
             }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, 20, 4, 60);
             bench.spec.kernel = KERNEL_CACHE;
-            bench.spec.has_missing_value = 1;
-            bench.spec.missing_value = variant == 3 ? 0.5 : 17;
+            bench.spec.missing.has_value = 1;
+            bench.spec.missing.value = variant == 3 ? 0.5 : 17;
             bench.spec.nibbles.offset_binary = variant & 1;
             bench.spec.nibbles.high_is_real = variant >> 1 & 1;
             bench.spec.conjugate = inputs[input].is_complex && (variant & 1);

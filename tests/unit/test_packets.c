@@ -284,8 +284,8 @@ static struct job job_of(struct recording *r, char **paths, uint32_t npaths)
                         .nfiles = npaths,
                         .layout = {.automatic = 1,
                                    .files_along = AXIS_TIME,
-                                   .has_sample_rate = 1,
-                                   .sample_rate_hz = (double)r->rate * r->samples,
+                                   .time.has_sample_rate = 1,
+                                   .time.sample_rate_hz = (double)r->rate * r->samples,
                                    .streams = r->streams,
                                    .nstreams = r->nstreams},
                         .select = {.kind = SELECT_ALL}};

@@ -40,22 +40,23 @@ static void random_number(struct archive *archive)
                  {NUMBER_UNSIGNED, 8},  {NUMBER_FLOAT, 64},   {NUMBER_FLOAT, 16},
                  {NUMBER_UNSIGNED, 32}, {NUMBER_UNSIGNED, 2}, {NUMBER_SIGNED, 4}};
     uint64_t kind = dice(sizeof kinds / sizeof *kinds);
-    archive->number = (struct archive_number){.kind = kinds[kind].kind,
-                                              .bits = kinds[kind].bits,
-                                              .is_big_endian = (int)dice(2),
-                                              .is_high_bit_first = (int)dice(2)};
+    archive->stored.number = (struct archive_number){.kind = kinds[kind].kind,
+                                                     .bits = kinds[kind].bits,
+                                                     .is_big_endian = (int)dice(2),
+                                                     .is_high_bit_first = (int)dice(2)};
     for (int i = 0; i < 16; i++) {
-        archive->number.levels[i] = (double)dice(1000) - 500;
+        archive->stored.number.levels[i] = (double)dice(1000) - 500;
     }
     archive->format = (enum sample_format)(SAMPLE_I8 + dice(3));
-    archive->swap_bytes = (int)dice(2);
-    archive->is_dc_at_edge = archive->is_complex && dice(3) == 0;
+    archive->stored.swap_bytes = (int)dice(2);
+    archive->stored.is_dc_at_edge = archive->is_complex && dice(3) == 0;
 }
 
 static void add_dim(struct archive *archive, enum axis axis, uint64_t size)
 {
-    archive->dims[archive->ndims] = (struct archive_dim){size, axis, archive->ndims};
-    archive->ndims++;
+    archive->shape.dims[archive->shape.ndims] =
+        (struct archive_dim){size, axis, archive->shape.ndims};
+    archive->shape.ndims++;
     archive->count[axis] = size;
     archive->present[axis] = 1;
 }
@@ -70,7 +71,7 @@ static void random_axes(struct archive *archive, int is_pair)
             add_dim(archive, axes[i], 1 + dice(4));
         }
     }
-    archive->time_dim = archive->ndims;
+    archive->shape.time_dim = archive->shape.ndims;
     add_dim(archive, AXIS_TIME, 1);
     for (int i = 0; i < 3; i++) {
         if (!(before >> i & 1) && dice(3) > 0) {
@@ -84,20 +85,20 @@ static void random_axes(struct archive *archive, int is_pair)
 
 static uint64_t product(const struct archive *archive, int behind_time)
 {
-    uint64_t size = archive->is_compound && behind_time ? 2 : 1;
+    uint64_t size = archive->stored.is_compound && behind_time ? 2 : 1;
     int is_behind = 0;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        int is_time = archive->dims[i].axis == AXIS_TIME;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        int is_time = archive->shape.dims[i].axis == AXIS_TIME;
         is_behind = is_behind || is_time;
-        size *= !is_time && is_behind == behind_time ? archive->dims[i].size : 1;
+        size *= !is_time && is_behind == behind_time ? archive->shape.dims[i].size : 1;
     }
     return size;
 }
 
 static uint64_t number_bits(const struct archive *archive)
 {
-    return archive->number.kind == NUMBER_PLAIN ? 8 * sample_types[archive->format].bytes
-                                                : archive->number.bits;
+    return archive->stored.number.kind == NUMBER_PLAIN ? 8 * sample_types[archive->format].bytes
+                                                       : archive->stored.number.bits;
 }
 
 /* Runs of small pieces from sample `first` of the observation on; with a hole between some. */
@@ -148,19 +149,20 @@ static void random_gaps(struct archive *archive)
     uint64_t total = archive->count[AXIS_TIME];
     uint64_t streams = archive->count[AXIS_STATION] * archive->count[AXIS_BEAM] *
                        archive->count[AXIS_POL] * archive->count[AXIS_CHAN];
-    assert_int_equal(memory_zeroed(3, sizeof *archive->gaps, "gaps", &archive->gaps), STATUS_OK);
-    for (uint64_t at = dice(total); at < total && archive->ngaps < dice(4);) {
-        archive->gaps[archive->ngaps][0] = at;
-        archive->gaps[archive->ngaps][1] = min_u64(1 + dice(20), total - at);
-        at += archive->gaps[archive->ngaps++][1] + dice(50);
+    assert_int_equal(memory_zeroed(3, sizeof *archive->losses.gaps, "gaps", &archive->losses.gaps),
+                     STATUS_OK);
+    for (uint64_t at = dice(total); at < total && archive->losses.ngaps < dice(4);) {
+        archive->losses.gaps[archive->losses.ngaps][0] = at;
+        archive->losses.gaps[archive->losses.ngaps][1] = min_u64(1 + dice(20), total - at);
+        at += archive->losses.gaps[archive->losses.ngaps++][1] + dice(50);
     }
-    assert_int_equal(
-        memory_zeroed(streams, sizeof *archive->stream_gaps, "gaps", &archive->stream_gaps),
-        STATUS_OK);
+    assert_int_equal(memory_zeroed(streams, sizeof *archive->losses.stream_gaps, "gaps",
+                                   &archive->losses.stream_gaps),
+                     STATUS_OK);
     for (uint64_t i = dice(2) * streams; i < streams; i++) {
         uint64_t at = dice(total);
         if (dice(2)) {
-            archive->stream_gaps[archive->nstream_gaps++] =
+            archive->losses.stream_gaps[archive->losses.nstream_gaps++] =
                 (struct archive_gap){i, at, min_u64(1 + dice(30), total - at)};
         }
     }
@@ -192,15 +194,16 @@ static struct archive *random_archive(void)
     uint64_t total = 0;
     assert_int_equal(archive_create(path, &archive), STATUS_OK);
     archive->is_complex = dice(3) > 0;
-    archive->is_reim_stacked = archive->is_complex && dice(4) == 0;
-    archive->is_compound = archive->is_complex && !archive->is_reim_stacked && dice(2);
+    archive->shape.is_reim_stacked = archive->is_complex && dice(4) == 0;
+    archive->stored.is_compound = archive->is_complex && !archive->shape.is_reim_stacked && dice(2);
     random_number(archive);
-    archive->stacked = dice(2) ? AXIS_BEAM : AXIS_TIME;
-    random_axes(archive, archive->is_complex && !archive->is_reim_stacked && !archive->is_compound);
+    archive->shape.stacked = dice(2) ? AXIS_BEAM : AXIS_TIME;
+    random_axes(archive, archive->is_complex && !archive->shape.is_reim_stacked &&
+                             !archive->stored.is_compound);
     assert_int_equal(numbers_settle(archive), STATUS_OK);
-    uint64_t stacks = archive->stacked == AXIS_TIME ? 1 : 1 + dice(3);
+    uint64_t stacks = archive->shape.stacked == AXIS_TIME ? 1 : 1 + dice(3);
     archive->count[AXIS_BEAM] = stacks;
-    stacks *= archive->is_reim_stacked ? 2 : 1;
+    stacks *= archive->shape.is_reim_stacked ? 2 : 1;
     uint32_t each = 1 + (uint32_t)dice(2);
     char *name = archive->parts[0].path;
     free(archive->parts);
@@ -228,13 +231,13 @@ static struct archive *random_archive(void)
 /* Whether a part, a run and no gap has it. */
 static int is_in_gap(const struct archive *archive, uint32_t stream, uint64_t at)
 {
-    for (size_t i = 0; i < archive->ngaps; i++) {
-        if (at - archive->gaps[i][0] < archive->gaps[i][1]) {
+    for (size_t i = 0; i < archive->losses.ngaps; i++) {
+        if (at - archive->losses.gaps[i][0] < archive->losses.gaps[i][1]) {
             return 1;
         }
     }
-    for (size_t i = 0; i < archive->nstream_gaps; i++) {
-        const struct archive_gap *gap = &archive->stream_gaps[i];
+    for (size_t i = 0; i < archive->losses.nstream_gaps; i++) {
+        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
         if (gap->stream == archive_stream_number(archive, stream) && at - gap->first < gap->count) {
             return 1;
         }
@@ -246,13 +249,13 @@ static int is_in_gap(const struct archive *archive, uint32_t stream, uint64_t at
 static int64_t bit_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                       int imaginary, uint64_t at)
 {
-    uint64_t stack = archive->stacked == AXIS_BEAM ? index[AXIS_BEAM] : 0;
-    stack = archive->is_reim_stacked ? 2 * stack + (uint64_t)imaginary : stack;
+    uint64_t stack = archive->shape.stacked == AXIS_BEAM ? index[AXIS_BEAM] : 0;
+    stack = archive->shape.is_reim_stacked ? 2 * stack + (uint64_t)imaginary : stack;
     uint64_t block = 0;
     uint64_t inner = 0;
     int is_behind = 0;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        const struct archive_dim *dim = &archive->dims[i];
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        const struct archive_dim *dim = &archive->shape.dims[i];
         uint64_t value = dim->axis == AXIS_REIM ? (uint64_t)imaginary : index[dim->axis];
         is_behind = is_behind || dim->axis == AXIS_TIME;
         if (dim->axis == AXIS_TIME) {
@@ -264,7 +267,7 @@ static int64_t bit_of(const struct archive *archive, const uint64_t index[AXIS_K
             block = block * dim->size + value;
         }
     }
-    inner = archive->is_compound ? 2 * inner + (uint64_t)imaginary : inner;
+    inner = archive->stored.is_compound ? 2 * inner + (uint64_t)imaginary : inner;
     for (uint32_t p = 0; p < archive->nparts; p++) {
         const struct archive_part *part = &archive->parts[p];
         uint32_t nruns = part->nextents > 0 ? 1 : part->nruns;
@@ -392,11 +395,11 @@ static struct archive *heaps(uint64_t chans, uint64_t steps, uint64_t pieces,
     struct archive *archive = NULL;
     assert_int_equal(archive_create(name, &archive), STATUS_OK);
     archive->is_complex = 1;
-    archive->number = number;
+    archive->stored.number = number;
     archive->format = SAMPLE_I8;
     add_dim(archive, AXIS_POL, 2);
     add_dim(archive, AXIS_CHAN, chans);
-    archive->time_dim = archive->ndims;
+    archive->shape.time_dim = archive->shape.ndims;
     add_dim(archive, AXIS_TIME, steps * pieces);
     add_dim(archive, AXIS_REIM, 2);
     assert_int_equal(numbers_settle(archive), STATUS_OK);

@@ -49,8 +49,8 @@ static struct archive see(const struct archive *archive, uint64_t (*gaps)[2], si
     seen.first_sample = FIRST;
     seen.samples = ROWS;
     seen.is_complex = 1;
-    seen.gaps = gaps;
-    seen.ngaps = ngaps;
+    seen.losses.gaps = gaps;
+    seen.losses.ngaps = ngaps;
     seen.sideband = 1; /* filters conjugate what they read */
     return seen;
 }
@@ -84,7 +84,7 @@ static struct product_place write_product(const struct product_spec *spec, const
     assert_int_equal(product_create(fd, out, spec, &place), STATUS_OK);
     assert_int_equal(place.rows, ROWS);
     assert_int_equal(place.row_bytes, product_spec_row_bytes(spec));
-    assert_int_equal(place.row_bytes, POLS * 2 * spec->bits / 8);
+    assert_int_equal(place.row_bytes, POLS * 2 * spec->steps.bits / 8);
     assert_true(place.time_offset == 0 && place.holes_offset == 0 && place.clipped_offset > 0);
     assert_int_equal(spans_count(&place), 1);
     assert_int_equal(file_write(fd, out, place.data_offset, rows, (size_t)(ROWS * place.row_bytes)),
@@ -107,16 +107,16 @@ static void check_product(const struct product_spec *spec, const struct product_
     assert_int_equal(product_open(out, &product), STATUS_OK);
     assert_non_null(product);
     assert_int_equal(product->kind, PRODUCT_VOLTAGES);
-    assert_int_equal(product->version_of_format, PRODUCT_VERSION);
+    assert_int_equal(product->origin.version_of_format, PRODUCT_VERSION);
     assert_int_equal(product->rows, ROWS);
     assert_int_equal(product->streams, POLS);
     assert_int_equal(product->frequencies, 1);
-    assert_int_equal(product->bits, spec->bits);
+    assert_int_equal(product->bits, spec->steps.bits);
     assert_true(product->scale == spec->scale && product->is_complex);
     assert_true(product->missing == 5 && product->clipped == 7 && product->gaps == 12);
     assert_memory_equal(&product->place, place, sizeof *place);
-    assert_string_equal(product->job_text, "the job");
-    assert_true(fabs(product->start.second - (100 + FIRST / 1e6)) < 1e-9);
+    assert_string_equal(product->origin.job_text, "the job");
+    assert_true(fabs(product->sky.start.second - (100 + FIRST / 1e6)) < 1e-9);
     assert_int_equal(contents_compare(out, place, &found), STATUS_OK);
     assert_true(found.known > 20 && found.bad == 0);
     text_free(&found.words);
@@ -127,19 +127,19 @@ static void check_archive(const struct product_spec *spec)
 {
     struct archive *archive = open_archive(out, "");
     assert_true(archive->scale == spec->scale && archive->is_complex);
-    assert_int_equal(sample_types[archive->format].bits, spec->bits);
+    assert_int_equal(sample_types[archive->format].bits, spec->steps.bits);
     assert_int_equal(archive->samples, ROWS);
     assert_int_equal(archive->nstreams, POLS);
     assert_int_equal(archive->sideband, 1);
     assert_string_equal(archive->names[AXIS_POL][2], "2");
     assert_true(archive->freq_hz[0] == 1e9 && archive->sample_rate_hz == 1e6);
-    assert_int_equal(archive->start.mjd_day, 58849);
-    assert_true(fabs(archive->start.second - (100 + FIRST / 1e6)) < 1e-9);
-    assert_string_equal(archive->telescope, "Dish");
+    assert_int_equal(archive->sky.start.mjd_day, 58849);
+    assert_true(fabs(archive->sky.start.second - (100 + FIRST / 1e6)) < 1e-9);
+    assert_string_equal(archive->sky.telescope, "Dish");
     /* 5 .. 12, 20 .. 22 and 58 .. 64 of what it was made of. */
     static const uint64_t gaps[][2] = {{0, 2}, {10, 2}, {48, 2}};
-    assert_int_equal(archive->ngaps, 3);
-    assert_memory_equal(archive->gaps, gaps, sizeof gaps);
+    assert_int_equal(archive->losses.ngaps, 3);
+    assert_memory_equal(archive->losses.gaps, gaps, sizeof gaps);
     archive_destroy(archive);
 }
 
@@ -164,7 +164,7 @@ static void products_are_archives(void **state)
                                     .rows = ROWS,
                                     .archive = &seen,
                                     .gap_samples = 12,
-                                    .bits = cases[i].bits,
+                                    .steps.bits = cases[i].bits,
                                     .scale = cases[i].scale};
         struct product_place place = write_product(&spec, rows);
         check_product(&spec, &place);

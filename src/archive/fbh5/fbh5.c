@@ -27,10 +27,10 @@ void fbh5_destroy(struct fbh5 *fbh5)
         free(fbh5->assumed);
         free(fbh5->table.first);
         free(fbh5->freq_hz);
-        free(fbh5->delay_hz);
-        free(fbh5->source);
-        free(fbh5->telescope);
-        free(fbh5->rawdatafile);
+        free(fbh5->coherent.delay_hz);
+        free(fbh5->head.source);
+        free(fbh5->head.telescope);
+        free(fbh5->head.rawdatafile);
         free(fbh5->pols);
         free(fbh5->pol_names);
         free(fbh5->data_path);
@@ -93,8 +93,8 @@ static status_t fbh5_read_chunks(hid_t plist, uint64_t bytes, struct fbh5 *fbh5)
                 (unsigned long long)chunk[0], (unsigned long long)chunk[1],
                 (unsigned long long)chunk[2]);
     }
-    fbh5->chunk_rows = chunk[0];
-    fbh5->cache_bytes = bytes;
+    fbh5->chunks.rows = chunk[0];
+    fbh5->chunks.row_bytes = bytes;
 out:
     return st;
 }
@@ -132,7 +132,7 @@ static uint32_t fbh5_count_rooms(hid_t plist, const struct fbh5 *fbh5)
         filters = unfilter_knows(&filter) ? filters : MOST_ROOMS; /* HDF5 undoes all */
     }
     int between = filters > 1 ? filters - 1 : 0;
-    return (filters > 0) + (uint32_t)(between < 2 ? between : 2) + (fbh5->chunk_rows < fbh5->rows);
+    return (filters > 0) + (uint32_t)(between < 2 ? between : 2) + (fbh5->chunks.rows < fbh5->rows);
 }
 
 /* Where the rows lie. */
@@ -147,7 +147,7 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
     hid_t plist = H5Dget_create_plist(data->id);
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
-    fbh5->chunk_rows = 1;
+    fbh5->chunks.rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         TRY(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
     }
@@ -161,9 +161,9 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
         fbh5->data_offset = extents[0].file_offset;
         TRY(memory_text(extents[0].path, &fbh5->data_path));
     }
-    fbh5->cache_bytes = max_u64(fbh5->cache_bytes, found.row_bytes);
-    fbh5->chunk_bytes = found.chunk_bytes;
-    fbh5->unpack_rooms = fbh5_count_rooms(plist, fbh5);
+    fbh5->chunks.row_bytes = max_u64(fbh5->chunks.row_bytes, found.row_bytes);
+    fbh5->chunks.most_bytes = found.chunk_bytes;
+    fbh5->chunks.rooms = fbh5_count_rooms(plist, fbh5);
 out:
     extents_free(extents, nextents);
     lost_pieces_free(&found.lost);

@@ -49,6 +49,32 @@ struct fbh5_steps {
 /* Numbers of /data: those that are handed out as they are stored, and others. */
 enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
 
+/* Keywords of SIGPROC that files say. */
+struct fbh5_head {
+    char *source, *telescope, *rawdatafile; /* NULL when unknown */
+    int has_position;
+    double raj_hours, dej_degrees;
+    double az_start, za_start; /* degrees */
+    int32_t telescope_id, machine_id, nbeams, ibeam;
+};
+
+struct fbh5_time {
+    double step; /* seconds from row to row */
+    int has_start;
+    struct utc start;  /* to which times count */
+    double first;      /* of row 0's centre, seconds after `start` */
+    double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
+};
+
+/* Chunks of a file that has some. */
+struct fbh5_chunks {
+    uint64_t rows;       /* of a chunk of the file; 1 when it has none */
+    uint64_t row_bytes;  /* of the chunks that one row touches; 0 when it has none */
+    uint64_t most_bytes; /* of the largest chunk; 0 when it has none */
+    uint32_t rooms; /* chunks' worth of memory that a thread needs to decompress one, beside those
+                       that are kept */
+};
+
 struct fbh5 {
     char *path;
     char *format;  /* how people call it; NULL: FBH5 */
@@ -61,13 +87,9 @@ struct fbh5 {
     int is_flat;           /* /data is [time][channel] */
     uint64_t rows;
     uint32_t nifs, nchannels;
-    int is_ours;           /* a power product, which knows more than the format does */
-    uint64_t chunk_rows;   /* of a chunk of the file; 1 when it has none */
-    uint64_t cache_bytes;  /* of the chunks that one row touches; 0 when it has none */
-    uint64_t chunk_bytes;  /* of the largest chunk; 0 when it has none */
-    uint32_t unpack_rooms; /* chunks' worth of memory that a thread needs to decompress one, beside
-                              those that are kept */
-    int is_plain;          /* rows lie one after the other, at data_offset of data_path */
+    int is_ours; /* a power product, which knows more than the format does */
+    struct fbh5_chunks chunks;
+    int is_plain; /* rows lie one after the other, at data_offset of data_path */
     uint64_t data_offset;
     uint64_t marks_offset;   /* of a byte for each row of ours: 1 where some of it is NaN because it
                                 could not be made; 0: not told */
@@ -79,21 +101,9 @@ struct fbh5 {
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band(),
                         unless the header lists them */
-    /* Of voltages that were dedispersed coherently, struct archive's; the constant is 0 where they
-     * were not; [nchannels]; NULL before fbh5_load_band(), too. */
-    double coherent_dm, coherent_constant;
-    double *delay_hz;
-    double tsamp; /* seconds from row to row */
-    int has_start;
-    struct utc start;  /* to which times count */
-    double first_time; /* of row 0's centre, seconds after `start` */
-    double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
-
-    char *source, *telescope, *rawdatafile; /* NULL when unknown */
-    int has_position;
-    double raj_hours, dej_degrees;
-    double az_start, za_start; /* degrees */
-    int32_t telescope_id, machine_id, nbeams, ibeam;
+    struct coherent coherent; /* [nchannels], too; NULL before fbh5_load_band() */
+    struct fbh5_time time;
+    struct fbh5_head head;
     char *pols;      /* pol_type: what its ifs are; NULL when unknown */
     char *pol_names; /* of ours: the names of its ifs, such as X, one a line; NULL when unknown */
 };

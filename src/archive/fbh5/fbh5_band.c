@@ -56,19 +56,19 @@ static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     hid_t file = -1;
     size_t count = 0;
-    if (fbh5->coherent_constant == 0) {
+    if (fbh5->coherent.constant == 0) {
         return STATUS_OK;
     }
     TRY(h5_open_file(fbh5->path, &file));
-    TRY(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->delay_hz, &count));
-    REQUIRE(fbh5->coherent_constant > 0 && count == fbh5->nchannels, STATUS_DATA,
+    TRY(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->coherent.delay_hz, &count));
+    REQUIRE(fbh5->coherent.constant > 0 && count == fbh5->nchannels, STATUS_DATA,
             "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
             "and %u",
-            fbh5->path, fbh5->coherent_constant, count, fbh5->nchannels);
+            fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
     for (size_t c = 0; c < count; c++) {
-        REQUIRE(isfinite(fbh5->delay_hz[c]) && fbh5->delay_hz[c] > 0, STATUS_DATA,
+        REQUIRE(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0, STATUS_DATA,
                 "%s: /delay_hz holds %g, expected frequencies above 0", fbh5->path,
-                fbh5->delay_hz[c]);
+                fbh5->coherent.delay_hz[c]);
     }
 out:
     h5_close(file);

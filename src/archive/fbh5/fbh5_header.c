@@ -57,7 +57,8 @@ static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
     struct {
         const char *name;
         double *value;
-    } needed[] = {{"fch1", &fbh5->fch1_mhz}, {"foff", &fbh5->foff_mhz}, {"tsamp", &fbh5->tsamp}};
+    } needed[] = {
+        {"fch1", &fbh5->fch1_mhz}, {"foff", &fbh5->foff_mhz}, {"tsamp", &fbh5->time.step}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         int found = 0;
         TRY(fbh5_get_axis(file, data, fbh5, needed[i].name, needed[i].value, &found));
@@ -65,8 +66,8 @@ static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
                 "%s is no filterbank: attribute %s of /data is %s", fbh5->path, needed[i].name,
                 found ? "no number" : "missing");
     }
-    REQUIRE(fbh5->tsamp > 0, STATUS_DATA, "%s: tsamp = %g s, expected more than 0", fbh5->path,
-            fbh5->tsamp);
+    REQUIRE(fbh5->time.step > 0, STATUS_DATA, "%s: tsamp = %g s, expected more than 0", fbh5->path,
+            fbh5->time.step);
     REQUIRE(fbh5->foff_mhz < 0 || fbh5->foff_mhz > 0 || fbh5->nchannels == 1, STATUS_DATA,
             "%s: foff = 0: %u channels without bandwidth", fbh5->path, fbh5->nchannels);
     /* The numbers' own steps are wider than the channels. */
@@ -184,13 +185,13 @@ out:
 static status_t fbh5_read_position(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    TRY(fbh5_compare_angle(file, data, fbh5, "src_raj", 24, &fbh5->raj_hours));
-    TRY(fbh5_compare_angle(file, data, fbh5, "src_dej", 90, &fbh5->dej_degrees));
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_raj", 24, &fbh5->head.raj_hours));
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_dej", 90, &fbh5->head.dej_degrees));
     /* Who does not know it writes zeros. */
-    fbh5->has_position = fbh5->raj_hours < 0 || fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 ||
-                         fbh5->dej_degrees > 0;
-    TRY(fbh5_get_f64(data, fbh5, "az_start", &fbh5->az_start));
-    TRY(fbh5_get_f64(data, fbh5, "za_start", &fbh5->za_start));
+    fbh5->head.has_position = fbh5->head.raj_hours < 0 || fbh5->head.raj_hours > 0 ||
+                              fbh5->head.dej_degrees < 0 || fbh5->head.dej_degrees > 0;
+    TRY(fbh5_get_f64(data, fbh5, "az_start", &fbh5->head.az_start));
+    TRY(fbh5_get_f64(data, fbh5, "za_start", &fbh5->head.za_start));
 out:
     return st;
 }
@@ -202,12 +203,12 @@ static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
     double mjd = 0;
     int found = 0;
     TRY(fbh5_get_axis(file, data, fbh5, "tstart", &mjd, &found));
-    TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start, &fbh5->assumed));
-    fbh5->has_start = start.is_known;
-    fbh5->start = start.utc;
-    fbh5->first_time = start.first_time;
+    TRY(start_read(file, fbh5->path, mjd, fbh5->time.step, &start, &fbh5->assumed));
+    fbh5->time.has_start = start.is_known;
+    fbh5->time.start = start.utc;
+    fbh5->time.first = start.first_time;
     if (start.is_known) {
-        fbh5->tstart_mjd = utc_mjd(utc_add(start.utc, start.first_time - fbh5->tsamp / 2));
+        fbh5->time.tstart_mjd = utc_mjd(utc_add(start.utc, start.first_time - fbh5->time.step / 2));
     }
 out:
     return st;
@@ -218,10 +219,10 @@ static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     enum { MOST_LETTERS = 1024 }; /* else these are no polarisations */
     int found = 0;
-    TRY(h5_get_text(data, fbh5->path, "source_name", &fbh5->source, &found));
-    TRY(h5_get_text(data, fbh5->path, "rawdatafile", &fbh5->rawdatafile, &found));
+    TRY(h5_get_text(data, fbh5->path, "source_name", &fbh5->head.source, &found));
+    TRY(h5_get_text(data, fbh5->path, "rawdatafile", &fbh5->head.rawdatafile, &found));
     TRY(h5_get_text(data, fbh5->path, "pol_type", &fbh5->pols, &found));
-    TRY(h5_get_text(file, fbh5->path, "telescope", &fbh5->telescope, &found));
+    TRY(h5_get_text(file, fbh5->path, "telescope", &fbh5->head.telescope, &found));
     if (fbh5->pols && (!fbh5->pols[0] || strlen(fbh5->pols) > MOST_LETTERS)) {
         free(fbh5->pols);
         fbh5->pols = NULL;
@@ -260,15 +261,15 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
     TRY(start_read_kind(file, fbh5->path, &kind, &found));
     fbh5->is_ours = found && kind == PRODUCT_POWER;
     if (fbh5->is_ours) {
-        TRY(h5_get_f64(file, fbh5->path, "coherent_dm", &fbh5->coherent_dm, &found));
-        TRY(h5_get_f64(file, fbh5->path, "coherent_constant", &fbh5->coherent_constant, &found));
+        TRY(h5_get_f64(file, fbh5->path, "coherent_dm", &fbh5->coherent.dm, &found));
+        TRY(h5_get_f64(file, fbh5->path, "coherent_constant", &fbh5->coherent.constant, &found));
         TRY(fbh5_read_pol_names(file, fbh5));
         TRY(assumed_read(file, fbh5->path, &fbh5->assumed));
         TRY(h5_has_attribute(file, fbh5->path, "source", &found));
     }
     if (fbh5->is_ours && !found) {
-        free(fbh5->source); /* "unknown" */
-        fbh5->source = NULL;
+        free(fbh5->head.source); /* "unknown" */
+        fbh5->head.source = NULL;
     }
 out:
     return st;
@@ -277,15 +278,15 @@ out:
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    fbh5->nbeams = 1;
-    fbh5->ibeam = 1;
+    fbh5->head.nbeams = 1;
+    fbh5->head.ibeam = 1;
     TRY(fbh5_read_axes(file, data, fbh5));
     TRY(fbh5_read_start(file, data, fbh5));
     TRY(fbh5_read_position(file, data, fbh5));
-    TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
-    TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));
-    TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->nbeams));
-    TRY(fbh5_get_i32(data, fbh5, "ibeam", &fbh5->ibeam));
+    TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->head.machine_id));
+    TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->head.telescope_id));
+    TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->head.nbeams));
+    TRY(fbh5_get_i32(data, fbh5, "ibeam", &fbh5->head.ibeam));
     TRY(fbh5_read_words(file, data, fbh5));
     TRY(fbh5_read_own(file, fbh5));
 out:

@@ -10,13 +10,13 @@ static const struct pack_field pointers[] = {
     PACK_FIELD(struct fbh5, data_path),
     PACK_STORAGE(struct fbh5, storage),
     PACK_LIST(struct fbh5, lost, nlost, &lost_range_type),
-    PACK_FIELD(struct fbh5, source),
-    PACK_FIELD(struct fbh5, telescope),
-    PACK_FIELD(struct fbh5, rawdatafile),
+    PACK_FIELD(struct fbh5, head.source),
+    PACK_FIELD(struct fbh5, head.telescope),
+    PACK_FIELD(struct fbh5, head.rawdatafile),
     PACK_FIELD(struct fbh5, pols),
     PACK_FIELD(struct fbh5, pol_names),
     PACK_COUNTED(struct fbh5, freq_hz, nchannels, &pack_numbers),
-    PACK_COUNTED(struct fbh5, delay_hz, nchannels, &pack_numbers),
+    PACK_COUNTED(struct fbh5, coherent.delay_hz, nchannels, &pack_numbers),
 };
 static const struct pack_type fbh5_type = PACK_WHOLE(struct fbh5, pointers);
 

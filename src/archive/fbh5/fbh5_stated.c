@@ -107,8 +107,8 @@ static status_t stated_compare_root(hid_t file, hid_t data, struct fbh5 *fbh5)
         double close; /* a tenth of a channel over the band, or of a row over all rows */
     } stated[] = {{"fch1", 0.1 * fabs(fbh5->foff_mhz)},
                   {"foff", 0.1 * fabs(fbh5->foff_mhz) / fbh5->nchannels},
-                  {"tsamp", 0.1 * fbh5->tsamp / (double)fbh5->rows},
-                  {"tstart", fmax(fbh5->tsamp / 86400, rounding_days)}};
+                  {"tsamp", 0.1 * fbh5->time.step / (double)fbh5->rows},
+                  {"tstart", fmax(fbh5->time.step / 86400, rounding_days)}};
     char *where = NULL;
     TRY(memory_format(&where, "%s: root", fbh5->path));
     TRY(stated_compare_counts(file, " of the root", fbh5));
@@ -201,8 +201,8 @@ static status_t stated_compare_axes(hid_t file, struct fbh5 *fbh5)
     } else if (frequency.is_there && fabs(to_mhz * frequency.first - fbh5->fch1_mhz) > tenth) {
         TRY(stated_contradict(fbh5, "fch1", fbh5->fch1_mhz, "frequency", to_mhz * frequency.first));
     }
-    if (time.is_there && fabs(time.mean / fbh5->tsamp - 1) * (double)fbh5->rows > 0.1) {
-        TRY(stated_contradict(fbh5, "tsamp", fbh5->tsamp, "time", time.mean));
+    if (time.is_there && fabs(time.mean / fbh5->time.step - 1) * (double)fbh5->rows > 0.1) {
+        TRY(stated_contradict(fbh5, "tsamp", fbh5->time.step, "time", time.mean));
     }
 out:
     return st;
@@ -218,7 +218,7 @@ status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(stated_compare_root(file, data, fbh5));
     TRY(stated_compare_axes(file, fbh5));
     TRY(fbh5->is_ours ? STATUS_OK : fbh5_note_band(fbh5, "fch1 and foff"));
-    if (!fbh5->has_start && !fbh5->is_ours) {
+    if (!fbh5->time.has_start && !fbh5->is_ours) {
         TRY(fbh5_find_number(data, fbh5->path, "tstart", &tstart, &(int){0}));
         TRY(tstart < 0 || tstart > 0
                 ? assume(&fbh5->assumed, "tstart is %.12g: the start is unknown", tstart)

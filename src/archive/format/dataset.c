@@ -71,7 +71,8 @@ static status_t dataset_add_joined(const struct axes_text *axes, uint32_t dim, u
             where, dim, size, known, open ? " times a whole number" : "");
     for (uint32_t i = 0; i < axes->dim[dim].nparts; i++) {
         uint64_t part = axes->dim[dim].size[i] ? axes->dim[dim].size[i] : size / known;
-        archive->dims[archive->ndims++] = (struct archive_dim){part, axes->dim[dim].part[i], dim};
+        archive->shape.dims[archive->shape.ndims++] =
+            (struct archive_dim){part, axes->dim[dim].part[i], dim};
     }
 out:
     return st;
@@ -109,18 +110,18 @@ static status_t dataset_read_axes(hid_t dataset, const char *where, const char *
             continue;
         }
         if (axes.dim[i].part[0] == AXIS_TIME) {
-            archive->time_dim = i;
+            archive->shape.time_dim = i;
         }
         TRY(dataset_add_joined(&axes, i, dims[i], where, archive));
     }
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        enum axis axis = archive->dims[i].axis;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        enum axis axis = archive->shape.dims[i].axis;
         archive->present[axis] = 1;
         uint64_t names = archive->names[axis] ? archive->count[axis] : 0;
-        REQUIRE(names == 0 || names == archive->dims[i].size, STATUS_DATA,
+        REQUIRE(names == 0 || names == archive->shape.dims[i].size, STATUS_DATA,
                 "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
-                archive->dims[i].size, axis_name(axis), axis_name(axis), names);
-        archive->count[axis] = archive->dims[i].size;
+                archive->shape.dims[i].size, axis_name(axis), axis_name(axis), names);
+        archive->count[axis] = archive->shape.dims[i].size;
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
         REQUIRE(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
@@ -139,31 +140,31 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
 {
     status_t st = STATUS_OK;
     TRY(memory_text(layout->dataset, &archive->dataset));
-    TRY(memory_text(layout->telescope, &archive->telescope));
-    TRY(memory_text(layout->source, &archive->source));
-    archive->has_start = layout->has_start;
-    archive->start = layout->start;
-    archive->sample_rate_hz = layout->has_sample_rate     ? layout->sample_rate_hz
-                              : layout->has_sample_period ? 1 / layout->sample_period_s
-                                                          : 0;
-    archive->nibbles = layout->packing.nibbles;
-    archive->has_missing_value = layout->has_missing_value;
-    archive->missing_value = layout->missing_value;
-    archive->scale = layout->has_scale ? layout->scale : 1;
+    TRY(memory_text(layout->sky.telescope, &archive->sky.telescope));
+    TRY(memory_text(layout->sky.source, &archive->sky.source));
+    archive->sky.has_start = layout->time.has_start;
+    archive->sky.start = layout->time.start;
+    archive->sample_rate_hz = layout->time.has_sample_rate     ? layout->time.sample_rate_hz
+                              : layout->time.has_sample_period ? 1 / layout->time.sample_period_s
+                                                               : 0;
+    archive->stored.nibbles = layout->numbers.packing.nibbles;
+    archive->stored.has_missing_value = layout->numbers.has_missing_value;
+    archive->stored.missing_value = layout->numbers.missing_value;
+    archive->scale = layout->numbers.has_scale ? layout->numbers.scale : 1;
     archive->sideband = layout->has_sideband ? layout->sideband : 1;
-    archive->oversampling_num = layout->has_oversampling ? layout->oversampling_num : 1;
-    archive->oversampling_den = layout->has_oversampling ? layout->oversampling_den : 1;
-    archive->stacked = layout->files_along;
-    archive->is_dc_at_edge = layout->has_dc && layout->is_dc_at_edge;
-    if (layout->has_ra && layout->has_dec) {
-        archive->has_position = 1;
-        archive->ra_deg = layout->ra_deg;
-        archive->dec_deg = layout->dec_deg;
+    archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
+    archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
+    archive->shape.stacked = layout->files_along;
+    archive->stored.is_dc_at_edge = layout->has_dc && layout->is_dc_at_edge;
+    if (layout->sky.has_ra && layout->sky.has_dec) {
+        archive->sky.has_position = 1;
+        archive->sky.ra_deg = layout->sky.ra_deg;
+        archive->sky.dec_deg = layout->sky.dec_deg;
     }
-    if (layout->nfreq > 0) {
-        TRY(memory_zeroed(layout->nfreq, sizeof *archive->freq_hz, "frequencies",
+    if (layout->freq.count > 0) {
+        TRY(memory_zeroed(layout->freq.count, sizeof *archive->freq_hz, "frequencies",
                           &archive->freq_hz));
-        memcpy(archive->freq_hz, layout->freq_hz, layout->nfreq * sizeof *archive->freq_hz);
+        memcpy(archive->freq_hz, layout->freq.hz, layout->freq.count * sizeof *archive->freq_hz);
     }
 out:
     return st;
@@ -176,13 +177,13 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive, uin
                                struct archive_part *part)
 {
     status_t st = STATUS_OK;
-    uint32_t ndims = archive->dims[archive->ndims - 1].dimension + 1;
+    uint32_t ndims = archive->shape.dims[archive->shape.ndims - 1].dimension + 1;
     depot_t *depot = NULL;
     struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = part->path,
                                     .name = archive->dataset,
                                     .found = &part->storage,
-                                    .along = (int)archive->time_dim};
+                                    .along = (int)archive->shape.time_dim};
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
@@ -248,13 +249,13 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
                                     struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct job_frequencies *of = &layout->frequencies;
+    const struct job_frequencies *of = &layout->freq.rule;
     uint64_t chans = archive->count[AXIS_CHAN];
     if (of->from || of->attribute) {
-        REQUIRE(layout->nfreq == chans, STATUS_DATA,
+        REQUIRE(layout->freq.count == chans, STATUS_DATA,
                 "%s: %s holds %u frequencies, expected one for each of %" PRIu64 " coarse channels",
-                where, of->from ? of->from : of->attribute, layout->nfreq, chans);
-        archive->states_freq = 1;
+                where, of->from ? of->from : of->attribute, layout->freq.count, chans);
+        archive->states.freq = 1;
     } else if (of->has_start) {
         TRY(memory_zeroed(chans, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
         for (uint64_t i = 0; i < chans; i++) {
@@ -286,7 +287,7 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     archive->count[AXIS_TIME] *= pieces > 0 ? pieces : 1;
     part->samples = archive->count[AXIS_TIME];
     if (layout->said[SAID_FIRST_SAMPLE].attribute) {
-        part->first_sample = layout->first_sample[0];
+        part->first_sample = layout->time.first_sample[0];
     }
     if (layout->parts[0]) {
         TRY(memory_text(layout->dataset, &part->dataset));

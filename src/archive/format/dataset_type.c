@@ -11,7 +11,7 @@
 
 uint32_t dataset_numbers_in_element(const struct job_layout *layout)
 {
-    uint32_t bits = layout->has_packing ? layout->packing.bits : 0;
+    uint32_t bits = layout->numbers.has_packing ? layout->numbers.packing.bits : 0;
     return bits > 0 && bits < 8 ? 8 / bits : 1;
 }
 
@@ -37,21 +37,23 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
                                          const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct packing *packing = &layout->packing;
+    const struct packing *packing = &layout->numbers.packing;
     H5T_class_t class = H5Tget_class(type);
     size_t bits = packing->bits > 8 ? packing->bits : 8;
     REQUIRE(class == H5T_INTEGER && 8 * H5Tget_size(type) == bits &&
-                (packing->bits >= 8 || !archive->is_compound),
+                (packing->bits >= 8 || !archive->stored.is_compound),
             STATUS_DATA, "%s: packing needs %zu-bit elements, found %zu-bit %s", where, bits,
             8 * H5Tget_size(type), class == H5T_INTEGER ? "integers" : "elements of another kind");
     if (packing->bits == 0) {
         archive->format = SAMPLE_I4;
         goto out;
     }
-    REQUIRE(layout->nlevels == 0 || layout->nlevels == UINT64_C(1) << packing->bits, STATUS_DATA,
-            "%s: there are %u levels, expected %llu of %u %s", where, layout->nlevels,
-            1ull << packing->bits, packing->bits, units_plural(packing->bits, "bit", "bits"));
-    dataset_set_packing(packing, layout->nlevels > 0 ? layout->levels : NULL, &archive->number);
+    REQUIRE(layout->numbers.nlevels == 0 || layout->numbers.nlevels == UINT64_C(1) << packing->bits,
+            STATUS_DATA, "%s: there are %u levels, expected %llu of %u %s", where,
+            layout->numbers.nlevels, 1ull << packing->bits, packing->bits,
+            units_plural(packing->bits, "bit", "bits"));
+    dataset_set_packing(packing, layout->numbers.nlevels > 0 ? layout->numbers.levels : NULL,
+                        &archive->stored.number);
 out:
     return st;
 }
@@ -86,11 +88,11 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
                                          const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     H5T_class_t class = H5Tget_class(type);
     size_t size = H5Tget_size(type);
     number->is_big_endian = size > 1 && H5Tget_order(type) == H5T_ORDER_BE;
-    if (layout->has_packing) {
+    if (layout->numbers.has_packing) {
         TRY(dataset_read_packed_type(type, where, layout, archive));
         goto out;
     }
@@ -100,13 +102,13 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
             where, 8 * size);
     REQUIRE(size <= 16, STATUS_DATA, "%s holds numbers of %zu bits: that is absurd", where,
             8 * size);
-    REQUIRE(class == H5T_INTEGER || !layout->has_offset, STATUS_DATA,
+    REQUIRE(class == H5T_INTEGER || !layout->numbers.has_offset, STATUS_DATA,
             "%s holds floating point numbers, which have no offset", where);
     number->bits = dataset_number_bits(type);
     number->kind = class == H5T_FLOAT               ? NUMBER_FLOAT
                    : H5Tget_sign(type) == H5T_SGN_2 ? NUMBER_SIGNED
                                                     : NUMBER_UNSIGNED;
-    number->offset = layout->has_offset ? layout->offset : 0;
+    number->offset = layout->numbers.has_offset ? layout->numbers.offset : 0;
 out:
     return st;
 }
@@ -130,9 +132,9 @@ status_t dataset_read_type(hid_t dataset, const char *where, const struct job_la
     hid_t number = -1;
     hid_t type = H5Dget_type(dataset);
     H5_TRY(type, "%s: its type cannot be read", where);
-    archive->is_compound = H5Tget_class(type) == H5T_COMPOUND;
+    archive->stored.is_compound = H5Tget_class(type) == H5T_COMPOUND;
     archive->format = SAMPLE_F32; /* unless they are pairs of 4 bits: numbers_settle() finds it */
-    if (archive->is_compound) {
+    if (archive->stored.is_compound) {
         REQUIRE(H5Tget_nmembers(type) == 2, STATUS_DATA,
                 "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
                 H5Tget_nmembers(type),
@@ -161,14 +163,14 @@ status_t dataset_check_missing_value(const char *where, const char *keys,
                                      const struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct archive_number *number = &archive->number;
+    const struct archive_number *number = &archive->stored.number;
     const struct sample_type *type = &sample_types[archive->format];
     int is_plain = number->kind == NUMBER_PLAIN;
     int is_pair = is_plain && type->is_pair;
     int is_float = is_plain ? type->is_float : number->kind == NUMBER_FLOAT;
     int is_signed = is_plain ? !is_pair : number->kind == NUMBER_SIGNED;
     int bits = is_plain ? 8 * (int)type->bytes : (int)number->bits;
-    double value = archive->missing_value;
+    double value = archive->stored.missing_value;
     double least = is_float ? -FLT_MAX : is_signed ? -ldexp(1, bits - 1) : 0;
     double most = is_float ? FLT_MAX : ldexp(1, bits - is_signed) - 1;
     int holds = (is_float && (bits == 64 || !isfinite(value))) ||
@@ -177,7 +179,7 @@ status_t dataset_check_missing_value(const char *where, const char *keys,
     if (!is_float) {
         snprintf(expected, sizeof expected, "a whole number from %.0f to %.0f", least, most);
     }
-    REQUIRE(!archive->has_missing_value || holds, *keys ? STATUS_USAGE : STATUS_DATA,
+    REQUIRE(!archive->stored.has_missing_value || holds, *keys ? STATUS_USAGE : STATUS_DATA,
             "%s: %smissing_value is %.9g, expected %s, %s", where, keys, value, expected,
             is_pair ? "the packed byte" : "as its samples are");
 out:
@@ -189,7 +191,7 @@ status_t dataset_settle_domain(const struct job_layout *layout, const char *wher
                                struct archive *archive)
 {
     status_t st = STATUS_OK;
-    int has_pairs = archive->is_compound || archive->format == SAMPLE_I4;
+    int has_pairs = archive->stored.is_compound || archive->format == SAMPLE_I4;
     REQUIRE(!has_pairs || !archive->present[AXIS_REIM], STATUS_DATA,
             "%s: its elements are complex already, yet axes names reim", where);
     int is_half = layout->parts[0] || layout->is_reim_along;
@@ -202,9 +204,9 @@ status_t dataset_settle_domain(const struct job_layout *layout, const char *wher
             has_pairs                     ? "pairs"
             : archive->present[AXIS_REIM] ? "axis reim"
                                           : "no axis reim, no pairs");
-    REQUIRE(archive->is_complex || archive->oversampling_num == archive->oversampling_den,
-            STATUS_DATA, "%s: real samples cannot be oversampled coarse channels (%u/%u)", where,
-            archive->oversampling_num, archive->oversampling_den);
+    REQUIRE(archive->is_complex || archive->oversample.num == archive->oversample.den, STATUS_DATA,
+            "%s: real samples cannot be oversampled coarse channels (%u/%u)", where,
+            archive->oversample.num, archive->oversample.den);
 out:
     return st;
 }
@@ -231,11 +233,11 @@ static int dataset_is_plain_number(hid_t type, uint32_t bits)
 int dataset_is_dense(hid_t dataset, const struct archive *archive)
 {
     hid_t type = H5Dget_type(dataset);
-    hid_t number = archive->is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
-    uint32_t bits = archive->format == SAMPLE_I4 ? 8 : archive->number.bits;
-    int dense = H5Tget_size(type) == (archive->is_compound ? 2 : 1) * H5Tget_size(number) &&
+    hid_t number = archive->stored.is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
+    uint32_t bits = archive->format == SAMPLE_I4 ? 8 : archive->stored.number.bits;
+    int dense = H5Tget_size(type) == (archive->stored.is_compound ? 2 : 1) * H5Tget_size(number) &&
                 dataset_is_plain_number(number, bits);
-    if (dense && archive->is_compound) {
+    if (dense && archive->stored.is_compound) {
         dense = H5Tget_member_offset(type, 0) == 0;
     }
     h5_close(number);

@@ -113,11 +113,12 @@ out:
 /* Removes an impossible position, so that products do not inherit it. Warns of it. */
 static void formats_check_position(const char *path, struct archive *archive)
 {
-    if (archive->has_position && !(fabs(archive->ra_deg) <= 360 && fabs(archive->dec_deg) <= 90)) {
+    if (archive->sky.has_position &&
+        !(fabs(archive->sky.ra_deg) <= 360 && fabs(archive->sky.dec_deg) <= 90)) {
         report_warn("%s: RA %.10g, Dec %.10g degrees cannot be: its position is taken as unknown",
-                    path, archive->ra_deg, archive->dec_deg);
-        archive->has_position = 0;
-        archive->ra_deg = archive->dec_deg = 0;
+                    path, archive->sky.ra_deg, archive->sky.dec_deg);
+        archive->sky.has_position = 0;
+        archive->sky.ra_deg = archive->sky.dec_deg = 0;
     }
 }
 

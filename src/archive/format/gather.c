@@ -41,7 +41,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
         }
         TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
         gathered->count = i + 1;
-        gathered->archives[i]->is_reim_stacked = gathered->is_reim;
+        gathered->archives[i]->shape.is_reim_stacked = gathered->is_reim;
     }
 out:
     return st;
@@ -54,10 +54,10 @@ static status_t gather_check_first(const struct gathered *gathered, int *is_know
     status_t st = STATUS_OK;
     const struct job_layout *layout = gathered->input->layout;
     size_t units = gathered->count / (gathered->is_reim ? 2 : 1);
-    *is_known = layout->nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
-    REQUIRE(layout->nfirst_sample == 0 || layout->nfirst_sample == units, STATUS_USAGE,
+    *is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
+    REQUIRE(layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
             "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
-            layout->nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
+            layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
 out:
     return st;
 }
@@ -76,18 +76,18 @@ static status_t gather_first_sample(const struct gathered *gathered, size_t i, i
     size_t each = gathered->is_reim ? 2 : 1;
     *out = 0;
     if (is_known) {
-        *out = layout->nfirst_sample > 0 ? layout->first_sample[i / each]
-                                         : archive->parts[0].first_sample;
-    } else if (first->states_start && archive->states_start) {
+        *out = layout->time.nfirst_sample > 0 ? layout->time.first_sample[i / each]
+                                              : archive->parts[0].first_sample;
+    } else if (first->states.start && archive->states.start) {
         struct sample_time start =
-            sample_time_between(first->start, archive->start, first->sample_rate_hz);
+            sample_time_between(first->sky.start, archive->sky.start, first->sample_rate_hz);
         REQUIRE(start.whole < INT64_C(1) << (MIDDLE - 1) &&
                     start.whole > -(INT64_C(1) << (MIDDLE - 1)),
                 STATUS_DATA, "%s and %s start at times that are absurdly far apart",
                 first->parts[0].path, archive->parts[0].path);
         join_say_shift(archive, start);
         *out = (uint64_t)((INT64_C(1) << MIDDLE) + start.whole);
-    } else if (first->stacked == AXIS_TIME && i >= each) {
+    } else if (first->shape.stacked == AXIS_TIME && i >= each) {
         const struct place *before = &places[i - each];
         *out = before->first_sample + before->archive->count[AXIS_TIME];
     }
@@ -103,8 +103,8 @@ static status_t gather_at_places(struct gathered *gathered, int is_known, struct
     TRY(memory_zeroed(gathered->count, sizeof *places, "input files", &places));
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
-        int is_time = archive->stacked == AXIS_TIME;
-        REQUIRE(archive->ngaps == 0 && archive->nstream_gaps == 0, STATUS_DATA,
+        int is_time = archive->shape.stacked == AXIS_TIME;
+        REQUIRE(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
                 "%s has /gaps: it cannot stand beside others with samples of its own",
                 archive->parts[0].path);
         places[i].archive = archive;
@@ -133,9 +133,9 @@ static const struct archive *gather_next(const struct gathered *gathered, size_t
     int all_start = 1;
     for (size_t j = 0; j < gathered->count; j++) {
         const struct archive *other = gathered->archives[j];
-        all_start = all_start && other->states_start;
-        if (all_start && utc_difference(other->start, this->start) > 0 &&
-            (!next || utc_difference(other->start, next->start) < 0)) {
+        all_start = all_start && other->states.start;
+        if (all_start && utc_difference(other->sky.start, this->sky.start) > 0 &&
+            (!next || utc_difference(other->sky.start, next->sky.start) < 0)) {
             next = other;
         }
     }
@@ -152,7 +152,7 @@ static status_t gather_cut_repeated(struct gathered *gathered)
         struct archive *archive = gathered->archives[i];
         struct archive_part *part = &archive->parts[0];
         const struct archive *next = part->repeated > 0 ? gather_next(gathered, i) : NULL;
-        if (!next || archive->stacked != AXIS_TIME) {
+        if (!next || archive->shape.stacked != AXIS_TIME) {
             continue;
         }
         REQUIRE(part->repeated < part->samples, STATUS_DATA,
@@ -161,8 +161,9 @@ static status_t gather_cut_repeated(struct gathered *gathered)
                 part->path, part->repeated, part->samples);
         uint64_t kept = part->samples - part->repeated;
         int64_t later =
-            next->states_start
-                ? sample_time_between(archive->start, next->start, archive->sample_rate_hz).whole
+            next->states.start
+                ? sample_time_between(archive->sky.start, next->sky.start, archive->sample_rate_hz)
+                      .whole
                 : 0;
         uint64_t begin = later > 0 ? min_u64((uint64_t)later, part->samples) : 0;
         begin -= part->nruns > 0 ? begin % part->runs[0].steps : 0;
@@ -190,13 +191,13 @@ static int gather_is_uneven(const struct gathered *gathered)
     int all_start = 1;
     for (size_t i = 0; i < gathered->count; i++) {
         const struct archive *archive = gathered->archives[i];
-        all_start = all_start && archive->states_start;
-        is_uneven =
-            is_uneven || archive->count[AXIS_TIME] != first->count[AXIS_TIME] ||
-            (all_start &&
-             sample_time_between(first->start, archive->start, first->sample_rate_hz).whole != 0);
+        all_start = all_start && archive->states.start;
+        is_uneven = is_uneven || archive->count[AXIS_TIME] != first->count[AXIS_TIME] ||
+                    (all_start && sample_time_between(first->sky.start, archive->sky.start,
+                                                      first->sample_rate_hz)
+                                          .whole != 0);
     }
-    return first->stacked != AXIS_TIME && all_start && is_uneven;
+    return first->shape.stacked != AXIS_TIME && all_start && is_uneven;
 }
 
 /* Seconds that the last digit of a start stands for, as its value shows. */
@@ -238,20 +239,21 @@ static status_t gather_compare_starts(const struct gathered *gathered)
     size_t each = gathered->is_reim ? 2 : 1;
     uint64_t samples = 0;
     int is_repeated = 1;
-    if (!layout->said[SAID_START].attribute || first->states_start || first->stacked != AXIS_TIME) {
+    if (!layout->said[SAID_START].attribute || first->states.start ||
+        first->shape.stacked != AXIS_TIME) {
         goto out;
     }
     for (size_t i = each; i < gathered->count; i++) {
         is_repeated =
-            is_repeated && utc_difference(gathered->archives[i]->start, first->start) == 0;
+            is_repeated && utc_difference(gathered->archives[i]->sky.start, first->sky.start) == 0;
     }
     for (size_t i = each; i < gathered->count && !is_repeated; i += each) {
         const struct archive *next = gathered->archives[i];
         samples += gathered->archives[i - each]->parts[0].samples;
         enum job_unit unit = layout->said[SAID_START].unit;
-        double steps[] = {gather_start_step(first->start, unit),
-                          gather_start_step(next->start, unit)};
-        double stated = utc_difference(next->start, first->start);
+        double steps[] = {gather_start_step(first->sky.start, unit),
+                          gather_start_step(next->sky.start, unit)};
+        double stated = utc_difference(next->sky.start, first->sky.start);
         double found = (double)samples / first->sample_rate_hz;
         double apart = fabs(stated - found);
         if (apart < fmax(0.999 * fmin(steps[0], steps[1]), 0.5 / first->sample_rate_hz)) {
@@ -310,7 +312,7 @@ status_t gather_opened(const struct format_input *input, struct archive **archiv
             "input.layout.parts are datasets, but %s is no HDF5 file", input->paths[0]);
     REQUIRE(!gathered.is_reim || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD, input->npaths);
     for (size_t i = 0; i < gathered.count; i++) {
-        archives[i]->is_reim_stacked = gathered.is_reim;
+        archives[i]->shape.is_reim_stacked = gathered.is_reim;
     }
     TRY(gather_put_together(&gathered, out));
 out:

@@ -38,36 +38,36 @@ static status_t native_read_root(hid_t file, const char *path, struct job_layout
             "%s: format_version is %lld, this program reads versions 1 to %d of the native layout",
             path, (long long)*version, NEWEST_VERSION);
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &found));
-    TRY(h5_get_f64(file, path, "start_second", &layout->start.second, &has_second));
+    TRY(h5_get_f64(file, path, "start_second", &layout->time.start.second, &has_second));
     REQUIRE(found == has_second, STATUS_DATA,
             "%s has no attribute %s, expected start_mjd_day and start_second, or neither", path,
             found ? "start_second" : "start_mjd_day");
     if (found) {
-        REQUIRE(day >= 0 && day < 1000000 && layout->start.second >= 0 &&
-                    layout->start.second < leap_day_seconds((int32_t)day),
+        REQUIRE(day >= 0 && day < 1000000 && layout->time.start.second >= 0 &&
+                    layout->time.start.second < leap_day_seconds((int32_t)day),
                 STATUS_DATA,
                 "%s: start_mjd_day %lld, start_second %.17g: not a date, expected a second below "
                 "86400 (86401 on a day with a leap second)",
-                path, (long long)day, layout->start.second);
-        layout->start.mjd_day = (int32_t)day;
-        layout->has_start = 1;
+                path, (long long)day, layout->time.start.second);
+        layout->time.start.mjd_day = (int32_t)day;
+        layout->time.has_start = 1;
     }
     TRY(h5_get_text(file, path, "time_scale", &scale, &found));
     REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
             path, scale);
-    if (layout->has_start && !found) {
+    if (layout->time.has_start && !found) {
         TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
     }
-    TRY(h5_get_text(file, path, "telescope", &layout->telescope, &found));
-    TRY(h5_get_text(file, path, "source", &layout->source, &found));
-    TRY(h5_get_f64(file, path, "ra_deg", &archive->ra_deg, &found));
-    TRY(h5_get_f64(file, path, "dec_deg", &archive->dec_deg, &has_dec));
-    archive->has_position = found && has_dec;
-    REQUIRE(!archive->has_position ||
-                (fabs(archive->ra_deg) <= 360 && fabs(archive->dec_deg) <= 90),
+    TRY(h5_get_text(file, path, "telescope", &layout->sky.telescope, &found));
+    TRY(h5_get_text(file, path, "source", &layout->sky.source, &found));
+    TRY(h5_get_f64(file, path, "ra_deg", &archive->sky.ra_deg, &found));
+    TRY(h5_get_f64(file, path, "dec_deg", &archive->sky.dec_deg, &has_dec));
+    archive->sky.has_position = found && has_dec;
+    REQUIRE(!archive->sky.has_position ||
+                (fabs(archive->sky.ra_deg) <= 360 && fabs(archive->sky.dec_deg) <= 90),
             STATUS_DATA,
             "%s: ra_deg %.10g, dec_deg %.10g: not a position, expected -360 to 360 and -90 to 90",
-            path, archive->ra_deg, archive->dec_deg);
+            path, archive->sky.ra_deg, archive->sky.dec_deg);
 out:
     free(scale);
     return st;
@@ -77,9 +77,9 @@ static status_t native_read_packing(hid_t dataset, const char *where, struct job
 {
     status_t st = STATUS_OK;
     char *packing = NULL;
-    TRY(h5_get_text(dataset, where, "packing", &packing, &layout->has_packing));
-    if (layout->has_packing) {
-        REQUIRE(packing_parse(packing, &layout->packing), STATUS_DATA,
+    TRY(h5_get_text(dataset, where, "packing", &packing, &layout->numbers.has_packing));
+    if (layout->numbers.has_packing) {
+        REQUIRE(packing_parse(packing, &layout->numbers.packing), STATUS_DATA,
                 "%s: packing is \"%s\", expected " PACKING_TEXTS, where, packing);
     }
 out:
@@ -92,12 +92,12 @@ static status_t native_read_offset(hid_t dataset, const char *where, int64_t ver
                                    struct job_layout *layout)
 {
     status_t st = STATUS_OK;
-    TRY(h5_get_f64(dataset, where, "offset", &layout->offset, &layout->has_offset));
-    REQUIRE(!layout->has_offset || version >= VERSION_OF_LEVELS, STATUS_DATA,
+    TRY(h5_get_f64(dataset, where, "offset", &layout->numbers.offset, &layout->numbers.has_offset));
+    REQUIRE(!layout->numbers.has_offset || version >= VERSION_OF_LEVELS, STATUS_DATA,
             "%s has an attribute offset, but the file's format_version is %lld: it is of version "
             "%d",
             where, (long long)version, VERSION_OF_LEVELS);
-    REQUIRE(!layout->has_offset || !layout->has_packing, STATUS_DATA,
+    REQUIRE(!layout->numbers.has_offset || !layout->numbers.has_packing, STATUS_DATA,
             "%s has attributes offset and packing, expected one of them", where);
 out:
     return st;
@@ -115,14 +115,16 @@ static status_t native_read_levels(hid_t file, const char *path, int64_t version
         goto out;
     }
     TRY(stored_require_whole(path, "levels", &archive->parts[0].storage));
-    TRY(h5_read_f64s(file, path, "levels", &layout->levels, &count));
-    REQUIRE(layout->has_packing && layout->packing.bits > 0 && layout->packing.bits < 8,
+    TRY(h5_read_f64s(file, path, "levels", &layout->numbers.levels, &count));
+    REQUIRE(layout->numbers.has_packing && layout->numbers.packing.bits > 0 &&
+                layout->numbers.packing.bits < 8,
             STATUS_DATA, "%s: has /levels, but its samples have no packing of 1, 2 or 4 bits",
             path);
-    layout->nlevels = (uint32_t)min_u64(count, UINT32_MAX);
+    layout->numbers.nlevels = (uint32_t)min_u64(count, UINT32_MAX);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE(fabs(layout->levels[i]) <= 1e6, STATUS_DATA,
-                "%s: /levels holds %g, expected numbers from -1e6 to 1e6", path, layout->levels[i]);
+        REQUIRE(fabs(layout->numbers.levels[i]) <= 1e6, STATUS_DATA,
+                "%s: /levels holds %g, expected numbers from -1e6 to 1e6", path,
+                layout->numbers.levels[i]);
     }
 out:
     return st;
@@ -133,15 +135,16 @@ static status_t native_read_scale(hid_t dataset, const char *where, int64_t vers
                                   struct job_layout *layout)
 {
     status_t st = STATUS_OK;
-    layout->scale = 1;
-    TRY(h5_get_f64(dataset, where, "scale", &layout->scale, &layout->has_scale));
-    REQUIRE(!layout->has_scale || version >= VERSION_OF_SCALE, STATUS_DATA,
+    layout->numbers.scale = 1;
+    TRY(h5_get_f64(dataset, where, "scale", &layout->numbers.scale, &layout->numbers.has_scale));
+    REQUIRE(!layout->numbers.has_scale || version >= VERSION_OF_SCALE, STATUS_DATA,
             "%s has an attribute scale, but the file's format_version is %lld: scales are of "
             "version %d",
             where, (long long)version, VERSION_OF_SCALE);
-    REQUIRE(layout->scale >= TERMS_LEAST_SCALE && layout->scale <= TERMS_MOST_SCALE, STATUS_DATA,
+    REQUIRE(layout->numbers.scale >= TERMS_LEAST_SCALE && layout->numbers.scale <= TERMS_MOST_SCALE,
+            STATUS_DATA,
             "%s: scale is %g, expected a number from %g to %g, the volts of 1 as it is stored",
-            where, layout->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
+            where, layout->numbers.scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
 out:
     return st;
 }
@@ -182,8 +185,8 @@ static status_t native_read_oversampling(hid_t dataset, const char *where,
             "%s: oversampling is %lld/%lld, expected 1 or more", where, (long long)num,
             (long long)den);
     layout->has_oversampling = 1;
-    layout->oversampling_num = (uint32_t)num;
-    layout->oversampling_den = (uint32_t)den;
+    layout->oversample.num = (uint32_t)num;
+    layout->oversample.den = (uint32_t)den;
 out:
     return st;
 }
@@ -203,11 +206,11 @@ static status_t native_read_dataset(hid_t file, const char *path, int64_t versio
     TRY(memory_text(dataset_name, &layout->dataset));
     TRY(h5_get_text(dataset, where, "axes", &layout->axes, &found));
     REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
-    TRY(h5_get_f64(dataset, where, "sample_rate_hz", &layout->sample_rate_hz,
-                   &layout->has_sample_rate));
-    REQUIRE(layout->has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
-    REQUIRE(isfinite(layout->sample_rate_hz) && layout->sample_rate_hz > 0, STATUS_DATA,
-            "%s: sample_rate_hz is %g, expected more than 0", where, layout->sample_rate_hz);
+    TRY(h5_get_f64(dataset, where, "sample_rate_hz", &layout->time.sample_rate_hz,
+                   &layout->time.has_sample_rate));
+    REQUIRE(layout->time.has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
+    REQUIRE(isfinite(layout->time.sample_rate_hz) && layout->time.sample_rate_hz > 0, STATUS_DATA,
+            "%s: sample_rate_hz is %g, expected more than 0", where, layout->time.sample_rate_hz);
     TRY(h5_get_text(dataset, where, "domain", &domain, &layout->has_domain));
     REQUIRE(layout->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
             STATUS_DATA, "%s: domain is %s, expected complex or real", where,
@@ -221,8 +224,8 @@ static status_t native_read_dataset(hid_t file, const char *path, int64_t versio
     layout->sideband = (int)sideband;
     TRY(native_read_packing(dataset, where, layout));
     TRY(native_read_offset(dataset, where, version, layout));
-    TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
-                   &layout->has_missing_value));
+    TRY(h5_get_f64(dataset, where, "missing_value", &layout->numbers.missing_value,
+                   &layout->numbers.has_missing_value));
     TRY(native_read_scale(dataset, where, version, layout));
     TRY(native_read_dc(dataset, where, version, layout));
     TRY(native_read_oversampling(dataset, where, layout));
@@ -257,8 +260,8 @@ static status_t native_read_coherent(hid_t file, const char *path, struct archiv
     int has_dm = 0;
     int has_constant = 0;
     int has_delays = 0;
-    TRY(h5_get_f64(file, path, "coherent_dm", &archive->coherent_dm, &has_dm));
-    TRY(h5_get_f64(file, path, "coherent_constant", &archive->coherent_constant, &has_constant));
+    TRY(h5_get_f64(file, path, "coherent_dm", &archive->coherent.dm, &has_dm));
+    TRY(h5_get_f64(file, path, "coherent_constant", &archive->coherent.constant, &has_constant));
     TRY(h5_has(file, path, "delay_hz", &has_delays));
     REQUIRE(
         has_dm == has_constant && has_dm == has_delays, STATUS_DATA,
@@ -269,13 +272,14 @@ static status_t native_read_coherent(hid_t file, const char *path, struct archiv
         goto out;
     }
     TRY(stored_require_whole(path, "delay_hz", &archive->parts[0].storage));
-    TRY(h5_read_f64s(file, path, "delay_hz", &archive->delay_hz, count));
-    REQUIRE(isfinite(archive->coherent_dm) && archive->coherent_constant > 0, STATUS_DATA,
+    TRY(h5_read_f64s(file, path, "delay_hz", &archive->coherent.delay_hz, count));
+    REQUIRE(isfinite(archive->coherent.dm) && archive->coherent.constant > 0, STATUS_DATA,
             "%s: coherent_dm is %g, coherent_constant %g, expected numbers, the second above 0",
-            path, archive->coherent_dm, archive->coherent_constant);
+            path, archive->coherent.dm, archive->coherent.constant);
     for (size_t i = 0; i < *count; i++) {
-        REQUIRE(isfinite(archive->delay_hz[i]) && archive->delay_hz[i] > 0, STATUS_DATA,
-                "%s: /delay_hz holds %g, expected frequencies above 0", path, archive->delay_hz[i]);
+        REQUIRE(isfinite(archive->coherent.delay_hz[i]) && archive->coherent.delay_hz[i] > 0,
+                STATUS_DATA, "%s: /delay_hz holds %g, expected frequencies above 0", path,
+                archive->coherent.delay_hz[i]);
     }
 out:
     return st;
@@ -300,8 +304,8 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
     if (found) {
         size_t count = 0;
         TRY(stored_require_whole(path, "freq_hz", &archive->parts[0].storage));
-        TRY(h5_read_f64s(file, path, "freq_hz", &layout->freq_hz, &count));
-        layout->nfreq = (uint32_t)count;
+        TRY(h5_read_f64s(file, path, "freq_hz", &layout->freq.hz, &count));
+        layout->freq.count = (uint32_t)count;
     }
 out:
     return st;
@@ -336,14 +340,14 @@ static status_t native_check_frequencies(const struct job_layout *layout,
 {
     status_t st = STATUS_OK;
     const char *path = archive->parts[0].path;
-    REQUIRE(layout->nfreq > 0, STATUS_DATA,
+    REQUIRE(layout->freq.count > 0, STATUS_DATA,
             "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
             " coarse channels",
             path, archive->count[AXIS_CHAN]);
-    REQUIRE(layout->nfreq == archive->count[AXIS_CHAN], STATUS_DATA,
+    REQUIRE(layout->freq.count == archive->count[AXIS_CHAN], STATUS_DATA,
             "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
             " coarse channels",
-            path, layout->nfreq, archive->count[AXIS_CHAN]);
+            path, layout->freq.count, archive->count[AXIS_CHAN]);
 out:
     return st;
 }
@@ -368,12 +372,12 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
     TRY(override_layout(layout, &own));
     TRY(dataset_describe(file, &own, "", archive));
     TRY(override_has_frequencies(layout) ? STATUS_OK : native_check_frequencies(&own, archive));
-    REQUIRE(!archive->delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
+    REQUIRE(!archive->coherent.delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
             "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
             " coarse channels",
             path, ndelays, archive->count[AXIS_CHAN]);
-    archive->states_start = archive->has_start;
-    archive->states_freq |= !override_has_frequencies(layout);
+    archive->states.start = archive->sky.has_start;
+    archive->states.freq |= !override_has_frequencies(layout);
     *out = archive;
     archive = NULL;
 out:

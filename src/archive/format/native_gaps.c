@@ -15,14 +15,15 @@ static status_t native_gaps_of_streams(const struct h5_dataset *gaps, const char
     size_t count = (size_t)gaps->dims[0];
     uint64_t(*rows)[3] = NULL;
     TRY(memory_zeroed(count, sizeof *rows, "gaps", &rows));
-    TRY(memory_zeroed(count, sizeof *archive->stream_gaps, "gaps", &archive->stream_gaps));
+    TRY(memory_zeroed(count, sizeof *archive->losses.stream_gaps, "gaps",
+                      &archive->losses.stream_gaps));
     TRY(h5_dataset_read(gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps->count, rows));
     for (size_t i = 0; i < count; i++) {
-        archive->stream_gaps[i] =
+        archive->losses.stream_gaps[i] =
             (struct archive_gap){.first = rows[i][0], .count = rows[i][1], .stream = rows[i][2]};
     }
-    archive->nstream_gaps = count;
-    archive_gaps_sort(archive->stream_gaps, count);
+    archive->losses.nstream_gaps = count;
+    archive_gaps_sort(archive->losses.stream_gaps, count);
 out:
     free(rows);
     return st;
@@ -51,9 +52,10 @@ status_t native_read_gaps(hid_t file, const char *path, struct archive *archive)
         TRY(native_gaps_of_streams(&gaps, path, archive));
         goto out;
     }
-    TRY(memory_zeroed((size_t)gaps.dims[0], sizeof *archive->gaps, "gaps", &archive->gaps));
-    TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->gaps));
-    archive->ngaps = (size_t)gaps.dims[0];
+    TRY(memory_zeroed((size_t)gaps.dims[0], sizeof *archive->losses.gaps, "gaps",
+                      &archive->losses.gaps));
+    TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->losses.gaps));
+    archive->losses.ngaps = (size_t)gaps.dims[0];
 out:
     h5_dataset_close(&gaps);
     return st;

@@ -15,13 +15,13 @@
 
 static void override_free_frequencies(struct job_layout *own)
 {
-    free(own->freq_hz);
-    own->freq_hz = NULL;
-    own->nfreq = 0;
-    free(own->frequencies.from);
-    free(own->frequencies.attribute);
-    free(own->frequencies.member);
-    own->frequencies = (struct job_frequencies){.has_start = 0};
+    free(own->freq.hz);
+    own->freq.hz = NULL;
+    own->freq.count = 0;
+    free(own->freq.rule.from);
+    free(own->freq.rule.attribute);
+    free(own->freq.rule.member);
+    own->freq.rule = (struct job_frequencies){.has_start = 0};
 }
 
 /* A list takes the place of another, unless it is empty. */
@@ -43,12 +43,12 @@ out:
 
 int override_has(const struct job_layout *layout, enum job_said_key key)
 {
-    const int is_given[SAID_KEYS] = {[SAID_SAMPLE_RATE] = layout->has_sample_rate,
-                                     [SAID_SAMPLE_PERIOD] = layout->has_sample_period,
-                                     [SAID_START] = layout->has_start,
+    const int is_given[SAID_KEYS] = {[SAID_SAMPLE_RATE] = layout->time.has_sample_rate,
+                                     [SAID_SAMPLE_PERIOD] = layout->time.has_sample_period,
+                                     [SAID_START] = layout->time.has_start,
                                      [SAID_SIDEBAND] = layout->has_sideband,
                                      [SAID_OVERSAMPLING] = layout->has_oversampling,
-                                     [SAID_MISSING_VALUE] = layout->has_missing_value};
+                                     [SAID_MISSING_VALUE] = layout->numbers.has_missing_value};
     return is_given[key] || layout->said[key].attribute != NULL;
 }
 
@@ -59,8 +59,8 @@ int override_has_rate(const struct job_layout *layout)
 
 int override_has_frequencies(const struct job_layout *layout)
 {
-    return layout->nfreq > 0 || layout->frequencies.has_start || layout->frequencies.from ||
-           layout->frequencies.attribute;
+    return layout->freq.count > 0 || layout->freq.rule.has_start || layout->freq.rule.from ||
+           layout->freq.rule.attribute;
 }
 
 int override_has_spacing(const struct job_layout *layout)
@@ -76,15 +76,15 @@ static status_t override_frequencies(const struct job_layout *layout, struct job
         goto out;
     }
     override_free_frequencies(own);
-    own->frequencies.has_start = layout->frequencies.has_start;
-    own->frequencies.start = layout->frequencies.start;
-    own->frequencies.step = layout->frequencies.step;
-    own->frequencies.unit = layout->frequencies.unit;
-    OVERRIDE_TEXT(frequencies.from)
-    OVERRIDE_TEXT(frequencies.attribute)
-    OVERRIDE_TEXT(frequencies.member)
-    TRY(override_list((void **)&own->freq_hz, &own->nfreq, layout->freq_hz, layout->nfreq,
-                      sizeof *own->freq_hz));
+    own->freq.rule.has_start = layout->freq.rule.has_start;
+    own->freq.rule.start = layout->freq.rule.start;
+    own->freq.rule.step = layout->freq.rule.step;
+    own->freq.rule.unit = layout->freq.rule.unit;
+    OVERRIDE_TEXT(freq.rule.from)
+    OVERRIDE_TEXT(freq.rule.attribute)
+    OVERRIDE_TEXT(freq.rule.member)
+    TRY(override_list((void **)&own->freq.hz, &own->freq.count, layout->freq.hz, layout->freq.count,
+                      sizeof *own->freq.hz));
 out:
     return st;
 }
@@ -98,23 +98,24 @@ status_t override_layout(const struct job_layout *layout, struct job_layout *own
         __VA_ARGS__;                                                                               \
     }
     OVERRIDE(has_domain, own->is_complex = layout->is_complex)
-    OVERRIDE(has_sample_rate, own->sample_rate_hz = layout->sample_rate_hz;
-             own->has_sample_period = 0)
-    OVERRIDE(has_sample_period, own->sample_period_s = layout->sample_period_s;
-             own->has_sample_rate = layout->has_sample_rate)
-    OVERRIDE(has_packing, own->packing = layout->packing; own->nlevels = 0)
-    OVERRIDE(has_offset, own->offset = layout->offset)
+    OVERRIDE(time.has_sample_rate, own->time.sample_rate_hz = layout->time.sample_rate_hz;
+             own->time.has_sample_period = 0)
+    OVERRIDE(time.has_sample_period, own->time.sample_period_s = layout->time.sample_period_s;
+             own->time.has_sample_rate = layout->time.has_sample_rate)
+    OVERRIDE(numbers.has_packing, own->numbers.packing = layout->numbers.packing;
+             own->numbers.nlevels = 0)
+    OVERRIDE(numbers.has_offset, own->numbers.offset = layout->numbers.offset)
     OVERRIDE(has_dc, own->is_dc_at_edge = layout->is_dc_at_edge)
-    OVERRIDE(has_ra, own->ra_deg = layout->ra_deg)
-    OVERRIDE(has_dec, own->dec_deg = layout->dec_deg)
-    OVERRIDE(has_missing_value, own->missing_value = layout->missing_value)
-    OVERRIDE(has_scale, own->scale = layout->scale)
+    OVERRIDE(sky.has_ra, own->sky.ra_deg = layout->sky.ra_deg)
+    OVERRIDE(sky.has_dec, own->sky.dec_deg = layout->sky.dec_deg)
+    OVERRIDE(numbers.has_missing_value, own->numbers.missing_value = layout->numbers.missing_value)
+    OVERRIDE(numbers.has_scale, own->numbers.scale = layout->numbers.scale)
     OVERRIDE(has_sideband, own->sideband = layout->sideband)
-    OVERRIDE(has_start, own->start = layout->start)
-    OVERRIDE(has_oversampling, own->oversampling_num = layout->oversampling_num;
-             own->oversampling_den = layout->oversampling_den)
-    OVERRIDE_TEXT(telescope)
-    OVERRIDE_TEXT(source)
+    OVERRIDE(time.has_start, own->time.start = layout->time.start)
+    OVERRIDE(has_oversampling, own->oversample.num = layout->oversample.num;
+             own->oversample.den = layout->oversample.den)
+    OVERRIDE_TEXT(sky.telescope)
+    OVERRIDE_TEXT(sky.source)
     OVERRIDE_TEXT(format)
     OVERRIDE_TEXT(dataset)
     OVERRIDE_TEXT(parts[0])
@@ -126,10 +127,11 @@ status_t override_layout(const struct job_layout *layout, struct job_layout *own
     }
     own->files_along = layout->files_along;
     own->is_reim_along = layout->is_reim_along;
-    TRY(override_list((void **)&own->first_sample, &own->nfirst_sample, layout->first_sample,
-                      layout->nfirst_sample, sizeof *own->first_sample));
-    TRY(override_list((void **)&own->levels, &own->nlevels, layout->levels, layout->nlevels,
-                      sizeof *own->levels));
+    TRY(override_list((void **)&own->time.first_sample, &own->time.nfirst_sample,
+                      layout->time.first_sample, layout->time.nfirst_sample,
+                      sizeof *own->time.first_sample));
+    TRY(override_list((void **)&own->numbers.levels, &own->numbers.nlevels, layout->numbers.levels,
+                      layout->numbers.nlevels, sizeof *own->numbers.levels));
     TRY(override_frequencies(layout, own));
 out:
     return st;
@@ -142,10 +144,10 @@ void override_free(struct job_layout *own)
     free(own->axes);
     free(own->parts[0]);
     free(own->parts[1]);
-    free(own->first_sample);
-    free(own->levels);
-    free(own->telescope);
-    free(own->source);
+    free(own->time.first_sample);
+    free(own->numbers.levels);
+    free(own->sky.telescope);
+    free(own->sky.source);
     for (int i = 0; i < SAID_KEYS; i++) {
         free(own->said[i].attribute);
     }

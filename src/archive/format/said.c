@@ -189,12 +189,12 @@ static status_t said_put_start(const struct said_values *values, double number, 
     REQUIRE(number >= 0 && number <= most, STATUS_DATA, "%s: %s is %.17g: no time", values->path,
             values->where, number);
     if (unit == UNIT_MJD) {
-        own->start = utc_of_mjd(number);
+        own->time.start = utc_of_mjd(number);
     } else {
         double day = floor(number / DAY_SECONDS);
-        own->start = (struct utc){(int32_t)day + UNIX_EPOCH_MJD, number - day * DAY_SECONDS};
+        own->time.start = (struct utc){(int32_t)day + UNIX_EPOCH_MJD, number - day * DAY_SECONDS};
     }
-    own->has_start = 1;
+    own->time.has_start = 1;
 out:
     return st;
 }
@@ -229,8 +229,8 @@ static status_t said_fill_value(hid_t file, const char *path, const char *keys,
     TRY(job_layout_put(own, key, text.data, message, &ok));
     REQUIRE(ok, STATUS_DATA, "%s: %s, which is to say %s%s, is %s%s%s", path, values.where, keys,
             name, text.data, *message ? ": " : ", expected ", *message ? message : expected);
-    own->has_sample_rate = key == SAID_SAMPLE_PERIOD ? 0 : own->has_sample_rate;
-    own->has_sample_period = key == SAID_SAMPLE_RATE ? 0 : own->has_sample_period;
+    own->time.has_sample_rate = key == SAID_SAMPLE_PERIOD ? 0 : own->time.has_sample_rate;
+    own->time.has_sample_period = key == SAID_SAMPLE_RATE ? 0 : own->time.has_sample_period;
 out:
     text_free(&text);
     said_close(&values);
@@ -241,7 +241,7 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
                                       struct storage *storage)
 {
     status_t st = STATUS_OK;
-    const struct job_frequencies *of = &own->frequencies;
+    const struct job_frequencies *of = &own->freq.rule;
     struct said_values values = {of->from ? of->from : of->attribute, path, -1, -1, -1, 0, 0};
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
     double *numbers = NULL;
@@ -253,9 +253,9 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
                 "%s: %s holds %g, expected frequencies up to 1e15 Hz", path, values.where,
                 numbers[i]);
     }
-    free(own->freq_hz);
-    own->freq_hz = numbers;
-    own->nfreq = (uint32_t)values.count;
+    free(own->freq.hz);
+    own->freq.hz = numbers;
+    own->freq.count = (uint32_t)values.count;
     numbers = NULL;
 out:
     free(numbers);
@@ -272,7 +272,7 @@ status_t said_fill(hid_t file, const char *path, const char *keys, struct job_la
                 ? said_fill_value(file, path, keys, (enum job_said_key)key, own, storage)
                 : STATUS_OK);
     }
-    if (own->frequencies.from || own->frequencies.attribute) {
+    if (own->freq.rule.from || own->freq.rule.attribute) {
         TRY(said_fill_frequencies(file, path, own, storage));
     }
 out:
@@ -283,7 +283,7 @@ status_t said_refuse(const char *path, const struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     char expected[MISTAKE_BYTES];
-    const char *key = layout->frequencies.from || layout->frequencies.attribute ? "freq_hz" : NULL;
+    const char *key = layout->freq.rule.from || layout->freq.rule.attribute ? "freq_hz" : NULL;
     for (int i = 0; i < SAID_KEYS; i++) {
         key = layout->said[i].attribute ? job_layout_key((enum job_said_key)i, expected) : key;
     }

@@ -11,9 +11,10 @@ static status_t check_parts(const struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t end = 0;
-    uint64_t stacks = archive->is_reim_stacked ? 2 : 1;
-    if (archive->stacked != AXIS_TIME) {
-        stacks *= archive->count[archive->stacked] / archive_in_file(archive, archive->stacked);
+    uint64_t stacks = archive->shape.is_reim_stacked ? 2 : 1;
+    if (archive->shape.stacked != AXIS_TIME) {
+        stacks *= archive->count[archive->shape.stacked] /
+                  archive_in_file(archive, archive->shape.stacked);
     }
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
@@ -36,12 +37,13 @@ out:
 /* Bits of a piece with so many time steps; 0: they are too many. */
 static uint64_t check_piece_bits(const struct archive *archive, uint64_t steps)
 {
-    uint64_t bits = archive->number.kind == NUMBER_PLAIN ? sample_types[archive->format].bytes * 8
-                                                         : archive->number.bits;
-    int fits = multiply_u64(bits, archive->is_compound ? 2 : 1, &bits);
-    for (uint32_t i = 0; i < archive->ndims && fits; i++) {
-        fits =
-            archive->dims[i].axis == AXIS_TIME || multiply_u64(bits, archive->dims[i].size, &bits);
+    uint64_t bits = archive->stored.number.kind == NUMBER_PLAIN
+                        ? sample_types[archive->format].bytes * 8
+                        : archive->stored.number.bits;
+    int fits = multiply_u64(bits, archive->stored.is_compound ? 2 : 1, &bits);
+    for (uint32_t i = 0; i < archive->shape.ndims && fits; i++) {
+        fits = archive->shape.dims[i].axis == AXIS_TIME ||
+               multiply_u64(bits, archive->shape.dims[i].size, &bits);
     }
     return fits && multiply_u64(bits, steps, &bits) ? bits : 0;
 }
@@ -98,15 +100,15 @@ static status_t check_gaps(const struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t end = 0;
-    for (size_t i = 0; i < archive->ngaps; i++) {
-        uint64_t low = archive->gaps[i][0];
+    for (size_t i = 0; i < archive->losses.ngaps; i++) {
+        uint64_t low = archive->losses.gaps[i][0];
         uint64_t high = 0;
-        REQUIRE(add_u64(low, archive->gaps[i][1], &high) && low >= end &&
+        REQUIRE(add_u64(low, archive->losses.gaps[i][1], &high) && low >= end &&
                     high <= archive->count[AXIS_TIME],
                 STATUS_DATA,
                 "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
                 ") overlaps the one before or lies beyond the last sample",
-                archive->parts[0].path, i, archive->gaps[i][1], low);
+                archive->parts[0].path, i, archive->losses.gaps[i][1], low);
         end = high;
     }
 out:
@@ -122,8 +124,8 @@ static status_t check_stream_gaps(const struct archive *archive)
         REQUIRE(multiply_u64(streams, archive->count[archive_stream_axes[i]], &streams),
                 STATUS_DATA, "%s: its number of streams is absurd", archive->parts[0].path);
     }
-    for (size_t i = 0; i < archive->nstream_gaps; i++) {
-        const struct archive_gap *gap = &archive->stream_gaps[i];
+    for (size_t i = 0; i < archive->losses.nstream_gaps; i++) {
+        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
         const struct archive_gap *last = i > 0 ? gap - 1 : gap;
         end = last->stream == gap->stream && i > 0 ? end : 0;
         REQUIRE(gap->stream < streams && gap->stream >= last->stream, STATUS_DATA,

@@ -35,8 +35,8 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
 uint64_t archive_in_file(const struct archive *archive, enum axis axis)
 {
     uint64_t size = 1;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        size *= archive->dims[i].axis == axis ? archive->dims[i].size : 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        size *= archive->shape.dims[i].axis == axis ? archive->shape.dims[i].size : 1;
     }
     return size;
 }
@@ -45,10 +45,10 @@ uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AX
                           int imaginary)
 {
     uint64_t place = 0;
-    if (archive->stacked != AXIS_TIME) {
-        place = index[archive->stacked] / archive_in_file(archive, archive->stacked);
+    if (archive->shape.stacked != AXIS_TIME) {
+        place = index[archive->shape.stacked] / archive_in_file(archive, archive->shape.stacked);
     }
-    return archive->is_reim_stacked ? 2 * place + (uint64_t)imaginary : place;
+    return archive->shape.is_reim_stacked ? 2 * place + (uint64_t)imaginary : place;
 }
 
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample)
@@ -87,10 +87,10 @@ uint32_t archive_run_at(const struct archive_part *part, uint64_t sample)
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample)
 {
     size_t low = 0;
-    size_t high = archive->nstream_gaps;
+    size_t high = archive->losses.nstream_gaps;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct archive_gap *gap = &archive->stream_gaps[middle];
+        const struct archive_gap *gap = &archive->losses.stream_gaps[middle];
         if (gap->stream < number || (gap->stream == number && gap->first + gap->count <= sample)) {
             low = middle + 1;
         } else {
@@ -103,10 +103,10 @@ size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, 
 size_t archive_gap_after(const struct archive *archive, uint64_t sample)
 {
     size_t low = 0;
-    size_t high = archive->ngaps;
+    size_t high = archive->losses.ngaps;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (archive->gaps[middle][0] + archive->gaps[middle][1] > sample) {
+        if (archive->losses.gaps[middle][0] + archive->losses.gaps[middle][1] > sample) {
             high = middle;
         } else {
             low = middle + 1;
@@ -119,9 +119,10 @@ uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t 
 {
     uint64_t missing = 0;
     for (size_t i = archive_gap_after(archive, first);
-         i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
-        uint64_t low = max_u64(archive->gaps[i][0], first);
-        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
+         i < archive->losses.ngaps && archive->losses.gaps[i][0] < first + count; i++) {
+        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
+        uint64_t high =
+            min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], first + count);
         missing += high > low ? high - low : 0;
     }
     return missing;
@@ -140,23 +141,24 @@ static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next
     const struct archive *archive = seeker->archive;
     uint64_t until = UINT64_MAX;
     size_t i = archive_gap_after(archive, at);
-    if (i < archive->ngaps) {
-        until = archive->gaps[i][0];
+    if (i < archive->losses.ngaps) {
+        until = archive->losses.gaps[i][0];
         if (until <= at) {
-            *next = until + archive->gaps[i][1];
+            *next = until + archive->losses.gaps[i][1];
             return 1;
         }
     }
     i = archive_stream_gap_after(archive, seeker->number, at);
-    if (i < archive->nstream_gaps && archive->stream_gaps[i].stream == seeker->number) {
-        const struct archive_gap *gap = &archive->stream_gaps[i];
+    if (i < archive->losses.nstream_gaps &&
+        archive->losses.stream_gaps[i].stream == seeker->number) {
+        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
         if (gap->first <= at) {
             *next = gap->first + gap->count;
             return 1;
         }
         until = min_u64(until, gap->first);
     }
-    for (int k = 0; k < seeker->nstacks && !archive->is_made; k++) {
+    for (int k = 0; k < seeker->nstacks && !archive->losses.is_made; k++) {
         uint32_t p = archive_part_at(archive, seeker->stack[k], at);
         const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
         int is_there = part && part->stack == seeker->stack[k];
@@ -189,7 +191,7 @@ static struct gap_seeker gap_seek_of(const struct archive *archive, uint32_t str
     uint64_t index[AXIS_KINDS];
     struct gap_seeker seeker = {.archive = archive,
                                 .number = archive_stream_number(archive, stream),
-                                .nstacks = archive->is_reim_stacked ? 2 : 1};
+                                .nstacks = archive->shape.is_reim_stacked ? 2 : 1};
     archive_stream_index(archive, stream, index);
     for (int i = 0; i < seeker.nstacks; i++) {
         seeker.stack[i] = archive_stack_of(archive, index, i);
@@ -249,7 +251,7 @@ int archive_gaps_are_common(const struct archive *archive)
 {
     uint64_t end = archive->count[AXIS_TIME];
     uint64_t at = 0; /* up to which the parts so far, of one place of the stack, go */
-    for (uint32_t i = 0; i <= archive->nparts && !archive->is_made; i++) {
+    for (uint32_t i = 0; i <= archive->nparts && !archive->losses.is_made; i++) {
         const struct archive_part *part = i < archive->nparts ? &archive->parts[i] : NULL;
         if (i > 0 && (!part || part->stack != archive->parts[i - 1].stack)) {
             if (at < end && archive_gap_in(archive, at, end - at) < end - at) {
@@ -266,7 +268,7 @@ int archive_gaps_are_common(const struct archive *archive)
             return 0;
         }
     }
-    return archive->nstream_gaps == 0;
+    return archive->losses.nstream_gaps == 0;
 }
 
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,

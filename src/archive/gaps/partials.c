@@ -52,7 +52,7 @@ uint64_t archive_count_partial(const struct archive *archive)
 {
     uint64_t count = 0;
     uint64_t end = archive->first_sample + archive->samples;
-    for (uint32_t i = 0; i < archive->nparts && !archive->is_made; i++) {
+    for (uint32_t i = 0; i < archive->nparts && !archive->losses.is_made; i++) {
         const struct archive_part *part = &archive->parts[i];
         for (uint64_t k = 0; k < part->npartials; k++) {
             uint64_t first = part->first_sample + part->partials[k].first;

@@ -32,8 +32,9 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     }
     reader->is_huge = file_is_huge(bytes);
     TRY(numbers_create(archive, &reader->numbers));
-    for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
-        reader->blocks_per_file *= archive->dims[i].size;
+    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
+         i++) {
+        reader->blocks_per_file *= archive->shape.dims[i].size;
     }
     *out = reader;
     reader = NULL;
@@ -134,9 +135,10 @@ static status_t reader_fill_gaps(const struct archive *archive, const struct rea
     uint64_t first = wanted->first;
     uint64_t count = wanted->count;
     for (size_t i = archive_gap_after(archive, first);
-         i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
-        uint64_t low = max_u64(archive->gaps[i][0], first);
-        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
+         i < archive->losses.ngaps && archive->losses.gaps[i][0] < first + count; i++) {
+        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
+        uint64_t high =
+            min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], first + count);
         if (low < high) {
             reader_fill_zeros(wanted, archive, low, high - low);
             TRY(losses ? losses_add(losses, LOSS_OF_ALL, low, high - low) : STATUS_OK);
@@ -151,14 +153,14 @@ static status_t reader_fill_stream_gaps(const struct archive *archive,
 {
     status_t st = STATUS_OK;
     uint64_t end = wanted->first + wanted->count;
-    for (uint32_t i = 0; i < wanted->slab->nstreams && archive->nstream_gaps > 0; i++) {
+    for (uint32_t i = 0; i < wanted->slab->nstreams && archive->losses.nstream_gaps > 0; i++) {
         uint32_t stream = wanted->slab->first_stream + i;
         uint64_t number = archive_stream_number(archive, stream);
         for (size_t j = archive_stream_gap_after(archive, number, wanted->first);
-             j < archive->nstream_gaps && archive->stream_gaps[j].stream == number &&
-             archive->stream_gaps[j].first < end;
+             j < archive->losses.nstream_gaps && archive->losses.stream_gaps[j].stream == number &&
+             archive->losses.stream_gaps[j].first < end;
              j++) {
-            const struct archive_gap *gap = &archive->stream_gaps[j];
+            const struct archive_gap *gap = &archive->losses.stream_gaps[j];
             uint64_t low = max_u64(gap->first, wanted->first);
             uint64_t high = min_u64(gap->first + gap->count, end);
             reader_fill_stream(archive, wanted, i, low, high - low);
@@ -178,7 +180,8 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
             "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
             archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
-    const struct lost_range *lost = lost_find(archive->lost, archive->nlost, first, count);
+    const struct lost_range *lost =
+        lost_find(archive->losses.lost, archive->losses.nlost, first, count);
     reader->is_unreadable = lost != NULL;
     REQUIRE(!lost, STATUS_DATA, "%s: samples %" PRIu64 " .. %" PRIu64 " cannot be had: %s",
             archive->dataset, lost->first, lost->first + lost->count, lost->why);
@@ -190,7 +193,8 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
                slab->blocks[wanted.slot + wanted.nslots] / reader->blocks_per_file == stack) {
             wanted.nslots++;
         }
-        TRY(reader_read_stack(reader, &wanted, stack, archive->is_reim_stacked ? &lacks : losses));
+        TRY(reader_read_stack(reader, &wanted, stack,
+                              archive->shape.is_reim_stacked ? &lacks : losses));
         wanted.slot += wanted.nslots;
     }
     TRY(reader_check_file(reader));

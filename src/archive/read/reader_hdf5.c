@@ -61,8 +61,8 @@ static hid_t reader_stored_type(hid_t stored, const struct archive_number *numbe
 /* Elements of the dataset are pairs: not bytes of 4 + 4 bits, which make pairs. */
 static int reader_has_pairs(const struct archive *archive)
 {
-    int is_in_byte = archive->number.kind != NUMBER_PLAIN && archive->number.bits < 8;
-    return archive->is_compound && !is_in_byte;
+    int is_in_byte = archive->stored.number.kind != NUMBER_PLAIN && archive->stored.number.bits < 8;
+    return archive->stored.is_compound && !is_in_byte;
 }
 
 static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
@@ -71,9 +71,9 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     hid_t stored = H5Dget_type(dataset);
     hid_t number = -1;
     hid_t type = -1;
-    if (archive->number.kind != NUMBER_PLAIN) {
+    if (archive->stored.number.kind != NUMBER_PLAIN) {
         hid_t one = reader_has_pairs(archive) ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
-        number = reader_stored_type(one, &archive->number);
+        number = reader_stored_type(one, &archive->stored.number);
         h5_close(one);
     } else if (archive->format == SAMPLE_I4) {
         number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
@@ -109,8 +109,9 @@ out:
 static uint64_t reader_per_element(const reader_t *reader)
 {
     const struct archive *archive = reader->archive;
-    uint32_t bits = archive->number.bits;
-    int are_several = archive->number.kind != NUMBER_PLAIN && bits < 8 && !archive->is_compound;
+    uint32_t bits = archive->stored.number.bits;
+    int are_several =
+        archive->stored.number.kind != NUMBER_PLAIN && bits < 8 && !archive->stored.is_compound;
     return are_several ? 8 / bits : 1;
 }
 
@@ -119,8 +120,8 @@ static uint64_t reader_outermost(const reader_t *reader)
 {
     const struct archive *archive = reader->archive;
     uint64_t size = 1;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        size *= archive->dims[i].dimension == 0 ? archive->dims[i].size : 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        size *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
     }
     return size;
 }
@@ -142,21 +143,21 @@ static status_t reader_check_shape(const reader_t *reader, const struct archive_
     hid_t space = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(space, dims, NULL);
     h5_close(space);
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        expected *= archive->dims[i].axis == AXIS_TIME ? 1 : archive->dims[i].size;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        expected *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
     }
-    if (ndims - 1 != (int)archive->time_dim) {
+    if (ndims - 1 != (int)archive->shape.time_dim) {
         expected /= reader_per_element(reader);
     }
     int is_long = dims[0] >= part->origin && dims[0] - part->origin >= reader_outermost(reader);
-    if (archive->time_dim > 0) {
+    if (archive->shape.time_dim > 0) {
         dims[0] = is_long ? reader_outermost(reader) : 0;
     }
     for (int i = 0; i < ndims && found > 0; i++) {
-        int is_time = i == (int)archive->time_dim;
+        int is_time = i == (int)archive->shape.time_dim;
         found = multiply_u64(found, is_time ? 1 : dims[i], &found) ? found : 0;
     }
-    REQUIRE(ndims > (int)archive->time_dim && found == expected, STATUS_DATA,
+    REQUIRE(ndims > (int)archive->shape.time_dim && found == expected, STATUS_DATA,
             "%s: %s changed its shape while this job ran", part->path,
             reader_dataset(reader, part));
 out:
@@ -171,7 +172,7 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
     const struct depot_spec spec = {.path = part->path,
                                     .name = reader_dataset(reader, part),
                                     .storage = &part->storage,
-                                    .along = (int)reader->archive->time_dim,
+                                    .along = (int)reader->archive->shape.time_dim,
                                     .cache_bytes = reader->cache_bytes,
                                     .threads = reader->unpackers};
     if (reader->part == part) {
@@ -185,9 +186,9 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         hsize_t chunk[H5S_MAX_RANK] = {0};
         int ndims = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-        int is_last = ndims - 1 == (int)reader->archive->time_dim;
+        int is_last = ndims - 1 == (int)reader->archive->shape.time_dim;
         reader->chunk_steps =
-            chunk[reader->archive->time_dim] * (is_last ? reader_per_element(reader) : 1);
+            chunk[reader->archive->shape.time_dim] * (is_last ? reader_per_element(reader) : 1);
     }
     TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
                                 &reader->memory_type));
@@ -229,7 +230,7 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
     char what[80];
     const struct archive_part *part = steps->part;
     uint64_t block = steps->block;
-    uint32_t time_dim = reader->archive->time_dim;
+    uint32_t time_dim = reader->archive->shape.time_dim;
     snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, steps->first,
              steps->first + steps->count);
     from = H5Dget_space(depot_dataset(reader->depot));
@@ -277,7 +278,7 @@ static void reader_keep_steps(const reader_t *reader, const struct slab *slab, c
     uint32_t bytes = numbers_bytes(reader->numbers);
     uint64_t step_bits = slab->inner_bytes / bytes * numbers_bits(reader->numbers);
     uint64_t skipped = slab->low_byte / bytes * numbers_bits(reader->numbers);
-    if (reader->archive->number.kind == NUMBER_PLAIN) {
+    if (reader->archive->stored.number.kind == NUMBER_PLAIN) {
         for (uint64_t i = 0; i < steps; i++) {
             memcpy(out + i * slab->width, from + i * slab->inner_bytes + slab->low_byte,
                    (size_t)slab->width);
@@ -306,7 +307,7 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
                                  .block = reader_block(reader, wanted, slot),
                                  .first = low - wanted->part->first_sample,
                                  .count = high - low};
-    if (reader->archive->number.kind == NUMBER_PLAIN && slab->width == slab->inner_bytes) {
+    if (reader->archive->stored.number.kind == NUMBER_PLAIN && slab->width == slab->inner_bytes) {
         TRY(reader_read_steps(reader, &steps, out));
         goto out;
     }
@@ -335,7 +336,7 @@ status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted)
     const struct archive_part *part = wanted->part;
     TRY(reader_open_through_hdf5(reader, part));
     if (slab->width == slab->inner_bytes && wanted->nslots == reader->blocks_per_file &&
-        reader->archive->number.kind == NUMBER_PLAIN) {
+        reader->archive->stored.number.kind == NUMBER_PLAIN) {
         /* Every block of the part, and uncut: in one go. */
         const struct reader_steps steps = {.part = part,
                                            .all = 1,

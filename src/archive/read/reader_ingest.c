@@ -57,7 +57,7 @@ static struct reader_lying ingest_find(const reader_t *reader, const struct slab
     uint32_t under_way = all->begun - all->ended;
     int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
                       slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
-                      !lost_find(archive->lost, archive->nlost, first, count);
+                      !lost_find(archive->losses.lost, archive->losses.nlost, first, count);
     if (is_possible) {
         found = reader_find_lying(archive, slab, first, count);
     }

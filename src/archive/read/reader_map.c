@@ -42,11 +42,12 @@ static struct reader_lying lying_find(const struct archive *archive, const struc
 {
     struct reader_lying found = {.path = NULL};
     uint64_t blocks = 1;
-    for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
-        blocks *= archive->dims[i].size;
+    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
+         i++) {
+        blocks *= archive->shape.dims[i].size;
     }
-    if (slab->nblocks != 1 || slab->width != slab->inner_bytes || archive->swap_bytes ||
-        archive->number.kind != NUMBER_PLAIN || archive->is_dc_at_edge) {
+    if (slab->nblocks != 1 || slab->width != slab->inner_bytes || archive->stored.swap_bytes ||
+        archive->stored.number.kind != NUMBER_PLAIN || archive->stored.is_dc_at_edge) {
         return found;
     }
     uint64_t stack = slab->blocks[0] / blocks;

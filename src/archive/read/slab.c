@@ -20,19 +20,19 @@ static struct place slab_find_place(const struct archive *archive, uint64_t inde
         index[AXIS_REIM] = (uint64_t)imaginary;
     }
     place.block = archive_stack_of(archive, index, imaginary);
-    if (archive->stacked != AXIS_TIME) {
-        index[archive->stacked] %= archive_in_file(archive, archive->stacked);
+    if (archive->shape.stacked != AXIS_TIME) {
+        index[archive->shape.stacked] %= archive_in_file(archive, archive->shape.stacked);
     }
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        if (archive->dims[i].axis == AXIS_TIME) {
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        if (archive->shape.dims[i].axis == AXIS_TIME) {
             position = &place.inner;
             continue;
         }
-        *position = *position * archive->dims[i].size + index[archive->dims[i].axis];
+        *position = *position * archive->shape.dims[i].size + index[archive->shape.dims[i].axis];
     }
-    place.inner *= archive->element_bytes;
-    if (imaginary && archive->is_compound) {
-        place.inner += archive->element_bytes / 2;
+    place.inner *= archive->stored.element_bytes;
+    if (imaginary && archive->stored.is_compound) {
+        place.inner += archive->stored.element_bytes / 2;
     }
     return place;
 }
@@ -77,11 +77,11 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
     TRY(memory_zeroed(1, sizeof *slab, "a slab", &slab));
     slab->first_stream = first_stream;
     slab->nstreams = nstreams;
-    slab->inner_bytes = archive->element_bytes;
+    slab->inner_bytes = archive->stored.element_bytes;
     int inside = 0;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        slab->inner_bytes *= inside ? archive->dims[i].size : 1;
-        inside = inside || archive->dims[i].axis == AXIS_TIME;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        slab->inner_bytes *= inside ? archive->shape.dims[i].size : 1;
+        inside = inside || archive->shape.dims[i].axis == AXIS_TIME;
     }
     for (int part = 0; part < 2; part++) {
         TRY(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->slot[part]));
@@ -92,12 +92,12 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
             struct place place = slab_find_place(archive, index, part && archive->is_complex);
             slab->slot[part][i] = place.block;
             slab->inner[part][i] = place.inner;
-            low = min_u64(low, place.inner / archive->element_bytes);
-            high = max_u64(high, place.inner / archive->element_bytes + 1);
+            low = min_u64(low, place.inner / archive->stored.element_bytes);
+            high = max_u64(high, place.inner / archive->stored.element_bytes + 1);
         }
     }
-    slab->low_byte = low * archive->element_bytes;
-    slab->width = (high - low) * archive->element_bytes;
+    slab->low_byte = low * archive->stored.element_bytes;
+    slab->width = (high - low) * archive->stored.element_bytes;
     if (slab->width >= slab->inner_bytes / 2) {
         /* Cutting so little off would only break up the reads. */
         slab->low_byte = 0;

@@ -50,8 +50,8 @@ static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
         uint32_t oldest = 0;
         for (uint32_t i = 1; i < depot->nslots; i++) {
             const struct stored *at = depot->open[i];
-            if (at && at->pins == 0 && (depot->nopen > most || at->kept > 0) &&
-                (!oldest || at->used < depot->open[oldest]->used)) {
+            if (at && at->source.pins == 0 && (depot->nopen > most || at->source.kept > 0) &&
+                (!oldest || at->source.used < depot->open[oldest]->source.used)) {
                 oldest = i;
             }
         }
@@ -59,7 +59,7 @@ static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
             goto out;
         }
         TRY(stored_check(depot, depot->open[oldest]));
-        depot->kept -= depot->open[oldest]->kept;
+        depot->kept -= depot->open[oldest]->source.kept;
         depot->nopen--;
         stored_free(depot->open[oldest]);
         depot->open[oldest] = NULL;
@@ -106,7 +106,7 @@ static status_t depot_open_source(depot_t *depot, const struct stored *by, struc
     TRY(st);
     depot->open[slot] = stored;
     depot->nopen++;
-    depot->kept += stored->kept;
+    depot->kept += stored->source.kept;
     mapping->slot = slot;
 out:
     return st;
@@ -132,9 +132,9 @@ status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *map
                     !identity_is_same_file(&other->identity, &stored->identity),
                 STATUS_DATA, "%s: its %s refers to itself", mapping->path, mapping->name);
     }
-    stored->used = ++depot->clock;
-    stored->is_touched = 1;
-    stored->pins++;
+    stored->source.used = ++depot->clock;
+    stored->source.is_touched = 1;
+    stored->source.pins++;
     depot->way[depot->depth++] = stored;
     *out = stored;
     TRY(depot_shrink(depot, UINT32_MAX, depot_budget(depot)));
@@ -145,7 +145,7 @@ out:
 void depot_give(depot_t *depot, struct stored *stored)
 {
     if (stored) {
-        stored->pins--;
+        stored->source.pins--;
         depot->depth--;
     }
 }
@@ -170,7 +170,7 @@ status_t depot_open(const struct depot_spec *spec, depot_t **out)
     depot->most = depot_most();
     TRY(depot_find_slot(depot, &slot));
     TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
-    depot->open[slot]->pins = 1;
+    depot->open[slot]->source.pins = 1;
     depot->nopen = 1;
     *out = depot;
     depot = NULL;

@@ -301,8 +301,8 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     TRY(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */
-        stored->kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
-        TRY(stored_set_cache(stored, stored->kept, access));
+        stored->source.kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
+        TRY(stored_set_cache(stored, stored->source.kept, access));
         h5_close(stored->dataset);
         stored->dataset = -1;
         request.note = NULL;
@@ -346,11 +346,11 @@ out:
 status_t stored_check(const depot_t *depot, struct stored *stored)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; stored && stored->is_touched && i < stored->nfiles; i++) {
+    for (uint32_t i = 0; stored && stored->source.is_touched && i < stored->nfiles; i++) {
         TRY(sources_check_path(depot_sources(depot), stored->files[i]));
     }
     if (stored) {
-        stored->is_touched = 0;
+        stored->source.is_touched = 0;
     }
 out:
     return st;

@@ -62,7 +62,6 @@ struct stored {
     chunks_t *chunks;               /* once something was read in our way */
     int along;                      /* the dimension along which is read; -1: none is known */
     uint64_t row_bytes;             /* of all chunks that one index of it touches */
-    uint64_t kept;                  /* of these, by HDF5, when it is a source */
     struct archive_extent *extents; /* where its bytes lie, in order, if it is contiguous */
     uint32_t nextents, nexternals;
     int is_beside;
@@ -71,9 +70,12 @@ struct stored {
     uint32_t nfiles;
     struct lost_pieces lost;
     int is_searched; /* for what is lost */
-    uint64_t used;   /* when */
-    uint32_t pins;   /* by whom: each virtual dataset on the way to what is being read */
-    int is_touched;  /* since stored_check() */
+    struct {
+        uint64_t kept;  /* of row_bytes, by HDF5 */
+        uint64_t used;  /* when */
+        uint32_t pins;  /* by whom: each virtual dataset on the way to what is being read */
+        int is_touched; /* since stored_check() */
+    } source;           /* of a virtual dataset */
 };
 
 struct depot {

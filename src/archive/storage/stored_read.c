@@ -123,7 +123,7 @@ status_t depot_read(depot_t *depot, const struct depot_read *read)
 {
     status_t st = STATUS_OK;
     depot->is_unreadable = 0;
-    depot->open[0]->is_touched = 1;
+    depot->open[0]->source.is_touched = 1;
     TRY(stored_read(depot, depot->open[0], read));
     for (uint32_t i = 0; i < depot->nslots; i++) {
         TRY(stored_check(depot, depot->open[i]));

@@ -132,8 +132,8 @@ static status_t stored_open_chunks(const depot_t *depot, struct stored *stored, 
                                .number_bytes = turned,
                                .filters = stored->filters,
                                .along = stored->along,
-                               .cache_bytes =
-                                   stored->kept > 0 ? stored->kept : depot->spec.cache_bytes,
+                               .cache_bytes = stored->source.kept > 0 ? stored->source.kept
+                                                                      : depot->spec.cache_bytes,
                                .threads = (uint32_t)max_u64(depot->spec.threads, 1)};
     H5_TRY(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
            stored->name);

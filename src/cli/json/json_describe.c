@@ -81,15 +81,15 @@ static void json_axes(struct json *json, const struct archive *archive)
 static void json_missing(struct json *json, const struct archive *archive)
 {
     struct derived_gaps gaps = derived_gaps_of(archive);
-    json_u64(json, "gaps", archive->ngaps);
+    json_u64(json, "gaps", archive->losses.ngaps);
     json_u64(json, "gap_samples_of_all_streams", gaps.common);
     json_u64(json, "gap_samples_of_single_streams", gaps.single);
     json_list(json, "lost");
-    for (uint32_t i = 0; i < archive->nlost; i++) {
+    for (uint32_t i = 0; i < archive->losses.nlost; i++) {
         json_begin(json, NULL);
-        json_u64(json, "first_sample", archive->lost[i].first);
-        json_u64(json, "samples", archive->lost[i].count);
-        json_text(json, "why", archive->lost[i].why);
+        json_u64(json, "first_sample", archive->losses.lost[i].first);
+        json_u64(json, "samples", archive->losses.lost[i].count);
+        json_text(json, "why", archive->losses.lost[i].why);
         json_end(json);
     }
     json_list_end(json);
@@ -101,7 +101,7 @@ void json_archive(struct json *json, const struct archive *archive)
     json_text(json, "dataset", archive->dataset);
     json_files(json, archive);
     json_text(json, "files_along",
-              archive->stacked == AXIS_TIME ? "time" : axis_name(archive->stacked));
+              archive->shape.stacked == AXIS_TIME ? "time" : axis_name(archive->shape.stacked));
     json_lines(json, "assumed", archive->assumed);
     json_u64(json, "streams", archive->nstreams);
     json_axes(json, archive);
@@ -113,15 +113,15 @@ void json_archive(struct json *json, const struct archive *archive)
     json_f64(json, "sample_rate_hz", archive->sample_rate_hz);
     json_f64(json, "duration_s", (double)archive->samples / archive->sample_rate_hz);
     json_f64(json, "scale", archive->scale);
-    json_u64(json, "oversampling_num", archive->oversampling_num);
-    json_u64(json, "oversampling_den", archive->oversampling_den);
+    json_u64(json, "oversampling_num", archive->oversample.num);
+    json_u64(json, "oversampling_den", archive->oversample.den);
     json_missing(json, archive);
     json_band(json, derived_band_of_archive(archive));
     json_i64(json, "sideband", archive->sideband);
-    json_f64(json, "coherent_dm_pc_cm3", archive->delay_hz ? archive->coherent_dm : NAN);
-    json_start(json, archive->has_start, archive->start);
-    json_sky(json, archive->telescope, archive->source, archive->has_position, archive->ra_deg,
-             archive->dec_deg);
+    json_f64(json, "coherent_dm_pc_cm3", archive->coherent.delay_hz ? archive->coherent.dm : NAN);
+    json_start(json, archive->sky.has_start, archive->sky.start);
+    json_sky(json, archive->sky.telescope, archive->sky.source, archive->sky.has_position,
+             archive->sky.ra_deg, archive->sky.dec_deg);
 }
 
 void json_filterbank(struct json *json, const struct fbh5 *fbh5)
@@ -139,12 +139,12 @@ void json_filterbank(struct json *json, const struct fbh5 *fbh5)
     json_u64(json, "bits", derived_bits(fbh5));
     json_bool(json, "has_scales", fbh5->table.has_scales);
     json_u64(json, "rows", fbh5->rows);
-    json_f64(json, "time_step_s", fbh5->tsamp);
-    json_f64(json, "duration_s", (double)fbh5->rows * fbh5->tsamp);
-    json_f64(json, "coherent_dm_pc_cm3", fbh5->coherent_constant > 0 ? fbh5->coherent_dm : NAN);
-    json_start(json, fbh5->has_start, fbh5->start);
-    json_sky(json, fbh5->telescope, fbh5->source, fbh5->has_position, 15 * fbh5->raj_hours,
-             fbh5->dej_degrees);
+    json_f64(json, "time_step_s", fbh5->time.step);
+    json_f64(json, "duration_s", (double)fbh5->rows * fbh5->time.step);
+    json_f64(json, "coherent_dm_pc_cm3", fbh5->coherent.constant > 0 ? fbh5->coherent.dm : NAN);
+    json_start(json, fbh5->time.has_start, fbh5->time.start);
+    json_sky(json, fbh5->head.telescope, fbh5->head.source, fbh5->head.has_position,
+             15 * fbh5->head.raj_hours, fbh5->head.dej_degrees);
 }
 
 static void json_series(struct json *json, const struct product *product)
@@ -171,7 +171,7 @@ static void json_voltages(struct json *json, const struct product *product)
     json_u64(json, "bits", product->bits);
     json_f64(json, "scale", product->scale);
     json_u64(json, "clipped", product->clipped);
-    json_f64(json, "sample_rate_hz", product->sample_rate_hz);
+    json_f64(json, "sample_rate_hz", product->bank.sample_rate_hz);
     json_doubles(json, "coarse_channel_hz", product->frequency_hz, product->frequencies);
     json_band(json, derived_band_of_product(product));
 }
@@ -186,12 +186,12 @@ static void json_bank(struct json *json, const struct product *product,
     json_u64(json, "frequencies", product->frequencies);
     json_f64(json, "first_channel_hz", band.low_hz);
     json_f64(json, "last_channel_hz", band.high_hz);
-    json_u64(json, "channels_of_a_coarse_channel", product->channels);
-    json_u64(json, "taps", product->taps);
-    if (product->oversample.den > 0) {
-        json_u64(json, "oversampling_num", product->oversample.num);
-        json_u64(json, "oversampling_den", product->oversample.den);
-        json_u64(json, "samples_between_spectra", product->hop);
+    json_u64(json, "channels_of_a_coarse_channel", product->bank.channels);
+    json_u64(json, "taps", product->bank.taps);
+    if (product->bank.oversample.den > 0) {
+        json_u64(json, "oversampling_num", product->bank.oversample.num);
+        json_u64(json, "oversampling_den", product->bank.oversample.den);
+        json_u64(json, "samples_between_spectra", product->bank.hop);
     }
     json_bool(json, "has_weights", product->weights > 0);
     json_u64(json, "bits", product->bits);
@@ -210,7 +210,7 @@ void json_product(struct json *json, const struct product *product,
     json_text(json, "product", product_name(product->kind));
     json_text(json, "file", product->path);
     json_u64(json, "bytes", product->place.file_bytes);
-    json_i64(json, "format_version", product->version_of_format);
+    json_i64(json, "format_version", product->origin.version_of_format);
     if (product->series) {
         json_series(json, product);
     } else if (product->kind == PRODUCT_CANDIDATES) {
@@ -222,19 +222,20 @@ void json_product(struct json *json, const struct product *product,
     } else {
         json_bank(json, product, &weights->clips);
     }
-    json_text(json, "polarisations", product->pols);
-    json_text(json, "basis", derived_basis(product->pols));
-    json_text(json, "pol_type", product->pol_type);
-    json_text(json, "feed", product->feed);
-    json_text(json, "stokes_v", product->stokes_v);
-    json_text(json, "sum_of", product->sum_of);
+    json_text(json, "polarisations", product->ifs.pols);
+    json_text(json, "basis", derived_basis(product->ifs.pols));
+    json_text(json, "pol_type", product->ifs.pol_type);
+    json_text(json, "feed", product->ifs.feed);
+    json_text(json, "stokes_v", product->ifs.stokes_v);
+    json_text(json, "sum_of", product->ifs.sum_of);
     json_f64(json, "time_step_s",
-             product->kind == PRODUCT_VOLTAGES ? 1 / product->sample_rate_hz : product->time_step);
+             product->kind == PRODUCT_VOLTAGES ? 1 / product->bank.sample_rate_hz
+                                               : product->time_step);
     json_f64(json, "first_time_s", product->first_time);
     json_f64(json, "coherent_dm_pc_cm3", product->is_coherent ? product->coherent_dm : NAN);
-    json_start(json, product->has_start, product->start);
-    json_sky(json, product->telescope, product->source, product->has_position, product->ra_deg,
-             product->dec_deg);
+    json_start(json, product->sky.has_start, product->sky.start);
+    json_sky(json, product->sky.telescope, product->sky.source, product->sky.has_position,
+             product->sky.ra_deg, product->sky.dec_deg);
     json_u64(json, "missing_samples", product->missing + product->gaps);
     json_f64(json, "mean_weight", weights->count > 0 ? weights->mean : NAN);
     json_f64(json, "least_weight", weights->count > 0 ? weights->least : NAN);
@@ -243,10 +244,10 @@ void json_product(struct json *json, const struct product *product,
     json_u64(json, "cells_flagged", weights->flags.flagged);
     json_u64(json, "cells_flagged_by_kurtosis", weights->flags.by_kurtosis);
     json_u64(json, "cells_without_kurtosis", weights->flags.unknown);
-    json_text(json, "version", product->version);
-    json_lines(json, "assumed", product->assumed);
-    json_lines(json, "inputs", product->inputs);
-    json_text(json, "job", product->job_text);
+    json_text(json, "version", product->origin.version);
+    json_lines(json, "assumed", product->origin.assumed);
+    json_lines(json, "inputs", product->origin.inputs);
+    json_text(json, "job", product->origin.job_text);
 }
 
 void json_about(struct json *json, const struct about *about)

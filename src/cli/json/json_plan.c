@@ -135,7 +135,7 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
     json_u64(json, "streams", work->archive->nstreams);
     if (work->is_bank) {
         json_u64(json, "bank", work->job->products[i].bank);
-        json_u64(json, "channels", spec->nchannels);
+        json_u64(json, "channels", spec->bank.nchannels);
         json_u64(json, "pols", spec->nifs);
         json_u64(json, "ifs", spec->nifs); /* its older name */
         json_u64(json, "first_frequency", spec->first_frequency);
@@ -144,7 +144,7 @@ static void json_plan_product(struct json *json, const struct channelise_pass *b
         json_u64(json, "integrate", spec->integrate);
         json_f64(json, "time_step_s", product_time(spec).step);
     } else {
-        json_u64(json, "bits", spec->bits);
+        json_u64(json, "bits", spec->steps.bits);
         json_f64(json, "scale", spec->scale);
     }
     json_u64(json, "bytes", bank->pass.bytes[i]);
@@ -204,14 +204,14 @@ static void json_plan_series(struct json *json, const struct dedisperse_pass *se
     json_text(json, "filterbank", d->fbh5->path);
     json_bool(json, "is_complete", series->pass.is_complete);
     json_u64(json, "dms", d->delays.ndms);
-    json_f64(json, "first_dm_pc_cm3", d->dms[0]);
-    json_f64(json, "last_dm_pc_cm3", d->dms[d->delays.ndms - 1]);
+    json_f64(json, "first_dm_pc_cm3", d->each.dms[0]);
+    json_f64(json, "last_dm_pc_cm3", d->each.dms[d->delays.ndms - 1]);
     json_u64(json, "times", d->outputs);
     json_f64(json, "time_step_s", d->product.time.step);
     json_text(json, "mode", job_modes[d->what->mode]);
-    if (d->tree_gain > 0) {
-        json_f64(json, "tree_gain", d->tree_gain);
-        json_u64(json, "tree_group_channels", d->tree_group);
+    if (d->tree.gain > 0) {
+        json_f64(json, "tree_gain", d->tree.gain);
+        json_u64(json, "tree_group_channels", d->tree.group);
     }
     json_u64(json, "largest_delay_samples", d->delays.largest);
     json_f64(json, "reference_hz", d->reference_hz);

@@ -24,8 +24,8 @@ struct derived_band derived_band_of_filterbank(const struct fbh5 *fbh5)
 struct derived_band derived_band_of_product(const struct product *product)
 {
     double half = product->kind != PRODUCT_VOLTAGES ? 0
-                  : product->is_complex             ? product->sample_rate_hz / 2
-                                                    : product->sample_rate_hz / 4;
+                  : product->is_complex             ? product->bank.sample_rate_hz / 2
+                                                    : product->bank.sample_rate_hz / 4;
     return (struct derived_band){product->frequency_hz[0] - half,
                                  product->frequency_hz[product->frequencies - 1] + half};
 }

@@ -18,9 +18,9 @@ static void describe_words_part(const struct archive *archive, const struct arch
     display_print(": %s %s from %s on", units_count(part->samples, a),
                   units_plural(part->samples, "sample", "samples"),
                   units_count(part->first_sample, (char[UNITS_TEXT]){0}));
-    if (archive->has_start && archive->stacked == AXIS_TIME) {
+    if (archive->sky.has_start && archive->shape.stacked == AXIS_TIME) {
         double later = (double)part->first_sample / archive->sample_rate_hz;
-        display_print(", %s UTC", units_utc(utc_add(archive->start, later), a));
+        display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later), a));
     }
 }
 
@@ -52,10 +52,10 @@ static void describe_print_files(const struct archive *archive)
         }
         display_print("\n");
     }
-    if (archive->nparts > 1 && archive->stacked != AXIS_TIME) {
+    if (archive->nparts > 1 && archive->shape.stacked != AXIS_TIME) {
         display_print("  %-13s side by side: %s%s\n", "order",
-                      archive->is_reim_stacked ? "real and imaginary parts, " : "",
-                      axis_name(archive->stacked));
+                      archive->shape.is_reim_stacked ? "real and imaginary parts, " : "",
+                      axis_name(archive->shape.stacked));
     } else if (archive->nparts > 1) {
         display_print("  %-13s %s\n", "order",
                       archive->are_by_start
@@ -99,13 +99,13 @@ static void describe_print_gaps(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     struct derived_gaps gaps = derived_gaps_of(archive);
-    if (archive->ngaps > 0) {
-        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
+    if (archive->losses.ngaps > 0) {
+        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->losses.ngaps,
                       units_count(gaps.common, a));
     }
     if (gaps.single > 0) {
-        display_print("  %-13s %s samples of single streams\n", archive->ngaps > 0 ? "" : "gaps",
-                      units_count(gaps.single, a));
+        display_print("  %-13s %s samples of single streams\n",
+                      archive->losses.ngaps > 0 ? "" : "gaps", units_count(gaps.single, a));
     }
 }
 
@@ -135,14 +135,14 @@ static void describe_print_lost(const struct archive *archive)
     enum { MOST = 3 };
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    for (uint32_t i = 0; i < archive->nlost && i < MOST; i++) {
-        const struct lost_range *lost = &archive->lost[i];
+    for (uint32_t i = 0; i < archive->losses.nlost && i < MOST; i++) {
+        const struct lost_range *lost = &archive->losses.lost[i];
         display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost",
                       units_count(lost->first, a), units_count(lost->first + lost->count, b),
                       lost->why);
     }
-    if (archive->nlost > MOST) {
-        display_print("  %-13s and %u ranges more\n", "", archive->nlost - MOST);
+    if (archive->losses.nlost > MOST) {
+        display_print("  %-13s and %u ranges more\n", "", archive->losses.nlost - MOST);
     }
 }
 
@@ -153,7 +153,7 @@ static void describe_print_samples(const struct archive *archive)
     display_print("  %-13s %s%s", "samples", sample_types[archive->format].name,
                   archive->is_complex ? " complex" : " real");
     if (archive->format == SAMPLE_I4) {
-        display_print(" (%s)", nibbles_name(archive->nibbles));
+        display_print(" (%s)", nibbles_name(archive->stored.nibbles));
     }
     display_print(
         ", %s at %s: %s", units_count(archive->samples, a), units_hertz(archive->sample_rate_hz, b),
@@ -168,9 +168,9 @@ static void describe_print_samples(const struct archive *archive)
     }
     describe_print_gaps(archive);
     describe_print_lost(archive);
-    if (archive->oversampling_num != archive->oversampling_den) {
-        display_print("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,
-                      archive->oversampling_den);
+    if (archive->oversample.num != archive->oversample.den) {
+        display_print("  %-13s %u/%u\n", "oversampling", archive->oversample.num,
+                      archive->oversample.den);
     }
 }
 
@@ -200,12 +200,12 @@ static void describe_print_sky(const struct archive *archive)
     display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz, a),
                   units_hertz(band.high_hz, b),
                   archive->sideband < 0 ? ", stored with frequency reversed" : "");
-    describe_print_coherent(archive->delay_hz != NULL, archive->coherent_dm);
-    if (archive->has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
+    describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
+    if (archive->sky.has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(archive->sky.start, a));
     }
-    describe_print_names(archive->telescope, archive->source);
-    describe_print_position(archive->has_position, archive->ra_deg, archive->dec_deg);
+    describe_print_names(archive->sky.telescope, archive->sky.source);
+    describe_print_position(archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg);
 }
 
 void describe_archive(const struct archive *archive)
@@ -227,17 +227,17 @@ void describe_archive(const struct archive *archive)
 static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;
-    display_print("  %-13s %llu", product->pol_type ? "pols" : "streams", ifs);
-    if (product->pol_type) {
-        display_print(", pol_type %s", product->pol_type);
+    display_print("  %-13s %llu", product->ifs.pol_type ? "pols" : "streams", ifs);
+    if (product->ifs.pol_type) {
+        display_print(", pol_type %s", product->ifs.pol_type);
     }
-    if (product->feed && product->stokes_v) {
-        display_print(" of %s feeds, V as %s", product->feed,
-                      strcmp(product->stokes_v, "psr") == 0 ? "pulsar astronomers have it (psr)"
-                                                            : "the IAU has it");
+    if (product->ifs.feed && product->ifs.stokes_v) {
+        display_print(" of %s feeds, V as %s", product->ifs.feed,
+                      strcmp(product->ifs.stokes_v, "psr") == 0 ? "pulsar astronomers have it (psr)"
+                                                                : "the IAU has it");
     }
-    if (product->sum_of) {
-        display_print(", summed over %s", product->sum_of);
+    if (product->ifs.sum_of) {
+        display_print(", summed over %s", product->ifs.sum_of);
     }
     display_print("\n");
     if (product->kind == PRODUCT_POWER && ifs > 1) {
@@ -262,16 +262,17 @@ static void describe_print_product_axes(const struct product *product)
     display_print("  %-13s %s, centres from %s to %s", "channels",
                   units_count(product->frequencies, a), units_hertz(band.low_hz, b),
                   units_hertz(band.high_hz, (char[UNITS_TEXT]){0}));
-    if (product->average > 1) {
-        display_print(", each the mean of %u", product->average);
+    if (product->bank.average > 1) {
+        display_print(", each the mean of %u", product->bank.average);
     }
-    display_print("%s\n", product->average > 0 ? " (not all that the filter bank makes)" : "");
-    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
-                  product->taps, units_plural(product->taps, "tap", "taps"));
-    if (product->oversample.den > 0) {
+    display_print("%s\n", product->bank.average > 0 ? " (not all that the filter bank makes)" : "");
+    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank",
+                  product->bank.channels, product->bank.taps,
+                  units_plural(product->bank.taps, "tap", "taps"));
+    if (product->bank.oversample.den > 0) {
         display_print("  %-13s %u/%u: a spectrum every %s samples\n", "oversampled",
-                      product->oversample.num, product->oversample.den,
-                      units_count(product->hop, a));
+                      product->bank.oversample.num, product->bank.oversample.den,
+                      units_count(product->bank.hop, a));
     }
 }
 
@@ -301,7 +302,7 @@ static void describe_print_voltages(const struct product *product)
     struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
                   product->is_complex ? "complex" : "real", units_count(product->rows, a),
-                  units_hertz(product->sample_rate_hz, b));
+                  units_hertz(product->bank.sample_rate_hz, b));
     display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", product->scale);
     display_print("  %-13s %llu, of %s coarse %s\n", "streams",
                   (unsigned long long)(product->streams * product->frequencies),
@@ -339,15 +340,16 @@ void describe_filterbank(const struct fbh5 *fbh5)
     display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", derived_bits(fbh5),
                   fbh5_kind(fbh5), fbh5->table.has_scales ? " with scales" : "",
                   units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
-                  units_seconds(fbh5->tsamp, b),
-                  units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
+                  units_seconds(fbh5->time.step, b),
+                  units_seconds((double)fbh5->rows * fbh5->time.step, (char[UNITS_TEXT]){0}));
     describe_print_assumed(fbh5->assumed);
-    describe_print_coherent(fbh5->coherent_constant > 0, fbh5->coherent_dm);
-    if (fbh5->has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
+    describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
+    if (fbh5->time.has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->time.start, a));
     }
-    describe_print_names(fbh5->telescope, fbh5->source);
-    describe_print_position(fbh5->has_position, 15 * fbh5->raj_hours, fbh5->dej_degrees);
+    describe_print_names(fbh5->head.telescope, fbh5->head.source);
+    describe_print_position(fbh5->head.has_position, 15 * fbh5->head.raj_hours,
+                            fbh5->head.dej_degrees);
 }
 
 static void describe_print_series(const struct product *product)
@@ -400,7 +402,7 @@ static void describe_print_flags(const struct product *product, const struct pro
     if (flags->count == 0) {
         return;
     }
-    uint64_t cells = product->flag_rows / product->rows;
+    uint64_t cells = product->flags.rows / product->rows;
     double all = (double)flags->count / 100;
     display_print("  %-13s %.4g %% of %s cells of %llu spectra are left out", "flags",
                   (double)flags->flagged / all, units_count(flags->count, a),
@@ -431,17 +433,17 @@ void describe_product(const struct product *product, const struct product_weight
     } else {
         describe_print_product_axes(product);
     }
-    describe_print_polarisations(product->pols);
+    describe_print_polarisations(product->ifs.pols);
     describe_print_coherent(product->is_coherent, product->coherent_dm);
-    if (product->has_start && product->kind == PRODUCT_VOLTAGES) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(product->start, a));
-    } else if (product->has_start) {
+    if (product->sky.has_start && product->kind == PRODUCT_VOLTAGES) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(product->sky.start, a));
+    } else if (product->sky.has_start) {
         display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
-                      units_utc(product->start, a),
+                      units_utc(product->sky.start, a),
                       units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
     }
-    describe_print_names(product->telescope, product->source);
-    describe_print_position(product->has_position, product->ra_deg, product->dec_deg);
+    describe_print_names(product->sky.telescope, product->sky.source);
+    describe_print_position(product->sky.has_position, product->sky.ra_deg, product->sky.dec_deg);
     if (product->missing + product->gaps > 0) {
         display_print("  %-13s %s %s, taken as zero volts\n", "missing",
                       units_count(product->missing + product->gaps, a),
@@ -450,10 +452,11 @@ void describe_product(const struct product *product, const struct product_weight
     describe_print_weights(weights);
     describe_print_flags(product, &weights->flags);
     describe_print_steps(product, &weights->clips);
-    display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
-    describe_print_assumed(product->assumed);
+    display_print("  %-13s voltmill %s\n", "made by",
+                  product->origin.version ? product->origin.version : "?");
+    describe_print_assumed(product->origin.assumed);
     display_print("  from\n");
-    describe_print_lines(product->inputs);
+    describe_print_lines(product->origin.inputs);
     display_print("  job\n");
-    describe_print_lines(product->job_text);
+    describe_print_lines(product->origin.job_text);
 }

@@ -192,7 +192,7 @@ static void bank_print_products(const struct channelise_pass *bank)
                 "  %s: voltages, %s %s of %u %s, %u bits, scale %g, %s\n",
                 work->job->products[i].file, units_count(product->spec.rows, a),
                 units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
-                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.bits,
+                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
                 product->spec.scale, units_bytes(bank->pass.bytes[i], b));
             continue;
         }
@@ -203,9 +203,9 @@ static void bank_print_products(const struct channelise_pass *bank)
                       (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"));
         if (quantised_is(&product->spec)) {
-            display_print(", %u bits with a scale %s %llu rows", product->spec.bits,
-                          product->spec.has_first_scales ? "of the first" : "for each",
-                          (unsigned long long)product->spec.scale_rows);
+            display_print(", %u bits with a scale %s %llu rows", product->spec.steps.bits,
+                          product->spec.steps.are_first ? "of the first" : "for each",
+                          (unsigned long long)product->spec.steps.rows);
         }
         enum file_format format = work->job->products[i].format;
         display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),

@@ -22,8 +22,8 @@ static void series_print_files(const struct dedisperse_pass *series)
             display_print(
                 "  %s: candidates of S/N %g or more in boxes of 1 to %u samples, noise by "
                 "%s; %s of peaks before they are compressed\n",
-                item->file, d->boxes.threshold, d->boxes.widths,
-                units_seconds((double)d->boxes.block * d->product.time.step, a), bytes);
+                item->file, d->bursts.boxes.threshold, d->bursts.boxes.widths,
+                units_seconds((double)d->bursts.boxes.block * d->product.time.step, a), bytes);
             if (d->what->search.csv) {
                 display_print("  %s: the same candidates as comma-separated values\n",
                               d->what->search.csv);
@@ -49,11 +49,11 @@ static void series_print(const struct dedisperse_pass *series)
     display_print("  channels      %u", d->fbh5->nchannels);
     display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
                   units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
-    display_print(", pols %s added up\n", d->ifs_words.data);
+    display_print(", pols %s added up\n", d->words.ifs.data);
     display_print("  samples       %s of %s\n", units_count(d->input.samples, a),
                   units_seconds(step, b));
-    display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
-                  d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
+    display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->each.dms[0],
+                  d->each.dms[d->delays.ndms - 1], d->words.plan.data, d->product.mode);
     if (d->what->is_two_step) {
         display_print(
             "  two steps     groups of %u channels, samples at most %u beside their delays, "
@@ -61,11 +61,11 @@ static void series_print(const struct dedisperse_pass *series)
             d->steps.group, d->steps.error,
             100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
-    if (d->tree_gain > 0) {
+    if (d->tree.gain > 0) {
         display_print("  additions     ");
-        if (d->tree_gain >= 1.05) {
+        if (d->tree.gain >= 1.05) {
             display_print("%.1f times fewer in a tree, of groups of up to %u channels (mode %s)\n",
-                          d->tree_gain, d->tree_group, job_modes[d->what->mode]);
+                          d->tree.gain, d->tree.group, job_modes[d->what->mode]);
         } else {
             display_print("as many in a tree: hardly a pattern of delays repeats (mode %s)\n",
                           job_modes[d->what->mode]);

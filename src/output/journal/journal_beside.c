@@ -26,8 +26,8 @@ struct beside_shape beside_shape_of(const struct product_place *place,
 {
     return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
                                  .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
-                                 .cells = spec->is_flagged ? flagged_cells(spec) : 0,
-                                 .cell = spec->is_flagged ? flagged_row(spec) : 0};
+                                 .cells = spec->flag.is_on ? flagged_cells(spec) : 0,
+                                 .cell = spec->flag.is_on ? flagged_row(spec) : 0};
 }
 
 struct beside_shape beside_shape_of_product(const struct product *product)
@@ -37,8 +37,8 @@ struct beside_shape beside_shape_of_product(const struct product *product)
     uint64_t rows = max_u64(product->rows, 1);
     return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
                                  .weights = product->weights,
-                                 .cells = product->flag_rows / rows,
-                                 .cell = product->flag_ifs * product->flag_channels};
+                                 .cells = product->flags.rows / rows,
+                                 .cell = product->flags.ifs * product->flags.channels};
 }
 
 void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,

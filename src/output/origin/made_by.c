@@ -49,7 +49,7 @@ static status_t made_by_check_hdf5(const struct output_spec_item *item, const ch
     TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
     REQUIRE(product, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)",
             item->file);
-    struct origin then = {.job = product->job_text, .inputs = product->inputs};
+    struct origin then = {.job = product->origin.job_text, .inputs = product->origin.inputs};
     struct origin now = {.job = item->text, .inputs = inputs};
     TRY(origin_compare(&then, &now, &difference));
     REQUIRE(difference.length == 0, STATUS_USAGE,

@@ -122,7 +122,7 @@ static status_t channelising_write_voltages(struct channelising *p, struct slot 
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct job_product *product = &work->job->products[0];
-    struct quantise how = {.bits = product->bits,
+    struct quantise how = {.bits = product->steps.bits,
                            .scale = product->scale,
                            .streams = slot->chunk.streams,
                            .parts = work->seen->is_complex ? 2 : 1};
@@ -143,7 +143,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     const struct chunk *chunk = &slot->chunk;
     const struct product_spec *spec = &p->work->products[i].spec;
     weights_t *weigh = p->weights[p->work->job->products[i].bank];
-    int is_combined = ifs_are_combined(spec) || spec->is_flagged;
+    int is_combined = ifs_are_combined(spec) || spec->flag.is_on;
     void *squares = NULL;
     struct finish_rows rows = {.chunk = chunk,
                                .is_first = slot->from == chunk->first,
@@ -151,7 +151,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                .first = slot->first_rows[i],
                                .count = slot->rows[i],
                                .columns = chunk->streams,
-                               .channels = spec->nchannels};
+                               .channels = spec->bank.nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
     if (plan_products_rounds(p->work, i)) {
         const struct channelise_clipped clipped = channelise_clipped(
@@ -176,7 +176,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.cells > 0) {
         TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
     }
-    if (rows.count > 0 && spec->has_weights) {
+    if (rows.count > 0 && spec->weights.are_kept) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
     if (rows.steps.count > 0) {

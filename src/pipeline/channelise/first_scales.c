@@ -15,7 +15,7 @@ struct first_scales {
 
 int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i)
 {
-    return quantised_is(&work->products[i].spec) && work->products[i].spec.has_first_scales;
+    return quantised_is(&work->products[i].spec) && work->products[i].spec.steps.are_first;
 }
 
 size_t first_scales_count(const struct channelise_plan *work, uint32_t i)
@@ -70,7 +70,7 @@ static uint64_t first_scales_units(const struct channelise_plan *work)
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct product_spec *spec = &work->products[i].spec;
         if (first_scales_are_wanted(work, i)) {
-            uint64_t spectra = min_u64(spec->scale_rows, spec->rows) * spec->integrate;
+            uint64_t spectra = min_u64(spec->steps.rows, spec->rows) * spec->integrate;
             uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
             units = max_u64(units, ceil_div_u64(spectra, ratio));
         }
@@ -120,9 +120,9 @@ static void first_scales_add(struct first_mean *mean, double scale, double offse
 static int first_scales_is_power(const struct product_spec *spec, uint32_t number)
 {
     uint32_t own = number % ifs_of_antenna(spec);
-    return spec->polarisation == POLARISATION_IQUV        ? own == 0
-           : spec->polarisation == POLARISATION_COHERENCY ? own < 2
-                                                          : 1;
+    return spec->combine.polarisation == POLARISATION_IQUV        ? own == 0
+           : spec->combine.polarisation == POLARISATION_COHERENCY ? own < 2
+                                                                  : 1;
 }
 
 /* Scale and offset of an if all of whose lines are empty: the mean of the same polarisation of
@@ -147,7 +147,7 @@ static struct first_mean first_scales_borrow(const struct product_spec *spec,
     }
     powers = powers.count > 0 ? powers : all;
     if (!first_scales_is_power(spec, number)) {
-        powers.offset = -steps_centre(spec->bits) * powers.scale;
+        powers.offset = -steps_centre(spec->steps.bits) * powers.scale;
     }
     return own.count > 0 ? own : powers;
 }
@@ -172,7 +172,7 @@ static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i
     REQUIRE(found > 0, STATUS_DATA,
             "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
             "of all from them: use scales: block",
-            work->job->products[i].file, (unsigned long long)min_u64(spec->scale_rows, spec->rows));
+            work->job->products[i].file, (unsigned long long)min_u64(spec->steps.rows, spec->rows));
     for (uint32_t number = 0; number < spec->nifs; number++) {
         const struct first_mean mean =
             ifs[number].count > 0 ? ifs[number] : first_scales_borrow(spec, ifs, number);

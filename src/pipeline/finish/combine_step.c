@@ -32,16 +32,16 @@ static void combine_destroy(void *step)
 static status_t combine_expand_factors(const struct product_spec *spec, struct combine_step *step)
 {
     status_t st = STATUS_OK;
-    if (!spec->sum_weights) {
+    if (!spec->combine.weights) {
         goto out;
     }
     TRY(memory_zeroed((size_t)step->stations * step->beams, sizeof *step->factors,
                       "weights of sums", &step->factors));
     for (uint32_t i = 0; i < step->stations * step->beams; i++) {
-        uint32_t at = !spec->sums_beams      ? i / step->beams
-                      : !spec->sums_stations ? i % step->beams
-                                             : i;
-        step->factors[i] = spec->sum_weights[at];
+        uint32_t at = !spec->combine.sums_beams      ? i / step->beams
+                      : !spec->combine.sums_stations ? i % step->beams
+                                                     : i;
+        step->factors[i] = spec->combine.weights[at];
     }
 out:
     return st;
@@ -55,26 +55,27 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     const uint32_t *selected = spec->archive->nselected;
     struct combine_step *step = NULL;
     *out = NULL;
-    if (!ifs_are_combined(spec) && !spec->is_flagged) {
+    if (!ifs_are_combined(spec) && !spec->flag.is_on) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *step, "pols", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
-    step->flagged = spec->is_flagged ? spec->nchannels : 1;
-    step->combine = (struct combine){.pols = selected[AXIS_POL],
-                                     .coarse = selected[AXIS_CHAN] * step->flagged,
-                                     .nchannels = spec->nchannels / step->flagged,
-                                     .polarisation = spec->polarisation,
-                                     .stokes = spec->stokes,
-                                     .sums_stations = spec->sums_stations,
-                                     .sums_beams = spec->sums_beams,
-                                     .renormalises = spec->renormalises,
-                                     .blanks_empty = spec->renormalises || spec->is_flagged,
-                                     .min_weight = spec->has_weights ? spec->min_weight : 0};
+    step->flagged = spec->flag.is_on ? spec->bank.nchannels : 1;
+    step->combine =
+        (struct combine){.pols = selected[AXIS_POL],
+                         .coarse = selected[AXIS_CHAN] * step->flagged,
+                         .nchannels = spec->bank.nchannels / step->flagged,
+                         .polarisation = spec->combine.polarisation,
+                         .stokes = spec->combine.stokes,
+                         .sums_stations = spec->combine.sums_stations,
+                         .sums_beams = spec->combine.sums_beams,
+                         .renormalises = spec->weights.divide,
+                         .blanks_empty = spec->weights.divide || spec->flag.is_on,
+                         .min_weight = spec->weights.are_kept ? spec->weights.least : 0};
     TRY(combine_expand_factors(spec, step));
-    rows = spec->is_flagged ? rows / flagged_cells(spec) + 1 : rows;
+    rows = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
     TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,
                       sizeof *step->weights, "weights of pols", &step->weights));
     TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));

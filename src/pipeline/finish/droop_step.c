@@ -31,7 +31,7 @@ static status_t droop_create(const struct channelise_plan *work, uint32_t i, uin
     }
     TRY(memory_zeroed(1, sizeof *droop + (size_t)count * sizeof *droop->factors, "gains", &droop));
     droop->coarse = spec->archive->nselected[AXIS_CHAN];
-    droop->nchannels = spec->nchannels;
+    droop->nchannels = spec->bank.nchannels;
     droop->parts = is_power ? 1 : 2;
     for (uint64_t k = 0; k < count; k++) {
         most = fmax(most, spec->droop[k]);

@@ -81,15 +81,16 @@ status_t flag_cells_create(const struct channelise_plan *work, uint32_t i, uint6
     cells->mask = work->products[i].mask;
     cells->pols = selected[AXIS_POL];
     cells->coarse = selected[AXIS_CHAN];
-    const struct combine combine = {.pols = cells->pols, .polarisation = spec->polarisation};
+    const struct combine combine = {.pols = cells->pols,
+                                    .polarisation = spec->combine.polarisation};
     cells->sums = combine_sums(&combine);
     cells->all = bank_channels(spec);
     cells->kept = flagged_channels(spec);
-    cells->is_joint = spec->polarisation != POLARISATION_SEPARATE;
-    cells->has_limits = spec->has_kurtosis && spec->flag_sigma > 0;
+    cells->is_joint = spec->combine.polarisation != POLARISATION_SEPARATE;
+    cells->has_limits = spec->flag.has_kurtosis && spec->flag.sigma > 0;
     cells->untold = flagged_untold(spec);
     if (cells->has_limits) {
-        cells->limits = kurtosis_limits(spec->flag_spectra, spec->flag_sigma);
+        cells->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
     }
     uint64_t ifs = work->chunking.group_streams / cells->coarse;
     size_t numbers = (size_t)(ifs * cells->all);
@@ -131,8 +132,8 @@ static void flag_cells_errors(const flag_cells_t *cells, const float *power, con
 /* The kurtosis of a row, and what lies beyond the limits. */
 static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row)
 {
-    size_t nchannels = cells->spec->nchannels;
-    uint64_t spectra = cells->spec->flag_spectra;
+    size_t nchannels = cells->spec->bank.nchannels;
+    uint64_t spectra = cells->spec->flag.spectra;
     for (uint64_t i = 0; i < row->antennas * cells->pols * cells->coarse; i++) {
         uint64_t line = i / cells->coarse; /* an if */
         uint64_t sum = line / cells->pols * cells->sums + line % cells->pols;
@@ -168,7 +169,7 @@ static status_t flag_cells_recall(flag_cells_t *cells, const struct flag_row *ro
         float error = cells->errors[from];
         int is_near =
             fabsf(value - cells->limits.low) <= error || fabsf(value - cells->limits.high) <= error;
-        int is_told = from % cells->spec->nchannels >= cells->untold;
+        int is_told = from % cells->spec->bank.nchannels >= cells->untold;
         if (is_near && is_told && cells->has_limits) {
             unsigned char mark = cells->marks[from] & (unsigned char)~FLAG_KURTOSIS;
             cells->marks[from] = mark | (cells->stored[i] & FLAG_KURTOSIS);
@@ -202,7 +203,7 @@ static void flag_cells_keep(flag_cells_t *cells, const struct flag_row *row)
         uint64_t from = i * cells->all + cells->spec->first_frequency;
         uint64_t to = (row->at * ifs + i) * cells->kept;
         memcpy(cells->flags + to, cells->marks + from, cells->kept);
-        if (cells->spec->has_kurtosis) {
+        if (cells->spec->flag.has_kurtosis) {
             memcpy(cells->kurtosis + to, cells->values + from,
                    cells->kept * sizeof *cells->kurtosis);
         }
@@ -245,6 +246,6 @@ out:
 
 struct flag_block flag_cells_block(const flag_cells_t *cells)
 {
-    return (struct flag_block){cells->flags, cells->spec->has_kurtosis ? cells->kurtosis : NULL,
-                               cells->tolerance};
+    return (struct flag_block){
+        cells->flags, cells->spec->flag.has_kurtosis ? cells->kurtosis : NULL, cells->tolerance};
 }

@@ -57,7 +57,7 @@ static status_t flag_create_open(const struct channelise_plan *work, struct flag
                                  uint64_t dumps)
 {
     status_t st = STATUS_OK;
-    int is_joint = flag->spec->polarisation != POLARISATION_SEPARATE;
+    int is_joint = flag->spec->combine.polarisation != POLARISATION_SEPARATE;
     size_t antennas = work->chunking.group_streams / flag->coarse / flag->pols;
     size_t lines = antennas * flag->pols * flag->all;
     size_t marked = is_joint ? antennas * flag->all : lines;
@@ -87,14 +87,14 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
     const uint32_t *selected = spec->archive->nselected;
     struct flag_step *flag = NULL;
     *out = NULL;
-    if (!spec->is_flagged) {
+    if (!spec->flag.is_on) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *flag, "flags", &flag));
     flag->spec = spec;
     flag->pols = selected[AXIS_POL];
     flag->coarse = selected[AXIS_CHAN];
-    const struct combine combine = {.pols = flag->pols, .polarisation = spec->polarisation};
+    const struct combine combine = {.pols = flag->pols, .polarisation = spec->combine.polarisation};
     flag->sums = combine_sums(&combine);
     flag->all = bank_channels(spec);
     flag->cells = flagged_cells(spec);
@@ -136,7 +136,7 @@ static void flag_add(const struct flag_step *flag, const unsigned char *marks, c
 static void flag_add_weights(const struct flag_step *flag, const unsigned char *marks,
                              const float *weights, const char *unread, double *to)
 {
-    size_t nchannels = flag->spec->nchannels;
+    size_t nchannels = flag->spec->bank.nchannels;
     for (uint64_t c = 0; c < flag->coarse; c++) {
         double weight = weights && !(unread && unread[c]) ? (double)weights[c] : 1;
         for (size_t k = c * nchannels; k < (c + 1) * nchannels; k++) {
@@ -190,7 +190,7 @@ static float flag_weight(double sum, uint64_t cells)
 
 static int flag_is_blank(const struct product_spec *spec, float weight)
 {
-    return (double)weight < spec->min_weight || weight == 0;
+    return (double)weight < spec->weights.least || weight == 0;
 }
 
 /* What a line was before anything was left out of it. */
@@ -209,10 +209,10 @@ static struct agreement_whole flag_measure(const double *line, uint64_t count)
 static void flag_measure_dump(struct flag_step *flag, uint64_t dump, uint64_t ifs)
 {
     const struct product_spec *spec = flag->spec;
-    double factor = spec->sum_weights ? 0 : 1;
-    int is_summed = spec->sums_stations || spec->sums_beams;
-    for (uint32_t i = 0; i < spec->nsum_weights; i++) {
-        factor = fmax(factor, spec->sum_weights[i]);
+    double factor = spec->combine.weights ? 0 : 1;
+    int is_summed = spec->combine.sums_stations || spec->combine.sums_beams;
+    for (uint32_t i = 0; i < spec->combine.nweights; i++) {
+        factor = fmax(factor, spec->combine.weights[i]);
     }
     for (uint64_t i = 0; i < ifs; i++) {
         uint64_t lines = flag->antennas * flag->pols;

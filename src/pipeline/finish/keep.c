@@ -46,7 +46,7 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
                           .count = spec->frequencies,
                           .average = spec->average,
                           .parts = product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1};
-    keep->is_flagged = spec->is_flagged;
+    keep->is_flagged = spec->flag.is_on;
     if (keep->is_flagged) {
         uint64_t dumps = rows / flagged_cells(spec) + 1;
         TRY(memory_zeroed((size_t)(dumps * spec->nifs * keep->count), sizeof *keep->weights,

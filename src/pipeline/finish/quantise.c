@@ -53,7 +53,7 @@ static void quantise_destroy(void *context)
 static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
 {
     status_t st = STATUS_OK;
-    uint64_t block = min_u64(step->spec->scale_rows, step->spec->rows);
+    uint64_t block = min_u64(step->spec->steps.rows, step->spec->rows);
     uint64_t blocks = rows / block + 2;
     uint64_t lines = step->lines;
     TRY(memory_zeroed((size_t)lines, 4 * sizeof(double), "scales", &step->sums.first));
@@ -95,7 +95,7 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->spec = spec;
     step->given = work->products[i].first_scales;
     step->is_rounded = plan_products_rounds(work, i);
-    step->form = quantised_form(spec->kind, spec->bits);
+    step->form = quantised_form(spec->kind, spec->steps.bits);
     step->parts = step->form.is_signed ? 2 : 1;
     step->lines = plan_products_lines(work, i, streams);
     TRY(quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
@@ -117,7 +117,7 @@ static void quantise_settle(struct quantise_step *step, const float *rows, uint6
         steps_measure(step->form, rows + i * lines * step->parts, (size_t)lines, step->sums);
     }
     steps_settle(step->form, step->sums, (size_t)lines, scale, offset);
-    for (uint64_t i = 0; i < lines && step->spec->has_first_scales; i++) {
+    for (uint64_t i = 0; i < lines && step->spec->steps.are_first; i++) {
         if (step->sums.first[i] == 0 && step->sums.squares[i] == 0) {
             scale[i] = offset[i] = 0;
         }
@@ -165,7 +165,7 @@ static void quantise_block(struct quantise_step *step, const struct chunk *chunk
 /* Adds up what the backend has clipped; blocks that are whole leave. */
 static void quantise_count(struct quantise_step *step, struct finish_rows *rows, uint64_t lines)
 {
-    const uint64_t block = step->spec->scale_rows;
+    const uint64_t block = step->spec->steps.rows;
     const uint64_t end = rows->first + rows->count;
     const int is_begun = rows->first % block > 0; /* chunks begin with one */
     uint16_t *counts[2] = {step->low, step->high};
@@ -221,7 +221,7 @@ static void quantise_keep_beside(struct quantise_step *step, const struct finish
 static void quantise_take(struct quantise_step *step, struct finish_rows *rows, uint64_t lines,
                           uint64_t *made)
 {
-    const uint64_t block = step->spec->scale_rows;
+    const uint64_t block = step->spec->steps.rows;
     const float *data = rows->data;
     for (uint64_t done = 0; done < rows->count;) {
         uint64_t count = min_u64(block - step->nheld, rows->count - done);
@@ -258,7 +258,7 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
         step->nheld = step->nkept = step->nsent = 0;
     }
     uint64_t first = rows->first - step->nheld;
-    rows->steps = (struct product_steps){.first = first / step->spec->scale_rows};
+    rows->steps = (struct product_steps){.first = first / step->spec->steps.rows};
     quantise_keep_beside(step, rows, beside);
     quantise_take(step, rows, lines, &made);
     rows->steps.scale = step->scales;

@@ -48,10 +48,10 @@ status_t seek_create(const struct dedisperse_plan *plan, const struct pipeline_s
     seek->room = dedisperse_plan_held(plan);
     TRY(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
     TRY(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
-    TRY(memory_aligned(dms, (size_t)plan->boxes.block / PEAK_CELL * sizeof *seek->peaks, "peaks",
-                       &seek->peaks));
+    TRY(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
+                       "peaks", &seek->peaks));
     TRY(memory_zeroed(dms, 1, "holes", &seek->holes));
-    TRY(boxcar_create(&plan->boxes, plan->threads, &seek->boxcar));
+    TRY(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
     *out = seek;
     seek = NULL;
 out:
@@ -148,7 +148,7 @@ static status_t seek_go_on(seek_t *seek, const struct chunk *chunk, const struct
                            uint64_t end)
 {
     status_t st = STATUS_OK;
-    const struct boxes *boxes = &seek->plan->boxes;
+    const struct boxes *boxes = &seek->plan->bursts.boxes;
     while (seek->next < (uint64_t)chunk->first_stream + chunk->streams) {
         struct boxes_block block = boxes_block_at(boxes, seek->next);
         uint64_t need = min_u64(block.first, block.noise_first);
@@ -202,7 +202,7 @@ status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t first, ui
     }
     seek_add_holes(seek, chunk, holes);
     while (first < end) {
-        struct boxes_block block = boxes_block_at(&seek->plan->boxes, first);
+        struct boxes_block block = boxes_block_at(&seek->plan->bursts.boxes, first);
         uint64_t count = chunk->count * ceil_div_u64(block.end - block.first, PEAK_CELL);
         if (found) {
             memcpy(seek->peaks, found, (size_t)count * sizeof *found);

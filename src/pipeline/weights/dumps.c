@@ -99,8 +99,8 @@ static float dumps_weight(wide lost, uint64_t integrate)
 /* Whether a dump of this weight is NaN. */
 static int dumps_is_blank(const dumps_t *dumps, float weight)
 {
-    return (double)weight < dumps->spec->min_weight ||
-           (weight == 0 && (dumps->spec->renormalises || dumps->spec->is_flagged));
+    return (double)weight < dumps->spec->weights.least ||
+           (weight == 0 && (dumps->spec->weights.divide || dumps->spec->flag.is_on));
 }
 
 static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
@@ -110,7 +110,7 @@ static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
     dumps->weights[at] = weight;
     dumps->has_less |= weight < 1 || lost.unread > 0;
     dumps->is_unread[at] =
-        dumps->spec->has_weights
+        dumps->spec->weights.are_kept
             ? dumps_is_blank(dumps, weight) &&
                   !dumps_is_blank(dumps, dumps_weight(lost.all - lost.unread, integrate))
             : lost.unread > 0;
@@ -143,12 +143,12 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
 {
     float weight = dumps->weights[at];
     int is_blank =
-        dumps->is_unread[at] || (dumps->spec->has_weights && dumps_is_blank(dumps, weight));
+        dumps->is_unread[at] || (dumps->spec->weights.are_kept && dumps_is_blank(dumps, weight));
     if (is_blank) {
         for (size_t k = 0; k < dumps->stream_floats; k++) {
             data[k] = NAN;
         }
-    } else if (weight < 1 && dumps->spec->renormalises) {
+    } else if (weight < 1 && dumps->spec->weights.divide) {
         for (size_t k = 0; k < dumps->stream_floats; k++) {
             data[k] = data[k] / weight;
         }

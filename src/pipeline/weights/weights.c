@@ -72,7 +72,7 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
     uint32_t streams = work->chunking.group_streams;
     uint32_t inner = work->archive->nselected[AXIS_CHAN];
     TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
-    if (work->products[i].spec.polarisation == POLARISATION_SEPARATE) {
+    if (work->products[i].spec.combine.polarisation == POLARISATION_SEPARATE) {
         goto out;
     }
     TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
@@ -127,7 +127,7 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
     status_t st = STATUS_OK;
     weights_t *weights = NULL;
     *out = NULL;
-    if (!work->banks[bank].has_weights && !work->shows_missing && !work->archive->may_lack &&
+    if (!work->banks[bank].has_weights && !work->shows_missing && !work->archive->losses.may_lack &&
         work->job->on_bad != ON_BAD_NAN) {
         return STATUS_OK;
     }
@@ -253,7 +253,7 @@ static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
 {
     const struct archive *archive = weights->work->archive;
     struct overlap_rows counted = weights->block.counted;
-    if (!archive->may_lack) {
+    if (!archive->losses.may_lack) {
         return 0;
     }
     uint64_t lacks = runs_count(&weights->declared, counted.first, counted.end);

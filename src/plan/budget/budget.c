@@ -200,7 +200,7 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t integrate = work->job->products[i].integrate;
         uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
-        uint64_t together = max_u64(work->products[i].spec.scale_rows, 1);
+        uint64_t together = max_u64(work->products[i].spec.steps.rows, 1);
         uint64_t rows = lcm_u64(chunk_row_quantum(work->products[i].row_bytes, PAGE), together);
         uint64_t both = 0;
         if (!multiply_u64(together, integrate, &both)) {

@@ -157,10 +157,10 @@ static uint64_t budget_flags_bytes(const struct channelise_plan *work,
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct product_spec *spec = &work->products[i].spec;
-        uint64_t cells = spec->is_flagged ? channelise_plan_rows(work, i, spectra) : 0;
-        uint64_t each = spec->is_flagged ? spec->integrate / spec->flag_spectra : 1;
+        uint64_t cells = spec->flag.is_on ? channelise_plan_rows(work, i, spectra) : 0;
+        uint64_t each = spec->flag.is_on ? spec->integrate / spec->flag.spectra : 1;
         uint64_t one = of_cell * cells + of_dump * (cells / each + 1) + open;
-        bytes += spec->is_flagged ? one * group->streams * spec->nchannels : 0;
+        bytes += spec->flag.is_on ? one * group->streams * spec->bank.nchannels : 0;
     }
     return bytes;
 }

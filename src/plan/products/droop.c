@@ -44,7 +44,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
     const struct archive *in = number > 0 ? &work->filters->stages[number - 1].seen : work->archive;
     const struct archive *seen = spec->archive;
     double complex *response = NULL;
-    double spacing = seen->sample_rate_hz / spec->samples_per_spectrum;
+    double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;
     size_t length = (size_t)llround(in->sample_rate_hz / spacing);
     if (stage->chirps || stage->made.is_deripple) {
         return STATUS_OK; /* all pass, or flat behind it as they are */
@@ -53,7 +53,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
     TRY(droop_respond(stage, in->scale, length, response));
     int sideband = in->is_complex ? 1 : in->sideband;
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
-        uint64_t chan = in->selected[AXIS_CHAN][k / spec->nchannels];
+        uint64_t chan = in->selected[AXIS_CHAN][k / spec->bank.nchannels];
         double offset = sideband * (bank_channel(spec, k) - in->freq_hz[chan]) +
                         (in->is_complex ? 0 : in->sample_rate_hz / 4);
         long long bin = llround(offset / spacing) % (long long)length;
@@ -136,7 +136,7 @@ static status_t droop_of_file(const struct channelise_plan *work, const char *pa
     struct droop_table table = {NULL, 0};
     TRY(droop_read(path, &table));
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
-        uint64_t chan = archive->selected[AXIS_CHAN][k / spec->nchannels];
+        uint64_t chan = archive->selected[AXIS_CHAN][k / spec->bank.nchannels];
         gains[k] *= droop_look_up(&table, bank_channel(spec, k) - archive->freq_hz[chan]);
     }
 out:

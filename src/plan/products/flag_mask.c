@@ -182,7 +182,7 @@ static status_t flag_mask_match(flag_mask_t *mask)
 {
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
-    const uint64_t count = product->flag_channels;
+    const uint64_t count = product->flags.channels;
     uint64_t each = count / product->frequencies;
     double width = product->frequencies > 1
                        ? fabs(product->frequency_hz[1] - product->frequency_hz[0]) / (double)each
@@ -212,15 +212,16 @@ static status_t flag_mask_align(flag_mask_t *mask, const struct archive *archive
 {
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
-    REQUIRE(product->has_start || !archive->has_start, STATUS_DATA,
+    REQUIRE(product->sky.has_start || !archive->sky.has_start, STATUS_DATA,
             "the mask %s does not say when it starts, but the archive does: make it anew of an "
             "archive with a start, or write its channels and seconds as text",
             mask->path);
-    REQUIRE(archive->has_start || !product->has_start, STATUS_DATA,
+    REQUIRE(archive->sky.has_start || !product->sky.has_start, STATUS_DATA,
             "the mask %s says when it starts, but the archive does not: expected a start of the "
             "archive (input.layout.start gives one), or the mask's channels and seconds as text",
             mask->path);
-    mask->later = product->has_start ? utc_difference(archive->start, product->start) : 0;
+    mask->later =
+        product->sky.has_start ? utc_difference(archive->sky.start, product->sky.start) : 0;
 out:
     return st;
 }
@@ -231,11 +232,11 @@ static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *
     TRY(product_open(mask->path, &mask->product));
     const struct product *product = mask->product;
     REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
-                product->flag_channels % product->frequencies == 0,
+                product->flags.channels % product->frequencies == 0,
             STATUS_DATA, "the mask %s: expected text, or a product with /flags", mask->path);
     TRY(flag_mask_align(mask, archive));
     TRY(flag_mask_match(mask));
-    TRY(memory_zeroed((size_t)(product->flag_ifs * product->flag_channels), 1, "a mask",
+    TRY(memory_zeroed((size_t)(product->flags.ifs * product->flags.channels), 1, "a mask",
                       &mask->row));
     TRY(file_open_read(mask->path, &mask->fd));
 out:
@@ -246,8 +247,8 @@ out:
 static struct span flag_mask_rows(const flag_mask_t *mask, double from, double to)
 {
     const struct product *product = mask->product;
-    const double rows = (double)product->flag_rows;
-    double step = product->time_step / (double)(product->flag_rows / product->rows);
+    const double rows = (double)product->flags.rows;
+    double step = product->time_step / (double)(product->flags.rows / product->rows);
     double shift = mask->later - product->first_time + product->time_step / 2;
     double rounding = flag_mask_rounding * fmin(step, to - from);
     double first = floor((from + shift + rounding) / step);
@@ -259,7 +260,7 @@ static status_t flag_mask_read_row(flag_mask_t *mask, uint64_t row)
 {
     status_t st = STATUS_OK;
     const struct product *product = mask->product;
-    uint64_t bytes = product->flag_ifs * product->flag_channels;
+    uint64_t bytes = product->flags.ifs * product->flags.channels;
     if (mask->row_at != row) {
         mask->row_at = UINT64_MAX;
         TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes, mask->row,
@@ -272,7 +273,7 @@ out:
 
 static int flag_mask_is_marked(const flag_mask_t *mask, uint64_t number, struct span channels)
 {
-    const unsigned char *row = mask->row + number * mask->product->flag_channels;
+    const unsigned char *row = mask->row + number * mask->product->flags.channels;
     int is_marked = 0;
     for (uint64_t i = channels.first; i < channels.end; i++) {
         is_marked |= row[mask->theirs[i].at] != 0;
@@ -284,10 +285,10 @@ static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint6
                                unsigned char *flags)
 {
     const struct product *product = mask->product;
-    int is_same = product->flag_ifs == mask->ifs;
+    int is_same = product->flags.ifs == mask->ifs;
     for (uint64_t s = 0; s < ifs; s++) {
         uint64_t from = is_same ? first_if + s : 0;
-        uint64_t end = is_same ? from + 1 : product->flag_ifs;
+        uint64_t end = is_same ? from + 1 : product->flags.ifs;
         for (uint64_t i = 0; i < mask->channels; i++) {
             for (uint64_t f = from; f < end; f++) {
                 int is_marked = flag_mask_is_marked(mask, f, mask->touched[i]);
@@ -350,7 +351,7 @@ status_t flag_mask_create(const char *path, const struct product_spec *spec, fla
     mask->time = flagged_time(spec);
     mask->channels = bank_channels(spec);
     mask->ifs = flagged_ifs(spec);
-    mask->width_hz = archive_chan_width_hz(spec->archive) / spec->channels;
+    mask->width_hz = archive_chan_width_hz(spec->archive) / spec->bank.channels;
     TRY(memory_text(path, &mask->path));
     TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
     for (uint64_t i = 0; i < mask->channels; i++) {

@@ -15,7 +15,7 @@ static status_t plan_format_check_band(const struct channelise_plan *work, uint3
     const struct product_spec *spec = &work->products[i].spec;
     const struct archive *archive = spec->archive;
     double first = bank_frequency(spec, 0);
-    double step = archive_chan_width_hz(archive) / spec->channels * spec->average;
+    double step = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
     for (uint64_t at = 1; at < spec->frequencies; at++) {
         double hz = bank_frequency(spec, at);
         double stated = first + (double)at * step;
@@ -43,7 +43,7 @@ static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32
             "%u: input.select takes one, products.%u.sum adds powers up; format: fil and hdf5 hold "
             "all",
             work->job->path, i, spec->nifs / each, i);
-    REQUIRE(each <= 2 || spec->polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
+    REQUIRE(each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
             "%s: products.%u.format is psrfits, which holds 1 or 2 polarisations, or 4 of "
             "polarisation: IQUV or coherency, but there are %u: input.select takes some; format: "
             "fil and hdf5 hold all",

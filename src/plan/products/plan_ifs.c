@@ -6,8 +6,8 @@
 
 struct channelise_output plan_ifs_output(const struct job_product *job)
 {
-    int is_crossed =
-        job->polarisation == POLARISATION_IQUV || job->polarisation == POLARISATION_COHERENCY;
+    int is_crossed = job->combine.polarisation == POLARISATION_IQUV ||
+                     job->combine.polarisation == POLARISATION_COHERENCY;
     return (struct channelise_output){
         .quantity = is_crossed ? QUANTITY_COHERENCY : product_quantity(job->kind),
         .integrate = job->is_flagged ? job->flag.spectra : job->integrate};
@@ -25,19 +25,21 @@ static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_
     enum feed feed = FEED_AUTO;
     int is_swapped = 0;
     int is_known = names && stokes_of_names(names[at[0]], names[at[1]], &feed, &is_swapped);
-    REQUIRE(is_known || job->feed != FEED_AUTO, STATUS_USAGE,
+    REQUIRE(is_known || job->combine.stokes.feed != FEED_AUTO, STATUS_USAGE,
             "%s: products.%u.polarisation is IQUV, but the polarisations of %s are %s%s%s%s: "
             "products.%u.feed: linear (the first one is X) or circular (R)",
             work->job->path, i, archive->parts[0].path, names ? names[at[0]] : "without names",
             names ? " and " : "", names ? names[at[1]] : "",
             names ? ", of which it is not known what receives them" : "", i);
-    REQUIRE(!is_known || job->feed == FEED_AUTO || job->feed == feed, STATUS_USAGE,
+    REQUIRE(!is_known || job->combine.stokes.feed == FEED_AUTO || job->combine.stokes.feed == feed,
+            STATUS_USAGE,
             "%s: products.%u.feed is %s, but the polarisations are called %s and %s: those of %s "
             "feeds",
-            work->job->path, i, feed_name(job->feed), names[at[0]], names[at[1]], feed_name(feed));
-    *stokes = (struct stokes){.feed = is_known ? feed : job->feed,
+            work->job->path, i, feed_name(job->combine.stokes.feed), names[at[0]], names[at[1]],
+            feed_name(feed));
+    *stokes = (struct stokes){.feed = is_known ? feed : job->combine.stokes.feed,
                               .is_swapped = is_known && is_swapped,
-                              .v = job->stokes_v};
+                              .v = job->combine.stokes.v};
 out:
     return st;
 }
@@ -56,17 +58,17 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
         REQUIRE(archive->present[axis], STATUS_USAGE,
                 "%s: products.%u.sum: %s, but %s has none that it tells apart", work->job->path, i,
                 name, archive->parts[0].path);
-        *(axis == AXIS_STATION ? &spec->sums_stations : &spec->sums_beams) = 1;
+        *(axis == AXIS_STATION ? &spec->combine.sums_stations : &spec->combine.sums_beams) = 1;
         count *= archive->nselected[axis];
     }
     if (job->sum_weights) {
         TRY(sum_weights_read(job->sum_weights, count,
-                             job->nsums > 1        ? "beams of all stations"
-                             : spec->sums_stations ? "stations"
-                                                   : "beams",
+                             job->nsums > 1                ? "beams of all stations"
+                             : spec->combine.sums_stations ? "stations"
+                                                           : "beams",
                              &product->sum_weights));
-        spec->sum_weights = product->sum_weights;
-        spec->nsum_weights = count;
+        spec->combine.weights = product->sum_weights;
+        spec->combine.nweights = count;
     }
 out:
     return st;
@@ -78,13 +80,13 @@ status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
     uint32_t pols = work->seen->nselected[AXIS_POL];
-    spec->polarisation = job->polarisation;
-    REQUIRE(job->polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
+    spec->combine.polarisation = job->combine.polarisation;
+    REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
             "%s: products.%u.polarisation is %s, which takes two polarisations, but %s selected",
-            work->job->path, i, polarisation_name(job->polarisation),
+            work->job->path, i, polarisation_name(job->combine.polarisation),
             pols == 1 ? "there is one" : "there are more");
-    if (job->polarisation == POLARISATION_IQUV) {
-        TRY(plan_ifs_settle_feed(work, i, &spec->stokes));
+    if (job->combine.polarisation == POLARISATION_IQUV) {
+        TRY(plan_ifs_settle_feed(work, i, &spec->combine.stokes));
     }
     TRY(plan_ifs_settle_sum(work, i));
     spec->nifs = ifs_count(spec);

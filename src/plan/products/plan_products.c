@@ -63,13 +63,13 @@ static status_t products_keep(const struct channelise_plan *work, uint32_t i)
             "%s: products.%u.average is %u, expected a number that divides the %" PRIu64
             " channels that are kept",
             work->job->path, i, job->average, count);
-    REQUIRE(!spec->archive->delay_hz || job->average == 1 ||
-                (spec->nchannels % job->average == 0 && first % job->average == 0),
+    REQUIRE(!spec->archive->coherent.delay_hz || job->average == 1 ||
+                (spec->bank.nchannels % job->average == 0 && first % job->average == 0),
             STATUS_USAGE,
             "%s: products.%u.average is %u, which takes channels of two coarse ones together, but "
             "each coarse channel was dedispersed to its own centre: expected a number that divides "
             "%u, and channels that begin at a multiple of it",
-            work->job->path, i, job->average, spec->nchannels);
+            work->job->path, i, job->average, spec->bank.nchannels);
     spec->first_frequency = first;
     spec->frequencies = count / job->average;
 out:
@@ -87,29 +87,29 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .job_text = job->text,
         .archive = work->seen,
         .gap_samples = bank->gap_samples,
-        .order = bank->job ? bank->job->order : ORDER_ASCENDING,
-        .channels = bank->channelise.channels,
-        .taps = bank->channelise.taps,
-        .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
-        .hop = (uint32_t)bank->hop,
-        .oversample = bank->job && bank->job->is_oversampled ? bank->job->oversample
-                                                             : (struct oversampling){1, 1},
-        .first_channel = bank->channelise.first_channel,
-        .nchannels = bank->channelise.nchannels,
+        .bank.order = bank->job ? bank->job->order : ORDER_ASCENDING,
+        .bank.channels = bank->channelise.channels,
+        .bank.taps = bank->channelise.taps,
+        .bank.samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
+        .bank.hop = (uint32_t)bank->hop,
+        .bank.oversample = bank->job && bank->job->is_oversampled ? bank->job->oversample
+                                                                  : (struct oversampling){1, 1},
+        .bank.first_channel = bank->channelise.first_channel,
+        .bank.nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,
         .average = job->average,
         .has_bandpass = job->has_bandpass,
-        .is_flagged = job->is_flagged,
-        .has_kurtosis = job->flag.has_kurtosis,
-        .flag_sigma = job->flag.kurtosis,
-        .flag_spectra = job->is_flagged ? job->flag.spectra : 0,
-        .has_weights = bank->has_weights,
-        .renormalises = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
-        .min_weight = job->min_weight,
+        .flag.is_on = job->is_flagged,
+        .flag.has_kurtosis = job->flag.has_kurtosis,
+        .flag.sigma = job->flag.kurtosis,
+        .flag.spectra = job->is_flagged ? job->flag.spectra : 0,
+        .weights.are_kept = bank->has_weights,
+        .weights.divide = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .weights.least = job->weights.least,
         .rows = product->spec.rows,
-        .coeff = bank->coeff,
+        .bank.coeff = bank->coeff,
         .filters = work->filter_words.data,
-        .bits = job->bits,
+        .steps.bits = job->steps.bits,
         .scale = job->scale};
     product->dropped_spectra = bank->spectra - product->spec.rows * job->integrate;
 }
@@ -118,7 +118,7 @@ int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||
-                             spec->is_flagged || spec->droop);
+                             spec->flag.is_on || spec->droop);
 }
 
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
@@ -130,7 +130,7 @@ int plan_products_can_round(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && spec->kind == PRODUCT_SPECTRA && quantised_is(spec) &&
-           spec->has_first_scales && spec->scale_rows >= CHUNK_GRAIN && !spec->has_weights &&
+           spec->steps.are_first && spec->steps.rows >= CHUNK_GRAIN && !spec->weights.are_kept &&
            !plan_products_is_finished(work, i);
 }
 
@@ -158,8 +158,8 @@ static uint64_t products_scale_rows(const struct product_spec *spec)
 static void products_settle_steps(const struct job_product *job, struct product_spec *spec)
 {
     if (quantised_is(spec)) {
-        spec->has_first_scales = job->has_first_scales;
-        spec->scale_rows = job->scale_rows > 0 ? job->scale_rows : products_scale_rows(spec);
+        spec->steps.are_first = job->steps.are_first;
+        spec->steps.rows = job->steps.rows > 0 ? job->steps.rows : products_scale_rows(spec);
     }
 }
 
@@ -170,8 +170,8 @@ static void products_settle_output(struct channelise_plan *work, uint32_t i)
     const struct product_spec *spec = &work->products[i].spec;
     for (uint32_t j = 0; j < bank->channelise.noutputs && plan_products_can_round(work, i); j++) {
         if (bank->products[j] == i) {
-            bank->channelise.outputs[j].bits = spec->bits;
-            bank->channelise.outputs[j].scale_rows = spec->scale_rows;
+            bank->channelise.outputs[j].bits = spec->steps.bits;
+            bank->channelise.outputs[j].scale_rows = spec->steps.rows;
         }
     }
 }
@@ -191,11 +191,12 @@ uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i
     if (!quantised_is(spec)) {
         return 0;
     }
-    uint64_t held = min_u64(spec->scale_rows, spec->rows);
+    uint64_t held = min_u64(spec->steps.rows, spec->rows);
     uint64_t lines = plan_products_lines(work, i, streams);
     uint64_t floats = product_row_bytes(spec->kind, 1, lines);
     uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
-    return held * floats + (held + rows) * (floats * spec->bits / 32 + beside * sizeof(float)) +
+    return held * floats +
+           (held + rows) * (floats * spec->steps.bits / 32 + beside * sizeof(float)) +
            lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
 }
 
@@ -203,16 +204,17 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
 {
     const struct product_spec *spec = &work->products[i].spec;
     const struct channelise_output output = plan_ifs_output(&work->job->products[i]);
-    return work->is_bank
-               ? product_row_bytes(spec->kind, channelise_sums(&output, streams), spec->nchannels)
-               : work->products[i].row_bytes / work->seen->nstreams * streams;
+    return work->is_bank ? product_row_bytes(spec->kind, channelise_sums(&output, streams),
+                                             spec->bank.nchannels)
+                         : work->products[i].row_bytes / work->seen->nstreams * streams;
 }
 
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return spec->has_kurtosis ? product_row_bytes(spec->kind, streams, spec->nchannels) : 0;
+    return spec->flag.has_kurtosis ? product_row_bytes(spec->kind, streams, spec->bank.nchannels)
+                                   : 0;
 }
 
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
@@ -224,7 +226,7 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
                                             spec->frequencies};
     }
     return (struct plan_products_shape){streams, units_plural(streams, "stream", "streams"),
-                                        spec->nchannels};
+                                        spec->bank.nchannels};
 }
 
 /* Streams that are in one group. */
@@ -232,7 +234,7 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
 {
     const struct product_spec *spec = &work->products[i].spec;
     const uint32_t *selected = work->archive->nselected;
-    uint64_t streams = max_u64(ifs_streams(spec), spec->is_flagged ? selected[AXIS_POL] : 1);
+    uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);
     return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
 }
 

@@ -65,7 +65,7 @@ static status_t bank_check_frequencies(const struct job *job, const struct archi
                 "%s: synthesise: channel %u lies at %.15g Hz, expected %.15g Hz: %.15g Hz (the "
                 "sample rate of %.15g Hz times %u/%u) from channel to channel",
                 job->path, i, found, expected, bank->spacing_hz, archive->sample_rate_hz,
-                archive->oversampling_den, archive->oversampling_num);
+                archive->oversample.den, archive->oversample.num);
     }
 out:
     return st;
@@ -75,8 +75,8 @@ out:
  * to spectrum. */
 static uint64_t bank_points(const struct archive *archive, uint32_t channels)
 {
-    const uint64_t num = archive->oversampling_num;
-    const uint64_t step = lcm_u64(2, num / gcd_u64(num, archive->oversampling_den));
+    const uint64_t num = archive->oversample.num;
+    const uint64_t step = lcm_u64(2, num / gcd_u64(num, archive->oversample.den));
     return ceil_div_u64(channels, step) * step;
 }
 
@@ -107,8 +107,8 @@ status_t synthesis_bank_find(const struct job *job, const struct archive *archiv
 {
     status_t st = STATUS_OK;
     struct synthesis_bank bank = {.channels = bank_count_channels(archive)};
-    const uint32_t num = archive->oversampling_num;
-    const uint32_t den = archive->oversampling_den;
+    const uint32_t num = archive->oversample.num;
+    const uint32_t den = archive->oversample.den;
     REQUIRE(archive->is_complex, STATUS_USAGE,
             "%s: synthesise: the samples are real, expected complex ones of channels", job->path);
     REQUIRE(

@@ -78,14 +78,15 @@ static status_t synthesis_take_own(const struct job *job, const struct archive *
             "%s: synthesise.prototype is missing: the archive does not say by which filter its "
             "channels were made, expected the path of a file with the prototype",
             job->path);
-    REQUIRE(archive->nprototype > 0, STATUS_USAGE,
+    REQUIRE(archive->bank.nprototype > 0, STATUS_USAGE,
             "%s: synthesise: a prototype of %u points and %u taps is too long", job->path,
             bank->own_points, bank->own_taps);
     out->taps = bank->own_taps;
     out->points = bank->own_points;
-    TRY(memory_zeroed((size_t)archive->nprototype, sizeof *out->coeff, "a prototype", &out->coeff));
-    for (uint64_t i = 0; i < archive->nprototype; i++) {
-        out->coeff[i] = archive->prototype[i];
+    TRY(memory_zeroed((size_t)archive->bank.nprototype, sizeof *out->coeff, "a prototype",
+                      &out->coeff));
+    for (uint64_t i = 0; i < archive->bank.nprototype; i++) {
+        out->coeff[i] = archive->bank.prototype[i];
     }
 out:
     return st;

@@ -25,24 +25,25 @@ static status_t synthesis_set_spec(const struct job *job, const struct archive *
     plan->bank_taps = made->bank_taps;
     plan->error_db = made->error_db;
     plan->noise = made->noise;
-    plan->spec = (struct synthesise_spec){.coding = {.format = in->format,
-                                                     .is_complex = in->is_complex,
-                                                     .nibbles = in->nibbles,
-                                                     .conjugate = in->sideband < 0,
-                                                     .has_missing_value = in->has_missing_value,
-                                                     .missing_value = in->missing_value},
-                                          .channels = bank->channels,
-                                          .points = bank->points,
-                                          .first_point = bank->first_point,
-                                          .hop = bank->hop,
-                                          .taps = made->made_taps,
-                                          .first = made->first,
-                                          .coeff = plan->coeff,
-                                          .is_real_out = bank->is_real_out,
-                                          .turn = made->origin,
-                                          .nstreams = in->nstreams / bank->channels,
-                                          .threads = threads,
-                                          .planning = job->planning};
+    plan->spec =
+        (struct synthesise_spec){.coding = {.format = in->format,
+                                            .is_complex = in->is_complex,
+                                            .nibbles = in->stored.nibbles,
+                                            .conjugate = in->sideband < 0,
+                                            .has_missing_value = in->stored.has_missing_value,
+                                            .missing_value = in->stored.missing_value},
+                                 .channels = bank->channels,
+                                 .points = bank->points,
+                                 .first_point = bank->first_point,
+                                 .hop = bank->hop,
+                                 .taps = made->made_taps,
+                                 .first = made->first,
+                                 .coeff = plan->coeff,
+                                 .is_real_out = bank->is_real_out,
+                                 .turn = made->origin,
+                                 .nstreams = in->nstreams / bank->channels,
+                                 .threads = threads,
+                                 .planning = job->planning};
     plan->reach = overlap_synthesise(made->ncoeff, made->first, bank->hop);
     /* A spectrum's time stamp is the centre of its filter. */
     const double points = bank->own_points > 0 ? bank->own_points : bank->points;
@@ -88,13 +89,13 @@ static status_t synthesis_add_gap(struct synthesis_plan *plan, const struct arch
 {
     status_t st = STATUS_OK;
     struct archive *seen = &plan->seen;
-    if (seen->nstream_gaps == *room) {
+    if (seen->losses.nstream_gaps == *room) {
         *room = 2 * *room + 64;
         struct archive_gap *grown = realloc(plan->stream_gaps, *room * sizeof *grown);
         REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
         plan->stream_gaps = grown;
     }
-    plan->stream_gaps[seen->nstream_gaps++] = *gap;
+    plan->stream_gaps[seen->losses.nstream_gaps++] = *gap;
 out:
     return st;
 }
@@ -119,8 +120,8 @@ static status_t synthesis_see_stream_gaps(const struct archive *in, struct synth
             TRY(rows.end > rows.first ? synthesis_add_gap(plan, &gap, &room) : STATUS_OK);
         }
     }
-    archive_gaps_sort(plan->stream_gaps, seen->nstream_gaps);
-    seen->stream_gaps = plan->stream_gaps;
+    archive_gaps_sort(plan->stream_gaps, seen->losses.nstream_gaps);
+    seen->losses.stream_gaps = plan->stream_gaps;
 out:
     return st;
 }
@@ -129,25 +130,25 @@ static status_t synthesis_see_gaps(const struct archive *in, struct synthesis_pl
 {
     status_t st = STATUS_OK;
     struct archive *seen = &plan->seen;
-    seen->is_made = 1;
-    seen->gaps = NULL;
-    seen->ngaps = 0;
-    seen->stream_gaps = NULL;
-    seen->nstream_gaps = 0;
+    seen->losses.is_made = 1;
+    seen->losses.gaps = NULL;
+    seen->losses.ngaps = 0;
+    seen->losses.stream_gaps = NULL;
+    seen->losses.nstream_gaps = 0;
     if (!archive_gaps_are_common(in)) {
         TRY(synthesis_see_stream_gaps(in, plan));
         goto out;
     }
-    TRY(memory_zeroed(in->ngaps, sizeof *plan->gaps, "gaps", &plan->gaps));
-    for (size_t i = 0; i < in->ngaps; i++) {
+    TRY(memory_zeroed(in->losses.ngaps, sizeof *plan->gaps, "gaps", &plan->gaps));
+    for (size_t i = 0; i < in->losses.ngaps; i++) {
         struct overlap_rows rows;
-        TRY(synthesis_rows_of_gap(plan, in->gaps[i][0], in->gaps[i][1], &rows));
+        TRY(synthesis_rows_of_gap(plan, in->losses.gaps[i][0], in->losses.gaps[i][1], &rows));
         if (rows.end > rows.first) {
-            plan->gaps[seen->ngaps][0] = (uint64_t)rows.first;
-            plan->gaps[seen->ngaps++][1] = (uint64_t)(rows.end - rows.first);
+            plan->gaps[seen->losses.ngaps][0] = (uint64_t)rows.first;
+            plan->gaps[seen->losses.ngaps++][1] = (uint64_t)(rows.end - rows.first);
         }
     }
-    seen->gaps = plan->gaps;
+    seen->losses.gaps = plan->gaps;
 out:
     return st;
 }
@@ -159,20 +160,20 @@ static status_t synthesis_see_coherent(const struct job *job, const struct archi
 {
     status_t st = STATUS_OK;
     const struct synthesis_bank *bank = &plan->bank;
-    if (!in->delay_hz) {
+    if (!in->coherent.delay_hz) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(bank->groups, sizeof *plan->delay_hz, "frequencies", &plan->delay_hz));
     for (uint32_t i = 0; i < in->nselected[AXIS_CHAN]; i++) {
         double *mine = &plan->delay_hz[i / bank->channels];
-        double hz = in->delay_hz[in->selected[AXIS_CHAN][i]];
+        double hz = in->coherent.delay_hz[in->selected[AXIS_CHAN][i]];
         *mine = i % bank->channels == 0 ? hz : *mine;
         REQUIRE(*mine == hz, STATUS_USAGE,
                 "%s: synthesise: channels that were dedispersed coherently, each to a frequency of "
                 "its own (%.15g Hz, %.15g Hz), are no voltages of one stream any more",
                 job->path, *mine, hz);
     }
-    plan->seen.delay_hz = plan->delay_hz;
+    plan->seen.coherent.delay_hz = plan->delay_hz;
 out:
     return st;
 }
@@ -186,17 +187,17 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
     const struct synthesis_bank *bank = &plan->bank;
     *seen = *in;
     seen->bank = (struct archive_bank){.channels = 0};
-    seen->prototype = NULL;
-    seen->nprototype = 0;
+    seen->bank.prototype = NULL;
+    seen->bank.nprototype = 0;
     seen->format = SAMPLE_F32;
     seen->is_complex = !bank->is_real_out;
     seen->sample_rate_hz = bank->rate_hz;
     seen->sideband = 1; /* channels in ascending order, conjugated where they had to be */
-    seen->has_missing_value = 0;
+    seen->stored.has_missing_value = 0;
     seen->scale = 1;
-    seen->oversampling_num = seen->oversampling_den = 1;
-    seen->lost = NULL;
-    seen->nlost = 0;
+    seen->oversample.num = seen->oversample.den = 1;
+    seen->losses.lost = NULL;
+    seen->losses.nlost = 0;
     seen->offset_seconds = in->offset_seconds + plan->offset_seconds;
     seen->first_sample = (uint64_t)plan->rows.first;
     seen->samples = (uint64_t)(plan->rows.end - plan->rows.first);

@@ -53,7 +53,7 @@ static status_t waterfall_begin(struct dedispersing *d)
     uint64_t side = max_u64((uint64_t)(AROUND * wide), LEAST_AROUND);
     d->group = max_u64((uint64_t)(wide / PIXELS_A_WIDTH), 1);
     d->count = ceil_div_u64(2 * side, d->group) * d->group;
-    double first_time = d->bank->fbh5->first_time; /* of row 0's centre */
+    double first_time = d->bank->fbh5->time.first; /* of row 0's centre */
     d->first = (int64_t)floor((one->time_s - first_time) / d->bank->step) - (int64_t)side;
     d->each = (uint32_t)ceil_div_u64(nchannels, MOST_BANDS);
     d->bands = (uint32_t)ceil_div_u64(nchannels, d->each);
@@ -141,7 +141,7 @@ static status_t waterfall_add(struct dedispersing *d, struct figure *out)
     const double *hz = d->bank->freq_hz;
     uint32_t last = d->bank->nchannels - 1;
     double width = last > 0 ? fabs(hz[last] - hz[0]) / last : 0;
-    double first = d->bank->fbh5->first_time;
+    double first = d->bank->fbh5->time.first;
     TRY(figure_panel(out, "waterfall", 4, &panel));
     TRY(memory_format(&panel->title, "dedispersed to DM %.9g, above each channel's mean",
                       d->candidate->dm));

@@ -17,17 +17,17 @@ static status_t bank_open_filterbank(struct bank *bank, struct external_list ext
     struct fbh5 *f = bank->fbh5;
     TRY(external_check(&f->storage.sources, bank->path, external, EXTERNAL_OPTION));
     TRY(fbh5_load_band(f));
-    TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->cache_bytes), fbh5_unpackers(f, 4),
+    TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->chunks.row_bytes), fbh5_unpackers(f, 4),
                            &bank->reader));
     bank->rows = f->rows;
     bank->nifs = f->nifs;
     bank->nchannels = f->nchannels;
     bank->freq_hz = f->freq_hz;
-    bank->step = f->tsamp;
-    bank->has_start = f->has_start;
-    bank->start = utc_add(f->start, f->first_time - f->tsamp / 2);
-    bank->source = f->source;
-    bank->telescope = f->telescope;
+    bank->step = f->time.step;
+    bank->has_start = f->time.has_start;
+    bank->start = utc_add(f->time.start, f->time.first - f->time.step / 2);
+    bank->source = f->head.source;
+    bank->telescope = f->head.telescope;
 out:
     return st;
 }
@@ -46,10 +46,10 @@ static status_t bank_open_spectra(struct bank *bank)
     bank->nchannels = (uint32_t)p->frequencies;
     bank->freq_hz = p->frequency_hz;
     bank->step = p->time_step;
-    bank->has_start = p->has_start;
-    bank->start = utc_add(p->start, p->first_time - p->time_step / 2);
-    bank->source = p->source;
-    bank->telescope = p->telescope;
+    bank->has_start = p->sky.has_start;
+    bank->start = utc_add(p->sky.start, p->first_time - p->time_step / 2);
+    bank->source = p->sky.source;
+    bank->telescope = p->sky.telescope;
 out:
     return st;
 }
@@ -149,7 +149,7 @@ status_t bank_name_pol(const struct bank *bank, uint32_t at, struct text *out)
     if (bank->fbh5) {
         TRY(fbh5_name_pol(bank->fbh5, at, &name));
     } else {
-        const char *line = text_line(bank->product->pol_names, at, &length);
+        const char *line = text_line(bank->product->ifs.pol_names, at, &length);
         TRY(line ? text_add(&name, "%.*s", (int)length, line) : STATUS_OK);
     }
     TRY(name.length ? text_add_shown(out, "pol %s", name.data) : text_add(out, "pol %u", at));
@@ -162,6 +162,6 @@ int bank_find_pol(const struct bank *bank, const char *word, size_t length, uint
 {
     return fbh5_find_pol(
         bank->fbh5 ? bank->fbh5
-                   : &(struct fbh5){.nifs = bank->nifs, .pol_names = bank->product->pol_names},
+                   : &(struct fbh5){.nifs = bank->nifs, .pol_names = bank->product->ifs.pol_names},
         word, length, out);
 }

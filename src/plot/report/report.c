@@ -80,14 +80,14 @@ static status_t report_add_observation(const struct product *product, struct tex
     status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     struct text start = {0};
-    TRY(page_row(page, "telescope", product->telescope));
-    TRY(page_row(page, "source", product->source));
-    if (product->has_start) {
-        TRY(text_add(&start, "%s UTC", units_utc(product->start, a)));
+    TRY(page_row(page, "telescope", product->sky.telescope));
+    TRY(page_row(page, "source", product->sky.source));
+    if (product->sky.has_start) {
+        TRY(text_add(&start, "%s UTC", units_utc(product->sky.start, a)));
         TRY(page_row(page, "observation from", start.data));
     }
-    TRY(page_row(page, "made of", product->inputs));
-    TRY(page_row(page, "computed by", product->arithmetic));
+    TRY(page_row(page, "made of", product->origin.inputs));
+    TRY(page_row(page, "computed by", product->origin.arithmetic));
 out:
     text_free(&start);
     return st;

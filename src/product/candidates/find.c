@@ -155,18 +155,19 @@ static struct candidate find_row(const struct dedispersed_spec *series,
     double middle = (double)best->first + 0.5 * ((double)best->width - 1);
     double seconds = time.first + middle * time.step;
     const struct fbh5 *input = series->input;
-    return (struct candidate){.snr = (double)best->snr,
-                              .dm = series->dms[best->dm],
-                              .time_s = seconds,
-                              .mjd = input->has_start ? utc_mjd(utc_add(input->start, seconds)) : 0,
-                              .width = best->width,
-                              .beam = input->ibeam,
-                              .sample = best->first,
-                              .members = group->members,
-                              .dm_least = series->dms[group->least_dm],
-                              .dm_most = series->dms[group->most_dm],
-                              .time_first_s = time.first + (double)group->first * time.step,
-                              .time_last_s = time.first + (double)(group->end - 1) * time.step};
+    return (struct candidate){
+        .snr = (double)best->snr,
+        .dm = series->dms[best->dm],
+        .time_s = seconds,
+        .mjd = input->time.has_start ? utc_mjd(utc_add(input->time.start, seconds)) : 0,
+        .width = best->width,
+        .beam = input->head.ibeam,
+        .sample = best->first,
+        .members = group->members,
+        .dm_least = series->dms[group->least_dm],
+        .dm_most = series->dms[group->most_dm],
+        .time_first_s = time.first + (double)group->first * time.step,
+        .time_last_s = time.first + (double)(group->end - 1) * time.step};
 }
 
 static status_t find_group(struct finding *f)

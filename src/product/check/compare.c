@@ -270,11 +270,11 @@ status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    int is_of_centres = product->version_of_format < PRODUCT_VERSION_OF_EDGES;
+    int is_of_centres = product->origin.version_of_format < PRODUCT_VERSION_OF_EDGES;
     struct comparison comparison = {.path = product->path,
                                     .compression = product->compression,
                                     .rows = kind_of(product->kind)->rows,
-                                    .is_old = product->version_of_format < PRODUCT_VERSION,
+                                    .is_old = product->origin.version_of_format < PRODUCT_VERSION,
                                     .is_moved = is_moved,
                                     .tstart_later =
                                         is_of_centres ? product->time_step / 2 / 86400 : 0};
@@ -285,7 +285,7 @@ status_t compare_product(const struct product *product, int is_moved,
     TRY(h5_open_file(product->path, &pair.found));
     TRY(compare_groups(&comparison, &pair));
     TRY(h5_has(pair.found, product->path, where_last, &has_last));
-    if (!has_last && product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
+    if (!has_last && product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
         TRY(compare_differ(&comparison, "it has no %s", where_last));
     }
     if (comparison.count > 1) {

@@ -39,7 +39,7 @@ static status_t bank_stamp(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     const struct stamp *stamp = bank->options->stamp;
-    const char *name = bank->in->rawdatafile ? bank->in->rawdatafile : "";
+    const char *name = bank->in->head.rawdatafile ? bank->in->head.rawdatafile : "";
     size_t length = stamp_letters_before(name);
     char word[STAMP_WORD] = "";
     if (stamp) {
@@ -69,7 +69,7 @@ static status_t bank_open_input(struct export_bank *bank)
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
     bank->header = sigproc_of(bank->in);
     TRY(bank_stamp(bank));
-    if (!(bank->in->tstart_mjd > 0)) {
+    if (!(bank->in->time.tstart_mjd > 0)) {
         report_note("%s does not say when it starts: tstart = 0", bank->in->path);
     }
 out:
@@ -166,7 +166,7 @@ static status_t bank_plan_blocks(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     uint64_t spectrum = bank->nifs * bank->header.nchans;
-    uint64_t chunk = bank->in->chunk_rows;
+    uint64_t chunk = bank->in->chunks.rows;
     uint64_t unit = bank->together > 0 ? bank->together : chunk;
     bank->rows = min_u64(max_u64(EXPORT_BLOCK / spectrum, 1), bank->in->rows);
     bank->rows = bank->rows > unit ? bank->rows - bank->rows % unit : bank->rows;

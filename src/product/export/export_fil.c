@@ -9,10 +9,10 @@ static status_t fil_begin(struct export_bank *bank)
     TRY(sigproc_write(header, &bank->head));
     bank->bytes =
         bank->head.length + bank->in->rows * header->nifs * header->nchans * (bank->bits / 8);
-    if (bank->in->coherent_constant > 0) {
+    if (bank->in->coherent.constant > 0) {
         report_warn("%s was dedispersed coherently to DM %g, which SIGPROC cannot say: within a "
                     "coarse channel there are no delays left at that DM",
-                    bank->in->path, bank->in->coherent_dm);
+                    bank->in->path, bank->in->coherent.dm);
     }
 out:
     return st;

@@ -109,17 +109,17 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
         goto out;
     }
     TRY(product_open(bank->in->path, &product));
-    if (product && product->feed) {
-        out->head.feed = strcmp(product->feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
-    } else if (product && product->pols &&
-               sscanf(product->pols, "%15[^, ], %15[^, ]", first, second) == 2 &&
+    if (product && product->ifs.feed) {
+        out->head.feed = strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
+    } else if (product && product->ifs.pols &&
+               sscanf(product->ifs.pols, "%15[^, ], %15[^, ]", first, second) == 2 &&
                !stokes_of_names(first, second, &out->head.feed, &is_swapped)) {
         out->head.feed = FEED_AUTO;
     }
     /* As PSRFITS has it, A is X, or L. */
     out->head.is_left_handed = (out->head.feed == FEED_CIRCULAR) != is_swapped;
-    if (product && product->stokes_v) {
-        out->comment = strcmp(product->stokes_v, "iau") == 0
+    if (product && product->ifs.stokes_v) {
+        out->comment = strcmp(product->ifs.stokes_v, "iau") == 0
                            ? "Stokes V is that of the IAU: RR - LL"
                            : "Stokes V is that of van Straten et al. 2010: LL - RR";
     }

@@ -104,8 +104,8 @@ static void head_sixtieths(double value, int has_sign, char out[32])
 
 static struct utc head_start(const struct fbh5 *in)
 {
-    return in->has_start ? utc_add(in->start, in->first_time - in->tsamp / 2)
-                         : utc_of_mjd(in->tstart_mjd);
+    return in->time.has_start ? utc_add(in->time.start, in->time.first - in->time.step / 2)
+                              : utc_of_mjd(in->time.tstart_mjd);
 }
 
 static status_t head_put_receiver(const struct psrfits_head *head, struct text *out)
@@ -116,7 +116,8 @@ static status_t head_put_receiver(const struct psrfits_head *head, struct text *
     double centre = header->fch1 + ((double)header->nchans - 1) / 2 * header->foff;
     TRY(head_text(out, "OBSERVER", "", "Observer name(s)"));
     TRY(head_text(out, "PROJID", "", "Project name"));
-    TRY(head_text(out, "TELESCOP", in->telescope ? in->telescope : "unknown", "Telescope name"));
+    TRY(head_text(out, "TELESCOP", in->head.telescope ? in->head.telescope : "unknown",
+                  "Telescope name"));
     TRY(head_real(out, "ANT_X", 0, "[m] Antenna ITRF X-coordinate: not known"));
     TRY(head_real(out, "ANT_Y", 0, "[m] Antenna ITRF Y-coordinate: not known"));
     TRY(head_real(out, "ANT_Z", 0, "[m] Antenna ITRF Z-coordinate: not known"));
@@ -138,10 +139,11 @@ static status_t head_put_receiver(const struct psrfits_head *head, struct text *
     TRY(head_real(out, "OBSFREQ", centre, "[MHz] Centre frequency for observation"));
     TRY(head_real(out, "OBSBW", (double)header->nchans * header->foff, "[MHz] Bandwidth"));
     TRY(head_count(out, "OBSNCHAN", (int64_t)header->nchans, "Number of frequency channels"));
-    TRY(head_real(out, "CHAN_DM", in->coherent_constant > 0 ? in->coherent_dm : 0,
+    TRY(head_real(out, "CHAN_DM", in->coherent.constant > 0 ? in->coherent.dm : 0,
                   "[cm-3 pc] DM used for on-line dedispersion"));
     TRY(head_text(out, "PNT_ID", "", "Name or ID for pointing ctr"));
-    TRY(head_text(out, "SRC_NAME", in->source ? in->source : "unknown", "Source or scan ID"));
+    TRY(head_text(out, "SRC_NAME", in->head.source ? in->head.source : "unknown",
+                  "Source or scan ID"));
 out:
     return st;
 }
@@ -167,7 +169,7 @@ static status_t head_put_scan(const struct psrfits_head *head, struct text *out)
     TRY(head_text(out, "TRK_MODE", "TRACK", "Track mode (TRACK, SCANGC, SCANLAT)"));
     TRY(head_text(out, "STP_CRD1", ra, "Stop coord 1 (hh:mm:ss.sss or ddd.ddd)"));
     TRY(head_text(out, "STP_CRD2", dec, "Stop coord 2 (-dd:mm:ss.sss or -dd.ddd)"));
-    TRY(head_real(out, "SCANLEN", (double)head->spectra * head->in->tsamp,
+    TRY(head_real(out, "SCANLEN", (double)head->spectra * head->in->time.step,
                   "[s] Requested scan length (E)"));
     TRY(head_text(out, "FD_MODE", "FA", "Feed track mode - FA, CPA, SPA, TPA"));
     TRY(head_real(out, "FA_REQ", 0, "[deg] Feed/Posn angle requested (E)"));
@@ -306,7 +308,7 @@ static status_t head_put_table(const struct psrfits_head *head, struct text *out
     TRY(head_text(out, "SCALE", "UNCAL", "Intensity units (FluxDen/RefFlux/Jansky)"));
     TRY(head_text(out, "POL_TYPE", head->pol_type, "Polarisation identifier"));
     TRY(head_count(out, "NPOL", (int64_t)header->nifs, "Nr of polarisations"));
-    TRY(head_real(out, "TBIN", head->in->tsamp, "[s] Time per bin or sample"));
+    TRY(head_real(out, "TBIN", head->in->time.step, "[s] Time per bin or sample"));
     TRY(head_count(out, "NBIN", 1, "Nr of bins (PSR/CAL mode; else 1)"));
     TRY(head_count(out, "NBIN_PRD", 1, "Nr of bins/pulse period (for gated data)"));
     TRY(head_real(out, "PHS_OFFS", 0, "Phase offset of bin 0 for gated data"));

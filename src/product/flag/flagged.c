@@ -28,12 +28,12 @@ static const char flags_convention[] =
 
 uint64_t flagged_cells(const struct product_spec *spec)
 {
-    return spec->integrate / spec->flag_spectra;
+    return spec->integrate / spec->flag.spectra;
 }
 
 size_t flagged_untold(const struct product_spec *spec)
 {
-    return !spec->archive->is_complex && spec->first_channel == 0 ? 1 : 0;
+    return !spec->archive->is_complex && spec->bank.first_channel == 0 ? 1 : 0;
 }
 
 uint64_t flagged_ifs(const struct product_spec *spec)
@@ -56,11 +56,11 @@ uint64_t flagged_row(const struct product_spec *spec)
 static struct product_spec flagged_plain(const struct product_spec *spec)
 {
     struct product_spec plain = *spec;
-    plain.integrate = spec->flag_spectra;
+    plain.integrate = spec->flag.spectra;
     plain.frequencies = flagged_channels(spec);
     plain.average = 1;
-    plain.polarisation = POLARISATION_SEPARATE;
-    plain.sums_stations = plain.sums_beams = 0;
+    plain.combine.polarisation = POLARISATION_SEPARATE;
+    plain.combine.sums_stations = plain.combine.sums_beams = 0;
     return plain;
 }
 
@@ -138,9 +138,9 @@ out:
 static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    if (spec->flag_sigma > 0) {
-        struct kurtosis_limits limits = kurtosis_limits(spec->flag_spectra, spec->flag_sigma);
-        TRY(h5_put_f64(kurtosis, "sigma", spec->flag_sigma));
+    if (spec->flag.sigma > 0) {
+        struct kurtosis_limits limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
+        TRY(h5_put_f64(kurtosis, "sigma", spec->flag.sigma));
         TRY(h5_put_f64(kurtosis, "low", (double)limits.low));
         TRY(h5_put_f64(kurtosis, "high", (double)limits.high));
         TRY(h5_put_text(kurtosis, "limits_convention", limits_convention));
@@ -162,15 +162,15 @@ status_t flagged_put(hid_t file, const struct product_spec *spec, const char *if
     TRY(h5_create_dataset(file, "flags", H5T_STD_U8LE, 3, dims, &data[0]));
     TRY(h5_put_text(data[0], "long_name", "why a cell was left out; 0: it was not"));
     TRY(h5_put_text(data[0], "flags_convention", flags_convention));
-    if (spec->has_kurtosis) {
+    if (spec->flag.has_kurtosis) {
         TRY(h5_create_dataset(file, "kurtosis", H5T_IEEE_F32LE, 3, dims, &data[1]));
         TRY(h5_put_text(data[1], "units", "1"));
         TRY(h5_put_text(data[1], "long_name", "spectral kurtosis of a cell"));
         TRY(h5_put_text(data[1], "kurtosis_convention", kurtosis_convention));
         TRY(flagged_put_limits(data[1], spec));
     }
-    for (int i = 0; i < (spec->has_kurtosis ? 2 : 1); i++) {
-        TRY(h5_put_u64(data[i], "flag_spectra", spec->flag_spectra));
+    for (int i = 0; i < (spec->flag.has_kurtosis ? 2 : 1); i++) {
+        TRY(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
         for (unsigned dim = 0; dim < 3; dim++) {
             TRY(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
         }

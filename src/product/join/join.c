@@ -73,10 +73,10 @@ static status_t join_is_whole(struct join *join, const char *path, int *out)
     TRY(report_forgive(product_open(path, &product)));
     if (product) {
         TRY(join_list_parts(join, &origin));
-        *out = product->rows == join->rows && join_is_text(product->job_text, &origin.job) &&
-               join_is_text(product->inputs, &origin.inputs) &&
-               join_is_text(product->assumed, &origin.assumed) &&
-               join_is_text(product->arithmetic, &origin.arithmetic);
+        *out = product->rows == join->rows && join_is_text(product->origin.job_text, &origin.job) &&
+               join_is_text(product->origin.inputs, &origin.inputs) &&
+               join_is_text(product->origin.assumed, &origin.assumed) &&
+               join_is_text(product->origin.arithmetic, &origin.arithmetic);
     }
     if (*out) {
         TRY(join_make(join, -1, path));

@@ -44,10 +44,12 @@ static status_t join_check_alike(const struct join *join, uint32_t i)
     REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s holds %s, but %s %s", join->parts[i].path,
             product_name(b->kind), join->parts[0].path, product_name(a->kind));
     TRY(join_check_number(join, i, "a row every so many seconds:", a->time_step, b->time_step));
-    TRY(join_check_number(join, i, "channels in its filter bank:", a->channels, b->channels));
+    TRY(join_check_number(join, i, "channels in its filter bank:", a->bank.channels,
+                          b->bank.channels));
     TRY(join_check_number(join, i, "streams or pols:", (double)a->streams, (double)b->streams));
-    TRY(join_check_number(join, i, "the sample rate", a->sample_rate_hz, b->sample_rate_hz));
-    REQUIRE(a->has_start == b->has_start, STATUS_USAGE,
+    TRY(join_check_number(join, i, "the sample rate", a->bank.sample_rate_hz,
+                          b->bank.sample_rate_hz));
+    REQUIRE(a->sky.has_start == b->sky.has_start, STATUS_USAGE,
             "join: of %s and %s only one says when it starts", join->parts[0].path,
             join->parts[i].path);
 out:
@@ -63,7 +65,8 @@ static int join_is_one_band(const struct product *a, const struct product *b)
 /* When the first row of a part is taken, after that of another. */
 static double join_later(const struct product *a, const struct product *b)
 {
-    return (a->has_start ? utc_difference(b->start, a->start) : 0) + b->first_time - a->first_time;
+    return (a->sky.has_start ? utc_difference(b->sky.start, a->sky.start) : 0) + b->first_time -
+           a->first_time;
 }
 
 static int join_compare(const void *left, const void *right)
@@ -99,7 +102,7 @@ static status_t join_place_rows(struct join *join)
     static const double most = 1e-3; /* of a row: beside its place */
     double step = join->parts[0].product->time_step;
     double begin = join->parts[0].first;
-    const struct oversampling ratio = join->parts[0].product->oversample;
+    const struct oversampling ratio = join->parts[0].product->bank.oversample;
     const uint32_t turn =
         (uint32_t)max_u64(1, ratio.num / max_u64(1, gcd_u64(ratio.num, ratio.den)));
     for (uint32_t i = 0; i < join->count; i++) {

@@ -429,11 +429,11 @@ status_t join_list_parts(const struct join *join, struct join_origin *out)
         TRY(text_add(job, "  - file: %s\n    rows: [%llu, %llu]\n    version: %s\n    job: |\n",
                      text_basename(part->path), (unsigned long long)part->first_row,
                      (unsigned long long)(part->first_row + part->product->rows - 1),
-                     part->product->version ? part->product->version : "unknown"));
-        TRY(words_add_job(job, part->product->job_text));
-        TRY(words_add_lines(&out->inputs, part->product->inputs));
-        TRY(words_add_lines(&out->assumed, part->product->assumed));
-        TRY(words_add_lines(&out->arithmetic, part->product->arithmetic));
+                     part->product->origin.version ? part->product->origin.version : "unknown"));
+        TRY(words_add_job(job, part->product->origin.job_text));
+        TRY(words_add_lines(&out->inputs, part->product->origin.inputs));
+        TRY(words_add_lines(&out->assumed, part->product->origin.assumed));
+        TRY(words_add_lines(&out->arithmetic, part->product->origin.arithmetic));
     }
     words_cut_end(&out->assumed);
     words_cut_end(&out->arithmetic);

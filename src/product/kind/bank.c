@@ -83,25 +83,25 @@ static const char kept_convention[] =
 
 struct time_axis bank_time(const struct product_spec *spec)
 {
-    struct time_axis axis =
-        axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
-                  spec->samples_per_spectrum, spec->taps, spec->hop, spec->integrate);
+    struct time_axis axis = axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
+                                      spec->bank.samples_per_spectrum, spec->bank.taps,
+                                      spec->bank.hop, spec->integrate);
     axis.first += spec->archive->offset_seconds;
     return axis;
 }
 
 uint64_t bank_channels(const struct product_spec *spec)
 {
-    return (uint64_t)spec->archive->nselected[AXIS_CHAN] * spec->nchannels;
+    return (uint64_t)spec->archive->nselected[AXIS_CHAN] * spec->bank.nchannels;
 }
 
 double bank_channel(const struct product_spec *spec, uint64_t at)
 {
     const struct archive *archive = spec->archive;
-    uint64_t chan = archive->selected[AXIS_CHAN][at / spec->nchannels];
-    uint32_t k = spec->first_channel + (uint32_t)(at % spec->nchannels);
+    uint64_t chan = archive->selected[AXIS_CHAN][at / spec->bank.nchannels];
+    uint32_t k = spec->bank.first_channel + (uint32_t)(at % spec->bank.nchannels);
     return axes_channel_hz(archive->freq_hz[chan], archive->sample_rate_hz, archive->is_complex,
-                           archive->sideband, spec->order, spec->channels, k);
+                           archive->sideband, spec->bank.order, spec->bank.channels, k);
 }
 
 double bank_frequency(const struct product_spec *spec, uint64_t at)
@@ -117,7 +117,8 @@ double bank_frequency(const struct product_spec *spec, uint64_t at)
 double bank_delay(const struct product_spec *spec, uint64_t at)
 {
     uint64_t first = spec->first_frequency + at * spec->average;
-    return spec->archive->delay_hz[spec->archive->selected[AXIS_CHAN][first / spec->nchannels]];
+    return spec->archive->coherent
+        .delay_hz[spec->archive->selected[AXIS_CHAN][first / spec->bank.nchannels]];
 }
 
 /* /time (its values come with the rows) and /frequency. */
@@ -130,7 +131,8 @@ static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
     for (uint64_t i = 0; i < count; i++) {
         frequency[i] = bank_frequency(spec, i);
     }
-    TRY(parts_scale_time(file, spec->rows, spec->archive->has_start ? &spec->archive->start : NULL,
+    TRY(parts_scale_time(file, spec->rows,
+                         spec->archive->sky.has_start ? &spec->archive->sky.start : NULL,
                          "centre of the samples that make the spectra of a dump"));
     TRY(parts_scale_frequency(file, frequency, count));
 out:
@@ -162,19 +164,19 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
     status_t st = STATUS_OK;
     hid_t weights = -1;
     hsize_t dims[3] = {spec->rows, nifs, ifs_weights(spec) / nifs};
-    TRY(spec->is_flagged ? STATUS_OK : bank_put_coarse(file, spec));
+    TRY(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
     TRY(h5_create_dataset(file, "weights", H5T_IEEE_F32LE, 3, dims, &weights));
     TRY(h5_put_text(weights, "units", "1"));
     TRY(h5_put_text(weights, "long_name",
                     "share of what makes a dump that came from good samples"));
     TRY(h5_put_text(weights, "weights_convention", weights_convention));
-    TRY(spec->is_flagged ? h5_put_text(weights, "flagged_convention", flagged_convention)
+    TRY(spec->flag.is_on ? h5_put_text(weights, "flagged_convention", flagged_convention)
                          : STATUS_OK);
-    TRY(h5_put_f64(weights, "min_weight", spec->min_weight));
-    TRY(h5_put_i32(weights, "is_renormalised", spec->renormalises));
+    TRY(h5_put_f64(weights, "min_weight", spec->weights.least));
+    TRY(h5_put_i32(weights, "is_renormalised", spec->weights.divide));
     TRY(parts_attach(file, weights, "time", 0, "time"));
     TRY(parts_attach(file, weights, ifs, 1, "if"));
-    const char *channels = spec->is_flagged ? "frequency" : "coarse_frequency";
+    const char *channels = spec->flag.is_on ? "frequency" : "coarse_frequency";
     TRY(parts_attach(file, weights, channels, 2, channels));
 out:
     h5_close(weights);
@@ -200,13 +202,13 @@ static status_t bank_put_coefficients(hid_t file, const struct product_spec *spe
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
-    hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
-    TRY(bank_put_count_scale(file, "tap", spec->taps));
-    TRY(bank_put_count_scale(file, "sample", spec->samples_per_spectrum));
-    TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims, spec->coeff,
-                      &dataset));
+    hsize_t dims[2] = {spec->bank.taps, spec->bank.samples_per_spectrum};
+    TRY(bank_put_count_scale(file, "tap", spec->bank.taps));
+    TRY(bank_put_count_scale(file, "sample", spec->bank.samples_per_spectrum));
+    TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
+                      spec->bank.coeff, &dataset));
     TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
-    TRY(spec->has_cutoff ? h5_put_f64(dataset, "cutoff", spec->cutoff) : STATUS_OK);
+    TRY(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
     TRY(parts_attach(file, dataset, "tap", 0, "tap"));
     TRY(parts_attach(file, dataset, "sample", 1, "sample"));
 out:
@@ -251,7 +253,7 @@ static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
     const struct archive *archive = spec->archive;
     uint64_t count = spec->frequencies;
     double *delay_hz = NULL;
-    if (!archive->delay_hz) {
+    if (!archive->coherent.delay_hz) {
         return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
@@ -294,13 +296,13 @@ out:
 static status_t bank_put_oversampling(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    const double rate = spec->archive->sample_rate_hz / spec->hop;
-    if (spec->oversample.num > spec->oversample.den) {
-        TRY(h5_put_i32(file, "oversampling_num", (int32_t)spec->oversample.num));
-        TRY(h5_put_i32(file, "oversampling_den", (int32_t)spec->oversample.den));
-        TRY(h5_put_u64(file, "samples_between_spectra", spec->hop));
+    const double rate = spec->archive->sample_rate_hz / spec->bank.hop;
+    if (spec->bank.oversample.num > spec->bank.oversample.den) {
+        TRY(h5_put_i32(file, "oversampling_num", (int32_t)spec->bank.oversample.num));
+        TRY(h5_put_i32(file, "oversampling_den", (int32_t)spec->bank.oversample.den));
+        TRY(h5_put_u64(file, "samples_between_spectra", spec->bank.hop));
         TRY(h5_put_f64(file, "channel_spacing_hz",
-                       spec->archive->sample_rate_hz / spec->samples_per_spectrum));
+                       spec->archive->sample_rate_hz / spec->bank.samples_per_spectrum));
         TRY(h5_put_f64(file, "channel_width_hz", rate));
         TRY(h5_put_text(file, "oversampling_convention", oversampling_convention));
     }
@@ -313,9 +315,9 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    struct parts_sky sky = {archive->has_start, archive->start,        archive->telescope,
-                            archive->source,    archive->has_position, archive->ra_deg,
-                            archive->dec_deg};
+    struct parts_sky sky = {
+        archive->sky.has_start,    archive->sky.start,  archive->sky.telescope, archive->sky.source,
+        archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg};
     TRY(parts_put_root(file, spec->kind, title, &sky));
     struct time_axis time = bank_time(spec);
     TRY(h5_put_f64(file, "first_time", time.first));
@@ -323,12 +325,12 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
     TRY(h5_put_f64(file, "sample_rate_hz", archive->sample_rate_hz));
     TRY(h5_put_text(file, "domain", archive->is_complex ? "complex" : "real"));
     TRY(h5_put_i32(file, "sideband", archive->sideband));
-    TRY(h5_put_i32(file, "channels", (int32_t)spec->channels));
-    TRY(h5_put_i32(file, "taps", (int32_t)spec->taps));
+    TRY(h5_put_i32(file, "channels", (int32_t)spec->bank.channels));
+    TRY(h5_put_i32(file, "taps", (int32_t)spec->bank.taps));
     TRY(h5_put_u64(file, "integrate", spec->integrate));
     TRY(h5_put_u64(file, "first_sample", archive->first_sample));
     TRY(bank_put_oversampling(file, spec));
-    TRY(h5_put_text(file, "order", order_name(spec->order)));
+    TRY(h5_put_text(file, "order", order_name(spec->bank.order)));
     if (spec->frequencies != bank_channels(spec)) {
         TRY(h5_put_u64(file, "first_channel", spec->first_frequency));
         TRY(h5_put_u64(file, "average", spec->average));
@@ -359,11 +361,11 @@ static status_t bank_inspect_oversampling(hid_t file, struct product *product)
     TRY(h5_get_i64(file, product->path, "oversampling_num", &num, &is_oversampled));
     if (is_oversampled) {
         TRY(parts_need_u64(file, product->path, "oversampling_den", &den));
-        TRY(parts_need_u64(file, product->path, "samples_between_spectra", &product->hop));
+        TRY(parts_need_u64(file, product->path, "samples_between_spectra", &product->bank.hop));
         REQUIRE(den > 0 && num > 0 && (uint64_t)num > den && num <= INT32_MAX, STATUS_DATA,
                 "%s: its channels are oversampled by %lld/%llu, expected more than 1",
                 product->path, (long long)num, (unsigned long long)den);
-        product->oversample = (struct oversampling){(uint32_t)num, (uint32_t)den};
+        product->bank.oversample = (struct oversampling){(uint32_t)num, (uint32_t)den};
     }
 out:
     return st;
@@ -380,12 +382,12 @@ status_t bank_inspect(hid_t file, struct product *product)
     TRY(parts_need_u64(file, path, "channels", &numbers[0]));
     TRY(parts_need_u64(file, path, "taps", &numbers[1]));
     TRY(parts_need_u64(file, path, "integrate", &product->integrate));
-    TRY(parts_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
-    product->channels = (uint32_t)numbers[0];
-    product->taps = (uint32_t)numbers[1];
+    TRY(parts_need_f64(file, path, "sample_rate_hz", &product->bank.sample_rate_hz));
+    product->bank.channels = (uint32_t)numbers[0];
+    product->bank.taps = (uint32_t)numbers[1];
     TRY(bank_inspect_oversampling(file, product));
     TRY(h5_get_i64(file, path, "average", &average, &is_kept));
-    product->average = is_kept && average > 0 && average <= INT32_MAX ? (uint32_t)average : 0;
+    product->bank.average = is_kept && average > 0 && average <= INT32_MAX ? (uint32_t)average : 0;
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
             path, (unsigned long long)product->frequencies, count);

@@ -47,7 +47,9 @@ static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample
 static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
 {
     const struct fbh5 *input = spec->input;
-    return input->has_start ? utc_mjd(utc_add(input->start, axes_leading_edge(spec->time))) : 0;
+    return input->time.has_start
+               ? utc_mjd(utc_add(input->time.start, axes_leading_edge(spec->time)))
+               : 0;
 }
 
 /* What exporters need, on the dataset itself. */
@@ -61,13 +63,13 @@ static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec
     TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
     TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));
-    TRY(h5_put_text(data, "source_name", input->source ? input->source : "unknown"));
-    if (input->telescope) {
-        TRY(h5_put_text(data, "telescope", input->telescope));
+    TRY(h5_put_text(data, "source_name", input->head.source ? input->head.source : "unknown"));
+    if (input->head.telescope) {
+        TRY(h5_put_text(data, "telescope", input->head.telescope));
     }
     TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
-    TRY(h5_put_f64(data, "src_raj", input->raj_hours));
-    TRY(h5_put_f64(data, "src_dej", input->dej_degrees));
+    TRY(h5_put_f64(data, "src_raj", input->head.raj_hours));
+    TRY(h5_put_f64(data, "src_dej", input->head.dej_degrees));
     TRY(h5_put_text(data, "axes", "dm,time"));
     TRY(h5_put_text(data, "long_name", "power summed over channels along the delays of each DM"));
 out:
@@ -79,9 +81,10 @@ status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *ti
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
-    struct parts_sky sky = {input->has_start,  input->start,        input->telescope,
-                            input->source,     input->has_position, 15 * input->raj_hours,
-                            input->dej_degrees};
+    struct parts_sky sky = {input->time.has_start,    input->time.start,
+                            input->head.telescope,    input->head.source,
+                            input->head.has_position, 15 * input->head.raj_hours,
+                            input->head.dej_degrees};
     TRY(parts_put_root(file, kind, title, &sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
@@ -105,11 +108,11 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
     TRY(h5_put_text(group, "filterbank", spec->is_merged ? not_kept : spec->input->path));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "delay_convention", delay_convention));
-    if (spec->input->delay_hz) {
+    if (spec->input->coherent.delay_hz) {
         TRY(h5_put_text(group, "coherent_convention", coherent_convention));
         TRY(spec->is_merged ? STATUS_OK
-                            : h5_put_f64(group, "coherent_dm", spec->input->coherent_dm));
-        TRY(h5_put_f64(group, "coherent_constant", spec->input->coherent_constant));
+                            : h5_put_f64(group, "coherent_dm", spec->input->coherent.dm));
+        TRY(h5_put_f64(group, "coherent_constant", spec->input->coherent.constant));
     }
     TRY(h5_put_f64(group, "constant", spec->constant));
     TRY(h5_put_f64(group, "reference_hz", spec->reference_hz));
@@ -175,9 +178,9 @@ status_t dedispersed_put_provenance(hid_t file, const struct product_spec *produ
     TRY(dedispersed_put_delays(group, spec->delays));
     TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
                               spec->input->freq_hz));
-    if (spec->input->delay_hz) {
+    if (spec->input->coherent.delay_hz) {
         TRY(dedispersed_put_table(group, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
-                                  spec->input->delay_hz));
+                                  spec->input->coherent.delay_hz));
     }
     if (spec->coherent_dms) {
         TRY(dedispersed_put_table(group, "coherent_dms", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
@@ -197,7 +200,8 @@ static status_t dedispersed_put_series(hid_t file, const struct product_spec *pr
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
+    TRY(parts_scale_time(file, dims[1],
+                         spec->input->time.has_start ? &spec->input->time.start : NULL,
                          "when a pulse arrives at the reference frequency"));
     TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));

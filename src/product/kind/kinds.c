@@ -21,8 +21,8 @@ uint64_t kind_row_bytes(const struct product_spec *spec)
         return spec->series->times * kind->bytes;
     }
     uint64_t streams = spec->archive->nstreams;
-    return kind->is_archive ? streams * spec->bits / 8 * (spec->archive->is_complex ? 2 : 1)
-                            : spec->nifs * spec->frequencies * kind->bytes * spec->bits / 32;
+    return kind->is_archive ? streams * spec->steps.bits / 8 * (spec->archive->is_complex ? 2 : 1)
+                            : spec->nifs * spec->frequencies * kind->bytes * spec->steps.bits / 32;
 }
 
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place)

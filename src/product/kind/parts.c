@@ -207,8 +207,8 @@ status_t parts_put_coherent(hid_t file, const struct archive *archive, const dou
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     const hsize_t dims = count;
-    TRY(h5_put_f64(file, "coherent_dm", archive->coherent_dm));
-    TRY(h5_put_f64(file, "coherent_constant", archive->coherent_constant));
+    TRY(h5_put_f64(file, "coherent_dm", archive->coherent.dm));
+    TRY(h5_put_f64(file, "coherent_constant", archive->coherent.constant));
     TRY(parts_dataset(file, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &dims, delay_hz,
                       &dataset));
     TRY(h5_put_text(dataset, "units", "Hz"));

@@ -21,7 +21,7 @@ static const char *power_long_name(const struct product_spec *spec)
         [POLARISATION_I] = "total intensity: |spectrum|^2 of both polarisations",
         [POLARISATION_IQUV] = "Stokes parameters of spectra",
         [POLARISATION_COHERENCY] = "coherency of the polarisations' spectra"};
-    return names[spec->polarisation];
+    return names[spec->combine.polarisation];
 }
 
 /* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
@@ -32,28 +32,28 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     struct text name = {0};
     uint64_t count = spec->frequencies;
     struct time_axis time = bank_time(spec);
-    struct utc start = utc_add(archive->start, axes_leading_edge(time));
-    double spacing = archive_chan_width_hz(archive) / spec->channels * spec->average;
+    struct utc start = utc_add(archive->sky.start, axes_leading_edge(time));
+    double spacing = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
     TRY(h5_put_i32(data, "machine_id", 0));
-    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->telescope)));
+    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
     TRY(h5_put_i32(data, "data_type", 1));
     TRY(h5_put_i32(data, "nchans", (int32_t)count));
     /* Channels of a coarse one; averaged across coarse channels there are none. */
-    int is_whole = spec->nchannels % spec->average == 0;
-    TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->nchannels / spec->average) : 1));
+    int is_whole = spec->bank.nchannels % spec->average == 0;
+    TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
     TRY(h5_put_i32(data, "nbeams", 1));
     TRY(h5_put_i32(data, "ibeam", 1));
-    TRY(h5_put_i32(data, "nbits", (int32_t)spec->bits));
+    TRY(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
     TRY(h5_put_i32(data, "nifs", (int32_t)nifs));
-    TRY(h5_put_f64(data, "src_raj", archive->has_position ? archive->ra_deg / 15 : 0));
-    TRY(h5_put_f64(data, "src_dej", archive->has_position ? archive->dec_deg : 0));
+    TRY(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
+    TRY(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
     TRY(h5_put_f64(data, "az_start", 0));
     TRY(h5_put_f64(data, "za_start", 0));
     TRY(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
     TRY(h5_put_f64(data, "foff", spacing / 1e6));
-    TRY(h5_put_f64(data, "tstart", archive->has_start ? utc_mjd(start) : 0));
+    TRY(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
     TRY(h5_put_f64(data, "tsamp", time.step));
-    TRY(h5_put_text(data, "source_name", archive->source ? archive->source : "unknown"));
+    TRY(h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
     TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
     TRY(text_add(&name,
                  "%s summed over `integrate` spectra, volts^2 of the archive times the "
@@ -61,7 +61,7 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
                  power_long_name(spec)));
     TRY(h5_put_text(data, "long_name", name.data));
     TRY(h5_put_text(data, "units", "V2"));
-    TRY(spec->has_weights ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
+    TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
     TRY(ifs_put(data, spec));
     TRY(h5_put_text(data, "tstart_convention",
                     "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
@@ -111,9 +111,9 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "time", 0, "time"));
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
-    TRY(spec->has_weights ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
     TRY(spec->has_bandpass ? power_put_bandpass(file, spec, nifs) : STATUS_OK);
-    TRY(spec->is_flagged ? flagged_put(file, spec, "pol") : STATUS_OK);
+    TRY(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
@@ -129,10 +129,10 @@ static status_t power_inspect(hid_t file, struct product *product)
     int found = 0;
     TRY(bank_inspect(file, product));
     TRY(h5_dataset_open(file, path, "data", &data));
-    TRY(h5_get_text(data.id, path, "pol_type", &product->pol_type, &found));
-    TRY(h5_get_text(data.id, path, "feed", &product->feed, &found));
-    TRY(h5_get_text(data.id, path, "stokes_v", &product->stokes_v, &found));
-    TRY(h5_get_text(data.id, path, "sum_of", &product->sum_of, &found));
+    TRY(h5_get_text(data.id, path, "pol_type", &product->ifs.pol_type, &found));
+    TRY(h5_get_text(data.id, path, "feed", &product->ifs.feed, &found));
+    TRY(h5_get_text(data.id, path, "stokes_v", &product->ifs.stokes_v, &found));
+    TRY(h5_get_text(data.id, path, "sum_of", &product->ifs.sum_of, &found));
 out:
     h5_dataset_close(&data);
     return st;

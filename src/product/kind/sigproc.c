@@ -8,25 +8,26 @@
 
 struct sigproc sigproc_of(const struct fbh5 *in)
 {
-    int32_t known = in->telescope_id != 0 ? in->telescope_id : sigproc_telescope(in->telescope);
+    int32_t known =
+        in->head.telescope_id != 0 ? in->head.telescope_id : sigproc_telescope(in->head.telescope);
     return (struct sigproc){.data_type = SIGPROC_FILTERBANK,
-                            .machine_id = in->machine_id,
+                            .machine_id = in->head.machine_id,
                             .telescope_id = known,
-                            .nbeams = in->nbeams,
-                            .ibeam = in->ibeam,
+                            .nbeams = in->head.nbeams,
+                            .ibeam = in->head.ibeam,
                             .nchans = in->nchannels,
                             .nifs = in->nifs,
                             .nbits = 8 * (uint64_t)in->sample_bytes,
                             .fch1 = in->fch1_mhz,
                             .foff = in->foff_mhz,
-                            .tstart = in->tstart_mjd,
-                            .tsamp = in->tsamp,
-                            .raj_hours = in->raj_hours,
-                            .dej_degrees = in->dej_degrees,
-                            .az_start = in->az_start,
-                            .za_start = in->za_start,
-                            .source = in->source,
-                            .rawdatafile = in->rawdatafile};
+                            .tstart = in->time.tstart_mjd,
+                            .tsamp = in->time.step,
+                            .raj_hours = in->head.raj_hours,
+                            .dej_degrees = in->head.dej_degrees,
+                            .az_start = in->head.az_start,
+                            .za_start = in->head.za_start,
+                            .source = in->head.source,
+                            .rawdatafile = in->head.rawdatafile};
 }
 
 void sigproc_clear(struct sigproc *header)

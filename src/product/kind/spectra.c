@@ -10,7 +10,7 @@
 static status_t spectra_pair_type(const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;
-    size_t bytes = spec->bits / 8;
+    size_t bytes = spec->steps.bits / 8;
     *out = H5Tcreate(H5T_COMPOUND, 2 * bytes);
     H5_TRY(H5Tinsert(*out, "r", 0, quantised_type(spec)), "the type of spectra cannot be made");
     H5_TRY(H5Tinsert(*out, "i", bytes, quantised_type(spec)), "the type of spectra cannot be made");
@@ -42,10 +42,10 @@ static status_t spectra_put_beside(hid_t file, hid_t data, const struct product_
     uint32_t nifs = 0;
     const char *scale = has_more ? "if" : "pol";
     TRY(ifs_name(spec, &ifs, &nifs));
-    if (has_more && (spec->has_weights || quantised_is(spec))) {
+    if (has_more && (spec->weights.are_kept || quantised_is(spec))) {
         TRY(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
     }
-    TRY(spec->has_weights ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
+    TRY(spec->weights.are_kept ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
@@ -80,7 +80,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
                     "complex spectra, volts of the archive times the filter's "
                     "gain"));
     TRY(h5_put_text(data, "units", "V"));
-    TRY(spec->has_weights ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
+    TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
     TRY(parts_attach(file, data, "time", 0, "time"));
     TRY(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
     int dim = 1;

@@ -35,10 +35,10 @@ static status_t voltages_cut_gaps(const struct product_spec *spec, uint64_t (**o
     uint64_t first = archive->first_sample;
     uint64_t end = first + spec->rows;
     *count = 0;
-    TRY(memory_zeroed(archive->ngaps + 1, sizeof **out, "gaps", out));
-    for (size_t i = archive_gap_after(archive, first); i < archive->ngaps; i++) {
-        uint64_t low = max_u64(archive->gaps[i][0], first);
-        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], end);
+    TRY(memory_zeroed(archive->losses.ngaps + 1, sizeof **out, "gaps", out));
+    for (size_t i = archive_gap_after(archive, first); i < archive->losses.ngaps; i++) {
+        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
+        uint64_t high = min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], end);
         if (low < high) {
             (*out)[*count][0] = low - first;
             (*out)[*count][1] = high - low;
@@ -113,7 +113,7 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
     uint64_t(*gaps)[2] = NULL;
     uint64_t(*stream_gaps)[3] = NULL;
     native.samples = spec->rows;
-    native.format = voltages_format(spec->bits);
+    native.format = voltages_format(spec->steps.bits);
     native.scale = spec->scale;
     if (archive_gaps_are_common(archive)) {
         TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
@@ -142,7 +142,7 @@ static status_t voltages_read_samples(hid_t file, struct product *product)
     TRY(h5_dataset_open(file, path, "voltages", &data));
     TRY(h5_get_text(data.id, path, "domain", &domain, &found));
     product->is_complex = found && strcmp(domain, "complex") == 0;
-    TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->sample_rate_hz));
+    TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
     TRY(h5_get_f64(data.id, path, "scale", &product->scale, &found));
     /* Of the last dimension: both parts of a sample, or coarse channels. */
     uint64_t parts = product->is_complex ? 2 : 1;
@@ -173,8 +173,8 @@ static status_t voltages_inspect(hid_t file, struct product *product)
     size_t chans = 0;
     TRY(voltages_read_samples(file, product));
     TRY(voltages_read_clipped(file, product));
-    REQUIRE(product->sample_rate_hz > 0, STATUS_DATA, "%s: its sample_rate_hz is %g", product->path,
-            product->sample_rate_hz);
+    REQUIRE(product->bank.sample_rate_hz > 0, STATUS_DATA, "%s: its sample_rate_hz is %g",
+            product->path, product->bank.sample_rate_hz);
     TRY(h5_read_f64s(file, product->path, "freq_hz", &product->frequency_hz, &chans));
     REQUIRE(chans > 0 && product->frequencies % chans == 0, STATUS_DATA,
             "%s: /freq_hz holds %zu frequencies, but a sample %llu streams", product->path, chans,
@@ -182,7 +182,7 @@ static status_t voltages_inspect(hid_t file, struct product *product)
     product->streams = product->frequencies / chans;
     product->frequencies = chans;
     product->integrate = 1;
-    product->time_step = 1 / product->sample_rate_hz;
+    product->time_step = 1 / product->bank.sample_rate_hz;
 out:
     return st;
 }

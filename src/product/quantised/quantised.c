@@ -29,7 +29,7 @@ static const char spectra_convention[] =
 int quantised_is(const struct product_spec *spec)
 {
     enum quantity quantity = product_quantity(spec->kind);
-    return (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER) && spec->bits < 32;
+    return (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER) && spec->steps.bits < 32;
 }
 
 struct steps_form quantised_form(enum product_kind kind, uint32_t bits)
@@ -40,9 +40,9 @@ struct steps_form quantised_form(enum product_kind kind, uint32_t bits)
 hid_t quantised_type(const struct product_spec *spec)
 {
     int is_signed = product_quantity(spec->kind) == QUANTITY_SPECTRA;
-    return spec->bits == 8    ? is_signed ? H5T_STD_I8LE : H5T_STD_U8LE
-           : spec->bits == 16 ? is_signed ? H5T_STD_I16LE : H5T_STD_U16LE
-                              : H5T_IEEE_F32LE;
+    return spec->steps.bits == 8    ? is_signed ? H5T_STD_I8LE : H5T_STD_U8LE
+           : spec->steps.bits == 16 ? is_signed ? H5T_STD_I16LE : H5T_STD_U16LE
+                                    : H5T_IEEE_F32LE;
 }
 
 /* A scale that says with which row each block begins. */
@@ -80,12 +80,12 @@ out:
 static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    struct steps_form form = quantised_form(spec->kind, spec->bits);
+    struct steps_form form = quantised_form(spec->kind, spec->steps.bits);
     static const uint16_t blank = 0; /* of power, in whatever bits */
-    TRY(h5_put_text(rows, "scales", spec->has_first_scales ? "first" : "block"));
-    TRY(h5_put_u64(rows, "scale_rows", spec->scale_rows));
-    TRY(h5_put_f64(rows, "steps_a_rms", steps_a_rms(spec->bits)));
-    TRY(form.is_signed ? STATUS_OK : h5_put_f64(rows, "centre", steps_centre(spec->bits)));
+    TRY(h5_put_text(rows, "scales", spec->steps.are_first ? "first" : "block"));
+    TRY(h5_put_u64(rows, "scale_rows", spec->steps.rows));
+    TRY(h5_put_f64(rows, "steps_a_rms", steps_a_rms(spec->steps.bits)));
+    TRY(form.is_signed ? STATUS_OK : h5_put_f64(rows, "centre", steps_centre(spec->steps.bits)));
     TRY(h5_put_i32(rows, "blank_value", steps_blank(form)));
     /* What tools that know nothing of all this take for no number; of pairs there is no such word.
      */
@@ -102,13 +102,13 @@ out:
 status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs)
 {
     status_t st = STATUS_OK;
-    uint64_t blocks = ceil_div_u64(spec->rows, spec->scale_rows);
-    uint64_t scales = spec->has_first_scales ? 1 : blocks;
-    const char *of_scales = spec->has_first_scales ? "first_block" : "block";
+    uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
+    uint64_t scales = spec->steps.are_first ? 1 : blocks;
+    const char *of_scales = spec->steps.are_first ? "first_block" : "block";
     TRY(quantised_put_words(rows, spec));
-    TRY(quantised_put_blocks(file, "block", blocks, spec->scale_rows));
-    if (spec->has_first_scales) {
-        TRY(quantised_put_blocks(file, "first_block", 1, spec->scale_rows));
+    TRY(quantised_put_blocks(file, "block", blocks, spec->steps.rows));
+    if (spec->steps.are_first) {
+        TRY(quantised_put_blocks(file, "first_block", 1, spec->steps.rows));
     }
     TRY(quantised_put_one(file, spec, "scale", H5T_IEEE_F32LE, "what 1 of a stored number is",
                           of_scales, scales, ifs));
@@ -172,7 +172,7 @@ out:
 status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
                         struct product_place *place)
 {
-    place->scale_rows = spec->scale_rows;
+    place->scale_rows = spec->steps.rows;
     return quantised_find_all(file, path, spec->nifs * spec->frequencies, place);
 }
 

@@ -24,7 +24,7 @@ static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
         TRY(fbh5_load_band(fbh5));
     }
     TRY(fbh5_check_dispersed(fbh5));
-    REQUIRE(!fbh5->delay_hz, STATUS_USAGE,
+    REQUIRE(!fbh5->coherent.delay_hz, STATUS_USAGE,
             "%s: dedisperse.%u.dm.downsample: is auto, which counts what each DM smears within "
             "channels, but %s was dedispersed coherently: expected downsample beside dm",
             job->path, number, fbh5->path);
@@ -113,7 +113,7 @@ static status_t ranges_divide(const struct job *job, uint32_t number,
     const struct dispersion_spec spec = {.freq_hz = fbh5->freq_hz,
                                          .nchannels = fbh5->nchannels,
                                          .constant = constant,
-                                         .sample_seconds = fbh5->tsamp};
+                                         .sample_seconds = fbh5->time.step};
     TRY(ddplan_make(&spec, what->dm.start, what->dm.end, what->dm.width, what->dm.tolerance,
                     JOB_DMS, ranges, &division->count[number]));
     for (uint32_t r = 0; r < division->count[number]; r++) {

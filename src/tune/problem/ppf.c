@@ -74,7 +74,7 @@ status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out
     TRY(channelise_identity(backend, &out->identity));
     TRY(text_add(&out->words, "channels %u+%u%s%s", spec->first_channel, spec->nchannels,
                  spec->conjugate ? ", conjugate" : "",
-                 spec->has_missing_value ? ", missing value" : ""));
+                 spec->missing.has_value ? ", missing value" : ""));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(text_add(&out->words, ", %s/%" PRIu64, quantity_name(spec->outputs[i].quantity),
                      spec->outputs[i].integrate));

@@ -21,8 +21,8 @@ status_t filterbank_begin(const char *path, const char *format, struct fbh5 **ou
     TRY(file_open_read(path, &opened));
     TRY(sources_check_open(&fbh5->storage.sources, path, opened));
     fbh5->file_bytes = sources_bytes(&fbh5->storage.sources);
-    fbh5->chunk_rows = 1;
-    fbh5->nbeams = fbh5->ibeam = 1;
+    fbh5->chunks.rows = 1;
+    fbh5->head.nbeams = fbh5->head.ibeam = 1;
     *out = fbh5;
     *fd = opened;
     fbh5 = NULL;
@@ -48,8 +48,8 @@ status_t filterbank_finish(struct fbh5 *fbh5)
             "%s: rows of %" PRIu64 " spectra of %" PRIu64
             " numbers of %u bits, expected whole bytes",
             fbh5->path, table->rows_each, streams, table->bits);
-    REQUIRE(isfinite(fbh5->tsamp) && fbh5->tsamp > 0, STATUS_DATA,
-            "%s: a spectrum every %g s (tsamp), expected more than 0", fbh5->path, fbh5->tsamp);
+    REQUIRE(isfinite(fbh5->time.step) && fbh5->time.step > 0, STATUS_DATA,
+            "%s: a spectrum every %g s (tsamp), expected more than 0", fbh5->path, fbh5->time.step);
     double last = fbh5->fch1_mhz + (fbh5->nchannels - 1.0) * fbh5->foff_mhz;
     REQUIRE(isfinite(last) &&
                 (fbh5->nchannels == 1 || last < fbh5->fch1_mhz || last > fbh5->fch1_mhz),

@@ -55,10 +55,10 @@ static status_t psrfits_read_position(struct psrfits *fits)
     char *dec = NULL;
     TRY(fits_unit_text(fits->unit, "RA", &ra));
     TRY(fits_unit_text(fits->unit, "DEC", &dec));
-    fbh5->has_position =
+    fbh5->head.has_position =
         ra && dec && ascii_sixtieths(ra, 24, &hours) && ascii_sixtieths(dec, 90, &degrees);
-    fbh5->raj_hours = fbh5->has_position ? hours : 0;
-    fbh5->dej_degrees = fbh5->has_position ? degrees : 0;
+    fbh5->head.raj_hours = fbh5->head.has_position ? hours : 0;
+    fbh5->head.dej_degrees = fbh5->head.has_position ? degrees : 0;
 out:
     free(ra);
     free(dec);
@@ -72,8 +72,8 @@ static status_t psrfits_read_first(struct psrfits *fits)
     TRY(psrfits_check_mode(fits));
     TRY(psrfits_read_start(fits));
     TRY(psrfits_read_position(fits));
-    TRY(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->source));
-    TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->telescope));
+    TRY(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->head.source));
+    TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->head.telescope));
     TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, &found));
     TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, &found));
     TRY(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, &found));

@@ -52,7 +52,7 @@ static status_t psrfits_read_counts(struct psrfits *fits)
     TRY(fits_unit_u64(fits->unit, "NCHAN", 1, 1 << 24, &channels, NULL));
     TRY(fits_unit_u64(fits->unit, "NPOL", 1, 1 << 10, &pols, NULL));
     TRY(fits_unit_u64(fits->unit, "NSBLK", 1, UINT64_C(1) << 32, &table->rows_each, NULL));
-    TRY(fits_unit_f64(fits->unit, "TBIN", 1e-15, 1e9, &fbh5->tsamp, NULL));
+    TRY(fits_unit_f64(fits->unit, "TBIN", 1e-15, 1e9, &fbh5->time.step, NULL));
     table->bits = (uint32_t)bits;
     fbh5->nchannels = (uint32_t)channels;
     fbh5->nifs = (uint32_t)pols;

@@ -36,17 +36,17 @@ status_t psrfits_read_start(struct psrfits *fits)
     TRY(fits_unit_f64(fits->unit, "STT_OFFS", -86400, 86400, &offset, &has_offset));
     TRY(fits_unit_text(fits->unit, "DATE-OBS", &date));
     int has_date = date && units_parse_utc(date, &dated);
-    fbh5->has_start = (has_day && day > 0 && has_second) || has_date;
+    fbh5->time.has_start = (has_day && day > 0 && has_second) || has_date;
     if (!has_day || day == 0 || !has_second) {
-        fbh5->start = dated;
+        fbh5->time.start = dated;
         TRY(assume(&fbh5->assumed, "no STT_IMJD or STT_SMJD: %s%s",
                    has_date ? "the start is DATE-OBS " : "the start is unknown",
                    has_date ? date : ""));
         goto out;
     }
-    fbh5->start = utc_add((struct utc){(int32_t)day, second}, offset);
+    fbh5->time.start = utc_add((struct utc){(int32_t)day, second}, offset);
     TRY(has_offset ? STATUS_OK : assume(&fbh5->assumed, "no STT_OFFS: 0 is used"));
-    double late = has_date ? utc_difference(fbh5->start, dated) : 0;
+    double late = has_date ? utc_difference(fbh5->time.start, dated) : 0;
     if (has_date && fabs(late) > 1.001 * psrfits_date_step(date)) {
         TRY(assume(&fbh5->assumed,
                    "STT_IMJD, STT_SMJD and STT_OFFS are %.9g s after DATE-OBS %s: DATE-OBS is not "
@@ -97,7 +97,7 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
     REQUIRE(isfinite(times[0]), STATUS_DATA, "%s: OFFS_SUB of row 0 of SUBINT is %g", fits->path,
             times[0]);
     for (uint32_t i = 1; i < table->count; i++) {
-        double spectra = (times[i] - times[0]) / fbh5->tsamp;
+        double spectra = (times[i] - times[0]) / fbh5->time.step;
         uint64_t least = table->first[i - 1] + table->rows_each;
         if (!isfinite(times[i]) || (times[i] >= 0 && times[i] <= 0)) {
             unset++;
@@ -172,8 +172,8 @@ out:
 static void psrfits_judge_steps(const struct fbh5 *fbh5, const double *times, int *is_confirmed,
                                 int *is_steady)
 {
-    double row_seconds = (double)fbh5->table.rows_each * fbh5->tsamp;
-    double close = 0.05 * fbh5->tsamp;
+    double row_seconds = (double)fbh5->table.rows_each * fbh5->time.step;
+    double close = 0.05 * fbh5->time.step;
     *is_confirmed = 0;
     *is_steady = fbh5->table.count > 2 && psrfits_is_set(times, fbh5->table.count);
     for (uint32_t i = 1; i < fbh5->table.count; i++) {
@@ -191,8 +191,8 @@ static status_t psrfits_compare_lengths(struct psrfits *fits, const double *time
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     uint32_t count = fbh5->table.count;
-    double row_seconds = (double)fbh5->table.rows_each * fbh5->tsamp;
-    double close = fmin(fbh5->tsamp / 2, 1e-3 * row_seconds);
+    double row_seconds = (double)fbh5->table.rows_each * fbh5->time.step;
+    double close = fmin(fbh5->time.step / 2, 1e-3 * row_seconds);
     uint32_t right = 0;
     uint32_t wrong = 0;
     uint32_t at = 0;
@@ -210,12 +210,12 @@ static status_t psrfits_compare_lengths(struct psrfits *fits, const double *time
     REQUIRE(right > 0 || is_confirmed || !is_steady, STATUS_DATA,
             "%s: OFFS_SUB grows by %.9g s from row to row, but NSBLK %" PRIu64
             " spectra of TBIN %.9g s are %.9g s",
-            fits->path, times[1] - times[0], fbh5->table.rows_each, fbh5->tsamp, row_seconds);
+            fits->path, times[1] - times[0], fbh5->table.rows_each, fbh5->time.step, row_seconds);
     if (fits->lengths.count > 0 && wrong > 0) {
         REQUIRE(right > 0 || is_confirmed || fabs(lengths[at]) <= 0, STATUS_DATA,
                 "%s: TSUBINT of row %u of SUBINT is %.9g s, but NSBLK %" PRIu64
                 " spectra of TBIN %.9g s are %.9g s",
-                fits->path, at, lengths[at], fbh5->table.rows_each, fbh5->tsamp, row_seconds);
+                fits->path, at, lengths[at], fbh5->table.rows_each, fbh5->time.step, row_seconds);
         TRY(assume(
             &fbh5->assumed,
             "TSUBINT of %u rows (row %u: %.9g s) is not NSBLK x TBIN, %.9g s: it is not used",
@@ -280,7 +280,7 @@ status_t psrfits_place_rows(struct psrfits *fits)
     struct fbh5_table *table = &fbh5->table;
     double *times = NULL;
     double *lengths = NULL;
-    double row_seconds = (double)table->rows_each * fbh5->tsamp;
+    double row_seconds = (double)table->rows_each * fbh5->time.step;
     TRY(psrfits_read_each(fits, &fits->times, &times));
     TRY(psrfits_read_each(fits, &fits->lengths, &lengths));
     TRY(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
@@ -294,11 +294,11 @@ status_t psrfits_place_rows(struct psrfits *fits)
         TRY(psrfits_follow(fits, row_seconds, &centre));
     }
     TRY(psrfits_count_spectra(fits));
-    if (fbh5->has_start) {
-        fbh5->start = utc_add(fbh5->start, centre - row_seconds / 2);
-        fbh5->tstart_mjd = utc_mjd(fbh5->start);
+    if (fbh5->time.has_start) {
+        fbh5->time.start = utc_add(fbh5->time.start, centre - row_seconds / 2);
+        fbh5->time.tstart_mjd = utc_mjd(fbh5->time.start);
     }
-    fbh5->first_time = fbh5->tsamp / 2;
+    fbh5->time.first = fbh5->time.step / 2;
 out:
     free(times);
     free(lengths);

@@ -49,15 +49,16 @@ static status_t sigproc_settle_position(const struct sigproc_words *words, struc
     status_t st = STATUS_OK;
     double raj = words->said[SIGPROC_SRC_RAJ].number;
     double dej = words->said[SIGPROC_SRC_DEJ].number;
-    int is_one = sigproc_unpack_sixtieths(raj, 24, &fbh5->raj_hours) &&
-                 sigproc_unpack_sixtieths(dej, 90, &fbh5->dej_degrees) && raj >= 0;
+    int is_one = sigproc_unpack_sixtieths(raj, 24, &fbh5->head.raj_hours) &&
+                 sigproc_unpack_sixtieths(dej, 90, &fbh5->head.dej_degrees) && raj >= 0;
     if (!is_one) {
-        fbh5->raj_hours = fbh5->dej_degrees = 0;
+        fbh5->head.raj_hours = fbh5->head.dej_degrees = 0;
         TRY(assume(&fbh5->assumed,
                    "position unknown: src_raj %.12g, src_dej %.12g are not hhmmss.s and ddmmss.s",
                    raj, dej));
     }
-    fbh5->has_position = fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 || fbh5->dej_degrees > 0;
+    fbh5->head.has_position =
+        fbh5->head.raj_hours > 0 || fbh5->head.dej_degrees < 0 || fbh5->head.dej_degrees > 0;
 out:
     return st;
 }
@@ -140,7 +141,7 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
     fbh5->table.bits = (uint32_t)nbits;
     fbh5->fch1_mhz = said[SIGPROC_FCH1].number;
     fbh5->foff_mhz = said[SIGPROC_FOFF].number;
-    fbh5->tsamp = said[SIGPROC_TSAMP].number;
+    fbh5->time.step = said[SIGPROC_TSAMP].number;
     TRY(words->nmhz > 0 ? sigproc_take_table(words, fbh5) : STATUS_OK);
     /* SIGPROC writes 1 or -1. */
     fbh5->table.is_signed = said[SIGPROC_SIGNED].number > 0 && nbits >= 8;
@@ -222,14 +223,14 @@ static status_t sigproc_settle_start(const struct sigproc_words *words, struct f
 {
     status_t st = STATUS_OK;
     const struct sigproc_value *tstart = &words->said[SIGPROC_TSTART];
-    fbh5->has_start = tstart->number > 0 && tstart->number < most_days;
-    TRY(fbh5->has_start ? STATUS_OK
+    fbh5->time.has_start = tstart->number > 0 && tstart->number < most_days;
+    TRY(fbh5->time.has_start ? STATUS_OK
         : tstart->is_said
             ? assume(&fbh5->assumed, "tstart is %.12g: the start is unknown", tstart->number)
             : assume(&fbh5->assumed, "tstart is not said: the start is unknown"));
-    fbh5->tstart_mjd = fbh5->has_start ? tstart->number : 0;
-    fbh5->start = utc_of_mjd(fbh5->tstart_mjd);
-    fbh5->first_time = fbh5->tsamp / 2;
+    fbh5->time.tstart_mjd = fbh5->time.has_start ? tstart->number : 0;
+    fbh5->time.start = utc_of_mjd(fbh5->time.tstart_mjd);
+    fbh5->time.first = fbh5->time.step / 2;
 out:
     return st;
 }
@@ -242,10 +243,10 @@ static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
     const struct {
         enum sigproc_word word;
         int32_t *value;
-    } whole[] = {{SIGPROC_MACHINE_ID, &fbh5->machine_id},
-                 {SIGPROC_TELESCOPE_ID, &fbh5->telescope_id},
-                 {SIGPROC_NBEAMS, &fbh5->nbeams},
-                 {SIGPROC_IBEAM, &fbh5->ibeam}};
+    } whole[] = {{SIGPROC_MACHINE_ID, &fbh5->head.machine_id},
+                 {SIGPROC_TELESCOPE_ID, &fbh5->head.telescope_id},
+                 {SIGPROC_NBEAMS, &fbh5->head.nbeams},
+                 {SIGPROC_IBEAM, &fbh5->head.ibeam}};
     TRY(sigproc_settle_shape(words, fbh5));
     TRY(sigproc_count_rows(words, fbh5));
     TRY(sigproc_settle_start(words, fbh5));
@@ -256,10 +257,10 @@ static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
         *whole[i].value = said->is_said && fabs(said->number) <= INT32_MAX ? (int32_t)said->number
                                                                            : *whole[i].value;
     }
-    fbh5->az_start = words->said[SIGPROC_AZ_START].number;
-    fbh5->za_start = words->said[SIGPROC_ZA_START].number;
-    TRY(memory_text(words->said[SIGPROC_SOURCE_NAME].text, &fbh5->source));
-    TRY(memory_text(words->said[SIGPROC_RAWDATAFILE].text, &fbh5->rawdatafile));
+    fbh5->head.az_start = words->said[SIGPROC_AZ_START].number;
+    fbh5->head.za_start = words->said[SIGPROC_ZA_START].number;
+    TRY(memory_text(words->said[SIGPROC_SOURCE_NAME].text, &fbh5->head.source));
+    TRY(memory_text(words->said[SIGPROC_RAWDATAFILE].text, &fbh5->head.rawdatafile));
     TRY(memory_zeroed(1, sizeof *table->first, "spectra", &table->first));
     table->count = 1;
     table->offset = words->bytes;

@@ -87,9 +87,10 @@ static status_t chime_beam_read_starts(const struct fields *fields, const struct
             ", more than a month apart",
             fields->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY(override_has_rate(layout) ? STATUS_OK
-                                  : chime_beam_compare_starts(fields, said, own->sample_rate_hz,
-                                                              ctimes, offsets, earliest));
+    TRY(override_has_rate(layout)
+            ? STATUS_OK
+            : chime_beam_compare_starts(fields, said, own->time.sample_rate_hz, ctimes, offsets,
+                                        earliest));
     TRY(chime_start(fields, "ctime of /time0", ctimes[earliest], offsets[earliest], layout, own,
                     assumed));
 out:
@@ -128,15 +129,15 @@ static status_t chime_beam_fill(const struct fields *fields, const struct job_la
     TRY(memory_text(data, &own->dataset));
     TRY(memory_text(said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time",
                     &own->axes));
-    TRY(memory_text("CHIME", &own->telescope));
+    TRY(memory_text("CHIME", &own->sky.telescope));
     own->has_sideband = 1;
     own->sideband = chime_beam_sideband(said);
-    own->has_sample_rate = 1;
-    TRY(chime_rate(fields, &own->sample_rate_hz));
+    own->time.has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->time.sample_rate_hz));
     TRY(chime_beam_read_starts(fields, layout, said, own, assumed));
-    TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq_hz, &count));
-    own->nfreq = (uint32_t)count;
-    TRY(chime_hertz(fields, "centre of /index_map/freq", layout, own->freq_hz, count, assumed));
+    TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq.hz, &count));
+    own->freq.count = (uint32_t)count;
+    TRY(chime_hertz(fields, "centre of /index_map/freq", layout, own->freq.hz, count, assumed));
     TRY(chime_beam_check_numbers(fields, layout, own));
 out:
     return st;
@@ -163,9 +164,9 @@ static status_t chime_beam_read_locations(const struct fields *fields, struct ar
     for (size_t i = 1; i < count[0]; i++) {
         is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
     }
-    archive->has_position = is_one;
-    archive->ra_deg = is_one ? ra[0] : 0;
-    archive->dec_deg = is_one ? dec[0] : 0;
+    archive->sky.has_position = is_one;
+    archive->sky.ra_deg = is_one ? ra[0] : 0;
+    archive->sky.dec_deg = is_one ? dec[0] : 0;
     if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
         strcmp(pols[0], pols[1]) != 0) {
         char ***names = &archive->names[AXIS_POL];
@@ -200,8 +201,8 @@ static status_t chime_beam_split(const struct chime_beam *said, struct archive *
     archive->parts = parts;
     archive->nparts = (uint32_t)count;
     parts = NULL;
-    archive->stacked = AXIS_CHAN;
-    archive->dims[0].size = 1;
+    archive->shape.stacked = AXIS_CHAN;
+    archive->shape.dims[0].size = 1;
     archive->count[AXIS_TIME] = latest - said->first + samples;
 out:
     for (size_t i = 0; parts && i < count; i++) {
@@ -239,7 +240,7 @@ static status_t chime_beam_open_file(const char *path, const struct job_layout *
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
     TRY(chime_beam_fill(&fields, layout, &said, &own, &archive->assumed));
-    TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
+    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
     TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
     TRY(chime_beam_read_locations(&fields, archive));
     TRY(chime_beam_note(&fields, layout, &said, archive));

@@ -77,13 +77,13 @@ status_t chime_check_numbers(const struct fields *fields, const struct job_layou
 {
     status_t st = STATUS_OK;
     int is_said = override_has_spacing(layout);
-    for (size_t i = 0; i < count && count == own->nfreq && !is_said; i++) {
-        double expected = band_hz[1] - (double)numbers[i] * own->sample_rate_hz;
-        REQUIRE(fabs(own->freq_hz[i] - expected) <= 0.01 * own->sample_rate_hz, STATUS_DATA,
+    for (size_t i = 0; i < count && count == own->freq.count && !is_said; i++) {
+        double expected = band_hz[1] - (double)numbers[i] * own->time.sample_rate_hz;
+        REQUIRE(fabs(own->freq.hz[i] - expected) <= 0.01 * own->time.sample_rate_hz, STATUS_DATA,
                 "%s: coarse channel %" PRIu64 " is at %.12g MHz, but at %.12g MHz by its number "
                 "and delta_time, %.9g s: input.layout.sample_rate_hz or freq_hz says what is right",
-                fields->path, numbers[i], own->freq_hz[i] / 1e6, expected / 1e6,
-                1 / own->sample_rate_hz);
+                fields->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
+                1 / own->time.sample_rate_hz);
     }
 out:
     return st;
@@ -107,7 +107,7 @@ status_t chime_start(const struct fields *fields, const char *name, double ctime
             "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970",
             fields->path, ctime, offset);
     TRY(fields_start(name, (int64_t)ctime, ctime - floor(ctime), layout, own, assumed));
-    own->start = utc_add(own->start, offset);
+    own->time.start = utc_add(own->time.start, offset);
 out:
     return st;
 }
@@ -150,21 +150,21 @@ static status_t chime_raw_fill(const struct fields *fields, const struct job_lay
     int found = 0;
     TRY(memory_text("baseband", &own->dataset));
     TRY(memory_text("time,station", &own->axes));
-    TRY(memory_text("CHIME", &own->telescope));
-    own->has_packing = 1;
-    own->packing.nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
-    own->has_missing_value = 1;
+    TRY(memory_text("CHIME", &own->sky.telescope));
+    own->numbers.has_packing = 1;
+    own->numbers.packing.nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
+    own->numbers.has_missing_value = 1;
     own->has_sideband = 1;
     own->sideband = -1;
-    own->has_sample_rate = 1;
-    TRY(chime_rate(fields, &own->sample_rate_hz));
+    own->time.has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->time.sample_rate_hz));
     TRY(fields_need_f64(fields, "/", "time0_ctime", &ctime));
     TRY(fields_f64(fields, "/", "time0_ctime_offset", &offset, &found));
     TRY(chime_start(fields, "time0_ctime", ctime, offset, layout, own, assumed));
-    own->nfreq = 1;
-    TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
-    TRY(fields_need_f64(fields, "/", "freq", own->freq_hz));
-    TRY(chime_hertz(fields, "freq", layout, own->freq_hz, 1, assumed));
+    own->freq.count = 1;
+    TRY(memory_zeroed(1, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    TRY(fields_need_f64(fields, "/", "freq", own->freq.hz));
+    TRY(chime_hertz(fields, "freq", layout, own->freq.hz, 1, assumed));
     TRY(fields_i64(fields, "/", "freq_id", &number, &found));
     TRY(chime_check_numbers(fields, layout, own, &(uint64_t){(uint64_t)number}, (size_t)found));
 out:
@@ -184,7 +184,7 @@ static status_t chime_raw_open_file(const char *path, const struct format_input 
     TRY(archive_create(path, &archive));
     TRY(fields_open(path, title, &fields));
     TRY(chime_raw_fill(&fields, input->layout, &own, &archive->assumed));
-    TRY(chime_note_rate(own.sample_rate_hz, layout, archive));
+    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
     TRY(chime_raw_read_inputs(&fields, archive));
     TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
     REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
@@ -192,7 +192,7 @@ static status_t chime_raw_open_file(const char *path, const struct format_input 
     TRY(fields_i64(&fields, "/", "event_id", event, &found));
     *event = found ? *event : -1;
     TRY(fields_describe(&fields, "CHIME raw baseband", layout, &own, archive));
-    archive->stacked = AXIS_CHAN;
+    archive->shape.stacked = AXIS_CHAN;
     place->archive = archive;
     place->first_sample = (uint64_t)count;
     archive = NULL;
@@ -210,8 +210,8 @@ static status_t chime_raw_compare_starts(const struct place *first, const struct
     const struct archive *archive = first->archive;
     double counted =
         ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
-    double timed = utc_difference(next->archive->start, archive->start);
-    if (archive->has_start && next->archive->has_start &&
+    double timed = utc_difference(next->archive->sky.start, archive->sky.start);
+    if (archive->sky.has_start && next->archive->sky.has_start &&
         fabs(counted - timed) * archive->sample_rate_hz > 2) {
         TRY(assume(&next->archive->assumed,
                    "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
@@ -257,8 +257,8 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     struct archive *archive = NULL;
     /* A list of frequencies is for all files. */
     struct job_layout layout = *input->layout;
-    layout.nfreq = 0;
-    layout.frequencies.has_start = 0;
+    layout.freq.count = 0;
+    layout.freq.rule.has_start = 0;
     TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
     TRY(chime_raw_open_files(input, &layout, places));
     TRY(place_join(places, input->npaths, PLACE_ANY, &archive));

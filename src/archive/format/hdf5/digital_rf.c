@@ -281,19 +281,19 @@ static status_t digital_rf_fill(const struct digital_rf_file *file,
                                 const struct drf_fill *fill, struct job_layout *own)
 {
     status_t st = STATUS_OK;
-    own->has_missing_value = fill->is_there;
-    own->missing_value = fill->value;
+    own->numbers.has_missing_value = fill->is_there;
+    own->numbers.missing_value = fill->value;
     int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
     TRY(memory_text("rf_data", &own->dataset));
     TRY(memory_text(file->rank == 1 ? "time" : is_one ? "time,pol" : "time,chan", &own->axes));
-    own->has_sample_rate = 1;
-    own->sample_rate_hz = (double)file->rate.numerator / (double)file->rate.denominator;
-    own->has_start = 1;
-    own->start = digital_rf_utc(file->blocks[0].sample, file->rate);
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = (double)file->rate.numerator / (double)file->rate.denominator;
+    own->time.has_start = 1;
+    own->time.start = digital_rf_utc(file->blocks[0].sample, file->rate);
     if (channel->ncentres > 0) {
-        own->nfreq = is_one ? 1 : (uint32_t)channel->ncentres;
-        TRY(memory_zeroed(own->nfreq, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
-        memcpy(own->freq_hz, channel->centres, own->nfreq * sizeof *own->freq_hz);
+        own->freq.count = is_one ? 1 : (uint32_t)channel->ncentres;
+        TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+        memcpy(own->freq.hz, channel->centres, own->freq.count * sizeof *own->freq.hz);
     }
 out:
     return st;
@@ -457,7 +457,8 @@ static status_t digital_rf_check_name(const struct digital_rf_file *file,
     double first = (double)((long double)sample * (long double)file->rate.denominator /
                             (long double)file->rate.numerator);
     int is_inside = first - stated > -2e-3 && first - stated < (double)cadence_ms / 1e3 + 2e-3;
-    int is_job = layout->has_start || layout->said[SAID_START].attribute || layout->has_sample_rate;
+    int is_job = layout->time.has_start || layout->said[SAID_START].attribute ||
+                 layout->time.has_sample_rate;
     REQUIRE(!at || end == at + 1 || is_inside || is_job, STATUS_DATA,
             "%s: the file's name says %.3f s of 1970, but /rf_data_index begins with sample "
             "%" PRIu64 ", %.3f s at the sample rate %" PRIu64 "/%" PRIu64
@@ -486,14 +487,14 @@ static status_t digital_rf_open_file(const char *path, const struct job_layout *
         TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata.items[i],
                         SOURCE_NAMED, NULL));
     }
-    if (!archive->is_complex && layout->nfreq == 0) {
+    if (!archive->is_complex && layout->freq.count == 0) {
         free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
         archive->freq_hz = NULL;
-        archive->states_freq = 0;
+        archive->states.freq = 0;
     }
     TRY(digital_rf_check_name(&file, channel, path, layout));
     TRY(digital_rf_split(&file, archive));
-    archive->stacked = AXIS_TIME;
+    archive->shape.stacked = AXIS_TIME;
     place->archive = archive;
     place->first_sample = file.blocks[0].sample;
     archive = NULL;
@@ -512,7 +513,7 @@ static status_t digital_rf_open_channel(const struct drf_channel *channel,
                                         struct digital_rf_channel *out)
 {
     status_t st = STATUS_OK;
-    TRY(layout->nfreq > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
+    TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
     TRY(memory_zeroed(channel->files.count, sizeof *out->places, "files", &out->places));
     for (; out->nplaces < channel->files.count; out->nplaces++) {
         struct place *place = &out->places[out->nplaces];
@@ -548,7 +549,7 @@ static status_t digital_rf_stack(const struct drf_channels *named,
     for (size_t i = 0; i < named->count; i++) {
         for (size_t j = 0; j < channels[i].nplaces; j++) {
             struct archive *archive = channels[i].places[j].archive;
-            archive->stacked = axis;
+            archive->shape.stacked = axis;
             if (axis != AXIS_CHAN && archive->count[axis] == 1) {
                 TRY(memory_zeroed(1, sizeof *archive->names[axis], "names", &archive->names[axis]));
                 TRY(memory_text(named->items[i].name, &archive->names[axis][0]));
@@ -563,7 +564,7 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, const st
                                        int is_later, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    if (is_later && archive->states_freq) {
+    if (is_later && archive->states.freq) {
         TRY(assume(&archive->assumed,
                    "metadata state a centre frequency only behind the first sample: it is used for "
                    "all (input.layout.freq_hz says another)"));
@@ -574,7 +575,7 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, const st
                    "(input.layout.missing_value says another)",
                    fill->value));
     }
-    if (!archive->states_freq && layout->nfreq == 0) {
+    if (!archive->states.freq && layout->freq.count == 0) {
         TRY(assume(&archive->assumed,
                    archive->is_complex
                        ? "centre frequency 0 Hz: no metadata beside the recording "

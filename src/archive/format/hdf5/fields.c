@@ -187,9 +187,9 @@ static const int64_t first_start = 946684800;
 status_t fields_start(const char *name, int64_t seconds, double fraction,
                       const struct job_layout *layout, struct job_layout *own, char **assumed)
 {
-    own->has_start = seconds >= first_start;
-    own->start = fields_unix(seconds, fraction);
-    return own->has_start || override_has(layout, SAID_START)
+    own->time.has_start = seconds >= first_start;
+    own->time.start = fields_unix(seconds, fraction);
+    return own->time.has_start || override_has(layout, SAID_START)
                ? STATUS_OK
                : assume(assumed,
                         "%s is %.9g s of 1970, a clock that was never set: the start is unknown; "
@@ -216,11 +216,11 @@ status_t fields_describe(const struct fields *fields, const char *name,
     TRY(override_layout(layout, own));
     TRY(dataset_describe(fields->file, own, "", archive));
     uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(own->nfreq == 0 || own->nfreq == chans, STATUS_DATA,
-            "%s: %u frequencies of %" PRIu64 " coarse channels in %s", fields->path, own->nfreq,
-            chans, fields->format);
-    archive->states_start = archive->has_start;
-    archive->states_freq = archive->states_freq || own->nfreq > 0;
+    REQUIRE(own->freq.count == 0 || own->freq.count == chans, STATUS_DATA,
+            "%s: %u frequencies of %" PRIu64 " coarse channels in %s", fields->path,
+            own->freq.count, chans, fields->format);
+    archive->states.start = archive->sky.has_start;
+    archive->states.freq = archive->states.freq || own->freq.count > 0;
 out:
     return st;
 }
@@ -229,12 +229,12 @@ status_t fields_override_frequencies(const struct job_layout *layout, struct arc
 {
     status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
-    if (layout->nfreq > 0) {
-        REQUIRE(layout->nfreq == chans, STATUS_USAGE,
+    if (layout->freq.count > 0) {
+        REQUIRE(layout->freq.count == chans, STATUS_USAGE,
                 "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
                 " coarse channels",
-                layout->nfreq, archive->parts[0].path, chans);
-        memcpy(archive->freq_hz, layout->freq_hz, (size_t)chans * sizeof *archive->freq_hz);
+                layout->freq.count, archive->parts[0].path, chans);
+        memcpy(archive->freq_hz, layout->freq.hz, (size_t)chans * sizeof *archive->freq_hz);
     }
 out:
     return st;
@@ -246,11 +246,12 @@ status_t fields_note_coherent(const struct fields *fields, double dm, struct arc
     uint64_t chans = archive->count[AXIS_CHAN];
     REQUIRE(isfinite(dm), STATUS_DATA, "%s: it was dedispersed to DM %g", fields->path, dm);
     if (dm != 0 && archive->freq_hz) {
-        archive->coherent_dm = dm;
-        archive->coherent_constant = 1 / 2.41e-4;
-        TRY(memory_zeroed((size_t)chans, sizeof *archive->delay_hz, "frequencies",
-                          &archive->delay_hz));
-        memcpy(archive->delay_hz, archive->freq_hz, (size_t)chans * sizeof *archive->delay_hz);
+        archive->coherent.dm = dm;
+        archive->coherent.constant = 1 / 2.41e-4;
+        TRY(memory_zeroed((size_t)chans, sizeof *archive->coherent.delay_hz, "frequencies",
+                          &archive->coherent.delay_hz));
+        memcpy(archive->coherent.delay_hz, archive->freq_hz,
+               (size_t)chans * sizeof *archive->coherent.delay_hz);
     }
 out:
     return st;

@@ -59,10 +59,10 @@ static status_t grex_read_times(const struct fields *fields, const struct job_la
             "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
             "input.layout.sample_rate_hz says what is right",
             fields->path, count, seconds, expected);
-    own->has_sample_rate = 1;
-    own->sample_rate_hz = 250e6 / 2048;
-    own->has_start = 1;
-    own->start = grex_utc(days[0]);
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = 250e6 / 2048;
+    own->time.has_start = 1;
+    own->time.start = grex_utc(days[0]);
 out:
     free(days);
     return st;
@@ -75,19 +75,19 @@ static status_t grex_read_frequencies(const struct fields *fields, struct job_la
 {
     status_t st = STATUS_OK;
     size_t count = 0;
-    TRY(fields_f64s(fields, "freq", NULL, &own->freq_hz, &count));
+    TRY(fields_f64s(fields, "freq", NULL, &own->freq.hz, &count));
     REQUIRE(count > 0, STATUS_DATA, "%s: /freq is empty", fields->path);
-    own->nfreq = (uint32_t)count;
+    own->freq.count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
-        own->freq_hz[i] *= 1e6;
+        own->freq.hz[i] *= 1e6;
     }
-    double band = (double)count * own->sample_rate_hz;
-    double labels = count > 1 ? fabs(own->freq_hz[0] - own->freq_hz[count - 1]) : 0;
-    *is_mended = fabs(labels - band) < own->sample_rate_hz / 100;
-    double step =
-        own->freq_hz[count - 1] < own->freq_hz[0] ? -own->sample_rate_hz : own->sample_rate_hz;
+    double band = (double)count * own->time.sample_rate_hz;
+    double labels = count > 1 ? fabs(own->freq.hz[0] - own->freq.hz[count - 1]) : 0;
+    *is_mended = fabs(labels - band) < own->time.sample_rate_hz / 100;
+    double step = own->freq.hz[count - 1] < own->freq.hz[0] ? -own->time.sample_rate_hz
+                                                            : own->time.sample_rate_hz;
     for (size_t i = 1; i < count && *is_mended; i++) {
-        own->freq_hz[i] = own->freq_hz[0] + (double)i * step;
+        own->freq.hz[i] = own->freq.hz[0] + (double)i * step;
     }
 out:
     return st;
@@ -99,13 +99,13 @@ static status_t grex_note_steps(const struct job_layout *layout, const struct jo
 {
     status_t st = STATUS_OK;
     int is_said = override_has_spacing(layout);
-    double step = own->nfreq > 1 ? fabs(own->freq_hz[1] - own->freq_hz[0]) : 0;
-    TRY(is_said || step <= 1.01 * own->sample_rate_hz
+    double step = own->freq.count > 1 ? fabs(own->freq.hz[1] - own->freq.hz[0]) : 0;
+    TRY(is_said || step <= 1.01 * own->time.sample_rate_hz
             ? STATUS_OK
             : assume(&archive->assumed,
                      "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
                      "%.9g Hz: /freq is used",
-                     step, own->sample_rate_hz));
+                     step, own->time.sample_rate_hz));
 out:
     return st;
 }
@@ -123,7 +123,7 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
     TRY(fields_open(path, title, &fields));
     TRY(memory_text("voltages", &own.dataset));
     TRY(memory_text("time,pol,chan,reim", &own.axes));
-    TRY(memory_text("GReX", &own.telescope));
+    TRY(memory_text("GReX", &own.sky.telescope));
     TRY(grex_read_times(&fields, layout, &own));
     TRY(grex_read_frequencies(&fields, &own, &is_mended));
     TRY(h5_read_texts(fields.file, path, "pol", &archive->names[AXIS_POL], &npols));

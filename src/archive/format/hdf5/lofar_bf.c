@@ -109,7 +109,7 @@ static status_t lofar_bf_cut(const struct fields *fields, struct archive *archiv
 {
     status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
-    uint64_t row = archive->count[AXIS_CHAN] * archive->element_bytes;
+    uint64_t row = archive->count[AXIS_CHAN] * archive->stored.element_bytes;
     uint64_t bytes = 0;
     if (part->nextents > 0) {
         TRY(lofar_bf_measure(part, &bytes));
@@ -153,7 +153,7 @@ static status_t lofar_bf_open_dataset(const struct fields *fields, const char *n
     TRY(lofar_bf_cut(fields, archive, name));
     TRY(lofar_bf_dm(fields, &place, &dm));
     TRY(fields_note_coherent(fields, dm, archive));
-    archive->stacked = AXIS_POL;
+    archive->shape.stacked = AXIS_POL;
     *out = archive;
     archive = NULL;
 out:
@@ -274,12 +274,14 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
         const struct archive *next = all->places[i].archive;
         char a[UNITS_TEXT];
         char b[UNITS_TEXT];
-        REQUIRE(first->has_start == next->has_start &&
-                    (!first->has_start ||
-                     fabs(utc_difference(first->start, next->start)) * first->sample_rate_hz < 0.5),
-                STATUS_DATA, "%s starts at %s, but %s at %s: they do not belong together",
-                first->parts[0].path, units_utc(first->start, a), next->parts[0].path,
-                units_utc(next->start, b));
+        REQUIRE(
+            first->sky.has_start == next->sky.has_start &&
+                (!first->sky.has_start ||
+                 fabs(utc_difference(first->sky.start, next->sky.start)) * first->sample_rate_hz <
+                     0.5),
+            STATUS_DATA, "%s starts at %s, but %s at %s: they do not belong together",
+            first->parts[0].path, units_utc(first->sky.start, a), next->parts[0].path,
+            units_utc(next->sky.start, b));
     }
 out:
     return st;
@@ -294,11 +296,11 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
     uint64_t count = archive->count[AXIS_POL] / PARTS_OF_POL;
     int first = all->component[0].path ? 0 : 1;
     archive->is_complex = 1;
-    archive->is_reim_stacked = 1;
+    archive->shape.is_reim_stacked = 1;
     archive->present[AXIS_POL] = 1;
     archive->count[AXIS_POL] = count;
-    archive->oversampling_num = layout->has_oversampling ? layout->oversampling_num : 1;
-    archive->oversampling_den = layout->has_oversampling ? layout->oversampling_den : 1;
+    archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
+    archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
     TRY(memory_zeroed((size_t)count, sizeof *archive->names[AXIS_POL], "names",
                       &archive->names[AXIS_POL]));
     for (uint64_t i = 0; i < count; i++) {

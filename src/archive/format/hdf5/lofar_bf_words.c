@@ -132,11 +132,12 @@ static status_t lofar_bf_read_rate(const struct fields *fields, const struct lof
             "%s: SAMPLING_RATE is %.12g Hz, SAMPLING_TIME %.12g s: input.layout.sample_rate_hz "
             "says which is right",
             fields->path, rate, step);
-    own->has_sample_rate = has_rate || has_step;
-    own->sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
-    TRY(lofar_bf_compare_width(fields, place, layout, own->sample_rate_hz));
-    TRY(lofar_bf_compare_clock(fields, place, layout, own->sample_rate_hz));
-    TRY(own->has_sample_rate ? fields_check_rate(fields, own->sample_rate_hz) : STATUS_OK);
+    own->time.has_sample_rate = has_rate || has_step;
+    own->time.sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
+    TRY(lofar_bf_compare_width(fields, place, layout, own->time.sample_rate_hz));
+    TRY(lofar_bf_compare_clock(fields, place, layout, own->time.sample_rate_hz));
+    TRY(own->time.has_sample_rate ? fields_check_rate(fields, own->time.sample_rate_hz)
+                                  : STATUS_OK);
 out:
     return st;
 }
@@ -193,8 +194,8 @@ static status_t lofar_bf_read_start(const struct fields *fields, const struct lo
     int is_finer = all.has_utc && fabs(utc_difference(pointing.start, all.start)) < start_tolerance;
     const struct lofar_bf_start *start =
         pointing.has_utc || (pointing.has_mjd && !is_finer) ? &pointing : &all;
-    own->has_start = start->has_utc || start->has_mjd;
-    own->start = start->start;
+    own->time.has_start = start->has_utc || start->has_mjd;
+    own->time.start = start->start;
     TRY(start->has_utc || override_has(layout, SAID_START) ? STATUS_OK
         : start->has_mjd ? assume(assumed, "%s is not there: %s = %.15g is used", start->utc,
                                   start->mjd, start->start.mjd_day + start->start.second / 86400)
@@ -212,10 +213,10 @@ static status_t lofar_bf_compare_centre(const struct fields *fields,
     status_t st = STATUS_OK;
     double centre = 0;
     int found = 0;
-    double middle = (own->freq_hz[0] + own->freq_hz[own->nfreq - 1]) / 2;
+    double middle = (own->freq.hz[0] + own->freq.hz[own->freq.count - 1]) / 2;
     TRY(lofar_bf_hertz(fields, place, "BEAM_FREQUENCY_CENTER", &centre, &found));
-    REQUIRE(!found || own->sample_rate_hz == 0 || override_has_frequencies(layout) ||
-                fabs(centre - middle) <= own->sample_rate_hz,
+    REQUIRE(!found || own->time.sample_rate_hz == 0 || override_has_frequencies(layout) ||
+                fabs(centre - middle) <= own->time.sample_rate_hz,
             STATUS_DATA,
             "%s: BEAM_FREQUENCY_CENTER is %.12g Hz, but AXIS_VALUES_WORLD has its middle at %.12g "
             "Hz: input.layout.freq_hz says which is right",
@@ -255,16 +256,16 @@ static status_t lofar_bf_read_frequencies(const struct fields *fields,
     for (int i = 0; i < 3 && count == 0; i++) {
         char name[400];
         snprintf(name, sizeof name, "%s/%s", place->beam, groups[i]);
-        TRY(fields_attribute_f64s(fields, name, "AXIS_VALUES_WORLD", &own->freq_hz, &count));
+        TRY(fields_attribute_f64s(fields, name, "AXIS_VALUES_WORLD", &own->freq.hz, &count));
     }
     REQUIRE(count == 0 || count == chans, STATUS_DATA,
             "%s: COORDINATE_1 has AXIS_VALUES_WORLD of %zu channels, but %s has %" PRIu64,
             fields->path, count, place->stokes, chans);
-    own->nfreq = (uint32_t)count;
+    own->freq.count = (uint32_t)count;
     /* AXIS_UNITS says MHz even where they are Hz. */
-    double factor = count > 0 && fabs(own->freq_hz[0]) < least_hz ? 1e6 : 1;
+    double factor = count > 0 && fabs(own->freq.hz[0]) < least_hz ? 1e6 : 1;
     for (size_t i = 0; i < count; i++) {
-        own->freq_hz[i] *= factor;
+        own->freq.hz[i] *= factor;
     }
     TRY(count > 0 ? lofar_bf_compare_centre(fields, place, layout, own) : STATUS_OK);
 out:
@@ -276,16 +277,16 @@ static status_t lofar_bf_read_words(const struct fields *fields, const struct lo
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(fields_text(fields, "/", "TELESCOPE", &own->telescope, &found));
-    TRY(fields_text(fields, place->beam, "TARGETS", &own->source, &found));
-    TRY(found ? STATUS_OK : fields_text(fields, "/", "TARGETS", &own->source, &found));
+    TRY(fields_text(fields, "/", "TELESCOPE", &own->sky.telescope, &found));
+    TRY(fields_text(fields, place->beam, "TARGETS", &own->sky.source, &found));
+    TRY(found ? STATUS_OK : fields_text(fields, "/", "TARGETS", &own->sky.source, &found));
     const char *object = place->beam;
-    TRY(fields_f64(fields, object, "POINT_RA", &own->ra_deg, &own->has_ra));
-    if (!own->has_ra) {
+    TRY(fields_f64(fields, object, "POINT_RA", &own->sky.ra_deg, &own->sky.has_ra));
+    if (!own->sky.has_ra) {
         object = place->pointing;
-        TRY(fields_f64(fields, object, "POINT_RA", &own->ra_deg, &own->has_ra));
+        TRY(fields_f64(fields, object, "POINT_RA", &own->sky.ra_deg, &own->sky.has_ra));
     }
-    TRY(fields_f64(fields, object, "POINT_DEC", &own->dec_deg, &own->has_dec));
+    TRY(fields_f64(fields, object, "POINT_DEC", &own->sky.dec_deg, &own->sky.has_dec));
 out:
     return st;
 }

@@ -166,15 +166,15 @@ static status_t lofar_tbb_fill(const struct lofar_tbb_dipole *dipole, const char
     TRY(memory_text(name, &own->dataset));
     TRY(memory_text("time", &own->axes));
     own->has_domain = 1;
-    own->has_sample_rate = 1;
-    own->sample_rate_hz = dipole->rate;
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = dipole->rate;
     TRY(fields_start("TIME", dipole->time, (double)dipole->sample / dipole->rate, layout, own,
                      assumed));
     own->has_sideband = 1;
     own->sideband = dipole->zone % 2 ? 1 : -1;
-    own->nfreq = 1;
-    TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
-    own->freq_hz[0] = ((double)dipole->zone - 0.5) * dipole->rate / 2;
+    own->freq.count = 1;
+    TRY(memory_zeroed(1, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    own->freq.hz[0] = ((double)dipole->zone - 0.5) * dipole->rate / 2;
 out:
     return st;
 }
@@ -188,7 +188,8 @@ static status_t lofar_tbb_read_flags(const struct fields *fields, const char *na
     size_t count = 0;
     uint64_t samples = archive->count[AXIS_TIME];
     TRY(fields_attribute_u64s(fields, name, "FLAG_OFFSETS", &flags, &count));
-    TRY(memory_zeroed(count / 2, sizeof *archive->stream_gaps, "flags", &archive->stream_gaps));
+    TRY(memory_zeroed(count / 2, sizeof *archive->losses.stream_gaps, "flags",
+                      &archive->losses.stream_gaps));
     uint64_t end = 0;
     for (size_t i = 0; i + 1 < count; i += 2) {
         REQUIRE(flags[i] >= end && flags[i + 1] >= flags[i], STATUS_DATA,
@@ -198,7 +199,7 @@ static status_t lofar_tbb_read_flags(const struct fields *fields, const char *na
         end = flags[i + 1];
         uint64_t high = min_u64(end, samples);
         if (flags[i] < high) {
-            archive->stream_gaps[archive->nstream_gaps++] =
+            archive->losses.stream_gaps[archive->losses.nstream_gaps++] =
                 (struct archive_gap){.first = flags[i], .count = high - flags[i]};
         }
     }
@@ -211,10 +212,11 @@ static status_t lofar_tbb_read_words(const struct fields *fields, struct archive
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(archive->telescope ? STATUS_OK
-                           : fields_text(fields, "/", "TELESCOPE", &archive->telescope, &found));
-    TRY(archive->source ? STATUS_OK
-                        : fields_text(fields, "/", "TARGETS", &archive->source, &found));
+    TRY(archive->sky.telescope
+            ? STATUS_OK
+            : fields_text(fields, "/", "TELESCOPE", &archive->sky.telescope, &found));
+    TRY(archive->sky.source ? STATUS_OK
+                            : fields_text(fields, "/", "TARGETS", &archive->sky.source, &found));
 out:
     return st;
 }
@@ -335,7 +337,7 @@ static status_t lofar_tbb_name(struct lofar_tbb *all, enum axis axis)
     status_t st = STATUS_OK;
     for (size_t i = 0; i < all->count; i++) {
         struct archive *archive = all->places[i].archive;
-        archive->stacked = axis;
+        archive->shape.stacked = axis;
         if (axis == AXIS_STATION || axis == AXIS_POL || axis == AXIS_BEAM) {
             TRY(memory_zeroed(1, sizeof *archive->names[axis], "names", &archive->names[axis]));
             TRY(memory_text(all->ids[i], &archive->names[axis][0]));

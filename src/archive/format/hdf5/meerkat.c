@@ -192,12 +192,12 @@ out:
 /* Adds a gap of a coarse channel, whose gaps come in the order of their begins. */
 static void meerkat_add_gap(struct archive *archive, uint64_t chan, uint64_t first, uint64_t end)
 {
-    size_t count = archive->nstream_gaps;
-    struct archive_gap *last = count > 0 ? &archive->stream_gaps[count - 1] : NULL;
+    size_t count = archive->losses.nstream_gaps;
+    struct archive_gap *last = count > 0 ? &archive->losses.stream_gaps[count - 1] : NULL;
     if (last && last->stream == chan && last->first + last->count >= first) {
         last->count = max_u64(last->first + last->count, end) - last->first;
     } else if (first < end) {
-        archive->stream_gaps[archive->nstream_gaps++] =
+        archive->losses.stream_gaps[archive->losses.nstream_gaps++] =
             (struct archive_gap){chan, first, end - first};
     }
 }
@@ -232,7 +232,8 @@ static status_t meerkat_take_gaps(const struct meerkat *said, struct archive *ar
     uint64_t most = flagged * said->heap_chans + said->nnever * said->chans;
     REQUIRE(most <= MOST_GAPS, STATUS_DATA, "%s: %" PRIu64 " gaps, expected at most %d",
             archive->parts[0].path, most, MOST_GAPS);
-    TRY(memory_zeroed((size_t)most, sizeof *archive->stream_gaps, "gaps", &archive->stream_gaps));
+    TRY(memory_zeroed((size_t)most, sizeof *archive->losses.stream_gaps, "gaps",
+                      &archive->losses.stream_gaps));
     for (uint64_t chan = 0; chan < said->chans && most > 0; chan++) {
         meerkat_find_gaps(said, chan, archive);
     }
@@ -250,7 +251,7 @@ out:
 static status_t meerkat_name(const struct meerkat *said, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    archive->stacked = AXIS_POL;
+    archive->shape.stacked = AXIS_POL;
     TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
     TRY(memory_text(said->pol, &archive->names[AXIS_POL][0]));
 out:
@@ -269,7 +270,7 @@ static status_t meerkat_open_file(const char *path, const struct job_layout *lay
     TRY(fields_open(path, title, &fields));
     TRY(memory_text("Data/bf_raw", &own.dataset));
     TRY(memory_text("chan,time,reim", &own.axes));
-    TRY(memory_text("MeerKAT", &own.telescope));
+    TRY(memory_text("MeerKAT", &own.sky.telescope));
     TRY(fields_shape(&fields, "Data/bf_raw", 3, dims));
     said->chans = dims[0];
     said->times = dims[1];

@@ -222,22 +222,22 @@ static status_t pydaq_fill(const struct pydaq *said, int64_t pol, const struct j
         TRY(memory_format(&own->axes, "time,chan:%" PRId64 "*station:%" PRId64 "*pol:%" PRId64,
                           said->chans, said->antennas, said->pols));
     }
-    own->has_sample_rate = 1;
-    own->sample_rate_hz = pydaq_rate(said->tsamp);
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = pydaq_rate(said->tsamp);
     TRY(fields_start(said->start_name, (int64_t)said->start, said->start - floor(said->start),
                      layout, own, assumed));
-    own->nfreq = is_raw ? 1 : (uint32_t)said->chans;
-    TRY(memory_zeroed(own->nfreq, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
+    own->freq.count = is_raw ? 1 : (uint32_t)said->chans;
+    TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
     if (is_raw) {
-        own->freq_hz[0] = own->sample_rate_hz / 4;
+        own->freq.hz[0] = own->time.sample_rate_hz / 4;
         goto out;
     }
-    for (uint32_t i = 0; i < own->nfreq; i++) {
-        own->freq_hz[i] = ((double)said->channel + i) * chan_spacing_hz;
+    for (uint32_t i = 0; i < own->freq.count; i++) {
+        own->freq.hz[i] = ((double)said->channel + i) * chan_spacing_hz;
     }
     own->has_oversampling = 1;
-    own->oversampling_num = OVERSAMPLING_NUM;
-    own->oversampling_den = OVERSAMPLING_DEN;
+    own->oversample.num = OVERSAMPLING_NUM;
+    own->oversample.den = OVERSAMPLING_DEN;
 out:
     return st;
 }
@@ -309,8 +309,9 @@ static status_t pydaq_describe(const struct fields *fields, const struct pydaq *
     TRY(pydaq_check_rate(fields, layout, said));
     TRY(pydaq_check_channels(fields, layout, said));
     TRY(pydaq_cut(said, archive));
-    TRY(override_has(layout, SAID_START) || !archive->has_start ? STATUS_OK
-                                                                : pydaq_note_times(said, archive));
+    TRY(override_has(layout, SAID_START) || !archive->sky.has_start
+            ? STATUS_OK
+            : pydaq_note_times(said, archive));
     *out = archive;
     archive = NULL;
 out:
@@ -370,7 +371,7 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
         place->stack = (uint64_t)i;
         place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
         struct archive *archive = place->archive;
-        archive->stacked = AXIS_POL;
+        archive->shape.stacked = AXIS_POL;
         TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
         TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
         TRY(memory_format(&archive->names[AXIS_POL][0], "%" PRId64, i));

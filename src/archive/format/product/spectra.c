@@ -205,17 +205,17 @@ static status_t spectra_read_start(const struct fields *fields, const struct spe
     int has_second = 0;
     int has_scale = 0;
     char *scale = NULL;
-    TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->has_start));
+    TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->time.has_start));
     TRY(fields_f64(fields, "/", "start_second", &second, &has_second));
-    REQUIRE(own->has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
+    REQUIRE(own->time.has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
                 second < 86401,
             STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
             fields->path, day, second);
-    own->start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
+    own->time.start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
     TRY(fields_text(fields, "/", "time_scale", &scale, &has_scale));
     REQUIRE(!has_scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
             "%s: time_scale is %s, expected UTC", fields->path, scale);
-    if (own->has_start && !has_scale) {
+    if (own->time.has_start && !has_scale) {
         TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
     }
 out:
@@ -264,15 +264,15 @@ static status_t spectra_read_coherent(const struct fields *fields, struct archiv
     double *delay_hz = NULL;
     size_t count = 0;
     int found = 0;
-    TRY(fields_f64(fields, "/", "coherent_dm", &archive->coherent_dm, &found));
+    TRY(fields_f64(fields, "/", "coherent_dm", &archive->coherent.dm, &found));
     if (found) {
-        TRY(fields_need_f64(fields, "/", "coherent_constant", &archive->coherent_constant));
+        TRY(fields_need_f64(fields, "/", "coherent_constant", &archive->coherent.constant));
         TRY(fields_f64s(fields, "delay_hz", NULL, &delay_hz, &count));
         REQUIRE(count == archive->count[AXIS_CHAN], STATUS_DATA,
                 "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
                 " channels",
                 fields->path, count, archive->count[AXIS_CHAN]);
-        archive->delay_hz = delay_hz;
+        archive->coherent.delay_hz = delay_hz;
         delay_hz = NULL;
     }
 out:
@@ -305,8 +305,8 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
     TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
     TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
     TRY(fields_shape(fields, "scale", 3, dims));
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        lines *= archive->dims[i].axis == AXIS_TIME ? 1 : archive->dims[i].size;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        lines *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
     }
     REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
                 lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
@@ -351,8 +351,8 @@ static status_t spectra_note_bank(const struct fields *fields, const struct spec
                                           .is_real = said->is_real,
                                           .is_fft_order = said->is_fft_order};
     if (points * said->taps <= MOST_COEFFICIENTS) {
-        TRY(fields_f64s(fields, "coefficients", NULL, &archive->prototype, &count));
-        archive->nprototype = count;
+        TRY(fields_f64s(fields, "coefficients", NULL, &archive->bank.prototype, &count));
+        archive->bank.nprototype = count;
         REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
                 "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
                 " taps, as channels %" PRId64 " and domain %s say",
@@ -375,24 +375,24 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     TRY(fields_open(path, title, &fields));
     TRY(spectra_read_root(&fields, &said));
     own.sideband = said.is_reversed ? -1 : 1;
-    own.has_sample_rate = 1;
-    own.sample_rate_hz = spectra_rate(&said);
-    own.oversampling_num = (uint32_t)said.num;
-    own.oversampling_den = (uint32_t)said.den;
+    own.time.has_sample_rate = 1;
+    own.time.sample_rate_hz = spectra_rate(&said);
+    own.oversample.num = (uint32_t)said.num;
+    own.oversample.den = (uint32_t)said.den;
     TRY(spectra_read_start(&fields, &said, &own, archive));
     TRY(spectra_read_axes(&fields, &own));
-    TRY(fields_f64s(&fields, "frequency", NULL, &own.freq_hz, &count));
-    own.nfreq = (uint32_t)count;
+    TRY(fields_f64s(&fields, "frequency", NULL, &own.freq.hz, &count));
+    own.freq.count = (uint32_t)count;
     if (!override_has_rate(layout)) {
         TRY(spectra_check_step(&fields, &said));
         TRY(override_has_frequencies(layout)
                 ? STATUS_OK
-                : spectra_check_frequencies(&fields, &said, own.freq_hz, count));
+                : spectra_check_frequencies(&fields, &said, own.freq.hz, count));
     }
-    TRY(fields_text(&fields, "/", "telescope", &own.telescope, &(int){0}));
-    TRY(fields_text(&fields, "/", "source", &own.source, &(int){0}));
-    TRY(fields_f64(&fields, "/", "ra_deg", &own.ra_deg, &own.has_ra));
-    TRY(fields_f64(&fields, "/", "dec_deg", &own.dec_deg, &own.has_dec));
+    TRY(fields_text(&fields, "/", "telescope", &own.sky.telescope, &(int){0}));
+    TRY(fields_text(&fields, "/", "source", &own.sky.source, &(int){0}));
+    TRY(fields_f64(&fields, "/", "ra_deg", &own.sky.ra_deg, &own.sky.has_ra));
+    TRY(fields_f64(&fields, "/", "dec_deg", &own.sky.dec_deg, &own.sky.has_dec));
     TRY(spectra_read_names(&fields, AXIS_STATION, archive));
     TRY(spectra_read_names(&fields, AXIS_POL, archive));
     TRY(fields_describe(&fields, "spectra", layout, &own, archive));

@@ -102,12 +102,12 @@ static status_t spectra_keep_common(const struct column_gaps *g, struct archive 
 {
     status_t st = STATUS_OK;
     const size_t each = g->count / (size_t)g->columns;
-    TRY(memory_zeroed(each, sizeof *archive->gaps, "gaps", &archive->gaps));
+    TRY(memory_zeroed(each, sizeof *archive->losses.gaps, "gaps", &archive->losses.gaps));
     for (size_t i = 0; i < each; i++) {
-        archive->gaps[i][0] = g->gaps[i].first;
-        archive->gaps[i][1] = g->gaps[i].count;
+        archive->losses.gaps[i][0] = g->gaps[i].first;
+        archive->losses.gaps[i][1] = g->gaps[i].count;
     }
-    archive->ngaps = each;
+    archive->losses.ngaps = each;
 out:
     return st;
 }
@@ -124,18 +124,19 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
     REQUIRE(multiply_u64(g->count, min_u64(channels, frequencies), &most) && most <= MOST_GAPS,
             STATUS_DATA, "%s: %zu gaps of single coarse channels, expected at most %d of channels",
             archive->parts[0].path, g->count, MOST_GAPS);
-    TRY(memory_zeroed((size_t)most, sizeof *archive->stream_gaps, "gaps", &archive->stream_gaps));
+    TRY(memory_zeroed((size_t)most, sizeof *archive->losses.stream_gaps, "gaps",
+                      &archive->losses.stream_gaps));
     for (size_t i = 0; i < g->count; i++) {
         const uint64_t begin = g->gaps[i].stream % coarse * channels;
         for (uint64_t c = max_u64(begin, first_channel);
              c < min_u64(begin + channels, first_channel + frequencies); c++) {
-            archive->stream_gaps[count] = g->gaps[i];
-            archive->stream_gaps[count++].stream =
+            archive->losses.stream_gaps[count] = g->gaps[i];
+            archive->losses.stream_gaps[count++].stream =
                 g->gaps[i].stream / coarse * frequencies + c - first_channel;
         }
     }
-    archive->nstream_gaps = count;
-    archive_gaps_sort(archive->stream_gaps, count);
+    archive->losses.nstream_gaps = count;
+    archive_gaps_sort(archive->losses.stream_gaps, count);
 out:
     return st;
 }

@@ -250,23 +250,23 @@ static status_t dada_describe(const struct dada *dada, const struct ascii *heade
     archive->parts[0].samples = dada->steps;
     archive->parts[0].repeated = dada->repeated;
     dada_set_dims(dada, archive);
-    own.has_sample_rate = 1;
-    own.sample_rate_hz = recorder_rate(dada->seconds);
-    own.has_start = dada->has_start;
-    own.start = utc_add(dada->start, (double)dada->offset_steps / own.sample_rate_hz);
+    own.time.has_sample_rate = 1;
+    own.time.sample_rate_hz = recorder_rate(dada->seconds);
+    own.time.has_start = dada->has_start;
+    own.time.start = utc_add(dada->start, (double)dada->offset_steps / own.time.sample_rate_hz);
     own.has_dc = own.is_dc_at_edge = dada->is_dc_at_edge;
     own.has_oversampling = dada->oversampling_num > dada->oversampling_den;
-    own.oversampling_num = dada->oversampling_num;
-    own.oversampling_den = dada->oversampling_den;
+    own.oversample.num = dada->oversampling_num;
+    own.oversample.den = dada->oversampling_den;
     TRY(memory_text("samples", &own.dataset));
-    TRY(ascii_text(header, "TELESCOPE", &own.telescope));
-    TRY(ascii_text(header, "SOURCE", &own.source));
+    TRY(ascii_text(header, "TELESCOPE", &own.sky.telescope));
+    TRY(ascii_text(header, "SOURCE", &own.sky.source));
     TRY(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
-    archive->has_position =
-        ascii_position(header, "RA", "DEC", &archive->ra_deg, &archive->dec_deg);
+    archive->sky.has_position =
+        ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
     TRY(recorder_describe(layout, &number, &own, archive));
     /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
-    archive->states_start = archive->states_start || dada->has_offset;
+    archive->states.start = archive->states.start || dada->has_offset;
     TRY(dada_add_samples(dada, &archive->parts[0]));
 out:
     override_free(&own);

@@ -131,7 +131,7 @@ status_t dada_read_start(const struct ascii *header, const struct job_layout *la
     int has_utc = ascii_find(header, "UTC_START", utc.text);
     utc.is_there = has_utc && dada_parse_utc(&utc);
     mjd.is_there = dada_find(header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
-    if (layout->has_start) {
+    if (layout->time.has_start) {
         goto out;
     }
     REQUIRE(!has_utc || utc.is_there || mjd.is_there, STATUS_DATA,

@@ -77,9 +77,9 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     int has_encoding = 0;
     int has_endian = 0;
     TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
-                         is_fixed || layout->has_packing, &has_encoding));
+                         is_fixed || layout->numbers.has_packing, &has_encoding));
     TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
-    has_encoding = has_encoding || is_fixed || layout->has_packing;
+    has_encoding = has_encoding || is_fixed || layout->numbers.has_packing;
     has_endian = has_endian || dada->bits <= 8;
     TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
     static const char *const several[] = {"NANT", "NBEAM"};
@@ -245,8 +245,8 @@ static status_t dada_read_band(const struct ascii *header, const struct job_layo
     out->seconds = microseconds / 1e6;
     out->centre_hz = 1e6 * mhz;
     out->width_hz = 1e6 * width;
-    out->oversampling_num = layout->has_oversampling ? layout->oversampling_num : 1;
-    out->oversampling_den = layout->has_oversampling ? layout->oversampling_den : 1;
+    out->oversampling_num = layout->has_oversampling ? layout->oversample.num : 1;
+    out->oversampling_den = layout->has_oversampling ? layout->oversample.den : 1;
     if (!layout->has_oversampling && dada_find(header, "OS_FACTOR", text)) {
         REQUIRE(dada_parse_ratio(text, &out->oversampling_num, &out->oversampling_den), STATUS_DATA,
                 "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27", out->path,

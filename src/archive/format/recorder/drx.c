@@ -250,7 +250,7 @@ static status_t drx_settle_frequencies(const struct job_layout *layout,
     if (override_has_frequencies(layout)) {
         goto out;
     }
-    archive->states_freq = 1;
+    archive->states.freq = 1;
     TRY(memory_zeroed(TUNINGS, sizeof(double), "frequencies", &archive->freq_hz));
     memcpy(archive->freq_hz, freq, *nchans * sizeof *freq);
     if (freq[0] == 0 || freq[*nchans - 1] == 0) {
@@ -327,12 +327,12 @@ static struct utc drx_start(const struct packets *packets)
 static status_t drx_check_layout(const struct job_layout *layout)
 {
     status_t st = STATUS_OK;
-    const char *word = layout->has_sample_rate     ? "sample_rate_hz"
-                       : layout->has_sample_period ? "sample_period_s"
-                       : layout->nstreams > 0      ? "streams"
-                       : layout->station           ? "station"
-                       : layout->has_dc            ? "dc"
-                                                   : NULL;
+    const char *word = layout->time.has_sample_rate     ? "sample_rate_hz"
+                       : layout->time.has_sample_period ? "sample_period_s"
+                       : layout->nstreams > 0           ? "streams"
+                       : layout->station                ? "station"
+                       : layout->has_dc                 ? "dc"
+                                                        : NULL;
     REQUIRE(!word, STATUS_USAGE, "input.layout.%s has no meaning for DRX, whose headers say it",
             word);
 out:

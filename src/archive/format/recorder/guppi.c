@@ -44,18 +44,18 @@ static status_t guppi_set_oversampling(const struct guppi *guppi, const char *pa
 {
     status_t st = STATUS_OK;
     double width = fabs(guppi->width_hz) / guppi->channels;
-    double ratio = own->sample_rate_hz / width;
+    double ratio = own->time.sample_rate_hz / width;
     if (!guppi->is_complex || ratio < 1.001) {
         goto out;
     }
-    REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversampling_num, &own->oversampling_den), STATUS_DATA,
+    REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversample.num, &own->oversample.den), STATUS_DATA,
             "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is none of small "
             "numbers (input.layout.oversampling can say it)",
-            path, own->sample_rate_hz, width);
+            path, own->time.sample_rate_hz, width);
     own->has_oversampling = 1;
     TRY(assume(assumed,
                "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
-               own->oversampling_num, own->oversampling_den));
+               own->oversample.num, own->oversample.den));
 out:
     return st;
 }
@@ -116,16 +116,16 @@ static status_t guppi_set_words(const struct guppi_file *file, const struct asci
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     struct archive *archive = file->archive;
-    own->has_sample_rate = 1;
-    own->sample_rate_hz = recorder_rate(guppi->seconds);
-    own->has_start = guppi->has_start;
-    own->start = utc_add(guppi->start, file->blocks.before * guppi->seconds);
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = recorder_rate(guppi->seconds);
+    own->time.has_start = guppi->has_start;
+    own->time.start = utc_add(guppi->start, file->blocks.before * guppi->seconds);
     TRY(memory_text("blocks", &own->dataset));
-    TRY(ascii_text(header, "TELESCOP", &own->telescope));
-    TRY(ascii_text(header, "SRC_NAME", &own->source));
+    TRY(ascii_text(header, "TELESCOP", &own->sky.telescope));
+    TRY(ascii_text(header, "SRC_NAME", &own->sky.source));
     TRY(recorder_set_band(guppi->centre_hz, guppi->width_hz, guppi->channels, own));
-    archive->has_position =
-        ascii_position(header, "RA_STR", "DEC_STR", &archive->ra_deg, &archive->dec_deg);
+    archive->sky.has_position =
+        ascii_position(header, "RA_STR", "DEC_STR", &archive->sky.ra_deg, &archive->sky.dec_deg);
 out:
     return st;
 }

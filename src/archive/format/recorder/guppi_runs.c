@@ -153,14 +153,15 @@ status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *b
                       "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
                       part->path, blocks->held, bytes));
     struct lost_box box = {.why = NULL};
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        box.high[i] = archive->dims[i].size;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        box.high[i] = archive->shape.dims[i].size;
     }
-    box.high[archive->time_dim] = part->samples;
-    box.low[archive->time_dim] = min_u64(max_u64(last->first, taken), box.high[archive->time_dim]);
+    box.high[archive->shape.time_dim] = part->samples;
+    box.low[archive->shape.time_dim] =
+        min_u64(max_u64(last->first, taken), box.high[archive->shape.time_dim]);
     if (guppi->is_time_first) {
-        box.low[archive->time_dim] =
-            max_u64(box.low[archive->time_dim],
+        box.low[archive->shape.time_dim] =
+            max_u64(box.low[archive->shape.time_dim],
                     min_u64(last->first + there / guppi->step_bits, part->samples));
         TRY(recorder_add_lost(part, &box, why));
         goto out;
@@ -186,7 +187,7 @@ out:
 /* Nothing repeats the end of the last block, which is taken, too. */
 static void guppi_extend_last(struct archive *archive)
 {
-    int is_in_time = archive->stacked == AXIS_TIME;
+    int is_in_time = archive->shape.stacked == AXIS_TIME;
     uint32_t first = is_in_time ? archive->nparts - 1 : 0;
     uint64_t more = UINT64_MAX;
     for (uint32_t i = first; i < archive->nparts; i++) {
@@ -199,8 +200,8 @@ static void guppi_extend_last(struct archive *archive)
         archive->parts[i].samples += more;
     }
     archive->count[AXIS_TIME] += more;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        archive->dims[i].size += archive->dims[i].axis == AXIS_TIME ? more : 0;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        archive->shape.dims[i].size += archive->shape.dims[i].axis == AXIS_TIME ? more : 0;
     }
 }
 

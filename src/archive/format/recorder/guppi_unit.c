@@ -338,7 +338,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
     if (!guppi->has_start) {
         goto out;
     }
-    REQUIRE(layout->has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
+    REQUIRE(layout->time.has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
             "%s: PKTSTART = %" PRIu64 ", but the first block has PKTIDX %" PRIu64
             ": too far apart for one observation (input.layout.start can say when it starts)",
             file->path, guppi->begin, packet);

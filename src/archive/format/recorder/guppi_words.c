@@ -138,11 +138,11 @@ static status_t guppi_read_rates(const struct ascii *header, const struct job_la
     status_t st = STATUS_OK;
     double mhz = 0;
     double width = 0;
-    int has_band = layout->nfreq > 0 || layout->frequencies.has_start;
+    int has_band = layout->freq.count > 0 || layout->freq.rule.has_start;
     int found = 0;
-    if (layout->has_sample_rate || layout->has_sample_period) {
-        out->seconds =
-            layout->has_sample_rate ? 1 / layout->sample_rate_hz : layout->sample_period_s;
+    if (layout->time.has_sample_rate || layout->time.has_sample_period) {
+        out->seconds = layout->time.has_sample_rate ? 1 / layout->time.sample_rate_hz
+                                                    : layout->time.sample_period_s;
     } else {
         TRY(ascii_f64(header, "TBIN", 1e-15, 1e9, &out->seconds, NULL));
     }
@@ -167,7 +167,7 @@ static status_t guppi_check_width(const struct ascii *header, const struct job_l
     double each = 1e-6 * guppi->width_hz / guppi->channels;
     int found = 0;
     TRY(ascii_f64(header, "CHAN_BW", -1e9, 1e9, &mhz, &found));
-    if (mhz == 0 || layout->nfreq > 0 || layout->frequencies.has_start ||
+    if (mhz == 0 || layout->freq.count > 0 || layout->freq.rule.has_start ||
         fabs(mhz - each) <= 1e-3 * fabs(each)) {
         goto out;
     }
@@ -258,15 +258,15 @@ static status_t guppi_note_missing(const struct ascii *header, const struct job_
     int found = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         int is_start = strncmp(words[i][0], "STT_", 4) == 0;
-        if (!ascii_find(header, words[i][0], value) && !(is_start && layout->has_start)) {
+        if (!ascii_find(header, words[i][0], value) && !(is_start && layout->time.has_start)) {
             TRY(assume(assumed, "%s", words[i][1]));
         }
     }
     TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
-    if (valid == 0 && !guppi->has_start && !layout->has_start) {
+    if (valid == 0 && !guppi->has_start && !layout->time.has_start) {
         TRY(assume(assumed, "STTVALID 0: the start time (STT_) is not believed"));
-    } else if (!guppi->has_start && !layout->has_start && ascii_find(header, "STT_SMJD", value) &&
-               ascii_find(header, "STT_IMJD", value)) {
+    } else if (!guppi->has_start && !layout->time.has_start &&
+               ascii_find(header, "STT_SMJD", value) && ascii_find(header, "STT_IMJD", value)) {
         TRY(assume(assumed, "STT_IMJD = 0: the start time is unknown"));
     }
 out:

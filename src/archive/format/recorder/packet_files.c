@@ -15,13 +15,13 @@ static status_t packet_files_check_layout(const struct job_layout *layout, const
                                           const char *format)
 {
     status_t st = STATUS_OK;
-    const char *word = layout->has_domain                 ? "domain"
-                       : layout->has_packing              ? "packing"
-                       : layout->has_offset               ? "offset"
-                       : layout->has_missing_value        ? "missing_value"
-                       : layout->nfirst_sample > 0        ? "first_sample"
-                       : layout->files_along != AXIS_TIME ? "files_along"
-                                                          : NULL;
+    const char *word = layout->has_domain                  ? "domain"
+                       : layout->numbers.has_packing       ? "packing"
+                       : layout->numbers.has_offset        ? "offset"
+                       : layout->numbers.has_missing_value ? "missing_value"
+                       : layout->time.nfirst_sample > 0    ? "first_sample"
+                       : layout->files_along != AXIS_TIME  ? "files_along"
+                                                           : NULL;
     TRY(said_refuse(path, layout));
     REQUIRE(!word, STATUS_USAGE, "input.layout.%s has no meaning for %s, whose headers say it",
             word, format);
@@ -152,8 +152,9 @@ out:
 
 static void packet_files_add_dim(struct archive *archive, enum axis axis, uint64_t size)
 {
-    archive->dims[archive->ndims] = (struct archive_dim){size, axis, archive->ndims};
-    archive->ndims++;
+    archive->shape.dims[archive->shape.ndims] =
+        (struct archive_dim){size, axis, archive->shape.ndims};
+    archive->shape.ndims++;
     archive->count[axis] = size;
     archive->present[axis] = 1;
 }
@@ -172,26 +173,26 @@ status_t packet_files_describe(const struct job_layout *layout, double sample_ra
             packets->periods, packets->samples);
     archive->is_complex = packets->is_complex;
     archive->format = packets->format;
-    archive->nibbles =
+    archive->stored.nibbles =
         (struct nibbles){packets->kind == PACKETS_VDIF, packets->kind == PACKETS_DRX};
-    archive->element_bytes = sample_types[packets->format].bytes;
+    archive->stored.element_bytes = sample_types[packets->format].bytes;
     packet_files_add_dim(archive, AXIS_POL, npols);
     packet_files_add_dim(archive, AXIS_CHAN, nchans);
-    archive->time_dim = archive->ndims;
+    archive->shape.time_dim = archive->shape.ndims;
     packet_files_add_dim(archive, AXIS_TIME, part->samples);
     if (packets->is_complex && !packets->is_packed) {
         packet_files_add_dim(archive, AXIS_REIM, 2);
     }
     archive->sample_rate_hz = sample_rate_hz;
     archive->scale *= unit;
-    archive->is_dc_at_edge = 0; /* signs are turned when frames are taken apart */
-    if (!archive->has_start) {
-        archive->has_start = 1;
-        archive->states_start = 1;
-        archive->start = start;
+    archive->stored.is_dc_at_edge = 0; /* signs are turned when frames are taken apart */
+    if (!archive->sky.has_start) {
+        archive->sky.has_start = 1;
+        archive->states.start = 1;
+        archive->sky.start = start;
     }
     archive->are_by_start = 1;
-    archive->may_lack = 1;
+    archive->losses.may_lack = 1;
     TRY(layout->nstreams > 0 ? STATUS_OK : dataset_settle_frequencies(layout, part->path, archive));
 out:
     return st;

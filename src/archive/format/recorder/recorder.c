@@ -79,11 +79,11 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own)
 {
     status_t st = STATUS_OK;
-    TRY(memory_zeroed(channels, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
-    own->nfreq = channels;
+    TRY(memory_zeroed(channels, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    own->freq.count = channels;
     for (uint32_t i = 0; i < channels; i++) {
         double turns = (2.0 * i + 1 - channels) / (2.0 * channels);
-        own->freq_hz[i] = centre_hz + turns * width_hz;
+        own->freq.hz[i] = centre_hz + turns * width_hz;
     }
     own->has_sideband = 1;
     own->sideband = width_hz < 0 ? -1 : 1;
@@ -113,11 +113,11 @@ out:
 
 void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size)
 {
-    uint32_t at = archive->ndims++;
-    archive->dims[at] = (struct archive_dim){size, axis, at};
+    uint32_t at = archive->shape.ndims++;
+    archive->shape.dims[at] = (struct archive_dim){size, axis, at};
     archive->count[axis] = size;
     archive->present[axis] = 1;
-    archive->time_dim = axis == AXIS_TIME ? at : archive->time_dim;
+    archive->shape.time_dim = axis == AXIS_TIME ? at : archive->shape.time_dim;
 }
 
 /* As a format that is handed out like that, or as a number that readers make one of. */
@@ -128,8 +128,8 @@ static status_t recorder_set_number(const struct recorder_number *number,
     int is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     int is_pair = number->bits == 4 && number->is_complex;
     struct packing packing = {.bits = number->bits, .is_offset = number->is_offset};
-    packing = own->has_packing ? own->packing : packing;
-    REQUIRE(packing.bits == (is_pair && own->has_packing ? 0 : number->bits), STATUS_USAGE,
+    packing = own->numbers.has_packing ? own->numbers.packing : packing;
+    REQUIRE(packing.bits == (is_pair && own->numbers.has_packing ? 0 : number->bits), STATUS_USAGE,
             "%s: input.layout.packing is of %s bits, but its %s samples have %u%s",
             archive->parts[0].path, packing.bits > 0 ? "other" : "4 + 4",
             number->is_complex ? "complex" : "real", number->bits, is_pair ? " + 4" : "");
@@ -138,15 +138,16 @@ static status_t recorder_set_number(const struct recorder_number *number,
                       : number->bits == 32 ? SAMPLE_F32
                       : number->bits == 16 ? SAMPLE_I16
                                            : SAMPLE_I8;
-    archive->nibbles = own->has_packing ? packing.nibbles : number->nibbles;
-    archive->swap_bytes = number->bits > 8 && number->big_endian == is_little;
-    archive->number.bits = number->bits;
-    archive->number.is_big_endian = number->big_endian;
-    if (number->levels && !own->has_packing) {
-        archive->number.kind = NUMBER_LEVELS;
-        memcpy(archive->number.levels, number->levels, sizeof(double) << number->bits);
+    archive->stored.nibbles = own->numbers.has_packing ? packing.nibbles : number->nibbles;
+    archive->stored.swap_bytes = number->bits > 8 && number->big_endian == is_little;
+    archive->stored.number.bits = number->bits;
+    archive->stored.number.is_big_endian = number->big_endian;
+    if (number->levels && !own->numbers.has_packing) {
+        archive->stored.number.kind = NUMBER_LEVELS;
+        memcpy(archive->stored.number.levels, number->levels, sizeof(double) << number->bits);
     } else if (number->bits < 32 && !is_pair && (number->bits < 8 || packing.is_offset)) {
-        dataset_set_packing(&packing, own->nlevels > 0 ? own->levels : NULL, &archive->number);
+        dataset_set_packing(&packing, own->numbers.nlevels > 0 ? own->numbers.levels : NULL,
+                            &archive->stored.number);
     }
     if (number->is_complex && !is_pair) {
         recorder_add_dim(archive, AXIS_REIM, 2);
@@ -163,20 +164,20 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
     const char *path = archive->parts[0].path;
     TRY(override_layout(layout, own));
     TRY(said_refuse(path, layout));
-    REQUIRE(own->frequencies.has_start || own->nfreq == archive->count[AXIS_CHAN], STATUS_USAGE,
+    REQUIRE(own->freq.rule.has_start || own->freq.count == archive->count[AXIS_CHAN], STATUS_USAGE,
             "%s: input.layout.freq_hz lists %u frequencies, but the file has %llu coarse channels",
-            path, own->nfreq, (unsigned long long)archive->count[AXIS_CHAN]);
+            path, own->freq.count, (unsigned long long)archive->count[AXIS_CHAN]);
     REQUIRE(!own->has_domain || own->is_complex == number->is_complex, STATUS_USAGE,
             "%s: input.layout.domain says %s, but its samples are %s", path,
             own->is_complex ? "complex" : "real", number->is_complex ? "complex" : "real");
     TRY(dataset_take_words(own, archive));
     TRY(dataset_settle_frequencies(own, path, archive));
-    REQUIRE(number->is_complex || archive->oversampling_num == archive->oversampling_den,
-            STATUS_USAGE, "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
-            archive->oversampling_num, archive->oversampling_den);
+    REQUIRE(number->is_complex || archive->oversample.num == archive->oversample.den, STATUS_USAGE,
+            "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
+            archive->oversample.num, archive->oversample.den);
     TRY(recorder_set_number(number, own, archive));
-    archive->states_start = archive->has_start;
-    archive->states_freq = 1;
+    archive->states.start = archive->sky.has_start;
+    archive->states.freq = 1;
 out:
     return st;
 }
@@ -207,15 +208,15 @@ out:
 status_t recorder_add_gap(struct archive *archive, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
-    if (recorder_is_full(archive->ngaps)) {
-        size_t room = archive->ngaps > 0 ? 2 * archive->ngaps : 1;
-        uint64_t(*grown)[2] = realloc(archive->gaps, room * sizeof *grown);
+    if (recorder_is_full(archive->losses.ngaps)) {
+        size_t room = archive->losses.ngaps > 0 ? 2 * archive->losses.ngaps : 1;
+        uint64_t(*grown)[2] = realloc(archive->losses.gaps, room * sizeof *grown);
         REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-        archive->gaps = grown;
+        archive->losses.gaps = grown;
     }
-    archive->gaps[archive->ngaps][0] = first;
-    archive->gaps[archive->ngaps][1] = count;
-    archive->ngaps++;
+    archive->losses.gaps[archive->losses.ngaps][0] = first;
+    archive->losses.gaps[archive->losses.ngaps][1] = count;
+    archive->losses.ngaps++;
 out:
     return st;
 }

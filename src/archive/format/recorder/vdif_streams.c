@@ -229,7 +229,7 @@ static status_t vdif_streams_list(const struct job_layout *layout, const struct 
     }
     packets->nstreams = (uint32_t)count;
     packets->has_list = 1;
-    archive->states_freq = 1;
+    archive->states.freq = 1;
     TRY(vdif_streams_check_table(layout, archive, rows, *nchans));
 out:
     free(rows);

@@ -176,19 +176,19 @@ status_t numbers_create(const struct archive *archive, numbers_t **out)
     const struct sample_type *type = &sample_types[archive->format];
     numbers_t *numbers = NULL;
     TRY(memory_zeroed(1, sizeof *numbers, "stored numbers", &numbers));
-    numbers->stored = archive->number;
+    numbers->stored = archive->stored.number;
     numbers->format = archive->format;
     numbers->bytes = type->bytes;
-    numbers->is_turned = archive->is_dc_at_edge;
-    if (archive->number.kind == NUMBER_PLAIN) {
+    numbers->is_turned = archive->stored.is_dc_at_edge;
+    if (archive->stored.number.kind == NUMBER_PLAIN) {
         numbers->stored.bits = 8 * type->bytes;
         numbers->stored.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED;
-        numbers->is_swapped = archive->swap_bytes && type->bytes > 1;
+        numbers->is_swapped = archive->stored.swap_bytes && type->bytes > 1;
         numbers->is_plain = !numbers->is_swapped;
     } else {
         numbers->is_swapped =
-            !archive->number.is_big_endian != !(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-        numbers->per_byte = archive->number.bits < 8 ? 8 / archive->number.bits : 0;
+            !archive->stored.number.is_big_endian != !(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+        numbers->per_byte = archive->stored.number.bits < 8 ? 8 / archive->stored.number.bits : 0;
         numbers_fill_table(numbers);
     }
     *out = numbers;

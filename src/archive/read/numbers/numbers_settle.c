@@ -7,17 +7,18 @@
 /* What a job or file says of plain numbers, as if somebody else had stored them. */
 static void numbers_unplain(struct archive *archive)
 {
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     const struct sample_type *type = &sample_types[archive->format];
     int is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    *number = (struct archive_number){.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED,
-                                      .bits = type->bits,
-                                      .is_big_endian = archive->swap_bytes ? !is_big : is_big};
+    *number =
+        (struct archive_number){.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED,
+                                .bits = type->bits,
+                                .is_big_endian = archive->stored.swap_bytes ? !is_big : is_big};
     if (archive->format == SAMPLE_I4) {
-        archive->is_compound = 1;
-        number->is_high_bit_first = archive->nibbles.high_is_real;
-        number->kind = archive->nibbles.offset_binary ? NUMBER_UNSIGNED : NUMBER_SIGNED;
-        number->offset = archive->nibbles.offset_binary ? 8 : 0;
+        archive->stored.is_compound = 1;
+        number->is_high_bit_first = archive->stored.nibbles.high_is_real;
+        number->kind = archive->stored.nibbles.offset_binary ? NUMBER_UNSIGNED : NUMBER_SIGNED;
+        number->offset = archive->stored.nibbles.offset_binary ? 8 : 0;
         number->is_missing_byte = 1;
     }
 }
@@ -25,12 +26,12 @@ static void numbers_unplain(struct archive *archive)
 static status_t numbers_check(const struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct archive_number *number = &archive->number;
+    const struct archive_number *number = &archive->stored.number;
     const char *path = archive->parts[0].path;
     uint32_t bits = number->bits;
     int is_small = bits == 1 || bits == 2 || bits == 4;
     int is_wide = bits == 16 || bits == 32 || bits == 64;
-    REQUIRE(!archive->is_dc_at_edge || archive->is_complex, STATUS_DATA,
+    REQUIRE(!archive->stored.is_dc_at_edge || archive->is_complex, STATUS_DATA,
             "%s: its samples are real: their 0 Hz is the edge of the coarse channel as it is, dc "
             "cannot say so",
             path);
@@ -54,7 +55,7 @@ out:
 /* The least and the most that is handed out; returns 0 when these are no integers. */
 static int numbers_range(const struct archive *archive, double *least, double *most)
 {
-    const struct archive_number *number = &archive->number;
+    const struct archive_number *number = &archive->stored.number;
     int are_whole = number->kind != NUMBER_FLOAT && number->bits <= 16;
     if (number->kind == NUMBER_LEVELS) {
         *least = *most = number->levels[0];
@@ -70,7 +71,7 @@ static int numbers_range(const struct archive *archive, double *least, double *m
         *least = step * ((is_signed ? -ldexp(1, (int)number->bits - 1) : 0) - number->offset);
         *most = step * (ldexp(1, (int)number->bits - is_signed) - 1 - number->offset);
     }
-    if (archive->is_dc_at_edge) {
+    if (archive->stored.is_dc_at_edge) {
         double far = fmax(fabs(*least), fabs(*most));
         *least = -far;
         *most = far;
@@ -81,27 +82,28 @@ static int numbers_range(const struct archive *archive, double *least, double *m
 /* A missing value that no other number can be taken for stays one that is handed out. */
 static void numbers_settle_missing(struct archive *archive)
 {
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     int is_kept = (number->kind == NUMBER_SIGNED || number->kind == NUMBER_UNSIGNED) &&
-                  !archive->is_dc_at_edge && number->bits <= 16;
-    if (archive->has_missing_value && is_kept) {
-        archive->missing_value -= number->offset;
-    } else if (archive->has_missing_value) {
+                  !archive->stored.is_dc_at_edge && number->bits <= 16;
+    if (archive->stored.has_missing_value && is_kept) {
+        archive->stored.missing_value -= number->offset;
+    } else if (archive->stored.has_missing_value) {
         number->has_missing = 1;
-        number->missing = archive->missing_value;
-        archive->has_missing_value = 0;
-        archive->missing_value = 0;
+        number->missing = archive->stored.missing_value;
+        archive->stored.has_missing_value = 0;
+        archive->stored.missing_value = 0;
     }
 }
 
 /* Steps of 1 between halves, such as -127.5 to 127.5, are whole when doubled. */
 static void numbers_settle_halves(struct archive *archive)
 {
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     double twice = 2 * number->offset;
     int are_integers = number->kind == NUMBER_SIGNED || number->kind == NUMBER_UNSIGNED;
-    if (are_integers && number->bits == 8 && !number->has_missing && !archive->has_missing_value &&
-        number->offset != floor(number->offset) && twice == floor(twice) && fabs(twice) < 16384) {
+    if (are_integers && number->bits == 8 && !number->has_missing &&
+        !archive->stored.has_missing_value && number->offset != floor(number->offset) &&
+        twice == floor(twice) && fabs(twice) < 16384) {
         number->is_doubled = 1;
         archive->scale /= 2;
     }
@@ -126,23 +128,23 @@ static int numbers_find_plain(const struct archive_number *number, enum sample_f
 status_t numbers_settle(struct archive *archive)
 {
     status_t st = STATUS_OK;
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     double least = 0;
     double most = 0;
     int is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     TRY(numbers_check(archive));
-    if (number->kind == NUMBER_PLAIN && archive->is_dc_at_edge) {
+    if (number->kind == NUMBER_PLAIN && archive->stored.is_dc_at_edge) {
         numbers_unplain(archive);
-    } else if (!archive->is_dc_at_edge && numbers_find_plain(number, &archive->format)) {
-        archive->swap_bytes = number->bits > 8 && !number->is_big_endian != !is_big;
+    } else if (!archive->stored.is_dc_at_edge && numbers_find_plain(number, &archive->format)) {
+        archive->stored.swap_bytes = number->bits > 8 && !number->is_big_endian != !is_big;
         *number = (struct archive_number){.kind = NUMBER_PLAIN};
     }
     if (number->kind == NUMBER_PLAIN) {
-        archive->element_bytes =
-            sample_types[archive->format].bytes * (archive->is_compound ? 2 : 1);
+        archive->stored.element_bytes =
+            sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
         goto out;
     }
-    archive->swap_bytes = 0;
+    archive->stored.swap_bytes = 0;
     numbers_settle_missing(archive);
     numbers_settle_halves(archive);
     int are_whole = numbers_range(archive, &least, &most) && !number->has_missing;
@@ -152,7 +154,8 @@ status_t numbers_settle(struct archive *archive)
     } else if (are_whole && least >= INT16_MIN && most <= INT16_MAX) {
         archive->format = SAMPLE_I16;
     }
-    archive->element_bytes = sample_types[archive->format].bytes * (archive->is_compound ? 2 : 1);
+    archive->stored.element_bytes =
+        sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
 out:
     return st;
 }
@@ -160,13 +163,13 @@ out:
 status_t numbers_settle_steps(struct archive *archive, int32_t blank)
 {
     status_t st = STATUS_OK;
-    struct archive_number *number = &archive->number;
+    struct archive_number *number = &archive->stored.number;
     if (number->kind == NUMBER_PLAIN) {
         numbers_unplain(archive);
     }
     REQUIRE(number->kind == NUMBER_SIGNED && (number->bits == 8 || number->bits == 16) &&
-                number->offset == 0 && !archive->has_missing_value && archive->is_compound &&
-                archive->time_dim == 0,
+                number->offset == 0 && !archive->stored.has_missing_value &&
+                archive->stored.is_compound && archive->shape.time_dim == 0,
             STATUS_DATA,
             "%s: its numbers have scales of their own, expected pairs of signed ones of 8 or 16 "
             "bits, row by row",
@@ -174,18 +177,18 @@ status_t numbers_settle_steps(struct archive *archive, int32_t blank)
     number->has_missing = 1;
     number->missing = blank;
     number->has_steps = 1;
-    archive->swap_bytes = 0;
+    archive->stored.swap_bytes = 0;
     archive->format = SAMPLE_F32;
-    archive->element_bytes = 2 * sample_types[SAMPLE_F32].bytes;
+    archive->stored.element_bytes = 2 * sample_types[SAMPLE_F32].bytes;
 out:
     return st;
 }
 
 int numbers_are_alike(const struct archive *a, const struct archive *b)
 {
-    const struct archive_number *one = &a->number;
-    const struct archive_number *other = &b->number;
-    return a->format == b->format && a->is_dc_at_edge == b->is_dc_at_edge &&
+    const struct archive_number *one = &a->stored.number;
+    const struct archive_number *other = &b->stored.number;
+    return a->format == b->format && a->stored.is_dc_at_edge == b->stored.is_dc_at_edge &&
            one->kind == other->kind && one->bits == other->bits &&
            one->is_big_endian == other->is_big_endian &&
            one->is_high_bit_first == other->is_high_bit_first && one->offset == other->offset &&

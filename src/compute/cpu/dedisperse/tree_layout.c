@@ -135,7 +135,7 @@ static status_t tree_put_join(cpu_tree_t *tree, struct tree_tile *tile, uint32_t
     tile->at[level][number] = join.to;
     *taken += ceil_div_u64(samples, line) * line;
     tree->longest = samples > tree->longest ? samples : tree->longest;
-    TRY(tree_grow(&tree->joins, sizeof *tree->joins, tree->njoins, &tree->joins_room));
+    TRY(tree_grow(&tree->joins, sizeof *tree->joins, tree->njoins, &tree->room.joins));
     tree->joins[tree->njoins++] = join;
 out:
     return st;
@@ -161,10 +161,10 @@ static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
 {
     status_t st = STATUS_OK;
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
-        TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->lists_room));
+        TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->room.lists));
         tree->lists[tree->nlists++] = tree->nstarts;
         for (uint32_t i = 0; i < tile->nlisted[dm]; i++) {
-            TRY(tree_grow(&tree->starts, sizeof *tree->starts, tree->nstarts, &tree->starts_room));
+            TRY(tree_grow(&tree->starts, sizeof *tree->starts, tree->nstarts, &tree->room.starts));
             tree->starts[tree->nstarts++] = tile->listed[dm][i];
         }
         tile->nlisted[dm] = 0;
@@ -260,7 +260,7 @@ status_t tree_lay_out(cpu_tree_t *tree)
     for (uint32_t tile = 0; tile < tree->ntiles && tree->njoins <= tree->most_joins; tile++) {
         TRY(tree_lay_tile(tree, tile));
     }
-    TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->lists_room));
+    TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->room.lists));
     tree->lists[tree->nlists] = tree->nstarts;
 out:
     return st;

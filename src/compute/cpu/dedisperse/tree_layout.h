@@ -41,7 +41,10 @@ struct cpu_tree {
     uint32_t *starts;
     uint64_t *lists, *ends, *first;
     uint8_t *flushes;
-    uint64_t njoins, nstarts, nlists, joins_room, starts_room, lists_room, most_joins;
+    uint64_t njoins, nstarts, nlists, most_joins;
+    struct {
+        uint64_t joins, starts, lists;
+    } room;                        /* of the tables, in elements */
     uint64_t joined;               /* samples of a piece, added up to rows */
     size_t passing, rows, longest; /* samples: of rows that pass, that stay, of a row */
     char *zeros;

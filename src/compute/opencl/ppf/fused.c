@@ -97,7 +97,7 @@ static const struct candidate {
 
 int fused_looks(const struct channelise_spec *spec)
 {
-    return spec->format == SAMPLE_F32 && !spec->is_made && !spec->has_missing_value &&
+    return spec->format == SAMPLE_F32 && !spec->missing.is_none && !spec->missing.has_value &&
            !channelise_is_oversampled(spec);
 }
 

@@ -27,7 +27,7 @@ static struct channelise_spec fused_points_view(const struct synthesise_spec *sp
                                    .taps = 1,
                                    .is_complex = 1,
                                    .format = SAMPLE_F32,
-                                   .is_made = 1,
+                                   .missing.is_none = 1,
                                    .nchannels = spec->points,
                                    .nstreams = 1,
                                    .noutputs = 1,
@@ -36,7 +36,7 @@ static struct channelise_spec fused_points_view(const struct synthesise_spec *sp
         view.format = spec->coding.format;
         view.nibbles = spec->coding.nibbles;
         view.conjugate = !spec->coding.conjugate;
-        view.is_made = spec->coding.is_made;
+        view.missing.is_none = spec->coding.is_made;
     }
     return view;
 }

@@ -33,7 +33,7 @@ static status_t psrfits_put_times(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
     const struct psrfits_head *head = &piece->out->head;
-    double length = (double)head->rows_each * head->in->tsamp;
+    double length = (double)head->rows_each * head->in->time.step;
     double numbers[] = {length, ((double)piece->subint + 0.5) * length, head->header.raj_hours * 15,
                         head->header.dej_degrees};
     float angles[] = {(float)head->header.az_start, (float)head->header.za_start};
