@@ -81,47 +81,6 @@ void archive_free_boxes(struct lost_box *boxes, uint32_t count)
     free(boxes);
 }
 
-void archive_destroy(struct archive *archive)
-{
-    if (!archive) {
-        return;
-    }
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        extents_free(archive->parts[i].extents, archive->parts[i].nextents);
-        storage_free(&archive->parts[i].storage);
-        archive_free_boxes(archive->parts[i].boxes, archive->parts[i].nboxes);
-        for (uint32_t j = 0; archive->parts[i].runs && j < archive->parts[i].nruns; j++) {
-            free(archive->parts[i].runs[j].path);
-        }
-        free(archive->parts[i].runs);
-        free(archive->parts[i].partials);
-        free(archive->parts[i].steps);
-        for (uint32_t j = 0; archive->parts[i].packets && j < archive->parts[i].npackets; j++) {
-            packets_free(&archive->parts[i].packets[j]);
-        }
-        free(archive->parts[i].packets);
-        free(archive->parts[i].dataset);
-        free(archive->parts[i].path);
-    }
-    for (int i = 0; i < AXIS_KINDS; i++) {
-        h5_free_texts(archive->names[i], (size_t)archive->count[i]);
-        free(archive->selected[i]);
-    }
-    free(archive->parts);
-    lost_free(archive->losses.lost, archive->losses.nlost);
-    free(archive->bank.prototype);
-    free(archive->freq_hz);
-    free(archive->coherent.delay_hz);
-    free(archive->losses.gaps);
-    free(archive->losses.stream_gaps);
-    free(archive->layout);
-    free(archive->assumed);
-    free(archive->dataset);
-    free(archive->sky.telescope);
-    free(archive->sky.source);
-    free(archive);
-}
-
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index)
 {
     const struct archive_bank *bank = &archive->bank;

@@ -11,6 +11,9 @@ static const struct pack_type extent_type = PACK_WHOLE(struct archive_extent, ex
 static const struct pack_field run_pointers[] = {PACK_FIELD(struct archive_run, path)};
 static const struct pack_type run_type = PACK_WHOLE(struct archive_run, run_pointers);
 
+static const struct pack_field box_pointers[] = {PACK_FIELD(struct lost_box, why)};
+static const struct pack_type box_type = PACK_WHOLE(struct lost_box, box_pointers);
+
 static const struct pack_type gap_type = PACK_PLAIN(struct archive_gap);
 
 static const struct pack_type partial_type = PACK_PLAIN(struct archive_partial);
@@ -24,7 +27,7 @@ static const struct pack_field part_pointers[] = {
     PACK_LIST(struct archive_part, packets, npackets, &packets_type),
     PACK_LIST(struct archive_part, steps, nsteps, &pack_numbers),
     PACK_STORAGE(struct archive_part, storage),
-    PACK_KEPT(struct archive_part, boxes, nboxes),
+    PACK_KEPT(struct archive_part, boxes, nboxes, &box_type),
 };
 static const struct pack_type part_type = PACK_WHOLE(struct archive_part, part_pointers);
 
@@ -54,6 +57,14 @@ static const struct pack_field archive_pointers[] = {
     PACK_LIST(struct archive, losses.lost, losses.nlost, &lost_range_type),
 };
 static const struct pack_type archive_type = PACK_WHOLE(struct archive, archive_pointers);
+
+void archive_destroy(struct archive *archive)
+{
+    if (archive) {
+        pack_free(archive, &archive_type);
+        free(archive);
+    }
+}
 
 status_t archive_pack(const struct archive *archive, struct text *out)
 {

@@ -73,7 +73,7 @@ struct pack_field {
 #define PACK_COUNTED(type, list, count, items)                                                     \
     PACK_LIST_AS(PACK_LIST_COUNTED, type, list, count, items)
 
-#define PACK_KEPT(type, list, count) PACK_LIST_AS(PACK_HERE, type, list, count, NULL)
+#define PACK_KEPT(type, list, count, items) PACK_LIST_AS(PACK_HERE, type, list, count, items)
 
 struct pack_type {
     size_t size; /* of the struct */
@@ -106,6 +106,8 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
+/* Frees all that the struct points to, and makes those pointers NULL. */
+void pack_free(void *at, const struct pack_type *type);
 
 /* Once all is read: fails with DEVICE when there was no memory for a text, with DATA when bytes
  * were missing. */

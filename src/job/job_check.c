@@ -150,36 +150,14 @@ out:
     return st;
 }
 
-/* What becomes of dumps that lack samples. */
-static status_t job_check_weights(struct tree *product, struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    if (tree_value(product, "weights") && !tree_says(product, "kind", "power")) {
-        TRY(mistakes_at(mistakes, product, "weights",
-                        "is for products of kind power: nothing else is renormalised"));
-    }
-    if (tree_value(product, "min_weight") && tree_says(product, "kind", "voltages")) {
-        TRY(mistakes_at(mistakes, product, "min_weight",
-                        "is for products of kind power and spectra"));
-    }
-out:
-    return st;
-}
-
 /* Which of its frequencies a product has. */
 static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    static const char *const keys[] = {"channels", "freq_hz", "average"};
-    int is_voltages = tree_says(product, "kind", "voltages");
     struct tree *band = tree_list(product, "freq_hz");
-    for (size_t i = 0; i < 3 && is_voltages; i++) {
-        if (tree_member(product, keys[i])) {
-            TRY(mistakes_at(mistakes, product, keys[i], "is for products of kind power%s",
-                            i < 2 ? " and spectra" : ""));
-        }
-    }
-    if (tree_says(product, "kind", "spectra") && tree_number(product, "average", 1) > 1) {
+    if (tree_member(product, "average") &&
+        (tree_says(product, "kind", "voltages") ||
+         (tree_says(product, "kind", "spectra") && tree_number(product, "average", 1) > 1))) {
         TRY(mistakes_at(mistakes, product, "average", "is for products of kind power"));
     }
     if (tree_list(product, "channels") && band) {
@@ -190,6 +168,19 @@ static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
                         tree_value(product, "channels.1"), tree_value(product, "channels.0")));
     }
     TRY(band ? job_check_bounds(band, 0, mistakes) : STATUS_OK);
+out:
+    return st;
+}
+
+static status_t job_check_sums(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *sums = tree_list(product, "sum");
+    if (sums && sums->nchildren == 2 && tree_value(product, "sum.0") &&
+        tree_value(product, "sum.1") &&
+        strcmp(tree_value(product, "sum.0"), tree_value(product, "sum.1")) == 0) {
+        TRY(mistakes_at(mistakes, sums, NULL, "is twice the same"));
+    }
 out:
     return st;
 }
@@ -226,9 +217,8 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     }
     TRY(is_voltages ? job_check_stored(root, product, mistakes) : STATUS_OK);
     TRY(job_check_steps(product, is_voltages, mistakes));
-    TRY(job_check_weights(product, mistakes));
     TRY(job_check_kept(product, mistakes));
-    TRY(job_ifs_check(product, mistakes));
+    TRY(job_check_sums(product, mistakes));
     TRY(job_format_check(product, mistakes));
     TRY(job_check_bandpass(product, mistakes));
     TRY(job_flag_check(product, mistakes));

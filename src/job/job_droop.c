@@ -21,10 +21,6 @@ status_t job_droop_check(struct tree *root, struct tree *product, struct mistake
     struct tree *droop = tree_list(product, "droop");
     int is_own = 0;
     int is_file = 0;
-    if (droop && tree_says(product, "kind", "voltages")) {
-        TRY(mistakes_at(mistakes, product, "droop", "is for products of kind power and spectra"));
-        goto out;
-    }
     for (size_t i = 0; droop && i < droop->nchildren; i++) {
         const char *text = tree_value(droop->child[i], "");
         int is_correct = text && strcmp(text, "correct") == 0;

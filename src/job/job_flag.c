@@ -74,10 +74,6 @@ status_t job_flag_check(struct tree *product, struct mistakes *mistakes)
     if (!flag) {
         goto out;
     }
-    if (!tree_says(product, "kind", "power")) {
-        TRY(mistakes_at(mistakes, product, "flag", "is for products of kind power"));
-        goto out;
-    }
     const struct tree *ranges = tree_list(flag, "channels");
     if (!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") && !ranges) {
         TRY(mistakes_at(mistakes, product, "flag", "expected kurtosis, mask or channels in it"));

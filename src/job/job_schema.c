@@ -55,6 +55,23 @@ const struct schema job_input_schema[] = {
 
 #define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
 
+#define FOR_POWER                                                                                  \
+    {                                                                                              \
+        "kind", "power", "is for products of kind power"                                           \
+    }
+static const struct schema_need for_power[] = {FOR_POWER, {.key = NULL}};
+static const struct schema_need for_rows[] = {
+    {"kind", "power|spectra", "is for products of kind power and spectra"}, {.key = NULL}};
+static const struct schema_need for_renormalised[] = {
+    {"kind", "power", "is for products of kind power: nothing else is renormalised"},
+    {.key = NULL}};
+static const struct schema_need for_iquv[] = {
+    FOR_POWER, {"polarisation", "IQUV", "is for polarisation: IQUV"}, {.key = NULL}};
+static const struct schema_need for_sums[] = {
+    FOR_POWER,
+    {"sum", NULL, "is for sums, expected sum: stations, beams or both, too"},
+    {.key = NULL}};
+
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE,
      "`spectra`: complex voltages of every channel; `power`: detected and integrated (FBH5, for "
@@ -75,13 +92,13 @@ static const struct schema product_rows[] = {
      "from 0); the last is included",
      .absent = "all", SCHEMA_PAIR(struct job_product, first_channel),
      SCHEMA_GIVEN(struct job_product, has_channels, 1), .max = 0x1p40,
-     .expected = "two whole numbers: [first, last]"},
+     .expected = "two whole numbers: [first, last]", .needs = for_rows},
     {"freq_hz", SCHEMA_NUMBER,
      "instead of `channels`: keeps the channels with their centres in this band; with `average`, "
      "and as many more as complete a mean",
      .absent = "all", SCHEMA_PAIR(struct job_product, from_hz),
      SCHEMA_GIVEN(struct job_product, has_freq, 1), .min = -1e15, .max = 1e15,
-     .expected = "two frequencies in Hz: [from, to]"},
+     .expected = "two frequencies in Hz: [from, to]", .needs = for_rows},
     {"average", SCHEMA_WHOLE,
      "`power`: number of neighbouring channels averaged into one, without NaN; it divides the "
      "number of channels that are kept",
@@ -89,39 +106,41 @@ static const struct schema product_rows[] = {
     {"polarisation", SCHEMA_CHOICE,
      "`power` of two polarisations: each by itself, their sum, Stokes parameters, or `|A|^2`, "
      "`|B|^2`, `Re A B*`, `Im A B*` (products.md)",
-     SCHEMA_AT(struct job_product, combine.polarisation), .choices = polarisation_names},
+     SCHEMA_AT(struct job_product, combine.polarisation), .choices = polarisation_names,
+     .needs = for_power},
     {"stokes_v", SCHEMA_CHOICE,
      "`IQUV`: sign of V, which is RR - LL with `iau` and LL - RR with `psr`",
-     SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names},
+     SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names, .needs = for_iquv},
     {"feed", SCHEMA_CHOICE,
      "`IQUV`: type of the feed; `auto` knows the names of polarisations X and Y, H and V (H is X), "
      "R and L",
-     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names},
+     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names, .needs = for_iquv},
     {"sum", SCHEMA_CHOICE, "`power`: streams that are summed incoherently",
      SCHEMA_LIST(struct job_product, sums, nsums, 1, 2),
      .choices = (const char *const[]){"stations", "beams", NULL},
-     .values = (const int[]){AXIS_STATION, AXIS_BEAM}},
+     .values = (const int[]){AXIS_STATION, AXIS_BEAM}, .needs = for_power},
     {"sum_weights", SCHEMA_TEXT,
      "`sum`: text file with a factor for the power of each station or beam (of both: of each beam "
      "of each station), separated by blanks or line ends; # starts a comment",
      .absent = "all 1", SCHEMA_AT(struct job_product, sum_weights),
-     .expected = "the path of a text file with a number for each station or beam"},
+     .expected = "the path of a text file with a number for each station or beam",
+     .needs = for_sums},
     {"weights", SCHEMA_CHOICE,
      "`power` with missing samples: `renormalise` divides a row by its weight (products.md), `raw` "
      "does not",
      SCHEMA_AT(struct job_product, is_raw),
-     .choices = (const char *const[]){"renormalise", "raw", NULL}},
+     .choices = (const char *const[]){"renormalise", "raw", NULL}, .needs = for_renormalised},
     {"min_weight", SCHEMA_NUMBER, "`power` and `spectra`: rows with a smaller weight are NaN",
-     SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1"},
+     SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1", .needs = for_rows},
     {"flag", SCHEMA_MAPPING, "`power`: cells of a channel that are omitted from the sums",
      SCHEMA_AT(struct job_product, flag), .members = job_flag_schema,
      SCHEMA_GIVEN(struct job_product, is_flagged, 1),
-     .expected = "a mapping with kurtosis, mask or channels"},
+     .expected = "a mapping with kurtosis, mask or channels", .needs = for_power},
     {"droop", SCHEMA_TEXT,
      "`power` and `spectra`: divides channels by the gain of earlier stages: `correct` for the "
      "job's own filters, `file:PATH` for a table (filters.md#droop)",
      SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2), .parse = job_droop_parse,
-     .expected = "correct, file:PATH, or a list of both"},
+     .expected = "correct, file:PATH, or a list of both", .needs = for_rows},
     {"bits", SCHEMA_CHOICE,
      "32-bit floating point, or integers of 8 or 16 bits: `power` and `spectra` with a scale and "
      "an offset for each channel (products.md#few-bits), `voltages` with one `scale`",

@@ -38,8 +38,6 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
  * of the same job. Fails with DEVICE (memory). */
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
 status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
-/* The same of what its polarisations, stations and beams become. */
-status_t job_ifs_check(struct tree *product, struct mistakes *mistakes);
 /* The same of what its file is when it is complete. */
 status_t job_format_check(struct tree *product, struct mistakes *mistakes);
 /* What the file of a product is to be: as `format` says, or its name. */

@@ -17,29 +17,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct product, path),
+    PACK_FIELD(struct product, origin.job_text),
+    PACK_FIELD(struct product, origin.version),
+    PACK_FIELD(struct product, origin.arithmetic),
+    PACK_FIELD(struct product, origin.inputs),
+    PACK_FIELD(struct product, origin.assumed),
+    PACK_FIELD(struct product, origin.filters),
+    PACK_FIELD(struct product, sky.telescope),
+    PACK_FIELD(struct product, sky.source),
+    PACK_FIELD(struct product, ifs.pols),
+    PACK_FIELD(struct product, ifs.pol_names),
+    PACK_FIELD(struct product, ifs.pol_type),
+    PACK_FIELD(struct product, ifs.feed),
+    PACK_FIELD(struct product, ifs.stokes_v),
+    PACK_FIELD(struct product, ifs.sum_of),
+    PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
+    PACK_COUNTED(struct product, series, nseries, &dedispersed_type),
+};
+static const struct pack_type product_type = PACK_WHOLE(struct product, pointers);
+
 void product_destroy(struct product *product)
 {
-    if (!product) {
-        return;
+    if (product) {
+        pack_free(product, &product_type);
+        free(product);
     }
-    free(product->path);
-    free(product->origin.job_text);
-    free(product->origin.version);
-    free(product->origin.arithmetic);
-    free(product->origin.assumed);
-    free(product->origin.inputs);
-    free(product->origin.filters);
-    free(product->sky.telescope);
-    free(product->sky.source);
-    free(product->ifs.pols);
-    free(product->ifs.pol_names);
-    free(product->ifs.pol_type);
-    free(product->ifs.feed);
-    free(product->ifs.stokes_v);
-    free(product->ifs.sum_of);
-    free(product->frequency_hz);
-    dedispersed_destroy(product->series);
-    free(product);
 }
 
 /* Appends each of the names of a scale to each line; a scale that is missing changes nothing. */
@@ -523,27 +527,6 @@ out:
     h5_close(file);
     return st;
 }
-
-static const struct pack_field pointers[] = {
-    PACK_FIELD(struct product, path),
-    PACK_FIELD(struct product, origin.job_text),
-    PACK_FIELD(struct product, origin.version),
-    PACK_FIELD(struct product, origin.arithmetic),
-    PACK_FIELD(struct product, origin.inputs),
-    PACK_FIELD(struct product, origin.assumed),
-    PACK_FIELD(struct product, origin.filters),
-    PACK_FIELD(struct product, sky.telescope),
-    PACK_FIELD(struct product, sky.source),
-    PACK_FIELD(struct product, ifs.pols),
-    PACK_FIELD(struct product, ifs.pol_names),
-    PACK_FIELD(struct product, ifs.pol_type),
-    PACK_FIELD(struct product, ifs.feed),
-    PACK_FIELD(struct product, ifs.stokes_v),
-    PACK_FIELD(struct product, ifs.sum_of),
-    PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
-    PACK_COUNTED(struct product, series, nseries, &dedispersed_type),
-};
-static const struct pack_type product_type = PACK_WHOLE(struct product, pointers);
 
 /* The answer is empty when the file is none of our products. */
 static status_t inspect_answer_product(struct unpack *question, struct text *answer)

@@ -59,7 +59,7 @@ static const struct pack_field whole_pointers[] = {
     FIELD(nothing),
     PACK_LIST(struct all, items, nitems, &whole_item_type),
     PACK_COUNTED(struct all, numbers, nnumbers, &pack_numbers),
-    PACK_KEPT(struct all, pairs, npairs),
+    PACK_KEPT(struct all, pairs, npairs, NULL),
 };
 static const struct pack_type whole_type = PACK_WHOLE(struct all, whole_pointers);
 

@@ -19,27 +19,6 @@
 
 enum { MOST_IFS = 1 << 16 };
 
-void fbh5_destroy(struct fbh5 *fbh5)
-{
-    if (fbh5) {
-        free(fbh5->path);
-        free(fbh5->format);
-        free(fbh5->assumed);
-        free(fbh5->table.first);
-        free(fbh5->freq_hz);
-        free(fbh5->coherent.delay_hz);
-        free(fbh5->head.source);
-        free(fbh5->head.telescope);
-        free(fbh5->head.rawdatafile);
-        free(fbh5->pols);
-        free(fbh5->pol_names);
-        free(fbh5->data_path);
-        storage_free(&fbh5->storage);
-        lost_free(fbh5->lost, fbh5->nlost);
-        free(fbh5);
-    }
-}
-
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
 {
     return (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->sample_bytes;

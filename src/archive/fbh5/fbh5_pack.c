@@ -2,6 +2,8 @@
 #include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
 
+#include <stdlib.h>
+
 static const struct pack_field pointers[] = {
     PACK_FIELD(struct fbh5, path),
     PACK_FIELD(struct fbh5, format),
@@ -19,6 +21,14 @@ static const struct pack_field pointers[] = {
     PACK_COUNTED(struct fbh5, coherent.delay_hz, nchannels, &pack_numbers),
 };
 static const struct pack_type fbh5_type = PACK_WHOLE(struct fbh5, pointers);
+
+void fbh5_destroy(struct fbh5 *fbh5)
+{
+    if (fbh5) {
+        pack_free(fbh5, &fbh5_type);
+        free(fbh5);
+    }
+}
 
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
 {

@@ -184,18 +184,6 @@ void packets_judge(const struct packets_open *open, const struct packet *frames,
     }
 }
 
-void packets_free(struct packets *packets)
-{
-    for (uint32_t i = 0; packets->files && i < packets->nfiles; i++) {
-        free(packets->files[i].path);
-        free(packets->files[i].runs);
-    }
-    free(packets->files);
-    free(packets->threads);
-    free(packets->streams);
-    *packets = (struct packets){.nfiles = 0};
-}
-
 static const struct pack_type run_type = PACK_PLAIN(struct packets_run);
 static const struct pack_field file_pointers[] = {
     PACK_FIELD(struct packets_file, path),

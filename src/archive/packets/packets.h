@@ -108,7 +108,6 @@ struct packets {
 };
 
 extern const struct pack_type packets_type;
-void packets_free(struct packets *packets);
 
 /* What a header says. */
 struct packet {

@@ -236,6 +236,41 @@ out:
     return st;
 }
 
+static int schema_has_need(struct tree *node, const struct schema_need *need)
+{
+    const char *value = tree_value(node, need->key);
+    const char *at = need->values;
+    if (!at) {
+        return tree_member(node, need->key) != NULL;
+    }
+    for (size_t length = value ? strlen(value) : 0; length > 0; at += strcspn(at, "|") + 1) {
+        if (strcspn(at, "|") == length && strncmp(at, value, length) == 0) {
+            return 1;
+        }
+        if (!strchr(at, '|')) {
+            break;
+        }
+    }
+    return 0;
+}
+
+/* Keys that have no meaning beside the others of their mapping. */
+static status_t schema_check_needs(struct mistakes *mistakes, struct tree *node)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < node->nchildren; i++) {
+        const struct schema *row = node->child[i]->row;
+        const struct schema_need *need = row ? row->needs : NULL;
+        while (need && need->key && schema_has_need(node, need)) {
+            need++;
+        }
+        TRY(need && need->key ? mistakes_at(mistakes, node->child[i], NULL, "%s", need->words)
+                              : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 /* Makes a list, or a value, the only member of a mapping. */
 static status_t schema_make_member(struct tree *node, const char *key)
 {
@@ -276,6 +311,7 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
             TRY(schema_fill_missing(mistakes, node, rows, &rows[i], inner));
         }
     }
+    TRY(schema_check_needs(mistakes, node));
 out:
     return st;
 }

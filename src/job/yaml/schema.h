@@ -22,6 +22,13 @@ enum schema_type {
     SCHEMA_MAPPING, /* `members`, in the same struct or in one inside of it */
 };
 
+/* A key that must stand beside another, and its value. */
+struct schema_need {
+    const char *key;
+    const char *values; /* one of these, with | between; NULL: any */
+    const char *words;  /* the mistake where it does not */
+};
+
 struct schema {
     const char *key;
     enum schema_type type;
@@ -51,11 +58,12 @@ struct schema {
     int (*parse)(const char *text, void *out, char *message);
 
     int is_required;
-    const char *unless;    /* required unless this key stands beside it */
-    int may_be_auto;       /* the word auto stands for leaving the key out */
-    const char *otherwise; /* the value where the key is left out; NULL: zeros */
-    size_t given_at;       /* offset of an int or enum that becomes `given`, if that is not 0, */
-    int given;             /* where the key stands there */
+    const char *unless;              /* required unless this key stands beside it */
+    const struct schema_need *needs; /* the first that fails is told; ends with a NULL key */
+    int may_be_auto;                 /* the word auto stands for leaving the key out */
+    const char *otherwise;           /* the value where the key is left out; NULL: zeros */
+    size_t given_at; /* offset of an int or enum that becomes `given`, if that is not 0, */
+    int given;       /* where the key stands there */
     /* Identity: a product says what its bytes depend on. */
     unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
     const char *only;           /* the only value that they depend on; NULL: all */

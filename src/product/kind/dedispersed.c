@@ -224,15 +224,21 @@ out:
     return st;
 }
 
-void dedispersed_destroy(struct dedispersed *dedispersed)
+static const struct pack_type delay_type = PACK_PLAIN(uint32_t);
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct dedispersed, filterbank),
+    PACK_FIELD(struct dedispersed, mode),
+    PACK_FIELD(struct dedispersed, edges),
+    PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type),
+};
+const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointers);
+
+static void dedispersed_destroy(struct dedispersed *dedispersed)
 {
     if (dedispersed) {
-        free(dedispersed->dms);
-        free(dedispersed->delays);
-        free(dedispersed->freq_hz);
-        free(dedispersed->filterbank);
-        free(dedispersed->mode);
-        free(dedispersed->edges);
+        pack_free(dedispersed, &dedispersed_type);
         free(dedispersed);
     }
 }
@@ -293,17 +299,6 @@ out:
     dedispersed_destroy(to);
     return st;
 }
-
-static const struct pack_type delay_type = PACK_PLAIN(uint32_t);
-static const struct pack_field pointers[] = {
-    PACK_FIELD(struct dedispersed, filterbank),
-    PACK_FIELD(struct dedispersed, mode),
-    PACK_FIELD(struct dedispersed, edges),
-    PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
-    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers),
-    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type),
-};
-const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointers);
 
 extern const struct kind dedispersed_kind;
 const struct kind dedispersed_kind = {.rows = "dedispersed",

@@ -59,8 +59,6 @@ struct dedispersed {
     double constant, reference_hz;
 };
 
-void dedispersed_destroy(struct dedispersed *dedispersed);
-
 /* For product_open(), which asks apart (io/apart/apart.h). */
 extern const struct pack_type dedispersed_type;
 
