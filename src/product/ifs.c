@@ -7,38 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char linear_convention[] = "I = XX + YY, Q = XX - YY, U = 2 Re X Y*, V = 2 Im X Y*, "
-                                        "in the frame of the feeds (no parallactic "
-                                        "angle, no calibration), of amplitudes of exp(+ i omega "
-                                        "t). V is that of the IAU, positive where "
-                                        "the field turns from x to y (right-handed by IEEE); where "
-                                        "stokes_v is psr it has the other sign.";
-
-static const char circular_convention[] = "I = RR + LL, Q = 2 Re R L*, U = 2 Im R L*, V = RR - LL, "
-                                          "in the frame of the feeds (no parallactic "
-                                          "angle, no calibration), of amplitudes of exp(+ i omega "
-                                          "t). V is that of the IAU; where stokes_v is "
-                                          "psr it has the other sign.";
-
-static const char coherency_convention[] = "A A*, B B*, Re A B*, Im A B* of the polarisations A, B "
-                                           "in the archive's order, of amplitudes of "
-                                           "exp(+ i omega t).";
-
-static const char sum_convention[] =
-    "Powers were added up, each divided by its own weight before (where is_renormalised is 1), "
-    "times "
-    "sum_weights where there are any; those whose weight is below min_weight were left out, and "
-    "what "
-    "was left was multiplied by the sum_weights of all over those of what was left. The weight of "
-    "a "
-    "sum is the mean of theirs by sum_weights, 0 for those that were left out.";
-
-static const char raw_sum_convention[] =
-    "Powers were added up as the filter bank made them, times sum_weights where there are any; "
-    "those whose weight is below min_weight were left out, and nothing was multiplied in their "
-    "place: divide a sum by its weight for that. The weight of a sum is the mean of theirs by "
-    "sum_weights, 0 for those that were left out.";
-
 int ifs_are_combined(const struct product_spec *spec)
 {
     return spec->combine.polarisation != POLARISATION_SEPARATE || spec->combine.sums_stations ||
@@ -172,35 +140,6 @@ status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
     }
 out:
     h5_free_texts(names, names ? pols : 0);
-    return st;
-}
-
-status_t ifs_put(hid_t data, const struct product_spec *spec)
-{
-    status_t st = STATUS_OK;
-    struct text type = {0};
-    int is_linear = spec->combine.stokes.feed == FEED_LINEAR;
-    TRY(ifs_pol_type(spec, &type));
-    TRY(h5_put_text(data, "pol_type", type.data));
-    if (spec->combine.polarisation == POLARISATION_IQUV) {
-        TRY(h5_put_text(data, "feed", feed_name(spec->combine.stokes.feed)));
-        TRY(h5_put_text(data, "stokes_v", stokes_v_name(spec->combine.stokes.v)));
-        TRY(h5_put_text(data, "polarisation_convention",
-                        is_linear ? linear_convention : circular_convention));
-    } else if (spec->combine.polarisation == POLARISATION_COHERENCY) {
-        TRY(h5_put_text(data, "polarisation_convention", coherency_convention));
-    }
-    if (spec->combine.sums_stations || spec->combine.sums_beams) {
-        TRY(h5_put_text(data, "sum_of",
-                        spec->combine.sums_stations && spec->combine.sums_beams ? "stations,beams"
-                        : spec->combine.sums_stations                           ? "stations"
-                                                                                : "beams"));
-        TRY(h5_put_text(data, "sum_convention",
-                        spec->weights.are_kept && !spec->weights.divide ? raw_sum_convention
-                                                                        : sum_convention));
-    }
-out:
-    text_free(&type);
     return st;
 }
 

@@ -33,8 +33,7 @@ status_t ifs_list(const struct product_spec *spec, char **out);
  * names, with commas between. */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
 
-/* What the dataset of rows says of them; what /provenance does. */
-status_t ifs_put(hid_t data, const struct product_spec *spec);
+/* The weights of sums, into /provenance. */
 status_t ifs_put_provenance(hid_t group, const struct product_spec *spec);
 
 #endif

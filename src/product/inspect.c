@@ -31,7 +31,7 @@ static const struct pack_field pointers[] = {
     PACK_FIELD(struct product, ifs.pol_names),
     PACK_FIELD(struct product, ifs.pol_type),
     PACK_FIELD(struct product, ifs.feed),
-    PACK_FIELD(struct product, ifs.stokes_v),
+    PACK_FIELD(struct product, ifs.v),
     PACK_FIELD(struct product, ifs.sum_of),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
     PACK_COUNTED(struct product, series, nseries, &dedispersed_type),

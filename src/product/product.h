@@ -162,8 +162,8 @@ struct product_ifs {
     /* Names of the lines of a row of power or spectra, such as CS001/X, one a line; NULL: unknown.
      */
     char *pol_names;
-    char *pol_type; /* NULL when it does not say, like the next: of IQUV, of sums */
-    char *feed, *stokes_v, *sum_of;
+    char *pol_type;          /* NULL when it does not say, like the next: of IQUV, of sums */
+    char *feed, *v, *sum_of; /* v: its sign */
 };
 
 /* The filter bank of a product, as it says. */

@@ -1,5 +1,6 @@
 /* Archives, filterbanks and products as members of a JSON object. */
 #include "cli/json/json_describe.h"
+#include "product/attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,13 +187,7 @@ static void json_bank(struct json *json, const struct product *product,
     json_u64(json, "frequencies", product->frequencies);
     json_f64(json, "first_channel_hz", band.low_hz);
     json_f64(json, "last_channel_hz", band.high_hz);
-    json_u64(json, "channels_of_a_coarse_channel", product->bank.channels);
-    json_u64(json, "taps", product->bank.taps);
-    if (product->bank.oversample.den > 0) {
-        json_u64(json, "oversampling_num", product->bank.oversample.num);
-        json_u64(json, "oversampling_den", product->bank.oversample.den);
-        json_u64(json, "samples_between_spectra", product->bank.hop);
-    }
+    attributes_json(json, AT_BANK, product);
     json_bool(json, "has_weights", product->weights > 0);
     json_u64(json, "bits", product->bits);
     if (product->place.scale_rows > 0) {
@@ -224,10 +219,7 @@ void json_product(struct json *json, const struct product *product,
     }
     json_text(json, "polarisations", product->ifs.pols);
     json_text(json, "basis", derived_basis(product->ifs.pols));
-    json_text(json, "pol_type", product->ifs.pol_type);
-    json_text(json, "feed", product->ifs.feed);
-    json_text(json, "stokes_v", product->ifs.stokes_v);
-    json_text(json, "sum_of", product->ifs.sum_of);
+    attributes_json(json, AT_IFS, product);
     json_f64(json, "time_step_s",
              product->kind == PRODUCT_VOLTAGES ? 1 / product->bank.sample_rate_hz
                                                : product->time_step);

@@ -231,10 +231,10 @@ static void describe_print_ifs(const struct product *product)
     if (product->ifs.pol_type) {
         display_print(", pol_type %s", product->ifs.pol_type);
     }
-    if (product->ifs.feed && product->ifs.stokes_v) {
+    if (product->ifs.feed && product->ifs.v) {
         display_print(" of %s feeds, V as %s", product->ifs.feed,
-                      strcmp(product->ifs.stokes_v, "psr") == 0 ? "pulsar astronomers have it (psr)"
-                                                                : "the IAU has it");
+                      strcmp(product->ifs.v, "psr") == 0 ? "pulsar astronomers have it (psr)"
+                                                         : "the IAU has it");
     }
     if (product->ifs.sum_of) {
         display_print(", summed over %s", product->ifs.sum_of);

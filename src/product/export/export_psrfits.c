@@ -118,8 +118,8 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
     }
     /* As PSRFITS has it, A is X, or L. */
     out->head.is_left_handed = (out->head.feed == FEED_CIRCULAR) != is_swapped;
-    if (product && product->ifs.stokes_v) {
-        out->comment = strcmp(product->ifs.stokes_v, "iau") == 0
+    if (product && product->ifs.v) {
+        out->comment = strcmp(product->ifs.v, "iau") == 0
                            ? "Stokes V is that of the IAU: RR - LL"
                            : "Stokes V is that of van Straten et al. 2010: LL - RR";
     }

@@ -2,6 +2,7 @@
 #include "product/kind/bank.h"
 
 #include "base/memory.h"
+#include "product/attributes.h"
 #include "product/ifs.h"
 #include "product/kind/parts.h"
 
@@ -29,16 +30,6 @@ static const char filter_convention[] =
     "sideband "
     "-1, which turns the band round.";
 
-static const char oversampling_convention[] =
-    "Spectra begin every H = samples_between_spectra = P oversampling_den / oversampling_num "
-    "samples: in time_convention and filter_convention x[(s + t) P + n] is x[s H + t P + n], and "
-    "in "
-    "frequency_convention n is (n + s H) mod P, so that phases count from the first selected "
-    "sample: a tone at frequency f above a channel's centre turns by f H / sample_rate_hz from "
-    "spectrum to spectrum. A channel has complex samples of channel_width_hz, and holds what lies "
-    "within half of that of its centre; within half of channel_spacing_hz nothing folds into it "
-    "but what the filter leaves.";
-
 static const char scale_convention[] =
     "x[] are volts: the samples as they are stored, times the archive's `scale`, which is folded "
     "into the filter; /coefficients are without it.";
@@ -56,30 +47,10 @@ static const char filtered_convention[] =
     "D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
     "sample_rate_hz, offset_seconds being what the filters' delays come to.";
 
-static const char weights_convention[] =
-    "The weight of a spectrum is the sum of b^2 over the good ones of its taps * "
-    "samples_per_spectrum "
-    "samples, divided by the sum over all; behind filters a sample counts with the share of the "
-    "filter's energy (of dispersion: of its taps, all alike) that came from good ones. A dump has "
-    "the "
-    "mean of its spectra. Where it is below min_weight, the rows are NaN; where is_renormalised is "
-    "1, "
-    "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
-
 static const char droop_convention[] =
     "gain in power of what was before the filter bank, of each channel before neighbours became "
     "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
     "of the whole band";
-
-static const char flagged_convention[] =
-    "Each channel has a weight of its own: the mean over the cells of a dump, in which those that "
-    "are flagged (/flags) have none; of the mean of neighbouring channels, which leaves out those "
-    "that are NaN, the mean of theirs.";
-
-static const char kept_convention[] =
-    "Of the channels that the filter bank makes, coarse channels side by side and counted from 0, "
-    "the file has those from first_channel on; each of its frequencies is the mean of `average` "
-    "neighbouring channels.";
 
 struct time_axis bank_time(const struct product_spec *spec)
 {
@@ -169,11 +140,7 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
     TRY(h5_put_text(weights, "units", "1"));
     TRY(h5_put_text(weights, "long_name",
                     "share of what makes a dump that came from good samples"));
-    TRY(h5_put_text(weights, "weights_convention", weights_convention));
-    TRY(spec->flag.is_on ? h5_put_text(weights, "flagged_convention", flagged_convention)
-                         : STATUS_OK);
-    TRY(h5_put_f64(weights, "min_weight", spec->weights.least));
-    TRY(h5_put_i32(weights, "is_renormalised", spec->weights.divide));
+    TRY(attributes_put(weights, AT_WEIGHTS, spec));
     TRY(parts_attach(file, weights, "time", 0, "time"));
     TRY(parts_attach(file, weights, ifs, 1, "if"));
     const char *channels = spec->flag.is_on ? "frequency" : "coarse_frequency";
@@ -292,24 +259,6 @@ out:
     return st;
 }
 
-/* What an oversampled bank has otherwise. */
-static status_t bank_put_oversampling(hid_t file, const struct product_spec *spec)
-{
-    status_t st = STATUS_OK;
-    const double rate = spec->archive->sample_rate_hz / spec->bank.hop;
-    if (spec->bank.oversample.num > spec->bank.oversample.den) {
-        TRY(h5_put_i32(file, "oversampling_num", (int32_t)spec->bank.oversample.num));
-        TRY(h5_put_i32(file, "oversampling_den", (int32_t)spec->bank.oversample.den));
-        TRY(h5_put_u64(file, "samples_between_spectra", spec->bank.hop));
-        TRY(h5_put_f64(file, "channel_spacing_hz",
-                       spec->archive->sample_rate_hz / spec->bank.samples_per_spectrum));
-        TRY(h5_put_f64(file, "channel_width_hz", rate));
-        TRY(h5_put_text(file, "oversampling_convention", oversampling_convention));
-    }
-out:
-    return st;
-}
-
 /* What the root says of time, band and filter. */
 static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
 {
@@ -319,23 +268,7 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
         archive->sky.has_start,    archive->sky.start,  archive->sky.telescope, archive->sky.source,
         archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg};
     TRY(parts_put_root(file, spec->kind, title, &sky));
-    struct time_axis time = bank_time(spec);
-    TRY(h5_put_f64(file, "first_time", time.first));
-    TRY(h5_put_f64(file, "time_step", time.step));
-    TRY(h5_put_f64(file, "sample_rate_hz", archive->sample_rate_hz));
-    TRY(h5_put_text(file, "domain", archive->is_complex ? "complex" : "real"));
-    TRY(h5_put_i32(file, "sideband", archive->sideband));
-    TRY(h5_put_i32(file, "channels", (int32_t)spec->bank.channels));
-    TRY(h5_put_i32(file, "taps", (int32_t)spec->bank.taps));
-    TRY(h5_put_u64(file, "integrate", spec->integrate));
-    TRY(h5_put_u64(file, "first_sample", archive->first_sample));
-    TRY(bank_put_oversampling(file, spec));
-    TRY(h5_put_text(file, "order", order_name(spec->bank.order)));
-    if (spec->frequencies != bank_channels(spec)) {
-        TRY(h5_put_u64(file, "first_channel", spec->first_frequency));
-        TRY(h5_put_u64(file, "average", spec->average));
-        TRY(h5_put_text(file, "kept_convention", kept_convention));
-    }
+    TRY(attributes_put(file, AT_BANK, spec));
 out:
     return st;
 }
@@ -352,42 +285,17 @@ out:
     return st;
 }
 
-static status_t bank_inspect_oversampling(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    int64_t num = 0;
-    uint64_t den = 0;
-    int is_oversampled = 0;
-    TRY(h5_get_i64(file, product->path, "oversampling_num", &num, &is_oversampled));
-    if (is_oversampled) {
-        TRY(parts_need_u64(file, product->path, "oversampling_den", &den));
-        TRY(parts_need_u64(file, product->path, "samples_between_spectra", &product->bank.hop));
-        REQUIRE(den > 0 && num > 0 && (uint64_t)num > den && num <= INT32_MAX, STATUS_DATA,
-                "%s: its channels are oversampled by %lld/%llu, expected more than 1",
-                product->path, (long long)num, (unsigned long long)den);
-        product->bank.oversample = (struct oversampling){(uint32_t)num, (uint32_t)den};
-    }
-out:
-    return st;
-}
-
 status_t bank_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
-    uint64_t numbers[3] = {0};
-    int64_t average = 0;
-    int is_kept = 0;
     size_t count = 0;
-    TRY(parts_need_u64(file, path, "channels", &numbers[0]));
-    TRY(parts_need_u64(file, path, "taps", &numbers[1]));
-    TRY(parts_need_u64(file, path, "integrate", &product->integrate));
-    TRY(parts_need_f64(file, path, "sample_rate_hz", &product->bank.sample_rate_hz));
-    product->bank.channels = (uint32_t)numbers[0];
-    product->bank.taps = (uint32_t)numbers[1];
-    TRY(bank_inspect_oversampling(file, product));
-    TRY(h5_get_i64(file, path, "average", &average, &is_kept));
-    product->bank.average = is_kept && average > 0 && average <= INT32_MAX ? (uint32_t)average : 0;
+    TRY(attributes_get(file, AT_BANK, product));
+    const struct oversampling ratio = product->bank.oversample;
+    REQUIRE(ratio.num + ratio.den == 0 || (ratio.num > ratio.den && ratio.den > 0 &&
+                                           product->bank.hop > 0 && ratio.num <= INT32_MAX),
+            STATUS_DATA, "%s: its channels are oversampled by %u/%u, expected more than 1", path,
+            ratio.num, ratio.den);
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
             path, (unsigned long long)product->frequencies, count);

@@ -2,6 +2,7 @@
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/attributes.h"
 #include "product/flag/flagged.h"
 #include "product/ifs.h"
 #include "product/kind/bank.h"
@@ -62,7 +63,7 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     TRY(h5_put_text(data, "long_name", name.data));
     TRY(h5_put_text(data, "units", "V2"));
     TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
-    TRY(ifs_put(data, spec));
+    TRY(attributes_put(data, AT_IFS, spec));
     TRY(h5_put_text(data, "tstart_convention",
                     "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
                     "time_step / 2 of the root; 0 when the archive does not say when it starts"));
@@ -126,13 +127,9 @@ static status_t power_inspect(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     const char *path = product->path;
     struct h5_dataset data = {0};
-    int found = 0;
     TRY(bank_inspect(file, product));
     TRY(h5_dataset_open(file, path, "data", &data));
-    TRY(h5_get_text(data.id, path, "pol_type", &product->ifs.pol_type, &found));
-    TRY(h5_get_text(data.id, path, "feed", &product->ifs.feed, &found));
-    TRY(h5_get_text(data.id, path, "stokes_v", &product->ifs.stokes_v, &found));
-    TRY(h5_get_text(data.id, path, "sum_of", &product->ifs.sum_of, &found));
+    TRY(attributes_get(data.id, AT_IFS, product));
 out:
     h5_dataset_close(&data);
     return st;
