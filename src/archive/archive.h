@@ -130,8 +130,9 @@ struct archive_bank {
     uint32_t channels; /* 0: samples are no spectra of ours */
     uint32_t taps;
     uint64_t first_channel;
-    int is_real;         /* what it was made of */
-    int is_fft_order;    /* of complex: channel 0 is the centre, the upper half lies below */
+    int is_real;      /* what it was made of */
+    int is_fft_order; /* of complex: channel 0 is the centre, the upper half lies below */
+    /* Last, and not compared with the rest of the struct. */
     double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
     uint64_t nprototype; /* coefficients than a synthesis could be made for */
 };

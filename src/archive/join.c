@@ -55,7 +55,7 @@ static const char *join_difference(const struct archive *a, const struct archive
     if (a->oversample.num != b->oversample.num || a->oversample.den != b->oversample.den) {
         return "oversampling ratios";
     }
-    if (memcmp(&a->bank, &b->bank, sizeof a->bank) != 0 ||
+    if (memcmp(&a->bank, &b->bank, offsetof(struct archive_bank, prototype)) != 0 ||
         a->bank.nprototype != b->bank.nprototype ||
         (a->bank.nprototype > 0 &&
          memcmp(a->bank.prototype, b->bank.prototype,

@@ -187,15 +187,13 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
     const struct synthesis_bank *bank = &plan->bank;
     *seen = *in;
     seen->bank = (struct archive_bank){.channels = 0};
-    seen->bank.prototype = NULL;
-    seen->bank.nprototype = 0;
     seen->format = SAMPLE_F32;
     seen->is_complex = !bank->is_real_out;
     seen->sample_rate_hz = bank->rate_hz;
     seen->sideband = 1; /* channels in ascending order, conjugated where they had to be */
     seen->stored.has_missing_value = 0;
     seen->scale = 1;
-    seen->oversample.num = seen->oversample.den = 1;
+    seen->oversample = (struct oversampling){1, 1};
     seen->losses.lost = NULL;
     seen->losses.nlost = 0;
     seen->offset_seconds = in->offset_seconds + plan->offset_seconds;
