@@ -203,7 +203,7 @@ struct archive {
     struct archive_stored stored;
     double scale; /* volts of 1 as it is stored; 1 where nothing says it */
     int sideband; /* +1, -1 */
-    struct oversampling oversample;
+    struct ratio oversample;
     int has_receivers; /* coarse channels are independent receivers, whose bands may overlap; in
                           files */
     struct archive_shape shape;

@@ -49,21 +49,26 @@ static int spacing_find(const struct archive *archive, struct spacing *out)
     return found;
 }
 
+void spacing_say(uint32_t num, uint32_t den, char words[SPACING_WORDS])
+{
+    snprintf(words, SPACING_WORDS,
+             "`oversampling: %u/%u` in input.layout says that they overlap; sample_rate_hz or "
+             "freq_hz corrects them",
+             num, den);
+}
+
 /* The line that a job lacks where channels overlap, or the keys that correct the file. */
 static void spacing_remedy(const struct archive *archive, const struct spacing *closest,
-                           char words[160])
+                           char words[SPACING_WORDS])
 {
     const double most = 4; /* no filter bank is oversampled by more */
     double ratio = closest->apart > 0 ? archive_chan_width_hz(archive) / closest->apart : INFINITY;
     uint32_t num = 0;
     uint32_t den = 0;
-    snprintf(words, 160, "input.layout.sample_rate_hz or freq_hz corrects them");
+    snprintf(words, SPACING_WORDS, "input.layout.sample_rate_hz or freq_hz corrects them");
     if (archive->is_complex && ratio >= 1 && ratio <= most &&
         spacing_ratio(ratio, 1e-3, &num, &den)) {
-        snprintf(words, 160,
-                 "`oversampling: %u/%u` in input.layout says that they overlap; sample_rate_hz or "
-                 "freq_hz corrects them",
-                 num, den);
+        spacing_say(num, den, words);
     }
 }
 
@@ -78,7 +83,7 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct spacing closest = {.apart = 0};
-    char remedy[160];
+    char remedy[SPACING_WORDS];
     double band = archive_chan_width_hz(archive);
     double kept = band * archive->oversample.den / archive->oversample.num;
     if (!spacing_find(archive, &closest) || closest.apart >= band * (1 - tolerance)) {

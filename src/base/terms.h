@@ -84,7 +84,7 @@ enum window_kind {
 
 /* Spectra of a filter bank come num / den times as often as its channels are apart; in lowest
  * terms, 1 / 1: as often. */
-struct oversampling {
+struct ratio {
     uint32_t num, den;
 };
 

@@ -10,8 +10,8 @@ struct bench_case {
     uint32_t channels, taps, streams;
     enum sample_format format;
     int is_complex;
-    struct oversampling oversample; /* 1 / 1: critically sampled */
-    uint64_t samples;               /* of all streams together; rounded to whole spectra */
+    struct ratio oversample; /* 1 / 1: critically sampled */
+    uint64_t samples;        /* of all streams together; rounded to whole spectra */
     struct channelise_output output;
     enum kernel_kind kernel;
     enum fft_kind fft;

@@ -146,7 +146,7 @@ struct job_layout {
     struct job_layout_freq freq;
     struct job_layout_time time;
     int has_oversampling;
-    struct oversampling oversample; /* oversampling: 32/27 */
+    struct ratio oversample; /* as 32/27 */
     struct job_layout_sky sky;
     struct job_said said[SAID_KEYS];
     char *station; /* whose packets are read */
@@ -220,7 +220,7 @@ struct job_product {
     struct combining combine; /* its sums and weights: of the next */
     enum axis *sums;          /* AXIS_STATION, AXIS_BEAM */
     uint32_t nsums;
-    char *sum_weights;       /* the file of their weights; NULL: all 1 */
+    char *sum_file;          /* the file of their weights; NULL: all 1 */
     int is_raw;              /* weights: raw; of power, which else is divided by its weight */
     struct weighing weights; /* least: default 0.1 */
     int has_bandpass;        /* of power: the medians of its rows */
@@ -262,8 +262,8 @@ struct job_bank {
     double cutoff;          /* 0 .. 64, default 1; or CUTOFF_FLAT */
     /* `oversample`: what of the prototype the job leaves open is made for it: plan/bank/. */
     int is_oversampled;
-    struct oversampling oversample; /* in lowest terms */
-    double attenuation;             /* dB; 0: not said */
+    struct ratio oversample; /* in lowest terms */
+    double attenuation;      /* dB; 0: not said */
     int has_taps, has_window, has_cutoff;
     enum normalise normalise;
     enum channel_order order;

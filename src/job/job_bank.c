@@ -171,7 +171,7 @@ static status_t job_bank_check_oversample(const struct job_bank *bank, struct tr
                                           struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    const struct oversampling ratio = bank->oversample;
+    const struct ratio ratio = bank->oversample;
     const int is_told = bank->attenuation > 0;
     if (bank->is_oversampled && ratio.num > 0 && ratio.den > 0 && ratio.num <= ratio.den) {
         TRY(mistakes_at(mistakes, entry, "oversample",
@@ -314,11 +314,11 @@ out:
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
 {
     status_t st = STATUS_OK;
-    struct oversampling *ratio = &bank->oversample;
+    struct ratio *ratio = &bank->oversample;
     uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
     if (common > 1) {
         struct tree *written = tree_member(entry, "oversample");
-        *ratio = (struct oversampling){ratio->num / common, ratio->den / common};
+        *ratio = (struct ratio){ratio->num / common, ratio->den / common};
         TRY(job_bank_put_number(written, "num", ratio->num));
         TRY(job_bank_put_number(written, "den", ratio->den));
     }

@@ -122,7 +122,7 @@ static const struct schema product_rows[] = {
     {"sum_weights", SCHEMA_TEXT,
      "`sum`: text file with a factor for the power of each station or beam (of both: of each beam "
      "of each station), separated by blanks or line ends; # starts a comment",
-     .absent = "all 1", SCHEMA_AT(struct job_product, sum_weights),
+     .absent = "all 1", SCHEMA_AT(struct job_product, sum_file),
      .expected = "the path of a text file with a number for each station or beam",
      .needs = for_sums},
     {"weights", SCHEMA_CHOICE,

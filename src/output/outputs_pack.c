@@ -10,7 +10,7 @@
 #include "io/mark.h"
 #include "product/candidates/candidates.h"
 #include "product/kind/dedispersed.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
@@ -34,7 +34,7 @@ struct squeezing {
     struct packed_shape shape;
     packed_t *packed; /* rank 0's */
     uint64_t most;    /* bytes of a compressed chunk */
-    compress_t **compressors;
+    codec_t **compressors;
     char **chunks; /* [threads] as they are, */
     char *made;    /* [ROUND_CHUNKS][most] and compressed, side by side when they are sent */
     uint64_t sizes[ROUND_CHUNKS];
@@ -45,12 +45,12 @@ static status_t squeeze_begin(struct squeezing *s)
 {
     status_t st = STATUS_OK;
     size_t bytes = (size_t)packed_chunk_bytes(&s->shape);
-    s->most = compress_most_bytes(bytes);
+    s->most = codec_most_bytes(bytes);
     TRY(memory_zeroed(s->threads, sizeof *s->compressors, "compressors", &s->compressors));
     TRY(memory_zeroed(s->threads, sizeof *s->chunks, "chunks", &s->chunks));
     for (uint32_t i = 0; i < s->threads; i++) {
-        TRY(compress_create(s->shape.compression, (size_t)s->shape.element_bytes, bytes,
-                            &s->compressors[i]));
+        TRY(codec_create(s->shape.compression, (size_t)s->shape.element_bytes, bytes,
+                         &s->compressors[i]));
         TRY(memory_aligned(bytes, 1, "a chunk", &s->chunks[i]));
     }
     TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->made));
@@ -64,7 +64,7 @@ out:
 static void squeeze_end(struct squeezing *s)
 {
     for (uint32_t i = 0; i < s->threads; i++) {
-        compress_destroy(s->compressors ? s->compressors[i] : NULL);
+        codec_destroy(s->compressors ? s->compressors[i] : NULL);
         free(s->chunks ? s->chunks[i] : NULL);
     }
     free(s->compressors);
@@ -89,7 +89,7 @@ static status_t squeeze_one(struct squeezing *s, uint32_t thread, uint64_t chunk
     size_t bytes = 0;
     TRY(packed_read_chunk(&s->shape, output->fd, output->part, &output->place, chunk,
                           s->chunks[thread]));
-    TRY(compress_chunk(s->compressors[thread], s->chunks[thread], s->made + at * s->most, &bytes));
+    TRY(codec_chunk(s->compressors[thread], s->chunks[thread], s->made + at * s->most, &bytes));
     s->sizes[at] = bytes;
 out:
     return st;

@@ -171,7 +171,7 @@ static status_t plan_settle_hop(const struct channelise_plan *work,
     if (!job || !job->is_oversampled) {
         return STATUS_OK;
     }
-    const struct oversampling ratio = job->oversample;
+    const struct ratio ratio = job->oversample;
     const uint32_t nearest = oversampled_channels(ratio, job->channels);
     REQUIRE(nearest == job->channels, STATUS_USAGE,
             "%s: channelise.channels is %u, of which %u/%u, the samples from one spectrum to the "
@@ -394,7 +394,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
     if (work) {
         channelise_plan_drop_coefficients(work);
         for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
-            free(work->products[i].sum_weights);
+            free(work->products[i].sum_factors);
             flag_mask_destroy(work->products[i].mask);
             free(work->products[i].droop);
             free(work->products[i].first_scales);

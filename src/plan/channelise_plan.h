@@ -19,7 +19,7 @@ struct channelise_plan_product {
     struct product_spec spec;
     uint64_t row_bytes;
     uint64_t dropped_spectra; /* at the end, too few for a dump */
-    double *sum_weights;      /* of struct product_spec */
+    double *sum_factors;      /* of struct product_spec */
     double *droop;            /* likewise */
     struct flag_mask *mask;   /* of flagged power (plan/products/flag_mask.h); NULL: none */
     float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each

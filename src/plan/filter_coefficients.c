@@ -214,7 +214,7 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
     }
     TRY(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
                  what->prototype));
-    TRY(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversampling, out));
+    TRY(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out));
 out:
     text_free(&who);
     text_free(&names);

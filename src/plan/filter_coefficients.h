@@ -18,7 +18,7 @@ struct sky_band {
                                 archive are conjugated before, and have +1 */
     const double *centre_hz; /* [ncentres] of the coarse channels that are filtered, on the sky */
     uint32_t ncentres;       /* >= 1 */
-    struct oversampling oversampling; /* of coarse channels: their width by their spacing */
+    struct ratio oversample; /* of coarse channels: their width by their spacing */
 };
 
 struct filter_coefficients {

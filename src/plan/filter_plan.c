@@ -75,7 +75,7 @@ static struct sky_band filter_plan_band(const struct archive *in)
     return (struct sky_band){.sample_rate_hz = in->sample_rate_hz,
                              .is_complex = in->is_complex,
                              .sideband = in->is_complex ? 1 : in->sideband,
-                             .oversampling = {in->oversample.num, in->oversample.den}};
+                             .oversample = {in->oversample.num, in->oversample.den}};
 }
 
 /* The coefficients of filter `number`, or one that changes nothing, scaled to volts. */

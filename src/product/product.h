@@ -27,7 +27,7 @@ struct product_spec_bank {
     enum channel_order order;
     uint32_t channels, taps;
     uint32_t samples_per_spectrum, hop; /* of a raw spectrum, and to the next spectrum */
-    struct oversampling oversample;     /* that is num / den; 1 / 1: as many */
+    struct ratio oversample;            /* that is num / den; 1 / 1: as many */
     uint32_t first_channel, nchannels;  /* the channels that are kept of each coarse channel */
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
     int has_cutoff;      /* they are a windowed sinc, */
@@ -169,8 +169,8 @@ struct product_ifs {
 /* The filter bank of a product, as it says. */
 struct product_bank {
     uint32_t channels, taps;
-    struct oversampling oversample; /* 0, 0: as often as channels are apart */
-    uint64_t hop;                   /* then samples from one spectrum to the next */
+    struct ratio oversample; /* 0, 0: as often as channels are apart */
+    uint64_t hop;            /* then samples from one spectrum to the next */
     uint32_t average; /* channels whose mean each frequency is; 0: all are as they were made */
     double sample_rate_hz;
 };

@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 
 #include <dlfcn.h>
 #include <lz4.h>
@@ -103,15 +103,14 @@ static size_t bench_kind(const struct numbers_kind *kind, int repeats, library_t
                          unsigned char *packed)
 {
     struct chunk_filters filters;
-    compress_t *compress = NULL;
+    codec_t *compress = NULL;
     unfilter_t *unfilter = NULL;
     size_t bytes = 0;
     double best[SIDES] = {1e9, 1e9, 1e9};
     fill(kind);
-    compress_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &filters);
-    if (compress_create(COMPRESSION_BITSHUFFLE, kind->bytes, CHUNK, &compress) ||
-        compress_chunk(compress, raw, packed, &bytes) ||
-        unfilter_create(&filters, CHUNK, &unfilter)) {
+    codec_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &filters);
+    if (codec_create(COMPRESSION_BITSHUFFLE, kind->bytes, CHUNK, &compress) ||
+        codec_chunk(compress, raw, packed, &bytes) || unfilter_create(&filters, CHUNK, &unfilter)) {
         exit(1);
     }
     for (int i = 0; i < repeats; i++) {
@@ -136,7 +135,7 @@ static size_t bench_kind(const struct numbers_kind *kind, int repeats, library_t
         printf("%10.2f%8.2f", 1e-9 * (double)CHUNK / best[LIBRARY], best[LIBRARY] / best[OURS]);
     }
     unfilter_destroy(unfilter);
-    compress_destroy(compress);
+    codec_destroy(compress);
     return bytes;
 }
 
@@ -148,7 +147,7 @@ static haddr_t make_file(const char *path, const struct numbers_kind *kind,
     const hsize_t chunk[1] = {CHUNK / kind->bytes};
     struct chunk_filters filters;
     haddr_t address = 0;
-    compress_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &filters);
+    codec_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &filters);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t type = H5Tcreate(H5T_OPAQUE, kind->bytes);
     hid_t space = H5Screate_simple(1, dims, NULL);
@@ -188,7 +187,7 @@ static chunks_t *open_file(const char *path, const struct numbers_kind *kind, ha
                                .chunk_bytes = CHUNK,
                                .number_bytes = 1,
                                .threads = threads};
-    compress_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &spec.filters);
+    codec_filters(COMPRESSION_BITSHUFFLE, kind->bytes, &spec.filters);
     if (identity_of_path(path, &spec.identity) || chunks_open(&spec, &chunks)) {
         fprintf(stderr, "%s\n", report_cause());
         exit(1);
@@ -289,7 +288,7 @@ int main(int argc, char **argv)
     const char *folder = getenv("TMPDIR");
     char path[4096];
     library_t library = NULL;
-    unsigned char *packed = malloc(compress_most_bytes(CHUNK));
+    unsigned char *packed = malloc(codec_most_bytes(CHUNK));
     if (argc > 2) {
         void *plugin = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
         void *symbol = plugin ? dlsym(plugin, "bshuf_decompress_lz4") : NULL;

@@ -89,7 +89,7 @@ static void bench_start_streams(struct bench *bench, uint32_t streams, enum samp
 }
 
 /* Makes a bench's bank, which takes no more samples then, an oversampled one. */
-static inline void bench_oversample(struct bench *bench, struct oversampling ratio)
+static inline void bench_oversample(struct bench *bench, struct ratio ratio)
 {
     struct channelise_spec *spec = &bench->spec;
     spec->hop = (uint32_t)(channelise_samples(spec) * ratio.den / ratio.num);

@@ -4,7 +4,7 @@
 
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,19 +34,19 @@ static uint32_t number(uint32_t most)
     return x % most;
 }
 
-static void write_chunk(hid_t dataset, compress_t *compress, hsize_t row, hsize_t column,
+static void write_chunk(hid_t dataset, codec_t *compress, hsize_t row, hsize_t column,
                         int is_broken)
 {
     static uint16_t chunk[CHUNK_ROWS][CHUNK_COLUMNS];
     size_t bytes = 0;
-    unsigned char *packed = malloc(compress_most_bytes(CHUNK));
+    unsigned char *packed = malloc(codec_most_bytes(CHUNK));
     const hsize_t at[2] = {row, column};
     assert_non_null(packed);
     memset(chunk, 0, sizeof chunk);
     for (size_t i = 0; i < CHUNK_ROWS && row + i < ROWS; i++) {
         memcpy(chunk[i], &data[row + i][column], sizeof chunk[i]);
     }
-    assert_int_equal(compress_chunk(compress, chunk, packed, &bytes), STATUS_OK);
+    assert_int_equal(codec_chunk(compress, chunk, packed, &bytes), STATUS_OK);
     if (is_broken) { /* the length of some block in the middle */
         size_t block = 12;
         for (int i = 0; i < 100; i++) {
@@ -65,11 +65,11 @@ static int prepare(void **state)
     const hsize_t dims[2] = {ROWS, COLUMNS};
     const hsize_t chunk[2] = {CHUNK_ROWS, CHUNK_COLUMNS};
     const unsigned values[] = {0, 5, 2, 0, 2};
-    compress_t *compress = NULL;
+    codec_t *compress = NULL;
     int fd = mkstemp(path);
     data = malloc(sizeof *data * ROWS);
     out = malloc(sizeof *out * ROWS);
-    if (fd < 0 || !data || !out || compress_create(COMPRESSION_BITSHUFFLE, 2, CHUNK, &compress)) {
+    if (fd < 0 || !data || !out || codec_create(COMPRESSION_BITSHUFFLE, 2, CHUNK, &compress)) {
         return -1;
     }
     close(fd);
@@ -96,7 +96,7 @@ static int prepare(void **state)
     }
     H5Pclose(plist);
     H5Sclose(space);
-    compress_destroy(compress);
+    codec_destroy(compress);
     return H5Fclose(file) < 0 ? -1 : 0;
 }
 

@@ -48,7 +48,7 @@ static void case_start(struct case_of *c, enum polarisation polarisation, uint32
                                   .sums_stations = sums & 1,
                                   .sums_beams = sums >> 1 & 1,
                                   .renormalises = 1,
-                                  .min_weight = 0.1};
+                                  .least = 0.1};
     c->antennas = (size_t)stations * beams;
     size_t lines = combine_lines_in(&c->combine);
     c->in = calloc(ROWS * lines * CHANNELS, sizeof(float));
@@ -154,7 +154,7 @@ static void case_check(const struct case_of *c)
             double factor = combine->factors ? combine->factors[j] : 1;
             double own = weight_of(c, row, j, i, coarse);
             all += factor;
-            if (own >= combine->min_weight) {
+            if (own >= combine->least) {
                 good += factor;
                 weight += factor * own;
                 total += factor * if_of(c, row, j, i, coarse, k);
@@ -223,7 +223,7 @@ static void what_is_missing_is_made_good(void **state)
     }
 }
 
-/* Below min_weight rows are NaN, and are told apart from those that could not be read. */
+/* Below the least weight rows are NaN, and are told apart from those that could not be read. */
 static void what_lacks_too_much_is_no_number(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void what_lacks_too_much_is_no_number(void **state)
     case_end(&c);
     /* A sum is no number when too few are left. */
     case_start(&c, POLARISATION_I, 2, 1, 1, 1);
-    c.combine.min_weight = 0.7;
+    c.combine.least = 0.7;
     c.factors[0] = c.factors[1] = 1;
     c.joint[0] = 0.5F;
     assert_int_equal(case_run(&c, 1), 1);
@@ -261,7 +261,7 @@ static void raw_sums_stay_as_they_are(void **state)
     struct case_of c;
     case_start(&c, POLARISATION_I, 2, 1, 1, 1);
     c.combine.renormalises = 0;
-    c.combine.min_weight = 0;
+    c.combine.least = 0;
     c.factors[0] = 1;
     c.factors[1] = 2;
     c.streams[0] = c.joint[0] = 0.5F;
@@ -270,13 +270,13 @@ static void raw_sums_stay_as_they_are(void **state)
                       2 * ((double)c.in[2 * CHANNELS] + (double)c.in[3 * CHANNELS]);
     assert_true(fabs((double)c.out[0] - expected) < 1e-5);
     /* An antenna that is left out is not made up for; the weight tells that it is. */
-    c.combine.min_weight = 0.6;
+    c.combine.least = 0.6;
     assert_int_equal(case_run(&c, 1), 0);
     expected = 2 * ((double)c.in[2 * CHANNELS] + (double)c.in[3 * CHANNELS]);
     assert_true(fabs((double)c.out[0] - expected) < 1e-5);
     assert_true(c.weights[0] == (float)(2.0 / 3));
     /* With a weight of 0 it is a 0, or NaN where that is asked for. */
-    c.combine.min_weight = 0;
+    c.combine.least = 0;
     memset(c.joint, 0, 2 * sizeof *c.joint);
     memset(c.in, 0, 4 * CHANNELS * sizeof *c.in);
     assert_int_equal(case_run(&c, 1), 0);

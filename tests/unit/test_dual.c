@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static double *design(uint32_t points, struct oversampling ratio, uint32_t taps)
+static double *design(uint32_t points, struct ratio ratio, uint32_t taps)
 {
     double *coeff = NULL;
     const int is_critical = ratio.num == ratio.den;
@@ -29,7 +29,7 @@ static double *design(uint32_t points, struct oversampling ratio, uint32_t taps)
     return coeff;
 }
 
-static struct dual_bank bank_of(uint32_t points, struct oversampling ratio, uint32_t taps)
+static struct dual_bank bank_of(uint32_t points, struct ratio ratio, uint32_t taps)
 {
     return (struct dual_bank){.coeff = design(points, ratio, taps),
                               .points = points,
@@ -49,7 +49,7 @@ static void errors_are_those_of_an_svd(void **state)
     (void)state;
     static const struct {
         uint32_t points;
-        struct oversampling ratio;
+        struct ratio ratio;
         uint32_t taps, dual;
         double error_db, noise;
     } cases[] = {{64, {32, 27}, 16, 16, -71.3, 0.95}, {64, {32, 27}, 16, 24, -101.5, 0.91},
@@ -80,7 +80,7 @@ static void equations_hold(void **state)
 {
     (void)state;
     enum { POINTS = 64, TAPS = 16, DUAL = 32, HOP = 54 };
-    struct dual_bank bank = bank_of(POINTS, (struct oversampling){32, 27}, TAPS);
+    struct dual_bank bank = bank_of(POINTS, (struct ratio){32, 27}, TAPS);
     struct dual dual;
     assert_int_equal(dual_create(&bank, DUAL, &dual), STATUS_OK);
     assert_int_equal(dual.first, -(DUAL - TAPS) / 2 * POINTS);
@@ -112,7 +112,7 @@ static void equations_hold(void **state)
 static void fewest_taps_are_found(void **state)
 {
     (void)state;
-    struct dual_bank bank = bank_of(64, (struct oversampling){32, 27}, 16);
+    struct dual_bank bank = bank_of(64, (struct ratio){32, 27}, 16);
     struct dual dual;
     struct dual fewer;
     assert_int_equal(dual_design(&bank, -100, 64, &dual), STATUS_OK);
@@ -122,7 +122,7 @@ static void fewest_taps_are_found(void **state)
     free(fewer.coeff);
     free(dual.coeff);
     bank_free(&bank);
-    bank = bank_of(32, (struct oversampling){1, 1}, 8);
+    bank = bank_of(32, (struct ratio){1, 1}, 8);
     assert_int_equal(dual_design(&bank, -100, 20, &dual), STATUS_OK);
     assert_int_equal(dual.taps, 20);
     assert_true(dual.error_db < -20 && dual.error_db > -40);

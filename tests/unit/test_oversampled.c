@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static const struct oversampling ratios[] = {{32, 27}, {4, 3}, {8, 7}, {2, 1}};
+static const struct ratio ratios[] = {{32, 27}, {4, 3}, {8, 7}, {2, 1}};
 enum { RATIOS = sizeof ratios / sizeof *ratios };
 
 static int has_opencl(void)
@@ -18,7 +18,7 @@ static int has_opencl(void)
 }
 
 /* The bank's own prototype. */
-static double *design(const struct channelise_spec *spec, struct oversampling ratio, uint32_t taps)
+static double *design(const struct channelise_spec *spec, struct ratio ratio, uint32_t taps)
 {
     double *coeff = NULL;
     const struct prototype_spec prototype = {.channels = spec->channels,
@@ -35,7 +35,7 @@ static double *design(const struct channelise_spec *spec, struct oversampling ra
 
 /* A bench of such a bank, in ascending order where samples are complex. */
 static void start(struct bench *bench, enum sample_format format, int is_complex, uint32_t channels,
-                  uint32_t taps, uint64_t spectra, struct oversampling ratio)
+                  uint32_t taps, uint64_t spectra, struct ratio ratio)
 {
     bench_start(bench, format, is_complex, channels, taps, spectra);
     bench_oversample(bench, ratio);
@@ -295,7 +295,7 @@ static void tones_leak_as_designed(void **state)
     } cases[] = {{0, 16, 50}, {0, 35, 100}, {1, 20, 100}, {2, 16, 40}};
     enum { S = 40 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct oversampling ratio = ratios[cases[i].ratio];
+        const struct ratio ratio = ratios[cases[i].ratio];
         const double rate = oversampled_cutoff(ratio);
         struct filter_report_oversampled report;
         struct bench bench;
@@ -356,7 +356,7 @@ static void channels_that_will_do_are_found(void **state)
     assert_int_equal(oversampled_channels(ratios[0], 1010), 1024);
     assert_int_equal(oversampled_channels(ratios[0], 1024), 1024);
     assert_int_equal(oversampled_channels(ratios[0], 2), 32);
-    assert_int_equal(oversampled_channels((struct oversampling){5, 4}, 15), 10);
+    assert_int_equal(oversampled_channels((struct ratio){5, 4}, 15), 10);
     assert_int_equal(oversampled_channels(ratios[3], 30), 30);
 }
 

@@ -61,7 +61,7 @@ static void reference_is_the_plain_sum(void **state)
 
 /* A bank of ours, and what it is made of. */
 struct our_bank {
-    struct oversampling ratio;
+    struct ratio ratio;
     uint32_t points, taps;
     int is_real;
     double *coeff; /* [taps][points]; NULL: our own design */

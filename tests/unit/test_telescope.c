@@ -37,7 +37,7 @@ static double gain(const double *b, size_t count, uint32_t points, double f)
     return cabs(at) / fabs(sum);
 }
 
-static double *prototype(struct oversampling ratio, uint32_t taps, uint32_t points)
+static double *prototype(struct ratio ratio, uint32_t taps, uint32_t points)
 {
     const int is_oversampled = ratio.num > ratio.den;
     const struct prototype_spec spec = {.channels = points,
@@ -58,7 +58,7 @@ static void resampled_prototypes_are_one_function(void **state)
 {
     (void)state;
     enum { TAPS = 16 };
-    static const struct oversampling ratio = {4, 3};
+    static const struct ratio ratio = {4, 3};
     static const uint32_t points[][2] = {{32, 96}, {96, 32}, {48, 64}, {64, 50}, {30, 31}};
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         const uint32_t from = points[i][0];
@@ -138,7 +138,7 @@ static void deripple_is_flat(void **state)
 {
     (void)state;
     static const struct {
-        struct oversampling ratio;
+        struct ratio ratio;
         uint32_t taps;
         double to, most_reach, db;
     } banks[] = {
@@ -187,7 +187,7 @@ static void deripple_is_flat(void **state)
 static void wrong_points_are_refused(void **state)
 {
     (void)state;
-    static const struct oversampling ratio = {32, 27};
+    static const struct ratio ratio = {32, 27};
     struct deripple d = {.half = NULL};
     double *b = prototype(ratio, 16, 64);
     report_clear();

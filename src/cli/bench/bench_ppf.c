@@ -18,7 +18,7 @@ struct ppf_settings {
     struct option_list channels, taps, bits, streams, kernels, synthesise;
     enum fft_kind fft;
     int is_real, is_lofar, with_transfers;
-    struct oversampling oversample;
+    struct ratio oversample;
     struct channelise_output out;
     uint64_t samples;
 
@@ -273,7 +273,7 @@ static int bench_read_out(const struct option_row *row, const char *text, void *
 /* "32/27", in lowest terms; not below 1. */
 static int bench_read_ratio(const struct option_row *row, const char *text, void *field)
 {
-    struct oversampling *out = field;
+    struct ratio *out = field;
     char num[16] = "";
     uint64_t n = 0;
     uint64_t d = 0;
@@ -288,7 +288,7 @@ static int bench_read_ratio(const struct option_row *row, const char *text, void
         return 0;
     }
     uint64_t common = gcd_u64(n, d);
-    *out = (struct oversampling){(uint32_t)(n / common), (uint32_t)(d / common)};
+    *out = (struct ratio){(uint32_t)(n / common), (uint32_t)(d / common)};
     return 1;
 }
 

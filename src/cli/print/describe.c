@@ -4,7 +4,7 @@
 #include "base/display.h"
 #include "base/units.h"
 #include "cli/print/derived.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -422,7 +422,7 @@ void describe_product(const struct product *product, const struct product_weight
                   units_bytes(product->place.file_bytes, a));
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
     if (product->compression != COMPRESSION_NONE) {
-        display_print("  %-13s %s\n", "compressed", compress_advice(product->compression));
+        display_print("  %-13s %s\n", "compressed", codec_advice(product->compression));
     }
     if (product->series) {
         describe_print_series(product);

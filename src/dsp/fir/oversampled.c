@@ -13,29 +13,29 @@
 static const double most_decibels = 200;
 
 /* Of the sample rate of a channel's own spacing: a tap is one sample of it. */
-static double oversampled_transition(struct oversampling ratio)
+static double oversampled_transition(struct ratio ratio)
 {
     return (double)(ratio.num - ratio.den) / ratio.den;
 }
 
-double oversampled_attenuation(struct oversampling ratio, uint32_t taps)
+double oversampled_attenuation(struct ratio ratio, uint32_t taps)
 {
     return fmin(kaiser_attenuation(taps + 1.0, oversampled_transition(ratio)), most_decibels);
 }
 
-double oversampled_beta(struct oversampling ratio, uint32_t taps)
+double oversampled_beta(struct ratio ratio, uint32_t taps)
 {
     return kaiser_beta(oversampled_attenuation(ratio, taps));
 }
 
-double oversampled_cutoff(struct oversampling ratio)
+double oversampled_cutoff(struct ratio ratio)
 {
     return (double)ratio.num / ratio.den;
 }
 
 /* What a filter of so many taps really does: with so few samples per spectrum it does what it does
  * with more. */
-static status_t oversampled_measure(struct oversampling ratio, uint32_t taps, double *decibels)
+static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *decibels)
 {
     status_t st = STATUS_OK;
     enum { SAMPLES = 32 };
@@ -55,7 +55,7 @@ out:
     return st;
 }
 
-status_t oversampled_taps(struct oversampling ratio, double decibels, uint32_t *out)
+status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out)
 {
     status_t st = STATUS_OK;
     enum { MOST_MEASURED = 4096 };
@@ -71,7 +71,7 @@ out:
     return st;
 }
 
-uint32_t oversampled_channels(struct oversampling ratio, uint32_t channels)
+uint32_t oversampled_channels(struct ratio ratio, uint32_t channels)
 {
     uint64_t unit = ratio.num / gcd_u64(ratio.num, ratio.den);
     unit = unit % 2 ? 2 * unit : unit;

@@ -13,18 +13,18 @@
 #include "dsp/fir/prototype.h"
 
 /* dB by which such a filter of so many taps damps what folds into the kept part, about. */
-double oversampled_attenuation(struct oversampling ratio, uint32_t taps);
+double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 /* The fewest taps that damp it by so many dB: up to 4,096 by measure (Kaiser's formula is off by up
  * to 3 dB where transitions are wide). Fails with DEVICE (memory). */
-status_t oversampled_taps(struct oversampling ratio, double decibels, uint32_t *out);
+status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 /* The window's beta for so many taps. */
-double oversampled_beta(struct oversampling ratio, uint32_t taps);
+double oversampled_beta(struct ratio ratio, uint32_t taps);
 
 /* The cutoff. */
-double oversampled_cutoff(struct oversampling ratio);
+double oversampled_cutoff(struct ratio ratio);
 
 /* The number of channels next to `channels` of which a spectrum can begin every den / num: a whole
  * number of samples. It may be `channels` itself. */
-uint32_t oversampled_channels(struct oversampling ratio, uint32_t channels);
+uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
 
 #endif

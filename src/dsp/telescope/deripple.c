@@ -98,7 +98,7 @@ out:
 }
 
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
-                       struct oversampling ratio, struct deripple *out)
+                       struct ratio ratio, struct deripple *out)
 {
     status_t st = STATUS_OK;
     struct deripple made = {0};

@@ -34,7 +34,7 @@ struct deripple {
  * the kept part, which is another number of points then; with DEVICE (memory). `who` begins
  * messages. */
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
-                       struct oversampling ratio, struct deripple *out);
+                       struct ratio ratio, struct deripple *out);
 
 /* The filter as coefficients: out [2 reach + 1]. */
 void deripple_coefficients(const struct deripple *deripple, double *out);

@@ -78,7 +78,7 @@ static struct part combine_part(const struct combine *combine, const struct set 
                          : (antenna * combine->pols + set->line) * coarse + set->coarse;
     part.weight = is_joint ? lost->joint[at] : lost->streams[at];
     part.is_unread = lost->unread[at];
-    part.is_blank = part.is_unread || (double)part.weight < combine->min_weight ||
+    part.is_blank = part.is_unread || (double)part.weight < combine->least ||
                     (part.weight == 0 && combine->blanks_empty);
     if (combine->renormalises) {
         for (uint32_t i = 0; i < 4; i++) {
@@ -188,7 +188,7 @@ static void combine_set(const struct combine *combine, const struct set *set, co
 {
     struct left left = combine_left(combine, set, in, lost);
     float weight = left.is_alone ? left.lone_weight : (float)(left.weight / left.all);
-    int is_blank = left.good == 0 || (!left.is_alone && (double)weight < combine->min_weight);
+    int is_blank = left.good == 0 || (!left.is_alone && (double)weight < combine->least);
     size_t nchannels = combine->nchannels;
     for (size_t from = 0; from < nchannels; from += PIECE) {
         size_t count = nchannels - from < PIECE ? nchannels - from : PIECE;

@@ -11,9 +11,9 @@
  *
  * What is missing: the power of a polarisation is divided by its own weight, A B* by the joint one,
  * the share of samples that are good in both; the weight of the result is the joint one. Antennas
- * whose weight is below min_weight are NaN. In sums they are left out. The weight of a sum is the
+ * whose weight is below `least` are NaN. In sums they are left out. The weight of a sum is the
  * factors' mean of the weights, 0 for those that are left out; it is NaN where that is below
- * min_weight. Where power is renormalised, what is left is multiplied by the factors of all over
+ * `least`. Where power is renormalised, what is left is multiplied by the factors of all over
  * those of what is left; raw sums stay as they are. */
 #ifndef VOLTMILL_PIPELINE_FINISH_COMBINE_H
 #define VOLTMILL_PIPELINE_FINISH_COMBINE_H
@@ -31,8 +31,8 @@ struct combine {
     int sums_stations, sums_beams;
     const double *factors; /* [stations][beams], >= 0, of sums; NULL: all 1 */
     int renormalises;      /* power is divided by its weight */
-    int blanks_empty;      /* lines of weight 0 are NaN, whatever min_weight is */
-    double min_weight;
+    int blanks_empty;      /* lines of weight 0 are NaN, whatever `least` is */
+    double least;
 };
 
 /* Streams of an antenna and coarse channel that become one: rows that come in have whole ones. */

@@ -63,17 +63,16 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
     step->flagged = spec->flag.is_on ? spec->bank.nchannels : 1;
-    step->combine =
-        (struct combine){.pols = selected[AXIS_POL],
-                         .coarse = selected[AXIS_CHAN] * step->flagged,
-                         .nchannels = spec->bank.nchannels / step->flagged,
-                         .polarisation = spec->combine.polarisation,
-                         .stokes = spec->combine.stokes,
-                         .sums_stations = spec->combine.sums_stations,
-                         .sums_beams = spec->combine.sums_beams,
-                         .renormalises = spec->weights.divide,
-                         .blanks_empty = spec->weights.divide || spec->flag.is_on,
-                         .min_weight = spec->weights.are_kept ? spec->weights.least : 0};
+    step->combine = (struct combine){.pols = selected[AXIS_POL],
+                                     .coarse = selected[AXIS_CHAN] * step->flagged,
+                                     .nchannels = spec->bank.nchannels / step->flagged,
+                                     .polarisation = spec->combine.polarisation,
+                                     .stokes = spec->combine.stokes,
+                                     .sums_stations = spec->combine.sums_stations,
+                                     .sums_beams = spec->combine.sums_beams,
+                                     .renormalises = spec->weights.divide,
+                                     .blanks_empty = spec->weights.divide || spec->flag.is_on,
+                                     .least = spec->weights.are_kept ? spec->weights.least : 0};
     TRY(combine_expand_factors(spec, step));
     rows = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
     TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,

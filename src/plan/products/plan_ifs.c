@@ -1,7 +1,7 @@
 /* Polarisations by their names; weights of sums from their file. */
 #include "plan/products/plan_ifs.h"
 
-#include "plan/products/sum_weights.h"
+#include "plan/products/sum_factors.h"
 #include "product/ifs.h"
 
 struct channelise_output plan_ifs_output(const struct job_product *job)
@@ -61,13 +61,13 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
         *(axis == AXIS_STATION ? &spec->combine.sums_stations : &spec->combine.sums_beams) = 1;
         count *= archive->nselected[axis];
     }
-    if (job->sum_weights) {
-        TRY(sum_weights_read(job->sum_weights, count,
+    if (job->sum_file) {
+        TRY(sum_factors_read(job->sum_file, count,
                              job->nsums > 1                ? "beams of all stations"
                              : spec->combine.sums_stations ? "stations"
                                                            : "beams",
-                             &product->sum_weights));
-        spec->combine.weights = product->sum_weights;
+                             &product->sum_factors));
+        spec->combine.weights = product->sum_factors;
         spec->combine.nweights = count;
     }
 out:

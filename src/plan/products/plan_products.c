@@ -92,8 +92,8 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .bank.taps = bank->channelise.taps,
         .bank.samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
         .bank.hop = (uint32_t)bank->hop,
-        .bank.oversample = bank->job && bank->job->is_oversampled ? bank->job->oversample
-                                                                  : (struct oversampling){1, 1},
+        .bank.oversample =
+            bank->job && bank->job->is_oversampled ? bank->job->oversample : (struct ratio){1, 1},
         .bank.first_channel = bank->channelise.first_channel,
         .bank.nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,

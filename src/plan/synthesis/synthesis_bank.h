@@ -21,7 +21,7 @@ struct synthesis_bank {
 };
 
 /* Fails with USAGE: real samples, channels that do not follow each other at the spacing that rate
- * and oversampling tell, groups that are not alike, ... with the numbers. */
+ * and its ratio tell, groups that are not alike, ... with the numbers. */
 status_t synthesis_bank_find(const struct job *job, const struct archive *archive,
                              struct synthesis_bank *out);
 

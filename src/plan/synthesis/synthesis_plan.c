@@ -193,7 +193,7 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
     seen->sideband = 1; /* channels in ascending order, conjugated where they had to be */
     seen->stored.has_missing_value = 0;
     seen->scale = 1;
-    seen->oversample = (struct oversampling){1, 1};
+    seen->oversample = (struct ratio){1, 1};
     seen->losses.lost = NULL;
     seen->losses.nlost = 0;
     seen->offset_seconds = in->offset_seconds + plan->offset_seconds;

@@ -102,7 +102,7 @@ static status_t join_place_rows(struct join *join)
     static const double most = 1e-3; /* of a row: beside its place */
     double step = join->parts[0].product->time_step;
     double begin = join->parts[0].first;
-    const struct oversampling ratio = join->parts[0].product->bank.oversample;
+    const struct ratio ratio = join->parts[0].product->bank.oversample;
     const uint32_t turn =
         (uint32_t)max_u64(1, ratio.num / max_u64(1, gcd_u64(ratio.num, ratio.den)));
     for (uint32_t i = 0; i < join->count; i++) {

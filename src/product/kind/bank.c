@@ -291,7 +291,7 @@ status_t bank_inspect(hid_t file, struct product *product)
     const char *path = product->path;
     size_t count = 0;
     TRY(attributes_get(file, AT_BANK, product));
-    const struct oversampling ratio = product->bank.oversample;
+    const struct ratio ratio = product->bank.oversample;
     REQUIRE(ratio.num + ratio.den == 0 || (ratio.num > ratio.den && ratio.den > 0 &&
                                            product->bank.hop > 0 && ratio.num <= INT32_MAX),
             STATUS_DATA, "%s: its channels are oversampled by %u/%u, expected more than 1", path,

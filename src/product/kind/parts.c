@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "io/hdf5/h5_scales.h"
 #include "product/kind/dedispersed.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 #include "product/spans.h"
 
 #include <math.h>
@@ -235,10 +235,10 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
     TRY(h5_put_text(group, "software", "voltmill"));
     TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
-    if (compress_library(spec->compression)) {
+    if (codec_library(spec->compression)) {
         size_t length = strlen(libraries);
         snprintf(libraries + length, sizeof libraries - length, ", %s",
-                 compress_library(spec->compression));
+                 codec_library(spec->compression));
     }
     TRY(h5_put_text(group, "libraries", libraries));
     TRY(h5_put_text(group, "job", spec->job_text));

@@ -7,7 +7,7 @@
 #include "io/hdf5/h5_file.h"
 #include "product/check/contents.h"
 #include "product/kind/kinds.h"
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 #include "product/pack/packed_rows.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Chunked datasets whose filters HDF5 only has to name. */
 #include "product/pack/packed_rows.h"
 
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 #include "product/pack/packed_shape.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ out:
 void packed_rows_forget(enum compression compression)
 {
     struct chunk_filters filters;
-    compress_filters(compression, 1, &filters);
+    codec_filters(compression, 1, &filters);
     for (uint32_t i = 0; i < filters.count; i++) {
         if (filters.items[i].id >= FIRST_REGISTERED && H5Zfilter_avail(filters.items[i].id) > 0) {
             H5Zunregister(filters.items[i].id);
@@ -69,7 +69,7 @@ static status_t packed_rows_plan(const struct product_spec *spec, hid_t type, in
     H5_TRY(H5Pset_chunk(plist, rank, chunk), "rows cannot be cut into chunks");
     H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "rows cannot be cut into chunks");
     H5_TRY(H5Pset_obj_track_times(plist, 0), "rows cannot be cut into chunks");
-    compress_filters(spec->compression, shape.element_bytes, &filters);
+    codec_filters(spec->compression, shape.element_bytes, &filters);
     for (uint32_t i = 0; i < filters.count; i++) {
         TRY(packed_rows_add_filter(plist, &filters.items[i]));
     }
@@ -89,7 +89,7 @@ status_t packed_rows_create(hid_t file, const struct product_spec *spec, const c
     TRY(packed_rows_plan(spec, type, rank, dims, plist));
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
     H5_TRY(*out, "dataset %s cannot be made", name);
-    TRY(h5_put_text(*out, attribute, compress_advice(spec->compression)));
+    TRY(h5_put_text(*out, attribute, codec_advice(spec->compression)));
 out:
     h5_close(plist);
     h5_close(space);
@@ -116,7 +116,7 @@ status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum 
                                   : -1;
     for (int kind = COMPRESSION_NONE + 1; kind < COMPRESSIONS; kind++) {
         struct chunk_filters filters;
-        compress_filters((enum compression)kind, 1, &filters);
+        codec_filters((enum compression)kind, 1, &filters);
         if (filters.items[filters.count - 1].id == last) {
             *out = (enum compression)kind;
         }

@@ -186,13 +186,13 @@ static double dada_rounding(const struct ascii *header, const char *key, double 
 }
 
 /* Samples a second of a channel for each Hz of it: 1 if complex, 2 if real, times the
- * oversampling. */
+ * ratio by which channels overlap. */
 static status_t dada_check_rate(const struct ascii *header, const struct job_layout *layout,
                                 const struct dada *dada)
 {
     static const double least_tolerance = 1e-3, most_tolerance = 1e-2;
     status_t st = STATUS_OK;
-    char remedy[160] = "input.layout.sample_rate_hz or freq_hz corrects them";
+    char remedy[SPACING_WORDS] = "input.layout.sample_rate_hz or freq_hz corrects them";
     uint32_t num = 0;
     uint32_t den = 0;
     double ratio = dada->channels / (dada->seconds * fabs(dada->width_hz));
@@ -205,10 +205,7 @@ static status_t dada_check_rate(const struct ascii *header, const struct job_lay
         goto out;
     }
     if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
-        snprintf(remedy, sizeof remedy,
-                 "`oversampling: %u/%u` in input.layout says that channels overlap; sample_rate_hz "
-                 "or freq_hz corrects them",
-                 num, den);
+        spacing_say(num, den, remedy);
     } else if (ratio < expected) {
         snprintf(remedy, sizeof remedy,
                  "detected powers are no voltages; input.layout.sample_rate_hz or freq_hz corrects "

@@ -1,6 +1,6 @@
 /* Chunks compressed for HDF5's filters, undone by those who read archives, and by libraries that
  * know the same formats. */
-#include "product/pack/compress.h"
+#include "product/pack/codec.h"
 
 #include "archive/chunks/transpose.h"
 #include "archive/chunks/transpose_parts.h"
@@ -33,29 +33,29 @@ static void fill(size_t bytes, int is_noise)
 static size_t there_and_back(enum compression kind, size_t element, size_t bytes)
 {
     struct chunk_filters filters;
-    compress_t *compress = NULL;
+    codec_t *compress = NULL;
     unfilter_t *unfilter = NULL;
     size_t made = 0;
     size_t second = 0;
-    unsigned char *out = malloc(compress_most_bytes(bytes));
-    unsigned char *twice = malloc(compress_most_bytes(bytes));
+    unsigned char *out = malloc(codec_most_bytes(bytes));
+    unsigned char *twice = malloc(codec_most_bytes(bytes));
     assert_true(out && twice);
-    compress_filters(kind, element, &filters);
+    codec_filters(kind, element, &filters);
     for (uint32_t i = 0; i < filters.count; i++) {
         assert_true(unfilter_knows(&filters.items[i]));
     }
-    assert_int_equal(compress_create(kind, element, bytes, &compress), STATUS_OK);
-    assert_int_equal(compress_chunk(compress, chunk, out, &made), STATUS_OK);
-    assert_int_equal(compress_chunk(compress, chunk, twice, &second), STATUS_OK);
+    assert_int_equal(codec_create(kind, element, bytes, &compress), STATUS_OK);
+    assert_int_equal(codec_chunk(compress, chunk, out, &made), STATUS_OK);
+    assert_int_equal(codec_chunk(compress, chunk, twice, &second), STATUS_OK);
     assert_int_equal(made, second);
     assert_memory_equal(out, twice, made);
-    assert_true(made <= compress_most_bytes(bytes));
+    assert_true(made <= codec_most_bytes(bytes));
     memset(again, 0, bytes);
     assert_int_equal(unfilter_create(&filters, bytes, &unfilter), STATUS_OK);
     assert_int_equal(unfilter_chunk(unfilter, 0, out, made, again), STATUS_OK);
     assert_memory_equal(again, chunk, bytes);
     unfilter_destroy(unfilter);
-    compress_destroy(compress);
+    codec_destroy(compress);
     free(out);
     free(twice);
     return made;
@@ -90,20 +90,20 @@ static void deflate_is_a_zlib_stream_of_byte_planes(void **state)
 {
     (void)state;
     enum { BYTES = 4096 };
-    compress_t *compress = NULL;
-    unsigned char *out = malloc(compress_most_bytes(BYTES));
+    codec_t *compress = NULL;
+    unsigned char *out = malloc(codec_most_bytes(BYTES));
     size_t made = 0;
     uLongf bytes = BYTES;
     assert_non_null(out);
     fill(BYTES, 0);
-    assert_int_equal(compress_create(COMPRESSION_DEFLATE, 4, BYTES, &compress), STATUS_OK);
-    assert_int_equal(compress_chunk(compress, chunk, out, &made), STATUS_OK);
+    assert_int_equal(codec_create(COMPRESSION_DEFLATE, 4, BYTES, &compress), STATUS_OK);
+    assert_int_equal(codec_chunk(compress, chunk, out, &made), STATUS_OK);
     assert_int_equal(uncompress(again, &bytes, out, (uLong)made), Z_OK);
     assert_int_equal(bytes, BYTES);
     for (size_t i = 0; i < BYTES; i++) {
         assert_int_equal(again[i % 4 * (BYTES / 4) + i / 4], chunk[i]);
     }
-    compress_destroy(compress);
+    codec_destroy(compress);
     free(out);
 }
 

@@ -1,7 +1,7 @@
 /* Chunks of rows made smaller in the ways that HDF5's registered filters undo, without HDF5: the
  * way there of archive/chunks/unfilter.h. By any thread, each with one of its own. */
-#ifndef VOLTMILL_PRODUCT_PACK_COMPRESS_H
-#define VOLTMILL_PRODUCT_PACK_COMPRESS_H
+#ifndef VOLTMILL_PRODUCT_PACK_CODEC_H
+#define VOLTMILL_PRODUCT_PACK_CODEC_H
 
 #include "archive/chunks/unfilter.h"
 #include "base/status.h"
@@ -11,27 +11,27 @@
 
 /* The filters that a dataset of such elements names, in the order in which they are applied. None
  * for COMPRESSION_NONE. */
-void compress_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
+void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
 
 /* What readers need beside HDF5, in words; whose bytes it decides: "libdeflate 1.14". */
-const char *compress_advice(enum compression kind);
-const char *compress_library(enum compression kind);
+const char *codec_advice(enum compression kind);
+const char *codec_library(enum compression kind);
 
 /* The longest that a chunk of so many bytes becomes. */
-size_t compress_most_bytes(size_t chunk_bytes);
+size_t codec_most_bytes(size_t chunk_bytes);
 
-typedef struct compress compress_t;
+typedef struct codec codec_t;
 
 /* For chunks of chunk_bytes, a multiple of element_bytes. Fails with DEVICE (memory). */
-status_t compress_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
-                         compress_t **out);
-void compress_destroy(compress_t *compress);
+status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
+                      codec_t **out);
+void codec_destroy(codec_t *codec);
 
 /* A pure function of the chunk, as long as the library is the same.
  *
  *   in     char [chunk_bytes]
- *   out    char [compress_most_bytes(chunk_bytes)], of which *bytes are made
+ *   out    char [codec_most_bytes(chunk_bytes)], of which *bytes are made
  * Fails with DEVICE: what the library says. */
-status_t compress_chunk(compress_t *compress, const void *in, void *out, size_t *bytes);
+status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes);
 
 #endif

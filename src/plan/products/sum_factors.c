@@ -1,5 +1,5 @@
 /* Word by word, so that mistakes have lines. */
-#include "plan/products/sum_weights.h"
+#include "plan/products/sum_factors.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Takes the numbers of a line. */
-static status_t sum_weights_take(const char *path, size_t line, char *text, uint32_t count,
+static status_t sum_factors_take(const char *path, size_t line, char *text, uint32_t count,
                                  double *out, uint32_t *found)
 {
     status_t st = STATUS_OK;
@@ -33,7 +33,7 @@ out:
     return st;
 }
 
-status_t sum_weights_read(const char *path, uint32_t count, const char *whose, double **out)
+status_t sum_factors_read(const char *path, uint32_t count, const char *whose, double **out)
 {
     status_t st = STATUS_OK;
     FILE *file = NULL;
@@ -45,7 +45,7 @@ status_t sum_weights_read(const char *path, uint32_t count, const char *whose, d
     TRY(text_open(path, "the weights of sums in ", 0, &file));
     TRY(memory_zeroed(count, sizeof *weights, "weights of sums", &weights));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
-        TRY(sum_weights_take(path, line, text, count, weights, &found));
+        TRY(sum_factors_take(path, line, text, count, weights, &found));
     }
     REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
     REQUIRE(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path, found,
