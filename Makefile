@@ -261,7 +261,7 @@ scale:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/scale $(CURDIR)/$(BUILD)/voltmill
 
-## figures: draws sample rates over taps, channels and bits, dedispersion over telescopes, and the completeness of a search, into out/figures (with gnuplot)
+## figures: draws sample rates over taps, channels and bits, dedispersion over telescopes, and the completeness of a search, into out/figures (with matplotlib)
 FIGURES ?= out/figures
 .PHONY: figures
 figures:

@@ -10,8 +10,21 @@
     voltmill.run("job.yaml", ranks=4)
 """
 
-from ._job import Error, program, run
-from ._product import Product, open
-
 __version__ = "0.2.0"
 __all__ = ["Error", "Product", "open", "program", "run"]
+_HOMES = {"Error": "_job", "program": "_job", "run": "_job", "Product": "_product",
+          "open": "_product"}
+
+
+def __getattr__(name):
+    """Loads a module when one of its names is used: pictures of the program need no h5py."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

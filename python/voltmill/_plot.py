@@ -1,56 +1,113 @@
-"""First looks at products, by matplotlib. At most some million numbers are read at a time, and averaged."""
+"""Pictures of open products, into axes of matplotlib: those of `voltmill plot`."""
 
 import numpy as np
 
-PIXELS = 2000 # more rows than these are averaged, so that nothing narrow is left out
-AT_ONCE = 1 << 22
+from . import _figure
+from ._bank import Bank, BankFigure, Sheet
+from ._bursts import Search, SearchFigure
+from ._figure import Axis, Line, Panel
+from ._series import Series, SeriesFigure
+
+PIXELS = 2000         # of an image, to both sides, at most
+AT_ONCE = 1 << 22     # samples of voltages
+STREAMS = ("station", "beam", "pol", "chan")
 
 
 def draw(product, axes, which):
-    import matplotlib.pyplot as pyplot
+    """Draws one panel; `which` is that of Product.index(). Returns the axes."""
     if axes is None:
+        import matplotlib.pyplot as pyplot
         axes = pyplot.subplots(layout="constrained")[1]
-    key = list(product.index(**which))
-    # One stream is drawn: the first, unless said.
-    for i, name in enumerate(product.dims):
-        if name in ("station", "beam", "pol", "chan") and isinstance(key[i], slice):
-            key[i] = range(product.shape[i])[key[i]][0]
-    if product.kind == "voltages":
-        _spectrum(product, key, axes)
-    elif product.kind == "dedispersed":
-        _image(axes, _values(product, key, 1), product.axes["time"][key[1]], product.axes["dm"][key[0]], "s",
-               "DM / pc cm$^{-3}$", product)
-    else:
-        _waterfall(product, key, axes)
-    streams = [f"{product.axes[n][k] / 1e6:.10g} MHz" if n == "chan" else str(product.axes[n][k])
-               for n, k in zip(product.dims, key) if isinstance(k, int)]
-    axes.set_title(" ".join([product.path.rsplit("/", 1)[-1]] + streams))
+    key = _key(product, which)
+    panel = _panel(product, key)
+    panel.title = " ".join([product.path.rsplit("/", 1)[-1]] + _streams(product, key))
+    image = _figure.draw_panel(panel, axes)
+    if image is not None:
+        axes.figure.colorbar(image, ax=axes, label=panel.z.label)
+        if product.start is not None:
+            axes.set_xlabel(f"seconds after {str(product.start)[:19]} UTC")
+    axes.set_title(_figure.plain(panel.title))
     return axes
 
 
-def _power(values):
-    return (values.real ** 2 + values.imag ** 2) if np.iscomplexobj(values) else values
+def _key(product, which):
+    """Slices of all axes, but the number of one stream: the first, unless it is named."""
+    key = list(product.index(**which))
+    for i, name in enumerate(product.dims):
+        chosen = range(product.shape[i])[key[i]]
+        if name in STREAMS:
+            key[i] = chosen if isinstance(chosen, int) else chosen[0]
+        else:
+            key[i] = slice(chosen, chosen + 1) if isinstance(chosen, int) else slice(
+                chosen.start, chosen.stop)
+            if key[i].start >= key[i].stop:
+                raise ValueError(f"{product.path}: nothing to draw along {name}")
+    return key
 
 
-def _values(product, key, axis):
-    """What the key names, averaged along one axis to at most PIXELS."""
-    at = range(product.shape[axis])[key[axis]] if isinstance(key[axis], slice) else None
-    if at is None or len(at) == 0:
-        raise ValueError(f"{product.path}: nothing to draw along {product.dims[axis]}")
-    each = -(-len(at) // PIXELS)
-    row = max(1, int(np.prod(product.shape)) // product.shape[axis])
-    step = max(1, AT_ONCE // (row * each)) * each
-    parts = []
-    kept = [i for i, k in enumerate(key) if isinstance(k, slice)].index(axis)
-    for first in range(0, len(at), step):
-        part = at[first:first + step]
-        key[axis] = slice(part[0], part[-1] + 1, part.step)
-        values = np.moveaxis(_power(product[tuple(key)]), kept, 0)
-        edges = np.arange(0, len(values), each)
-        sizes = np.diff(np.append(edges, len(values))).reshape((-1,) + (1,) * (values.ndim - 1))
-        parts.append(np.add.reduceat(values, edges, axis=0, dtype="f8") / sizes)
-    key[axis] = slice(at[0], at[-1] + 1, at.step)
-    return np.moveaxis(np.concatenate(parts), 0, kept)
+def _streams(product, key):
+    return [f"{product.axes[name][k] / 1e6:.10g} MHz" if name == "chan" else
+            str(product.axes[name][k]) for name, k in zip(product.dims, key) if isinstance(k, int)]
+
+
+def _panel(product, key):
+    if product.kind == "voltages":
+        return _spectrum(product, key)
+    choice = {"pixels": PIXELS}
+    if product.kind == "dedispersed":
+        return SeriesFigure(_series(product, key), choice).maps()[0]
+    if product.kind == "candidates":
+        return SearchFigure(_search(product), choice).figure().panels[0]
+    figure = BankFigure(_bank(product, key), choice).read()
+    return figure.waterfall(0, not (figure.pixels.least < 0).any())
+
+
+def _step(values):
+    return float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else 1.0
+
+
+def _bank(product, key):
+    """A product's rows and channels of one stream."""
+    time, band = key[0], key[-1]
+
+    def read(row, rows, _first_if, _ifs, chan, chans):
+        own = [slice(time.start + row, time.start + row + rows), *key[1:-1],
+               slice(band.start + chan, band.start + chan + chans)]
+        values = product[tuple(own)]
+        if np.iscomplexobj(values):
+            values = values.real ** 2 + values.imag ** 2
+        return values.reshape(rows, 1, chans)
+
+    seconds, frequency = product.seconds, product.frequency
+    step = _step(seconds)
+    data = Sheet(time.stop - time.start, 1, band.stop - band.start, read)
+    return Bank(product.path, data, frequency[band], step,
+                origin=float(seconds[time.start]) - step / 2,
+                channel_hz=_step(frequency), names=[None], types=[None], powers=[True])
+
+
+def _series(product, key):
+    dms, times = key
+    seconds = product.axes["time"]
+    step = _step(seconds)
+
+    def read(dm, first, count):
+        return product[dms.start + dm, times.start + first:times.start + first + count]
+
+    return Series(product.path, np.asarray(product.axes["dm"][dms], "f8"), times.stop - times.start,
+                  step, read, float(seconds[times.start]) - step / 2)
+
+
+def _search(product):
+    """The candidates of a search, without the filterbank."""
+    said, rows = product.attributes, product.candidates
+    step = float(said["tsamp_s"])
+    cell = max(round(_step(product.axes["time"]) / step), 1)
+    first = float(product.axes["time"][0]) - cell * step / 2
+    found = [{name: row[name].item() for name in rows.dtype.names} for row in rows]
+    return Search(product.path, np.asarray(product.axes["dm"], "f8"), found,
+                  lambda dm, at, count: product[dm, at:at + count], product.shape[1], cell, step,
+                  first, float(said.get("threshold", 0)), int(said.get("widths", 1)), 0.0, 0.0)
 
 
 def _decibels(values):
@@ -58,49 +115,23 @@ def _decibels(values):
         return 10 * np.log10(np.where(values > 0, values, np.nan))
 
 
-def _waterfall(product, key, axes):
-    values = _values(product, key, 0)
-    times = product.seconds[key[0]]
-    frequency = product.frequency[key[-1]] / 1e6
-    where = (frequency, times, "frequency / MHz", "seconds", product)
-    if (values < 0).any(): # Stokes Q, U, V, parts of products: no powers
-        _image(axes, values, *where, label="value", about_zero=True)
-    else:
-        _image(axes, _decibels(values), *where, label="power / dB")
-
-
-def _image(axes, values, x, y, x_label, y_label, product, label="power", about_zero=False):
-    low, high = np.nanpercentile(values, (1, 99)) if np.isfinite(values).any() else (0, 1)
-    if about_zero:
-        high = max(abs(low), abs(high))
-        low = -high
-    x, y = np.atleast_1d(x), np.atleast_1d(y)
-    half = [(v[-1] - v[0]) / max(len(v) - 1, 1) / 2 or 0.5 for v in (x, y)]
-    image = axes.imshow(values, aspect="auto", origin="lower", vmin=low, vmax=high, interpolation="nearest",
-                        cmap="RdBu_r" if about_zero else None,
-                        extent=(x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]))
-    start = "" if product.start is None else f" after {str(product.start)[:19]} UTC"
-    axes.set_xlabel("seconds" + start if x_label == "s" else x_label)
-    axes.set_ylabel("seconds" + start if y_label == "seconds" else y_label)
-    axes.figure.colorbar(image, ax=axes, label=label)
-
-
-def _spectrum(product, key, axes, points=1024):
-    """The mean power spectrum of (at most 4 million) samples of one stream, by Hann windows."""
+def _spectrum(product, key, points=1024):
+    """The mean power spectrum of samples of one stream, by Hann windows."""
     at = product.dims.index("time")
     rows = range(product.shape[at])[key[at]][:AT_ONCE]
     points = min(points, len(rows))
     key[at] = slice(rows[0], rows[-1] + 1)
-    samples = product[tuple(key)][:len(rows) // points * points].reshape(-1, points) * np.hanning(points)
+    samples = product[tuple(key)][:len(rows) // points * points].reshape(-1, points)
+    samples = samples * np.hanning(points)
     rate = float(product.attributes["sample_rate_hz"])
     chan = product.frequency[key[product.dims.index("chan")]] if "chan" in product.dims else 0.0
     sideband = product.attributes.get("sideband", 1)
     if np.iscomplexobj(samples):
-        power = np.fft.fftshift(_power(np.fft.fft(samples)), axes=1).mean(axis=0)
+        spectra = np.fft.fftshift(np.fft.fft(samples), axes=1)
         offset = np.fft.fftshift(np.fft.fftfreq(points, 1 / rate)) * sideband
     else:
-        power = _power(np.fft.rfft(samples)).mean(axis=0)
+        spectra = np.fft.rfft(samples)
         offset = (np.fft.rfftfreq(points, 1 / rate) - rate / 4) * sideband
-    axes.plot((chan + offset) / 1e6, _decibels(power))
-    axes.set_xlabel("frequency / MHz")
-    axes.set_ylabel("power / dB")
+    power = (spectra.real ** 2 + spectra.imag ** 2).mean(axis=0)
+    return Panel("spectrum", "", Axis("frequency (MHz)"), Axis("power (dB)"),
+                 lines=[Line((chan + offset) / 1e6, _decibels(power))])

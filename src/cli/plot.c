@@ -56,6 +56,18 @@ static int plot_read_kinds(const struct option_row *row, const char *text, void 
     return *text != '\0';
 }
 
+/* "470..480", or "475" alone. */
+static int plot_read_dm(const struct option_row *row, const char *text, void *field)
+{
+    double *out = field;
+    if (strstr(text, "..")) {
+        return value_range(row, text, field);
+    }
+    int is_number = units_parse_f64(text, &out[0]);
+    out[1] = out[0];
+    return is_number;
+}
+
 static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
 
 static const struct option_row rows[] = {
@@ -77,16 +89,18 @@ static const struct option_row rows[] = {
      "with --filter: sets a key of the job, e.g. --set channelise.taps=16"},
     {.help = "Of a product:"},
     {"kind", "LIST", plot_read_kinds, AT(choice.kinds),
-     "waterfall|bandpass|time|weights|kurtosis|flags|dm-time|snr|series|pulse", NULL,
+     "waterfall|bandpass|time|weights|kurtosis|flags|dm-time|snr|series|pulse|histogram", NULL,
      "only these panels, such as waterfall,bandpass. Of power and spectra: waterfall, bandpass, "
-     "time, weights, kurtosis, flags; of dedispersed series: dm-time, snr, series, pulse; "
-     "of candidates: dm-time, snr, waterfall (default: all that the file has)"},
+     "time, weights, kurtosis, flags; of dedispersed series: dm-time, snr, series, pulse; of "
+     "candidates, and with --dm of filterbanks: pulse, waterfall, dm-time, snr; of all candidates: "
+     "histogram, too (default: all that the file has)"},
     {"time", "A..B", value_range, AT(choice.time), "seconds such as 0.5..2", NULL,
      "seconds after the first row (of series: the first sample)"},
     {"freq", "A..B", value_range, AT(choice.freq), "MHz such as 1420..1421", NULL,
      "channels from A to B MHz"},
-    {"dm", "A..B", value_range, AT(choice.dm), "DMs such as 470..480", NULL,
-     "of series and candidates: DMs"},
+    {"dm", "A..B", plot_read_dm, AT(choice.dm), "a DM such as 475, or DMs such as 470..480", NULL,
+     "of series and candidates: DMs; of a filterbank: dedisperses it, and draws its strongest "
+     "pulse"},
     {"candidate", "N", value_u64, AT(choice.candidate), "0..4294967295", NULL,
      "of the candidates of a search, the one in row N of the table, from 0 on, and what is around "
      "it (default: all, and the strongest)"},
@@ -96,6 +110,8 @@ static const struct option_row rows[] = {
     {"sum", NULL, value_flag, AT(choice.sum), NULL, NULL, "the sum of the polarisations"},
     {"flatten", NULL, value_flag, AT(choice.flatten), NULL, NULL,
      "the waterfall above each channel's median in time: what changes"},
+    {"turn", NULL, value_flag, AT(choice.turn), NULL, NULL,
+     "waterfalls with frequency across and time upwards"},
     {.name = NULL}};
 
 static status_t plot_check(void *settings)
@@ -103,7 +119,7 @@ static status_t plot_check(void *settings)
     status_t st = STATUS_OK;
     struct plot_settings *s = settings;
     struct plot_choice *choice = &s->choice;
-    const char *mine = options_first(s, "kind time freq dm candidate pol sum flatten");
+    const char *mine = options_first(s, "kind time freq dm candidate pol sum flatten turn");
     REQUIRE(s->filter + s->bench + s->tuner <= 1, STATUS_USAGE,
             "plot: one of --filter, --bench, --tuner at a time");
     REQUIRE(!mine || s->filter + s->bench + s->tuner == 0, STATUS_USAGE,
@@ -152,11 +168,12 @@ const struct command cli_plot = {
     .summary = "draw a product, a filter bank or a table as PNG or SVG",
     .usage = "[OPTION]... PRODUCT\n--filter [OPTION]... JOB\n--bench [OPTION]... TABLE...\n"
              "--tuner [OPTION]... LOG",
-    .about = "Draws a product (or anybody's filterbank) with gnuplot: waterfall, bandpass, and "
-             "what else it holds; of dedispersed series the DMs over time. With --filter what a "
-             "job's filter bank does to tones; with --bench and --tuner tables (docs/plot.md).",
-    .ending = "Exit status: 0 drawn, 2 usage, 3 no space, 4 data, 5 gnuplot is not there or "
-              "failed, or memory.",
+    .about = "Draws a product (or anybody's filterbank) with Python and matplotlib: waterfall, "
+             "bandpass, and what else it contains; of dedispersed series the DMs over time; of "
+             "bursts what they look like. With --filter what a job's filter bank does to tones; "
+             "with --bench and --tuner tables (docs/plot.md).",
+    .ending = "Exit status: 0 drawn, 2 usage, 3 no space, 4 data, 5 no Python with matplotlib, or "
+              "memory.",
     .operand = "file",
     .ends = "h5|yaml|csv|txt|fil",
     .takes_many = 1,

@@ -7,7 +7,7 @@
 #include "cli/options/values.h"
 #include "cli/print/plan_job.h"
 #include "io/apart/apart.h"
-#include "plot/report/report.h"
+#include "plot/report.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "ranks/watch.h"
@@ -60,7 +60,8 @@ static const struct option_row rows[] = {
     {"report", "FILE", value_text, AT(report), NULL, NULL,
      "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
      "fast, "
-     "what is missing, the filter, and pictures of each product, if gnuplot is there. An earlier "
+     "what is missing, the filter, and pictures of each product, if Python has matplotlib. An "
+     "earlier "
      "report is replaced"},
     {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
      "only prints what would be done, as `voltmill plan`"},

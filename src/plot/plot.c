@@ -1,102 +1,64 @@
-/* From a file to a figure, from a figure to a picture. */
+/* Names and protection of what `voltmill plot` and `run --report` write. */
 #include "plot/plot.h"
 
+#include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "plot/bursts/bursts.h"
-#include "plot/draw/gnuplot.h"
-#include "plot/draw/numbers.h"
-#include "plot/draw/publish.h"
-#include "plot/draw/script.h"
-#include "plot/from/choice.h"
-#include "plot/from/from_product.h"
-#include "plot/tables/tables.h"
-#include "product/product.h"
-#include "product/sheet.h"
+#include "product/export/export_file.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { PANEL_HEIGHT = 90, ABOVE = 90, LETTER = 15 };
-
-/* Somebody's dedispersed series say so by their dataset. */
-static status_t plot_is_series(const char *path, int *out)
+/* Whether a file contains a word in its first bytes. */
+static int plot_begins_with(const char *path, const char *word)
 {
-    struct sheet *sheet = NULL;
-    status_t st = sheet_open(path, "dedispersed", &sheet);
-    *out = sheet != NULL;
-    sheet_close(sheet);
-    return report_forgive(st);
+    char begin[MARK_BLOCK];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t count = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
+    file_close(fd);
+    return count > 0 && memmem(begin, (size_t)count, word, strlen(word));
 }
 
-status_t plot_product(const char *path, const struct plot_choice *choice, struct figure *out)
+static int plot_is_picture(const char *path)
+{
+    return plot_begins_with(path, "voltmill plot") ||
+           plot_begins_with(path, "panel,title,line,x,y,value\n");
+}
+
+static int plot_is_page(const char *path)
+{
+    return plot_begins_with(path, "name=\"generator\" content=\"voltmill\"");
+}
+
+status_t plot_check_new(const char *path, enum mark mark, int force)
+{
+    int is_ours = mark == MARK_RUN ? plot_is_page(path) : plot_is_picture(path);
+    return file_check_new(path, force || is_ours);
+}
+
+status_t plot_publish(const char *path, const struct text *text, enum mark mark, int force,
+                      const struct guard *reads, int *is_before)
 {
     status_t st = STATUS_OK;
-    struct bank *bank = NULL;
-    struct product *product = NULL;
-    int is_series = 0;
-    st = product_open(path, &product);
-    TRY(report_forgive(
-        st)); /* perhaps a filterbank that is no HDF5: its reader says what is wrong */
-    TRY(product ? STATUS_OK : plot_is_series(path, &is_series));
-    REQUIRE(!choice->has_candidate || (product && product->kind == PRODUCT_CANDIDATES),
-            STATUS_USAGE, "%s: --candidate is for what dedisperse.search has found", path);
-    if (is_series || (product && product->kind == PRODUCT_DEDISPERSED)) {
-        TRY(from_series(path, choice, out));
-    } else if (product && product->kind == PRODUCT_CANDIDATES) {
-        TRY(from_candidates(product, choice, out));
-    } else if (product && product->kind == PRODUCT_VOLTAGES) {
-        FAIL(STATUS_USAGE, "%s: voltages, expected power, spectra or dedispersed series", path);
-    } else {
-        int is_spectra = product && product->kind == PRODUCT_SPECTRA;
-        struct product *given = is_spectra ? product : NULL;
-        product = is_spectra ? NULL : product;
-        TRY(bank_open(path, given, choice->external, &bank));
-        TRY(from_bank(bank, choice, out));
-    }
+    struct export_file file = {.fd = -1};
+    const struct export_plan plan = {.path = path,
+                                     .mark = mark,
+                                     .force = force,
+                                     .bytes = text->length,
+                                     .head = text,
+                                     .is_ours = mark == MARK_RUN ? plot_is_page : plot_is_picture};
+    TRY(export_file_check(&plan, reads));
+    TRY(export_file_begin(&plan, &file));
+    TRY(export_file_publish(&file));
+    *is_before = file.state == EXPORT_COMPARES;
 out:
-    bank_close(bank);
-    product_destroy(product);
+    export_file_end(&file);
     return st;
 }
 
-static status_t plot_gather(const struct plot_options *o, struct figure *out)
-{
-    switch (o->of) {
-    case PLOT_FILTER:
-        return from_filter(o->files[0], o->sets, o->nsets, out);
-    case PLOT_BENCH:
-        return from_bench(o->files, o->nfiles, out);
-    case PLOT_TUNER:
-        return from_tuner(o->files[0], out);
-    default:
-        return plot_product(o->files[0], &o->choice, out);
-    }
-}
-
-/* As large as its panels ask for. */
-static struct picture plot_size(const struct plot_options *o, const struct figure *figure,
-                                enum picture_kind kind)
-{
-    struct picture picture = {kind, o->choice.width, o->choice.height, LETTER};
-    double most = 0;
-    for (uint32_t column = 0; column < figure->columns; column++) {
-        double height = 0;
-        for (size_t i = 0; i < figure->count; i++) {
-            if (figure->panels[i].column == column) {
-                height += PANEL_HEIGHT * figure->panels[i].share + ABOVE;
-            }
-        }
-        most = height > most ? height : most;
-    }
-    if (!picture.width) {
-        picture.width = choice_default_width(figure->columns);
-        picture.height = (uint32_t)most + 50;
-    }
-    return picture;
-}
-
-/* Numbers are neither the picture, nor what it is called while it is written. */
+/* Numbers are neither the picture, nor the name under which it is written. */
 static status_t plot_check_apart(const char *output, const char *data)
 {
     status_t st = STATUS_OK;
@@ -113,7 +75,7 @@ out:
     return st;
 }
 
-/* Nothing that is read is written, nor both to one file. */
+/* No file that is read is written, nor both to one file. */
 static status_t plot_protect(const struct plot_options *o, const char *output, struct guard *guard)
 {
     status_t st = STATUS_OK;
@@ -121,17 +83,17 @@ static status_t plot_protect(const struct plot_options *o, const char *output, s
         TRY(guard_add(guard, "the input file", o->files[i]));
     }
     TRY(guard_check_part(guard, "the output", output));
-    TRY(file_check_new(output, 1)); /* what is there may be the same */
+    TRY(plot_check_new(output, MARK_PLOT, o->force));
     if (o->data) {
         TRY(guard_check_part(guard, "the output", o->data));
-        TRY(file_check_new(o->data, 1));
+        TRY(plot_check_new(o->data, MARK_PLOT, o->force));
         TRY(plot_check_apart(output, o->data));
     }
 out:
     return st;
 }
 
-static status_t plot_name(const struct plot_options *o, char **out, enum picture_kind *kind)
+static status_t plot_name(const struct plot_options *o, char **out, const char **format)
 {
     status_t st = STATUS_OK;
     const char *first = o->files[0];
@@ -139,32 +101,32 @@ static status_t plot_name(const struct plot_options *o, char **out, enum picture
     const char *dot = strrchr(base, '.');
     int length = (int)(dot && dot > base ? (size_t)(dot - first) : strlen(first));
     TRY(o->output ? memory_text(o->output, out) : memory_format(out, "%.*s.png", length, first));
-    REQUIRE(picture_kind_of(*out, kind), STATUS_USAGE,
+    const char *ending = strrchr(text_basename(*out), '.');
+    REQUIRE(ending && (strcmp(ending, ".png") == 0 || strcmp(ending, ".svg") == 0), STATUS_USAGE,
             "%s: expected a name that ends in .png or .svg", *out);
+    *format = ending + 1;
 out:
     return st;
 }
 
-/* What a panel of a search's best pulse says above itself. */
-static status_t plot_say_best(const struct figure *figure, struct text *said)
+static status_t plot_draw(const struct plot_options *o, const char *format, struct drawn *drawn)
 {
     status_t st = STATUS_OK;
-    for (size_t i = 0; i < figure->count; i++) {
-        const struct panel *panel = &figure->panels[i];
-        TRY(strcmp(panel->name, "pulse") == 0 ? text_add(said, "%s\n", panel->title) : STATUS_OK);
+    struct job *job = NULL;
+    if (o->of == PLOT_FILTER) {
+        TRY(job_load(o->files[0], o->sets, o->nsets, &job));
+        TRY(coefficients_read(job));
     }
+    const struct drawing drawing = {.of = o->of,
+                                    .files = o->files,
+                                    .nfiles = o->nfiles,
+                                    .job = job,
+                                    .format = format,
+                                    .has_numbers = o->data != NULL,
+                                    .choice = o->choice};
+    TRY(drawing_make(&drawing, drawn));
 out:
-    return st;
-}
-
-/* *were_before stays if this file was there already. */
-static status_t plot_publish(const struct plot_options *o, const char *path,
-                             const struct text *text, const struct guard *guard, int *were_before)
-{
-    int is_before = 0;
-    const struct publish what = {.path = path, .text = text, .mark = MARK_PLOT, .force = o->force};
-    status_t st = publish(&what, guard, &is_before);
-    *were_before = *were_before && is_before;
+    job_destroy(job);
     return st;
 }
 
@@ -172,37 +134,27 @@ status_t plot_make(const struct plot_options *o, struct text *said)
 {
     status_t st = STATUS_OK;
     struct guard guard = {.count = 0};
-    struct figure figure = {.count = 0};
-    struct text script = {0};
-    struct text picture = {0};
-    struct text numbers = {0};
+    struct drawn drawn = {.said = {0}};
+    const char *format = NULL;
     char *output = NULL;
-    enum picture_kind kind;
-    int is_before = 1;
-    TRY(plot_name(o, &output, &kind));
+    int has_numbers = 1;
+    int has_picture = 0;
+    TRY(plot_name(o, &output, &format));
     TRY(plot_protect(o, output, &guard));
-    TRY(gnuplot_check());
-    TRY(plot_gather(o, &figure));
-    struct picture size = plot_size(o, &figure, kind);
-    TRY(script_write(&figure, &size, &script));
-    TRY(gnuplot_run(&script, &picture));
+    TRY(plot_draw(o, format, &drawn));
     if (o->data) {
-        TRY(numbers_write(&figure, &numbers));
-        TRY(plot_publish(o, o->data, &numbers, &guard, &is_before));
+        TRY(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
     }
-    TRY(plot_publish(o, output, &picture, &guard, &is_before));
-    if (is_before) {
+    TRY(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
+    if (has_numbers && has_picture) {
         TRY(text_add_shown(said, "complete before: %s\n", output));
-        goto out;
+    } else {
+        TRY(text_add_shown(said, "%s: ", output));
+        TRY(text_add_bytes(said, drawn.said.data, drawn.said.length));
     }
-    TRY(text_add_shown(said, "%s: %u x %u pixels\n", output, size.width, size.height));
-    TRY(plot_say_best(&figure, said));
 out:
     guard_free(&guard);
-    figure_free(&figure);
-    text_free(&script);
-    text_free(&picture);
-    text_free(&numbers);
+    drawn_free(&drawn);
     free(output);
     return st;
 }

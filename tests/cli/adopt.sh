@@ -68,5 +68,5 @@ runs "something to import" "$voltmill" synth sky.yaml
 others import copy.h5 import -o copy.h5 sky.h5
 others export power.fil export --format fil power.h5
 others join both.h5 join -o both.h5 early.h5 late.h5
-! command -v gnuplot >/dev/null || others plot power.png plot power.h5
+! has_pictures || others plot power.png plot power.h5
 plan

@@ -69,12 +69,12 @@ same "by the method asked for" True \
 same "rates and times say the same" True "$(of_fir "all(abs(float(r['msamples_per_s']) * float(r['ms']) * 1e3 / int(r['points']) - 1) < 1e-2 + 1e-4 / float(r['msamples_per_s'])
     and abs(float(r['gflop_per_s']) * float(r['ms']) * 1e6 / (8 * int(r['points']) * int(r['taps'])) - 1) < 1e-2 + 1e-4 / float(r['gflop_per_s']) for r in rows)")"
 same "nothing is moved on a CPU" "{0.0}" "$(of_fir "{float(r['moved_ms']) for r in rows}")"
-if command -v gnuplot >/dev/null; then
+if has_pictures; then
     runs "its figures" "$voltmill" plot --bench --data numbers.csv -o fir.svg fir.csv
     same "hold its numbers" "$(of_fir "2 * sum(float(r['times_plain']) > 0 for r in rows)")" "$(grep -c '^\(taps\|points\),' numbers.csv)"
 else
-    skip "no gnuplot"
-    skip "no gnuplot"
+    skip "no matplotlib"
+    skip "no matplotlib"
 fi
 runs "fir, real, of many taps" fir --real --taps 8192 --points 2^17 --method auto
 same "its plain loop ran for fewer points" "True True" "$(of_fir "' '.join([str(int(r['plain_points']) < int(r['points']))

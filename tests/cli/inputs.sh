@@ -237,7 +237,7 @@ fails "a filterbank's raw file elsewhere" 2 "$bank_outside input.external" "$vol
 runs "a job allows it" "$voltmill" run series.yaml --set input.files=inner/far.h5 --set input.external=allow
 fails "its export" 2 "$bank_outside --external allow" "$voltmill" export --format fil -o far.fil inner/far.h5
 runs "export --external" "$voltmill" export --format fil --external bank.raw -o far.fil inner/far.h5
-if command -v gnuplot >/dev/null; then
+if has_pictures; then
     fails "its picture" 2 "$bank_outside --external allow" "$voltmill" plot -o far.png inner/far.h5
     runs "plot --external" "$voltmill" plot --external allow -o far.png inner/far.h5
 fi

@@ -28,6 +28,16 @@ printf '#!/bin/sh\nprintf "1\\n%%s" "$*"\n' >"$work/python" && chmod +x "$work/p
 { "$voltmill" synth "$work/spec.yaml" && "$voltmill" run "$work/job.yaml"; } >/dev/null 2>&1
 runs "an export" env VOLTMILL_PYTHON="$work/python" "$work/root/opt/volt/bin/voltmill" export --format kerchunk "$work/power.h5"
 runs "by the installed module" grep -q "^-I .*$work/root/opt/volt/bin/../share/voltmill/python kerchunk " "$work/power.json"
+if has_pictures; then
+    installed=$work/root/opt/volt
+    runs "it draws with the module beside it" "$installed/bin/voltmill" plot --filter -o "$work/bank.png" "$here/jobs/demo.yaml"
+    mv "$installed/share/voltmill/python" "$work/module"
+    fails "and says where it is missing" 5 'the Python module is missing: neither .*/opt/volt/bin/\.\./share/voltmill/python' \
+        "$installed/bin/voltmill" plot --filter -o "$work/other.png" "$here/jobs/demo.yaml"
+    mv "$work/module" "$installed/share/voltmill/python"
+else
+    for _ in 1 2; do skip "matplotlib is not installed"; done
+fi
 # Links among the documents lead somewhere, but for those to what only the tree has.
 lost=$(cd "$work/root/opt/volt/share/doc/voltmill" && grep -oE '\]\([A-Za-z0-9_./-]+\.(md|png)(#[a-z-]*)?\)' -r . |
     sed -E 's/#[a-z-]*\)$/)/; s/^([^:]*):\]\((.*)\)$/\1 \2/' | while read -r from to; do

@@ -2,10 +2,7 @@
 # a tone, a pulse and NaN at their places in the numbers that are drawn; large files in little memory; what is wrong.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-if ! command -v gnuplot >/dev/null; then
-    echo "1..0 # SKIP gnuplot is not installed (make deps)"
-    exit 0
-fi
+has_pictures || { echo "1..0 # SKIP matplotlib is not installed (make deps)"; exit 0; }
 "$python" - <<'END'
 import h5py
 import numpy as np
@@ -27,7 +24,14 @@ bank("tone", power, pol_type="XX,YY", source_name="J1939+2134", telescope_id=6)
 bank("words", power, source_name="O'Brien \"x\" `touch hit` $(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \x1b[31m\n@touch")
 bank("stokes", (rng.normal(size=(50, 4, 64)) + [[[9], [0], [0], [0]]]).astype("f4"), pol_type="I,Q,U,V")
 bank("narrow", np.ones((20, 1, 128), "f4"), fch1=319.0078, foff=1 / 64)
-bank("below", rng.normal(size=(20, 1, 8)).astype("f4"))
+line = rng.gamma(64, 1 / 64, (64, 1, 16384)).astype("f4")
+line[:, 0, 9000] *= 30  # one channel of 16384
+bank("line", line, foff=0.01)
+swept = rng.normal(100, 1, (4000, 1, 64)).astype("f4")
+for i in range(64):  # DM 500, at 2 s at the top
+    late = 500 / 2.41e-4 * ((1400.0 + 0.5 * i) ** -2 - 1431.5 ** -2) / 1e-3
+    swept[2000 + round(late):2004 + round(late), 0, i] += 3
+bank("swept", swept, tsamp=1e-3)
 bank("bytes", np.tile(np.arange(64, dtype="u1"), (20, 1, 1)), foff=-0.5)
 bank("base", rng.gamma(64, 1 / 64, (20, 1, 8)).astype("f4"), fch1=0.0)
 bank("single", rng.gamma(64, 1 / 64, (20, 1, 1)).astype("f4"))
@@ -75,104 +79,120 @@ for panel, _, line, x, y, value in csv.reader(open("numbers.csv", newline="")):
         print(x, y or "-", value)
 END
 }
-# greatest: the row with the greatest value
-greatest() { grep -v nan | sort -g -k3 | tail -n 1; }
+# largest: the row with the largest value
+largest() { grep -v nan | sort -g -k3 | tail -n 1; }
 size_of() { "$python" -c 'import struct, sys; print(*struct.unpack(">II", open(sys.argv[1], "rb").read(24)[16:]))' "$1"; }
 plot() { "$voltmill" plot --force "$@"; }
 # letters FILE: all texts of an SVG, which must be well-formed
 letters() { "$python" -c 'import sys, xml.etree.ElementTree as x; print("|".join("".join(t.itertext()).strip() for t in x.parse(sys.argv[1]).iter() if t.tag.endswith("}text")))' "$1"; }
 
+# colours FILE: how many rows and columns of an 8-bit PNG have 50 pixels or more of viridis' brightest colour, and
+# whether its middle row has 5 pixels or more of the colour of NaN
+colours() {
+    "$python" - "$1" <<'END'
+import struct, sys, zlib
+import numpy as np
+
+data, at, text = open(sys.argv[1], "rb").read(), 8, b""
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    if kind == b"IHDR":
+        width, height, depth, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+    text += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+    at += 12 + size
+raw, each = zlib.decompress(text), {2: 3, 6: 4}[colour]
+above, rows = bytearray(width * each), []
+for y in range(height):
+    start = y * (width * each + 1)
+    line = bytearray(raw[start + 1:start + 1 + width * each])
+    for i in range(width * each):
+        a, b, c = line[i - each] if i >= each else 0, above[i], above[i - each] if i >= each else 0
+        p = [0, a, b, (a + b) // 2, min((a, b, c), key=lambda v: abs(a + b - c - v))][raw[start]]
+        line[i] = (line[i] + p) & 255
+    above = line
+    rows.append(line)
+pixels = np.frombuffer(b"".join(rows), "u1").reshape(height, width, each)[..., :3].astype(int)
+bright = (abs(pixels - [253, 231, 37]).max(axis=2) < 30) & (np.arange(width) < 0.75 * width)  # not the colour bar
+blank = (pixels[height // 2] == 200).all(axis=1).sum() >= 5
+print((bright.sum(axis=1) >= 50).sum(), (bright.sum(axis=0) >= 50).sum(), "NaN" if blank else "numbers")
+END
+}
+
 runs "a picture" "$voltmill" plot tone.h5
-same "by default as PNG beside the file" "1320 995" "$(size_of tone.png)"
-runs "of a size" plot --size 900x700 -o small.png tone.h5
-same "which it has" "900 700" "$(size_of small.png)"
+same "by default as PNG beside the file" "1320 1053" "$(size_of tone.png)"
+same "of a size that it states" 1 "$(grep -c '^tone.png: 1320 x 1053 pixels$' output)"
+runs "the same again" "$voltmill" plot tone.h5
+same "is complete before" "complete before: tone.png" "$(cat output)"
+runs "an older picture is replaced" "$voltmill" plot --size 400x300 --kind time tone.h5
+same "by one of the size that is asked for" "400 300" "$(size_of tone.png)"
 runs "and as SVG, with its numbers" plot -o tone.svg --data numbers.csv tone.h5
 texts=$(letters tone.svg)
 for words in "tone.h5:  J1939+2134" "0 s: 2017-09-04T00:00:00" "pol XX, waterfall" "pol YY, bandpass" "frequency (MHz)" "time (s)" "power (dB)"; do
     case $texts in *"$words"*) ok 0 "it says: $words" ;; *) ok 1 "it says: $words"; echo "# $texts" ;; esac
 done
-same "nothing in it is of another file" 0 "$(grep -c 'href=.[^#d]' tone.svg)"
-same "a tone is at its frequency, at its level" "1410 - 20" "$(values bandpass mean | greatest | awk '{ printf "%g %s %.0f\n", $1, $2, $3 }')"
-same "NaN are drawn as such" "1402.5 1.005 10" "$(values waterfall | grep nan | awk '{ x = $1; y = n++ ? y : $2 } END { print x, y, n }')"
-same "with a colour of their own, and a word" 1 "$(letters tone.svg | grep -c 'no numbers')"
+same "nothing in it is of another file" 0 "$(grep -c 'href="[^#d]' tone.svg)"
+same "it is in pixels" 1 "$(grep -c '<svg .*width="1320" height="1053"' tone.svg)"
+same "a tone is at its frequency, at its level" "1410 - 20" "$(values bandpass mean | largest | awk '{ printf "%g %s %.0f\n", $1, $2, $3 }')"
+same "NaN are drawn as such, time across" "1.005 1402.5 10" "$(values waterfall | grep nan | awk '{ x = n++ ? x : $1; y = $2 } END { print x, y, n }')"
+same "with a colour of their own, and a word" 1 "$(letters tone.svg | grep -c 'grey: NaN')"
 runs "one polarisation, some times, some channels, one panel" plot --pol YY --time 0.5..1 --freq 1405..1407 --kind waterfall -o part.png --data numbers.csv tone.h5
-same "are all that there is" "1405 0.505 1407 0.995 250" "$(values waterfall | awk 'NR == 1 { a = $1 " " $2 } END { print a, $1, $2, NR }')"
-runs "the sum of polarisations" plot --sum -o sum.png --data numbers.csv tone.h5
-same "has the sum of powers" "1410 20" "$(values bandpass mean | greatest | awk '{ printf "%g %.0f\n", $1, $3 }')"
-runs "channels against their median" plot --flatten -o flat.png --data numbers.csv tone.h5
-same "have lost the tone" yes "$(values waterfall | greatest | awk '{ print ($3 < 4 ? "yes" : "no " $3) }')"
+same "are all that there is" "0.505 1405 0.995 1407 250" "$(values waterfall | awk 'NR == 1 { a = $1 " " $2 } END { print a, $1, $2, NR }')"
+runs "a waterfall with frequency across" plot --turn --sum --flatten -o sum.png --data numbers.csv tone.h5
+same "has it first" "1400 0.005" "$(values waterfall | awk 'NR == 1 { print $1, $2 }')"
+same "the sum of polarisations has the sum of powers" "1410 20" "$(values bandpass mean | largest | awk '{ printf "%g %.0f\n", $1, $3 }')"
+same "channels against their median have lost the tone" yes "$(values waterfall | largest | awk '{ print ($3 < 4 ? "yes" : "no " $3) }')"
+for size in 600x400 2000x700; do # of an image of 16384 rows or columns
+    runs "one channel of 16384, $size" plot --kind waterfall --size $size -o line.png line.h5
+    same "is a line" "yes" "$(colours line.png | awk '{ print ($1 >= 1 && $1 < 10 ? "yes" : $0) }')"
+    runs "with frequency across" plot --kind waterfall --turn --size $size -o line.png line.h5
+    same "too" "yes" "$(colours line.png | awk '{ print ($2 >= 1 && $2 < 10 ? "yes" : $0) }')"
+done
 
-runs "a source of any letters" plot -o words.svg words.h5
-same "stays what it is" 1 "$(letters words.svg | grep -cF "O'Brien \"x\" \`touch hit\` \$(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \\x1b[31m\\n@touch")"
-runs "in PNG, too" plot -o words.png words.h5
+runs "a source of any letters" plot --kind time -o words.svg words.h5
+same "stays what it is" 1 "$(letters words.svg | tr '|' ' ' | grep -cF "O'Brien \"x\" \`touch hit\` \$(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \\x1b[31m\\n@touch")"
 same "and runs nothing" "" "$(ls hit 2>/dev/null)"
 runs "Stokes parameters have no decibels" plot -o stokes.svg stokes.h5
-same "but values" 1 "$(letters stokes.svg | grep -c 'pol Q, waterfall.*value')"
-for size in 400x400 500x400 1000x400; do
+same "but values" "1 yes" "$(letters stokes.svg | tr '|' '\n' | awk '/pol Q, waterfall/ { n++ } /^value$/ { v = "yes" } END { print n, v }')"
+for size in 400x400 1000x400; do
     plot --kind waterfall --size $size -o narrow.svg narrow.h5 >/dev/null
     same "labels of a narrow band differ, $size" "" "$(letters narrow.svg | tr '|' '\n' | grep '^3[12][0-9]' | sort | uniq -d)"
 done
-runs "numbers below 0" plot -o below.svg below.h5
-same "have no decibels, either" 0 "$(letters below.svg | grep -c 'dB')"
-runs "bytes" plot -o bytes.png --data numbers.csv bytes.h5
-same "whose band descends" "1368.5 -" "$(values bandpass mean | greatest | awk '{ print $1, $2 }')"
-runs "two numbers" plot -o one.png one.h5
+runs "bytes" plot --kind bandpass -o bytes.png --data numbers.csv bytes.h5
+same "whose band descends" "1368.5 -" "$(values bandpass mean | largest | awk '{ print $1, $2 }')"
 runs "nothing but NaN" plot -o blank.png blank.h5
-runs "nine polarisations" plot -o many.png many.h5
+runs "nine polarisations" plot --kind time -o many.png many.h5
 same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 pols: the first 4 are drawn' output)"
-runs "a band from 0 Hz on" plot -o base.png base.h5
+runs "a band from 0 Hz on" plot --kind bandpass -o base.png base.h5
 runs "one channel" plot --kind waterfall --size 300x300 -o single.png single.h5
 runs "and one row" plot --kind waterfall --size 300x300 -o one.png one.h5
-same "are drawn: more colours than that of no numbers" "yes yes" "$("$python" - single.png one.png <<'END'
-import struct, sys, zlib
-
-
-def colours(path):
-    """Of the middle row of an 8-bit PNG, those that fill 5 pixels or more."""
-    data, at, text = open(path, "rb").read(), 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        if kind == b"IHDR":
-            width, height, depth, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
-        text += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    raw, each = zlib.decompress(text), {2: 3, 6: 4}[colour]
-    above = bytearray(width * each)
-    rows = []
-    for y in range(height):
-        start = y * (width * each + 1)
-        line = bytearray(raw[start + 1:start + 1 + width * each])
-        for i in range(width * each):
-            a, b, c = line[i - each] if i >= each else 0, above[i], above[i - each] if i >= each else 0
-            p = [0, a, b, (a + b) // 2, min((a, b, c), key=lambda v: abs(a + b - c - v))][raw[start]]
-            line[i] = (line[i] + p) & 255
-        above = line
-        rows.append({bytes(line[i:i + 3]) for i in range(0, width * each, each)})
-    return rows[height // 2]
-
-
-print(" ".join("yes" if bytes.fromhex("35b0a7") not in colours(path) else "no" for path in sys.argv[1:]))
-END
-)"
-runs "lines of a band with a gap" plot --kind bandpass -o uneven.svg uneven.h5
-same "do not bridge it" 1 "$(grep -c "rgb(  0, 114, 178)'  d='M[^M]*M[^M]*M[^M]*'" uneven.svg)" # the key, and two pieces
-runs "a band with a gap" plot --kind waterfall -o uneven.png --data numbers.csv uneven.h5
-same "which is left open" "22 18" "$(values waterfall | awk '$2 == 0.005 { n++; b += $3 == "nan" } END { print n, b }')"
+same "are drawn: not as NaN" "numbers numbers" "$(echo "$(colours single.png | cut -d' ' -f3) $(colours one.png | cut -d' ' -f3)")"
+runs "a band with a gap" plot --kind bandpass,waterfall -o uneven.svg --data numbers.csv uneven.h5
+same "whose lines do not bridge it" 1 "$(tr '\n' ' ' <uneven.svg | grep -o '<path d="M[^"]*"[^>]*#0072b2' | sed 's/.*<path/<path/' | grep -c 'd="M[^M]*M[^M]*"')"
+same "which is left open" "22 18" "$(values waterfall | awk '$1 == 0.005 { n++; b += $3 == "nan" } END { print n, b }')"
 runs "weights and kurtosis" plot -o beside.png --data numbers.csv beside.h5
 same "weights are of their channels and times" "1408 1415.5 0.25 1.5" \
-    "$(values weights | awk '$3 < 0.9 { if (!n++) a = $1; b = $1 > b ? $1 : b; t = $2 > t ? $2 : t; v = $3 } END { printf "%g %g %g %.1f\n", a, b, v, t }')"
-same "kurtosis, too" "1410" "$(values kurtosis | sort -g -k3 | head -n 1 | cut -d' ' -f1)"
-runs "a part of the channels" plot -o part.png --data numbers.csv part.h5
+    "$(values weights | awk '$3 < 0.9 { if (!n++) a = $2; b = $2 > b ? $2 : b; t = $1 > t ? $1 : t; v = $3 } END { printf "%g %g %g %.1f\n", a, b, v, t }')"
+same "kurtosis, too" "1410" "$(values kurtosis | sort -g -k3 | head -n 1 | cut -d' ' -f2)"
+runs "a part of the channels" plot --kind weights -o part.png --data numbers.csv part.h5
 same "whose weights are those of their coarse channels" "1412:0.40 1415.5:0.40 1416:0.60 1421.5:0.60" \
-    "$(values weights | awk '!n[$3]++ { first[$3] = $1 } $1 > last[$3] { last[$3] = $1 }
+    "$(values weights | awk '!n[$3]++ { first[$3] = $2 } $2 > last[$3] { last[$3] = $2 }
         END { for (v in n) printf "%g:%.2f\n%g:%.2f\n", first[v], v, last[v], v }' | sort -g | tr '\n' ' ' | sed 's/ $//')"
 
 runs "dedispersed series" plot -o series.svg --data numbers.csv series.h5
-same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples wide, DM 53')"
-same "its map has it there" "53 2.0" "$(values dm-time | greatest | awk '{ printf "%g %.1f\n", $2, $1 }')"
-same "plot says the best pulse" yes "$(grep -q '^the best: signal / noise .* at 2 s, .* DM 53$' "$work/output" && echo yes)"
-same "and its list of DMs" "53 -" "$(values snr | greatest | awk '{ print $1, $2 }')"
-runs "some DMs alone" plot --dm 41..45 --time 1..3 -o dms.png series.h5
+same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples (4 ms) wide, DM 53 pc cm⁻³')"
+same "its map has it there" "53 2.0" "$(values dm-time | largest | awk '{ printf "%g %.1f\n", $2, $1 }')"
+same "plot says the best pulse" yes "$(grep -q '^the best: S/N .* at 2 s, .* DM 53 pc cm⁻³$' "$work/output" && echo yes)"
+same "and its list of DMs" "53 -" "$(values snr | largest | awk '{ print $1, $2 }')"
+runs "some DMs alone" plot --dm 41..45 --time 1..3 --kind snr -o dms.png --data numbers.csv series.h5
+same "are drawn" "41 45" "$(values snr | awk 'NR == 1 { a = $1 } END { print a, $1 }')"
+runs "anybody's filterbank, dedispersed" plot --dm 500 -o burst.svg --data numbers.csv swept.h5
+same "has its pulse at the band's top frequency" "2.00" "$(values pulse | largest | awk '{ printf "%.2f\n", $1 }')"
+same "in all channels at once" "2.00 2.00" \
+    "$(values waterfall | awk '{ if (!($2 in v) || $3 > v[$2]) { v[$2] = $3; t[$2] = $1 } } END { printf "%.2f %.2f\n", t[1400], t[1431.5] }')"
+same "and its DM" "500" "$(values snr | largest | awk '{ printf "%.0f\n", $1 / 20 }' | awk '{ print 20 * $1 }')"
+runs "some DMs" plot --dm 400..600 --kind dm-time,snr -o burst.svg --data numbers.csv swept.h5
+same "find it" "yes" "$(values snr | largest | awk '{ print ($1 > 480 && $1 < 520 && $3 > 30 ? "yes" : $0) }')"
+same "all of them" "64" "$(values snr | wc -l)"
 
 # One polarisation has one name wherever a user meets it; --if is the older --pol.
 cat >names.yaml <<'END'
@@ -202,11 +222,11 @@ for product in separate coherency spectra; do
     spectra) names="S001/R S001/L" infos="R, L" ;;
     esac
     same "$product: info has these names" "$infos" "$("$voltmill" info $product.h5 | sed -n 's/^  polarisations \([^:]*\).*/\1/p')"
-    plot -o named.svg $product.h5 >/dev/null
+    plot --kind bandpass -o named.svg $product.h5 >/dev/null
     same "$product: its picture has the same" "$names" "$(letters named.svg | tr '|' '\n' | sed -n 's/^pol \(.*\), bandpass.*/\1/p' | paste -sd ' ')"
-    runs "$product: and so has --pol" plot --pol S001/"$([ $product = coherency ] && echo 'LL*' || echo L)" -o named.svg --data numbers.csv $product.h5
+    runs "$product: and so has --pol" plot --kind time --pol S001/"$([ $product = coherency ] && echo 'LL*' || echo L)" -o named.svg --data numbers.csv $product.h5
     cp numbers.csv named.csv
-    runs "$product: beside a number, by its older name" plot --if 1 -o named.svg --data numbers.csv $product.h5
+    runs "$product: beside a number, by its older name" plot --kind time --if 1 -o named.svg --data numbers.csv $product.h5
     runs "$product: which draws the same" cmp named.csv numbers.csv
 done
 same "plan and run count pols" 2 "$({ "$voltmill" plan --force named.yaml; "$voltmill" run --force named.yaml; } | grep -c 'coherency.h5: .* 4 pols x 64 channels')"
@@ -243,12 +263,14 @@ peak() { /usr/bin/env "$python" -c 'import resource, subprocess, sys; code = sub
 # 234 MiB of it are drawn.
 megabytes=$(peak "$voltmill" plot --force --time 0..150 -o huge.png --data numbers.csv huge.h5)
 same "a file larger than memory takes little of it" yes "$([ "$megabytes" -lt 200 ] && echo yes || echo "$megabytes MiB")"
-same "and is drawn" "3.0103" "$(values bandpass greatest | awk 'NR == 1 { printf "%.4f\n", $3 }')"
+same "and is drawn" "3.0103" "$(values bandpass largest | awk 'NR == 1 { printf "%.4f\n", $3 }')"
 
 fails "no file" 2 'expected one file or more' "$voltmill" plot
 fails "a file that is not there" 4 'nowhere.h5' "$voltmill" plot nowhere.h5
 fails "no picture's name" 2 'ends in .png or .svg' "$voltmill" plot -o x.pdf tone.h5
-fails "another picture that is there" 2 'tone.png exists already' "$voltmill" plot --kind waterfall --size 500x300 -o tone.png tone.h5
+echo mine >foreign.png
+fails "a file of others" 2 'foreign.png exists already: --force replaces it' "$voltmill" plot -o foreign.png tone.h5
+same "stays as it is" mine "$(cat foreign.png)"
 cp tone.h5 input.png
 fails "never the file itself" 2 'input' "$voltmill" plot --force -o input.png input.png
 fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot --force -o a.png --data a.png tone.h5
@@ -259,7 +281,8 @@ fails "a polarisation that it has not" 2 'tone.h5 has no pol 2: it has 2' "$volt
 fails "channels that it has not" 2 'no channel from 1 to 2 MHz: it has 1400 .. 1431.5' "$voltmill" plot --force --freq 1..2 tone.h5
 fails "times that it has not" 2 'no rows from 5 to 6 s: it has 0 .. 3 s' "$voltmill" plot --force --time 5..6 tone.h5
 fails "a range the wrong way" 2 'expected seconds' "$voltmill" plot --force --time 2..1 tone.h5
-fails "DMs of power" 2 'has no DMs' "$voltmill" plot --force --dm 1..2 tone.h5
+fails "DMs of a band from 0 Hz on" 4 'cannot be dedispersed' "$voltmill" plot --force --dm 1..2 base.h5
+fails "no DM" 2 'expected a DM such as 475' "$voltmill" plot --dm much tone.h5
 fails "polarisations of series" 2 'neither pols' "$voltmill" plot --force --sum series.h5
 fails "the sum of Stokes parameters" 2 'pol Q is no power' "$voltmill" plot --force --sum stokes.h5
 fails "options of a product for a job" 2 'is for products' "$voltmill" plot --filter --sum job.yaml
@@ -268,12 +291,19 @@ fails "a size of nothing" 2 'size' "$voltmill" plot --size 10x10 tone.h5
 fails "a table of something else" 4 'no table of voltmill bench' "$voltmill" plot --bench -o b.png tune.log
 printf 'a,b\n1\n' >short.csv
 fails "a table that is cut short" 4 'short.csv:2: 1 fields, expected 2' "$voltmill" plot --bench short.csv
-mkdir nothing
-fails "no gnuplot: says how to get it" 5 'gnuplot is not installed.*gnuplot-nox' env PATH="$work/nothing" "$voltmill" plot --force tone.h5
-mkdir bad
-printf '#!/bin/sh\necho "line 3: no such terminal" >&2\nexit 1\n' >bad/gnuplot
-chmod +x bad/gnuplot
-fails "gnuplot's own words" 5 'exit status 1: line 3: no such terminal' env PATH="$work/bad:$PATH" "$voltmill" plot --force tone.h5
-printf '#!/bin/sh\nkill -9 $$\n' >bad/gnuplot
-fails "gnuplot is killed" 5 'ended by signal 9' env PATH="$work/bad:$PATH" "$voltmill" plot --force tone.h5
+fails "no such Python: says what to install" 5 'nowhere/python: No such file.*apt-get install python3-matplotlib' \
+    env VOLTMILL_PYTHON="$work/nowhere/python" "$voltmill" plot --force tone.h5
+# python NAME LINE...: a Python that does so first
+python() {
+    printf '%s\n' '#!/bin/sh' "${@:2}" >"$work/$1"
+    chmod +x "$work/$1"
+}
+python bare 'exec /usr/bin/python3 -ISBc "$2" "$3"'
+fails "no matplotlib, nor numpy" 5 'No module named .numpy.*python3-matplotlib' env VOLTMILL_PYTHON="$work/bare" "$voltmill" plot --force tone.h5
+python broken 'echo "line 3: no such thing" >&2' 'exit 3'
+fails "its last words" 5 'broken drew nothing, and ended with exit status 3: line 3: no such thing' env VOLTMILL_PYTHON="$work/broken" "$voltmill" plot --force tone.h5
+python killed 'kill -9 $$'
+fails "it is killed" 5 'ended by signal 9' env VOLTMILL_PYTHON="$work/killed" "$voltmill" plot --force tone.h5
+python curious 'echo "@rows bank 0 99999999 0 1 0 64"'
+fails "it asks for too much" 5 'more than 4194304 numbers' env VOLTMILL_PYTHON="$work/curious" "$voltmill" plot --force tone.h5
 plan

@@ -1,11 +1,8 @@
 # `voltmill run --report`: one page that needs no other file and no network, well-formed, with what ran, what is missing
-# and pictures; without gnuplot it says so; it is no input and no product, and what fails in it fails no product.
+# and pictures; without Python it says so; it is no input and no product, and what fails in it fails no product.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-if ! command -v gnuplot >/dev/null; then
-    echo "1..0 # SKIP gnuplot is not installed (make deps)"
-    exit 0
-fi
+has_pictures || { echo "1..0 # SKIP matplotlib is not installed (make deps)"; exit 0; }
 cat >obs.yaml <<'END'
 file: obs.h5
 samples: 200000
@@ -79,12 +76,10 @@ done
 sum=$(sha256sum power.h5)
 runs "the same command again" "$voltmill" run --report page.html --set run.threads=1 job.yaml
 same "replaces its page, and no product" "$sum" "$(sha256sum power.h5)"
-mkdir path
-for tool in mpirun orted sh; do ln -s "$(command -v $tool)" path/ 2>/dev/null; done
-runs "without gnuplot" env PATH="$work/path" "$voltmill" run --report page.html job.yaml
+runs "without Python" env VOLTMILL_PYTHON="$work/python" "$voltmill" run --report page.html job.yaml
 same "there are no pictures" 0 "$(look pictures)"
-says "gnuplot is not installed"
-same "which is a warning" 1 "$(grep -c '^warning: report: no picture: gnuplot' output)"
+says "apt-get install python3-matplotlib"
+same "which is one warning" 1 "$(grep -c '^warning: report: no picture: .*matplotlib' output)"
 
 echo mine >other.html
 fails "a file of others stays" 2 'other.html' "$voltmill" run --report other.html job.yaml

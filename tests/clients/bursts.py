@@ -3,7 +3,6 @@ the cut, threads, ranks and kills; noise makes as many peaks as it should; real 
 found in them; voltages from `synth` all the way."""
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import time
 import h5py
 import numpy as np
 
-from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, note, ok, same, scratch, synth, voltmill, write_yaml
+from common import DATA, ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, Failed, finish, has_pictures, note, ok, same, scratch, synth, voltmill, write_yaml
 from mocks.filterbanks import write_fil
 from mocks.halfway import halfway
 
@@ -173,20 +172,33 @@ same(lines[0], "file,snr,stime,width,dm,label,chan_mask_path,num_files", "FETCH'
 ok(len(lines) == len(found) + 1 and lines[1].startswith(source + ","), "and lines")
 
 # ---- As pictures.
-if shutil.which("gnuplot"):
+if has_pictures():
     n = int(np.argmax(found["snr"]))
     voltmill("plot", "--candidate", str(n), "-o", "candidate.png", "--data", "candidate.csv", "found.h5")
     drawn = [line.rsplit(",", 4) for line in open(scratch("candidate.csv")).read().splitlines()[1:]]
-    snr = {float(x): float(value) for name, _, x, _, value in drawn if name.startswith("snr,")}
+    snr = {float(x): float(value) for name, line, x, _, value in drawn if name.startswith("snr,") and line == "search"}
+    around = max((float(value), float(x)) for name, line, x, _, value in drawn
+                 if name.startswith("snr,") and line == "filterbank")
     dm = found["dm"][n]
-    ok(max(snr, key=snr.get) == dm and abs(snr[dm] - found["snr"][n]) < 1e-3, "plot: S/N is greatest at its DM", snr)
+    ok(max(snr, key=snr.get) == dm and abs(snr[dm] - found["snr"][n]) < 1e-3, "plot: S/N is largest at its DM", snr)
+    ok(abs(around[0] / found["snr"][n] - 1) < 0.3 and abs(around[1] - dm) < 20, "so is that of the filterbank around it", around, dm)
     pixels = [(float(x), float(v)) for name, _, x, _, v in drawn if name.startswith("waterfall,")]
     columns = {}
     for x, v in pixels:
         columns.setdefault(x, []).append(v)
     best = max(columns, key=lambda x: np.mean(columns[x]))
     ok(abs(best - found["time_s"][n]) < 2 * TSAMP + found["width"][n] * TSAMP / 2, "its waterfall is upright, and there", best)
-    voltmill("plot", "-o", "all.svg", "--kind", "dm-time,snr", "found.h5")
+    plane = [(float(v), float(y)) for name, _, _, y, v in drawn if name.startswith("dm-time,")]
+    ok(abs(max(plane)[1] - dm) < 20, "its plane of DM and time is brightest at its DM", max(plane), dm)
+    voltmill("plot", "-o", "all.svg", "--kind", "dm-time,histogram", "--data", "all.csv", "found.h5")
+    drawn = [line.rsplit(",", 4) for line in open(scratch("all.csv")).read().splitlines()[1:]]
+    circles = [float(v) for name, _, x, y, v in drawn if name.startswith("dm-time,") and v != "nan"]
+    histograms = {}
+    for name, _, _, _, count in drawn:
+        if name.startswith("histogram,"):
+            histograms[name] = histograms.get(name, 0) + float(count)
+    same(set(histograms.values()), {float(len(found))}, "an overview counts all candidates by DM and by S/N")
+    ok({round(row["snr"], 3) for row in found} <= {round(v, 3) for v in circles}, "and has a circle for each")
     for words, text in ((["--candidate", "9999"], "has no candidate"), (["--kind", "series"], "no series to draw")):
         try:
             voltmill("plot", "found.h5", "-o", "none.png", *words)
@@ -194,7 +206,7 @@ if shutil.which("gnuplot"):
         except Failed as failed:
             ok(text in str(failed), f"plot {words[0]} is refused", failed)
 else:
-    ok(True, "# SKIP gnuplot is not here")
+    ok(True, "# SKIP matplotlib is not here")
 
 # ---- Noise alone, and more peaks than are wanted.
 noise = rng.normal(1000, 30, (300000, 1, 2))

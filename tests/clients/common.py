@@ -98,6 +98,12 @@ class Failed(Exception):
     pass
 
 
+def has_pictures():
+    """Whether the Python that draws has matplotlib."""
+    python = os.environ.get("VOLTMILL_PYTHON", "/usr/bin/python3")
+    return subprocess.run([python, "-Ic", "import numpy, matplotlib"], capture_output=True, check=False).returncode == 0
+
+
 def speaks_of_devices(words):
     """Loading the library of a device takes as long as most jobs: who does not ask for one sees none."""
     for word in words:

@@ -8,7 +8,7 @@ import subprocess
 import h5py
 import numpy as np
 
-from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, note, ok, same, scratch, voltmill, write_archive, write_yaml
+from common import ENVIRONMENT, SCRATCH, VOLTMILL, finish, has_pictures, note, ok, same, scratch, voltmill, write_archive, write_yaml
 
 try:
     import hdf5plugin
@@ -99,9 +99,9 @@ for compress in FILTERS:
     voltmill("export", "--format", "fil", "--force", "-o", "plain.fil", "plain-power.h5")
     with open(scratch("packed.fil"), "rb") as a, open(scratch("plain.fil"), "rb") as b:
         ok(a.read()[-100000:] == b.read()[-100000:], f"{compress}: export reads it")
-    if shutil.which("gnuplot"):
-        voltmill("plot", "--force", "-o", "packed.svg", "spectra.h5")
-        voltmill("plot", "--force", "-o", "plain.svg", "plain-spectra.h5")
+    if has_pictures():
+        voltmill("plot", "--force", "--kind", "bandpass", "-o", "packed.svg", "spectra.h5")
+        voltmill("plot", "--force", "--kind", "bandpass", "-o", "plain.svg", "plain-spectra.h5")
         pictures = [open(scratch(f"{name}.svg")).read().replace("plain-", "") for name in ("packed", "plain")]
         same(pictures[0], pictures[1], f"{compress}: plot reads it")
     clear()

@@ -254,26 +254,54 @@ except ImportError:
 else:
     for name in ("out/s.h5", "out/p.h5", "out/d.h5", "v.h5"):
         with voltmill.open(name) as product:
-            axes = product.plot()
+            axes = product.plot(**({"frequency": (1.5e8, 2.5e8)} if name == "out/p.h5" else {}))
             labels = (axes.get_xlabel(), axes.get_ylabel())
-            expected = {"s": ("frequency / MHz", "seconds after 2024-03-01T23:59:50 UTC"), "v": ("frequency / MHz", "power / dB"),
-                        "d": ("seconds after 2024-03-01T23:59:50 UTC", "DM / pc cm$^{-3}$")}
+            expected = {"s": ("seconds after 2024-03-01T23:59:50 UTC", "frequency (MHz)"), "v": ("frequency (MHz)", "power (dB)"),
+                        "d": ("seconds after 2024-03-01T23:59:50 UTC", "DM (pc cm⁻³)")}
             expected["p"] = expected["s"]
             equal(labels, expected[os.path.basename(name)[0]], f"a picture of {name}")
             if name == "out/p.h5":
                 drawn = axes.images[0].get_array()
-                close(drawn, 10 * np.log10(product[:, 0].astype("f8")), 1e-5, "which shows its numbers")
+                close(drawn, 10 * np.log10(product[:, 0, 64:].T.astype("f8")), 1e-5, "which shows its numbers")
                 left, right = axes.get_xlim()
-                close([left, right], [product.frequency[0] / 1e6 - 127 / 127 * 0.3968, product.frequency[-1] / 1e6 + 0.3968], 1e-2,
-                      "from edge to edge")
+                step = product.seconds[1] - product.seconds[0]
+                close([left, right], [product.seconds[0] - step / 2, product.seconds[-1] + step / 2], 1e-9, "from edge to edge")
             matplotlib.pyplot.close(axes.figure)
     shutil.copy("out/p.h5", "signed.h5")
     with h5py.File("signed.h5", "r+") as file:
         file["data"][...] -= np.median(file["data"])
     with voltmill.open("signed.h5") as product:
-        image = product.plot().images[0]
-        equal((np.array_equal(image.get_array(), product[:, 0]), -image.norm.vmin), (True, image.norm.vmax),
-              "what is below 0 is drawn as it is, about 0")
+        image = product.plot(frequency=(1.5e8, 2.5e8), time=(None, 0.01)).images[0]
+        key = product.index(frequency=(1.5e8, 2.5e8), time=(None, 0.01))
+        equal((np.array_equal(image.get_array(), product[key[0], 0, key[2]].T), -image.norm.vmin), (True, image.norm.vmax),
+              "what is below 0 is drawn as it is, about 0; a part alone")
+    # Reduced by hand: means of times, of channels the one that stands out.
+    from voltmill import _bank, _series
+    numbers = random.normal(0, 1, (103, 2, 37)).astype("f4")
+    numbers[5, 1, 3] = np.nan
+    numbers[:, 0, 30] = np.inf
+    bank = _bank.Bank("numbers", _bank.Sheet(103, 2, 37, lambda r, n, i, m, c, k: numbers[r:r + n, i:i + m, c:c + k]),
+                      4e8 - 1e6 * np.arange(37), 1e-3, names=["X", "Y"], types=[None] * 2, powers=[True] * 2)
+    there = np.where(np.isfinite(numbers), numbers, np.nan)
+    for at_once in 1 << 22, 300:
+        _bank.BLOCK = at_once
+        grid = _bank.Grid(bank, None, 10)  # 4 channels each
+        pixels = _bank.Pixels(grid, 103, 20, 2)  # 6 rows each
+        pixels.fill(lambda row, rows, chan, chans: numbers[row:row + rows, :, chan:chan + chans], 16)
+        columns = [[c for c in range(37) if (36 - c) // 4 == p] for p in range(10)]
+        with np.errstate(all="ignore"):
+            means = np.array([[np.nanmean(there[6 * t:6 * t + 6, :, :], axis=0) for t in range(18)]])[0]  # [time][if][chan]
+        wanted = np.array([[[max(means[t, i, columns[p]], key=lambda v: -1 if np.isnan(v) else abs(v)) for t in range(18)]
+                            for p in range(10)] for i in range(2)])
+        ok(np.allclose(pixels.image, wanted, 1e-5, 1e-7, equal_nan=True), f"pixels are those of a plain loop, {at_once} numbers at once")
+        ok(np.allclose(pixels.most, [[np.nanmax(there[:, i, columns[p]]) for p in range(10)] for i in range(2)]),
+           "and the largest of each")
+    _bank.BLOCK = 1 << 22
+    series = random.normal(10, 2, 400)
+    snr, widths = _series.best_sums(series, (10.0, 2.0))
+    sums = [[((series[i:i + w] - 10).sum() / (2 * w ** 0.5), w) if i + w <= 400 else (-np.inf, w) for w in 2 ** np.arange(9)]
+            for i in range(400)]
+    close(snr, [max(s)[0] for s in sums], 1e-9, "the best sums are those of a plain loop")
 
 folder = scratch("venv")
 python = os.path.join(folder, "bin/python")

@@ -2,7 +2,7 @@
 # tree, and is gone afterwards.
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
 
-command -v gnuplot >/dev/null || { echo "1..0 # SKIP gnuplot is not installed (make deps)"; exit 0; }
+has_pictures || { echo "1..0 # SKIP matplotlib is not installed (make deps)"; exit 0; }
 
 # The reader's PATH: the program, and this Python, whatever is called python3 here.
 mkdir "$work/path"

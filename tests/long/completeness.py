@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """How complete a search is: 200 bursts of `synth` (S/N 6 to 50, widths 1 to 64 samples, DM 10 to 2,000) through filter bank
 and dedisperse.search, some of them across the borders of chunks and of blocks of noise. With a folder as argument, which
-`make figures` gives it: completeness.csv, what was put in and what was found, and completeness.png, drawn by gnuplot."""
+`make figures` gives it: completeness.csv, what was put in and what was found, and completeness.png, drawn by matplotlib."""
 import csv
 import math
 import os
-import shutil
-import subprocess
 import sys
 
 import h5py
@@ -100,36 +98,6 @@ def best_of_series(x, time_s, first_time):
     return max((sums[starts + w] - sums[starts]).max() / math.sqrt(w) for w in range(1, 65)) / quiet.std()
 
 
-PICTURE = """
-set terminal pngcairo noenhanced size 900,420 background '#ffffff' font 'sans,10'
-set output '{out}/completeness.png'
-set datafile separator ','
-set multiplot layout 1,2
-set grid lc rgb '#dddddd'
-set border 3
-set tics nomirror
-set logscale xy
-set xrange [5.5:56]
-set yrange [5.5:56]
-set xtics (6,8,10,15,20,30,50)
-set ytics (6,8,10,15,20,30,50)
-set xlabel 'S/N put in'
-set ylabel 'S/N found'
-set key top left Left reverse samplen 2
-plot x with lines lc rgb '#999999' title 'the same', \\
-  '{out}/completeness.csv' using ($1==0 ? $4 : NaN):5 every ::1 with points pt 7 ps 0.45 lc rgb '#3b6fb0' title 'within a block', \\
-  '' using ($1==1 ? $4 : NaN):5 every ::1 with points pt 6 ps 0.7 lc rgb '#c44e52' title 'across a border of blocks and chunks'
-unset logscale y
-set yrange [0:105]
-set ytics 0,20,100
-set xlabel 'S/N put in'
-set ylabel 'found (%)'
-set key bottom right Left reverse samplen 2
-plot '{out}/bins.csv' using 1:(100*$3/$2) every ::1 with linespoints pt 7 ps 0.6 lc rgb '#3b6fb0' title '{count} bursts, threshold {threshold:g}'
-unset multiplot
-"""
-
-
 def write_table(out, bursts):
     with open(os.path.join(out, "completeness.csv"), "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -140,17 +108,35 @@ def write_table(out, bursts):
 
 
 def draw(out, bursts):
+    """Without matplotlib: no picture."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(9, 4.2), constrained_layout=True)
+    FigureCanvasAgg(figure)
+    snr, share = figure.subplots(1, 2)
+    ends = [5.5, 56]
+    snr.plot(ends, ends, color="#999999", label="the same")
+    for across, words, look in ((False, "within a block", {"marker": "o", "markersize": 3, "color": "#3b6fb0"}),
+                                (True, "across a border of blocks and chunks", {"marker": "o", "fillstyle": "none", "color": "#c44e52"})):
+        kept = [b for b in bursts if bool(b["across"]) == across and b["found"] > 0]
+        snr.plot([b["snr"] for b in kept], [b["found"] for b in kept], linestyle="", label=words, **look)
     edges = LEAST * (MOST / LEAST) ** np.linspace(0, 1, 9)
-    bins = os.path.join(out, "bins.csv")
-    with open(bins, "w") as file:
-        file.write("snr,bursts,found\n")
-        for low, high in zip(edges, edges[1:]):
-            inside = [b for b in bursts if low <= b["snr"] < high]
-            if inside:
-                file.write(f"{math.sqrt(low * high):.3f},{len(inside)},{sum(b['found'] > 0 for b in inside)}\n")
-    if shutil.which("gnuplot"):
-        subprocess.run(["gnuplot"], input=PICTURE.format(out=out, count=len(bursts), threshold=THRESHOLD).encode(), check=True)
-    os.remove(bins)
+    bins = [(math.sqrt(low * high), [b["found"] > 0 for b in bursts if low <= b["snr"] < high]) for low, high in zip(edges, edges[1:])]
+    share.plot([x for x, found in bins if found], [100 * np.mean(found) for _, found in bins if found], "o-", color="#3b6fb0",
+               label=f"{len(bursts)} bursts, threshold {THRESHOLD:g}")
+    snr.set(xscale="log", yscale="log", xlim=ends, ylim=ends, xlabel="S/N put in", ylabel="S/N found")
+    share.set(xscale="log", xlim=ends, ylim=(0, 105), xlabel="S/N put in", ylabel="found (%)")
+    ticks = [6, 8, 10, 15, 20, 30, 50]
+    for axis in (snr.xaxis, snr.yaxis, share.xaxis):
+        axis.set_ticks(ticks, [str(tick) for tick in ticks])
+        axis.set_ticks([], minor=True)
+    for axes in (snr, share):
+        axes.grid(color="#dddddd")
+        axes.legend(frameon=False, fontsize=9)
+    figure.savefig(os.path.join(out, "completeness.png"), dpi=100)
 
 
 bursts = choose()

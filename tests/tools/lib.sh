@@ -32,6 +32,9 @@ warm() {
     return "$status"
 }
 
+# has_pictures: whether the Python that draws has matplotlib
+has_pictures() { "${VOLTMILL_PYTHON:-/usr/bin/python3}" -Ic 'import numpy, matplotlib' 2>/dev/null; }
+
 # no_devices: for scripts that speak of OpenCL, but need none (run-test hides it from those that do not)
 no_devices() { export OCL_ICD_VENDORS=$here/tests/tools/; }
 

@@ -72,4 +72,7 @@ status_t apart_path(struct unpack *question, char **out);
 /* A child tells what it looks at next, "FILE: OBJECT"; costs a system call. Nothing elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* This program's own file: as it was when it began, even if it was replaced since. */
+const char *apart_own_program(void);
+
 #endif

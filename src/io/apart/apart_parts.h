@@ -30,9 +30,6 @@ struct apart_head {
     char kind;
 };
 
-/* This program's own file: as it was when it began, even if it was replaced since. */
-const char *apart_own_program(void);
-
 /* Starts this program anew, with the socket `fd` as its standard input. Gives a number of errno.h.
  */
 int apart_spawn(int fd, pid_t *out);

@@ -43,13 +43,23 @@ static int export_may_be(const char *path, const struct export_plan *plan)
            (head->length == 0 || export_begins_with(path, head->data, head->length));
 }
 
+static int export_is_ours(const struct export_plan *plan, const char *path)
+{
+    return plan->is_ours && plan->is_ours(path);
+}
+
+static int export_replaces(const struct export_plan *plan, const char *path)
+{
+    return plan->force || export_is_ours(plan, path);
+}
+
 /* An output that exists is compared where it may be the same. */
 static status_t export_check_new(const struct export_plan *plan, int *exists)
 {
     status_t st = STATUS_OK;
     TRY(file_exists(plan->path, exists));
     *exists = *exists && !plan->force && export_may_be(plan->path, plan);
-    TRY(*exists ? STATUS_OK : file_check_new(plan->path, plan->force));
+    TRY(*exists ? STATUS_OK : file_check_new(plan->path, export_replaces(plan, plan->path)));
 out:
     return st;
 }
@@ -123,9 +133,8 @@ static status_t export_claim(const struct export_plan *plan, struct export_file 
     int fd = -1;
     TRY(folder_make(file->part, &file->made));
     TRY(claim_take(file->part, &fd, &bytes));
-    int is_ours = bytes > 0 &&
-                  (mark_of(file->part) != MARK_NONE ||
-                   (plan->ours && export_begins_with(file->part, plan->ours, strlen(plan->ours))));
+    int is_ours =
+        bytes > 0 && (mark_of(file->part) != MARK_NONE || export_is_ours(plan, file->part));
     if (bytes > 0 && !plan->force && !is_ours) {
         file->state = EXPORT_COMPARES_PART;
         TRY(export_may_be(file->part, plan) ? STATUS_OK : export_differ(file));
@@ -152,7 +161,8 @@ out:
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out)
 {
     status_t st = STATUS_OK;
-    struct export_file file = {.fd = -1, .force = plan->force, .mark = plan->mark};
+    struct export_file file = {
+        .fd = -1, .force = export_replaces(plan, plan->path), .mark = plan->mark};
     int exists = 0;
     TRY(memory_text(plan->path, &file.path));
     TRY(export_check_new(plan, &exists));

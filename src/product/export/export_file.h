@@ -18,7 +18,9 @@ struct export_plan {
     int force;               /* replaces what is there */
     uint64_t bytes;          /* of the whole file */
     const struct text *head; /* its first bytes, or all */
-    const char *ours;        /* a FILE.part that begins so may be replaced, too; NULL: none */
+    /* Whether a file, or its FILE.part, is one that may be replaced without force; NULL: none is.
+     */
+    int (*is_ours)(const char *path);
 };
 
 enum export_state {

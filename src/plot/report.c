@@ -1,15 +1,14 @@
 /* What is known of a run after it: the job, what was printed, and the products themselves. */
-#include "plot/report/report.h"
+#include "plot/report.h"
 
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "io/file.h"
 #include "job/job.h"
-#include "plot/draw/publish.h"
-#include "plot/report/glance.h"
-#include "plot/report/page.h"
+#include "plot/glance.h"
+#include "plot/page.h"
+#include "plot/plot.h"
 #include "product/product.h"
 #include "run/share.h"
 
@@ -32,25 +31,10 @@ static void report_keep_message(enum report_kind kind, const char *message)
     (void)text_add(&said, "%s: %s\n", report_word(kind), message);
 }
 
-static int report_is_ours(const char *path)
-{
-    char start[256] = "";
-    FILE *file = NULL;
-    size_t length = strlen(page_mark);
-    if (text_open(path, "", 0, &file) != STATUS_OK) {
-        report_clear();
-    }
-    size_t count = file ? fread(start, 1, length < sizeof start ? length : sizeof start, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return count == length && memcmp(start, page_mark, length) == 0;
-}
-
 status_t report_begin(const char *path, int force)
 {
     status_t st = STATUS_OK;
-    TRY(file_check_new(path, force || report_is_ours(path)));
+    TRY(plot_check_new(path, MARK_RUN, force));
     display_copy(report_keep_line);
     report_copy(report_keep_message);
 out:
@@ -145,7 +129,6 @@ static status_t report_compose(const struct report_run *run, const struct job *j
     TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
     TRY(page_begin(page, title.data));
     TRY(report_add_summary(run, job, page));
-    TRY(glance_begin(&glance));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         TRY(glance_at_product(&glance, job_file(job, i)));
     }
@@ -172,12 +155,7 @@ status_t report_write(const struct report_run *run)
     int is_before = 0;
     TRY(share_load_job(run->job, run->sets, run->nsets, &job));
     TRY(report_compose(run, job, &page));
-    const struct publish what = {.path = run->path,
-                                 .text = &page,
-                                 .mark = MARK_RUN,
-                                 .force = run->force || report_is_ours(run->path),
-                                 .ours = page_mark};
-    TRY(publish(&what, &reads, &is_before));
+    TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);
 out:
     text_free(&page);

@@ -1,12 +1,13 @@
 /* HTML by hand: a few elements, and one style for all. */
-#include "plot/report/page.h"
+#include "plot/page.h"
 
 #include "base/display.h"
 
 #include <string.h>
 
-const char page_mark[] = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                         "<meta name=\"generator\" content=\"voltmill\">\n";
+static const char begin[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"generator\" content=\"voltmill\">\n";
 
 static const char style[] =
     ":root{color-scheme:light dark;--back:#fff;--card:#f4f4f2;--text:#1a1a1a;--soft:#5a5a5a;"
@@ -70,7 +71,7 @@ out:
 status_t page_begin(struct text *page, const char *title)
 {
     status_t st = STATUS_OK;
-    TRY(text_add(page, "%s", page_mark));
+    TRY(text_add(page, "%s", begin));
     TRY(text_add(page,
                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"));
     TRY(page_element(page, "title", title));
@@ -122,46 +123,4 @@ out:
 status_t page_table_end(struct text *page)
 {
     return text_add(page, "</table>\n");
-}
-
-status_t page_pictures_begin(struct text *page)
-{
-    return text_add(page, "<div class=\"pictures\">\n");
-}
-
-/* Three bytes are four letters. */
-static status_t page_base64(struct text *page, const char *data, size_t length)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    status_t st = STATUS_OK;
-    const unsigned char *bytes = (const unsigned char *)data;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t have = length - i < 3 ? length - i : 3;
-        unsigned group = (unsigned)bytes[i] << 16 | (have > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (have > 2 ? (unsigned)bytes[i + 2] : 0);
-        char four[4] = {letters[group >> 18], letters[group >> 12 & 63],
-                        have > 1 ? letters[group >> 6 & 63] : '=',
-                        have > 2 ? letters[group & 63] : '='};
-        TRY(text_add_bytes(page, four, sizeof four));
-    }
-out:
-    return st;
-}
-
-status_t page_picture(struct text *page, const struct text *svg, const char *title)
-{
-    status_t st = STATUS_OK;
-    TRY(text_add(page, "<img alt=\""));
-    TRY(page_text(page, title));
-    TRY(text_add(page, "\" src=\"data:image/svg+xml;base64,"));
-    TRY(page_base64(page, svg->data, svg->length));
-    TRY(text_add(page, "\">\n"));
-out:
-    return st;
-}
-
-status_t page_pictures_end(struct text *page)
-{
-    return text_add(page, "</div>\n");
 }

@@ -1,12 +1,9 @@
 /* A page of HTML that is one file: no link leads out of it, all text of others is escaped, pictures
  * are inside. Reads well at the width of a phone, light and dark. All fail with DEVICE (memory). */
-#ifndef VOLTMILL_PLOT_REPORT_PAGE_H
-#define VOLTMILL_PLOT_REPORT_PAGE_H
+#ifndef VOLTMILL_PLOT_PAGE_H
+#define VOLTMILL_PLOT_PAGE_H
 
 #include "base/text.h"
-
-/* What each page begins with: by this it is known as ours. */
-extern const char page_mark[];
 
 status_t page_begin(struct text *page, const char *title);
 status_t page_end(struct text *page);
@@ -23,10 +20,5 @@ status_t page_lines(struct text *page, const char *text);
 status_t page_table_begin(struct text *page);
 status_t page_row(struct text *page, const char *name, const char *value);
 status_t page_table_end(struct text *page);
-
-/* Pictures stand beside each other where there is room. */
-status_t page_pictures_begin(struct text *page);
-status_t page_picture(struct text *page, const struct text *svg, const char *title);
-status_t page_pictures_end(struct text *page);
 
 #endif

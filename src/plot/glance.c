@@ -1,14 +1,11 @@
-/* Panels one by one, small enough for a phone. What cannot be drawn never stops the page. */
-#include "plot/report/glance.h"
+/* Tables of products, and their pictures. A picture that fails never stops the page. */
+#include "plot/glance.h"
 
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "plot/draw/gnuplot.h"
-#include "plot/draw/script.h"
-#include "plot/plot.h"
-#include "plot/report/page.h"
-#include "plot/tables/tables.h"
+#include "plot/drawing.h"
+#include "plot/page.h"
 #include "product/kind/dedispersed.h"
 #include "product/product.h"
 #include "product/sheet.h"
@@ -17,8 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a picture, pixels; of each product so much is read; so many ifs are shown. */
-enum { WIDTH = 640, HEIGHT = 400, LETTER = 17, MOST_BYTES = 1 << 30, MOST_COLUMNS = 2 };
+enum { MOST_BYTES = 1 << 30 }; /* of a product that is read for its pictures */
 
 /* Memory is the only failure that may stop the page; others are said on it. */
 static status_t glance_excuse(struct glance *glance, status_t st, const char *what)
@@ -37,47 +33,19 @@ out:
     return st;
 }
 
-status_t glance_begin(struct glance *glance)
+/* Pictures of a product (`path`) or of the job's filter bank. Without Python there is one warning
+ * for all. */
+static status_t glance_draw(struct glance *glance, const struct drawing *drawing, const char *what)
 {
-    status_t st = gnuplot_check();
-    glance->draws = st == STATUS_OK;
-    return glance_excuse(glance, st, "report");
-}
-
-static status_t glance_draw_panel(struct glance *glance, struct panel *panel)
-{
-    status_t st = STATUS_OK;
-    struct panel alone = *panel;
-    struct figure figure = {.panels = &alone, .count = 1, .columns = 1};
-    struct picture picture = {PICTURE_SVG, WIDTH, HEIGHT, LETTER};
-    struct text script = {0};
-    struct text svg = {0};
-    alone.column = 0;
-    TRY(script_write(&figure, &picture, &script));
-    TRY(gnuplot_run(&script, &svg));
-    TRY(page_picture(glance->page, &svg, panel->title ? panel->title : panel->name));
-out:
-    text_free(&script);
-    text_free(&svg);
-    return st;
-}
-
-static status_t glance_draw(struct glance *glance, const struct figure *figure)
-{
-    status_t st = STATUS_OK;
-    TRY(figure->title ? page_paragraph(glance->page, figure->title) : STATUS_OK);
-    TRY(page_pictures_begin(glance->page));
-    for (size_t i = 0; i < figure->count; i++) {
-        if (figure->panels[i].column < MOST_COLUMNS) {
-            TRY(glance_excuse(glance, glance_draw_panel(glance, &figure->panels[i]),
-                              figure->panels[i].name));
-        }
+    struct drawn drawn = {.said = {0}};
+    status_t st = drawing_make(drawing, &drawn);
+    if (st == STATUS_OK) {
+        st = text_add_bytes(glance->page, drawn.picture.data, drawn.picture.length);
+    } else {
+        glance->is_blind = st == STATUS_DEVICE;
+        st = glance_excuse(glance, st, glance->is_blind ? "report" : what);
     }
-    TRY(page_pictures_end(glance->page));
-    if (figure->columns > MOST_COLUMNS) {
-        TRY(page_paragraph(glance->page, "The first two: voltmill plot draws the others."));
-    }
-out:
+    drawn_free(&drawn);
     return st;
 }
 
@@ -191,7 +159,7 @@ out:
 /* Of a large product only its begin is read. */
 static struct plot_choice glance_choice(const struct product *p)
 {
-    struct plot_choice choice = {.column = WIDTH, .height = 2 * HEIGHT};
+    struct plot_choice choice = {.has_time = 0};
     double times =
         (double)(p->kind == PRODUCT_DEDISPERSED || p->kind == PRODUCT_CANDIDATES ? p->frequencies
                                                                                  : p->rows);
@@ -207,7 +175,6 @@ status_t glance_at_product(struct glance *glance, const char *path)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    struct figure figure = {.count = 0};
     TRY(page_heading(glance->page, path));
     if (file_format_of(path) != FILE_HDF5) {
         TRY(page_paragraph(glance->page,
@@ -222,15 +189,15 @@ status_t glance_at_product(struct glance *glance, const char *path)
         goto out;
     }
     TRY(glance_add_table(glance, product));
-    if (glance->draws && product->kind != PRODUCT_VOLTAGES) {
-        struct plot_choice choice = glance_choice(product);
-        st = plot_product(path, &choice, &figure);
-        TRY(st == STATUS_OK ? glance_draw(glance, &figure) : glance_excuse(glance, st, path));
-        TRY(choice.has_time ? page_paragraph(glance->page, "Only its first GiB is shown.")
-                            : STATUS_OK);
+    if (!glance->is_blind && product->kind != PRODUCT_VOLTAGES) {
+        char *const file = product->path;
+        const struct drawing drawing = {
+            .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
+        TRY(glance_draw(glance, &drawing, path));
+        TRY(drawing.choice.has_time ? page_paragraph(glance->page, "Only its first GiB is shown.")
+                                    : STATUS_OK);
     }
 out:
-    figure_free(&figure);
     product_destroy(product);
     return st;
 }
@@ -238,17 +205,9 @@ out:
 status_t glance_at_filter(struct glance *glance, const struct job *job)
 {
     status_t st = STATUS_OK;
-    struct figure figure = {.count = 0};
+    const struct drawing drawing = {.of = PLOT_FILTER, .job = job, .format = "html"};
     TRY(page_heading(glance->page, "The filter bank"));
-    st = from_filter_of(job, &figure);
-    if (st != STATUS_OK) {
-        TRY(glance_excuse(glance, st, "filter bank"));
-    } else if (glance->draws) {
-        TRY(glance_draw(glance, &figure));
-    } else {
-        TRY(page_paragraph(glance->page, figure.title));
-    }
+    TRY(glance->is_blind ? STATUS_OK : glance_draw(glance, &drawing, "filter bank"));
 out:
-    figure_free(&figure);
     return st;
 }

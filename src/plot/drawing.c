@@ -1,0 +1,331 @@
+/* A child process and a socket. The child is told what to draw as JSON; then its lines that begin
+ * with '@' are requests and results, all others are its last words:
+ *
+ *   @rows SET ROW ROWS FIRST_IF IFS CHAN CHANS   answered by the numbers (plot/source.h)
+ *   @picture BYTES, @numbers BYTES               that many bytes follow
+ *   @said TEXT, @note TEXT, @warning TEXT
+ *   @fail STATUS TEXT                            the last */
+#include "plot/drawing.h"
+
+#include "io/apart/apart.h"
+#include "plot/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { SILENT_SECONDS = 600, WORDS = 400 };
+
+static const char start[] = "import sys\n"
+                            "sys.path.insert(0, sys.argv[1])\n"
+                            "from voltmill import _program\n"
+                            "_program.main()\n";
+
+struct child {
+    pid_t pid;
+    FILE *in;
+    int fd;            /* the same socket, to write to */
+    struct text words; /* on its standard error */
+};
+
+static const char *drawing_python(void)
+{
+    const char *own = getenv("VOLTMILL_PYTHON");
+    return own && *own ? own : "/usr/bin/python3";
+}
+
+/* The folder of the module: installed beside the program, or in the tree. */
+static status_t drawing_find_module(char out[PATH_MAX])
+{
+    static const char *const places[] = {"../share/voltmill", "../../python"};
+    status_t st = STATUS_OK;
+    char program[PATH_MAX];
+    char script[PATH_MAX];
+    REQUIRE(realpath(apart_own_program(), program), STATUS_DEVICE, "the program's own path: %s",
+            strerror(errno));
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX / 2, program, places[i]);
+        snprintf(script, sizeof script, "%.*s/voltmill/_program.py", PATH_MAX - 32, out);
+        if (access(script, R_OK) == 0) {
+            return STATUS_OK;
+        }
+    }
+    FAIL(STATUS_DEVICE, "%s: the Python module that draws is missing: expected in %s/%s", program,
+         program, places[0]);
+out:
+    return st;
+}
+
+/* Signals are as any program finds them. Returns a number of errno.h. */
+static int drawing_spawn(int fd, char *module, pid_t *out)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigset_t plain;
+    char code[sizeof start];
+    char options[] = "-IBc";
+    char *const arguments[] = {(char *)(uintptr_t)drawing_python(), options, code, module, NULL};
+    memcpy(code, start, sizeof code);
+    sigemptyset(&none);
+    sigfillset(&plain);
+    sigdelset(&plain, SIGKILL);
+    sigdelset(&plain, SIGSTOP);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) {
+        return error;
+    }
+    error = posix_spawnattr_init(&attributes);
+    if (!error) {
+        for (int to = STDIN_FILENO; to <= STDERR_FILENO && !error; to++) {
+            error = posix_spawn_file_actions_adddup2(&actions, fd, to);
+        }
+        error = error ? error : posix_spawnattr_setsigmask(&attributes, &none);
+        error = error ? error : posix_spawnattr_setsigdefault(&attributes, &plain);
+        error = error ? error
+                      : posix_spawnattr_setflags(&attributes,
+                                                 POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        error = error ? error
+                      : posix_spawnp(out, arguments[0], &actions, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static status_t drawing_begin(struct child *child)
+{
+    status_t st = STATUS_OK;
+    const struct timeval limit = {SILENT_SECONDS, 0};
+    char module[PATH_MAX];
+    int pair[2] = {-1, -1};
+    TRY(drawing_find_module(module));
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
+            "a socket for Python: %s", strerror(errno));
+    child->fd = pair[0];
+    REQUIRE(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0,
+            STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
+    child->in = fdopen(child->fd, "r");
+    REQUIRE(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
+    int error = drawing_spawn(pair[1], module, &child->pid);
+    child->pid = error ? 0 : child->pid;
+    REQUIRE(error == 0, STATUS_DEVICE,
+            "pictures are drawn by Python with matplotlib; %s: %s (Debian, Ubuntu: apt-get install "
+            "python3-matplotlib; VOLTMILL_PYTHON names another Python)",
+            drawing_python(), strerror(error));
+out:
+    if (pair[1] >= 0) {
+        close(pair[1]);
+    }
+    return st;
+}
+
+/* A child that has ended does not take it: the loop that reads its lines finds out why. */
+static void drawing_send(const struct child *child, const struct text *text)
+{
+    for (size_t at = 0; at < text->length;) {
+        ssize_t sent = send(child->fd, text->data + at, text->length - at, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return;
+        }
+        at += sent > 0 ? (size_t)sent : 0;
+    }
+}
+
+static status_t drawing_answer(struct child *child, struct source *source, const char *request)
+{
+    status_t st = STATUS_OK;
+    struct source_block b;
+    struct text numbers = {0};
+    int count =
+        sscanf(request, "%15s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               b.set, &b.row, &b.rows, &b.first_if, &b.ifs, &b.chan, &b.chans);
+    REQUIRE(count == 7, STATUS_DEVICE, "Python asked for \"%s\"", request);
+    TRY(source_read(source, &b, &numbers));
+    drawing_send(child, &numbers);
+out:
+    text_free(&numbers);
+    return st;
+}
+
+static status_t drawing_keep(struct child *child, const char *bytes, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char piece[1 << 16];
+    size_t left = strtoull(bytes, NULL, 10);
+    while (left > 0) {
+        size_t got = fread(piece, 1, left < sizeof piece ? left : sizeof piece, child->in);
+        REQUIRE(got > 0, STATUS_DEVICE, "Python ended within a picture");
+        TRY(text_add_bytes(out, piece, got));
+        left -= got;
+    }
+out:
+    return st;
+}
+
+static status_t drawing_take_line(struct child *child, struct source *source, char *line,
+                                  struct drawn *out)
+{
+    char *rest = line + strcspn(line, " ");
+    size_t length = (size_t)(rest - line);
+    rest += *rest == ' ';
+    if (*line != '@') {
+        return text_add(&child->words, "%s\n", line);
+    }
+    if (strncmp(line, "@rows", length) == 0) {
+        return drawing_answer(child, source, rest);
+    }
+    if (strncmp(line, "@picture", length) == 0) {
+        return drawing_keep(child, rest, &out->picture);
+    }
+    if (strncmp(line, "@numbers", length) == 0) {
+        return drawing_keep(child, rest, &out->numbers);
+    }
+    if (strncmp(line, "@said", length) == 0) {
+        return text_add(&out->said, "%s\n", rest);
+    }
+    if (strncmp(line, "@fail", length) == 0) {
+        status_t st = (status_t)strtol(rest, &rest, 10);
+        return report_fail(st == STATUS_USAGE || st == STATUS_DATA ? st : STATUS_DEVICE, "%s",
+                           rest + (*rest == ' '));
+    }
+    report_say(strncmp(line, "@note", length) == 0 ? REPORT_NOTE : REPORT_WARNING, "%s", rest);
+    return STATUS_OK;
+}
+
+static status_t drawing_serve(struct child *child, struct source *source, struct drawn *out)
+{
+    status_t st = STATUS_OK;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    while ((length = getline(&line, &room, child->in)) > 0) {
+        line[length - (line[length - 1] == '\n')] = '\0';
+        TRY(drawing_take_line(child, source, line, out));
+    }
+    REQUIRE(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
+            "%s said nothing for %d seconds: killed", drawing_python(), (int)SILENT_SECONDS);
+out:
+    free(line);
+    return st;
+}
+
+/* Its last line that is not empty. */
+static const char *drawing_last_words(struct text *words)
+{
+    while (words->length > 0 && strchr(" \n", words->data[words->length - 1])) {
+        words->data[--words->length] = '\0';
+    }
+    const char *last = words->length ? strrchr(words->data, '\n') : NULL;
+    return last ? last + 1 : words->length ? words->data : "it said nothing";
+}
+
+/* Waits for the child, which is killed unless `st` is OK and its socket is at its end. */
+static status_t drawing_end(struct child *child, status_t st, const struct drawn *drawn)
+{
+    int status = 0;
+    if (child->in) {
+        fclose(child->in);
+    }
+    if (child->pid > 0) {
+        if (st != STATUS_OK) {
+            kill(child->pid, SIGKILL);
+        }
+        while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (st == STATUS_OK && WIFSIGNALED(status)) {
+        st = report_fail(STATUS_DEVICE, "%s was ended by signal %d (%s)", drawing_python(),
+                         WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else if (st == STATUS_OK && (status != 0 || drawn->picture.length == 0)) {
+        st = report_fail(STATUS_DEVICE, "%s drew nothing, and ended with exit status %d: %.*s",
+                         drawing_python(), WEXITSTATUS(status), (int)WORDS,
+                         drawing_last_words(&child->words));
+    }
+    text_free(&child->words);
+    return st;
+}
+
+static void drawing_add_choice(const struct plot_choice *choice, struct json *json)
+{
+    json_text(json, "kinds", choice->kinds);
+    json_text(json, "pols", choice->pols);
+    json_bool(json, "sum", choice->sum);
+    json_bool(json, "flatten", choice->flatten);
+    json_bool(json, "turn", choice->turn);
+    json_u64(json, "width", choice->width);
+    json_u64(json, "height", choice->height);
+    if (choice->has_candidate) {
+        json_u64(json, "candidate", choice->candidate);
+    }
+    if (choice->has_time) {
+        json_doubles(json, "time", choice->time, 2);
+    }
+    if (choice->has_freq) {
+        json_doubles(json, "freq", choice->freq, 2);
+    }
+    if (choice->has_dm) {
+        json_doubles(json, "dm", choice->dm, 2);
+    }
+}
+
+/* One object: the drawing, with the description of its files. */
+static status_t drawing_describe(const struct drawing *d, struct text *out, struct source **source)
+{
+    static const char *const of[] = {"product", "filter", "bench", "tuner"};
+    status_t st = STATUS_OK;
+    struct json json = {.depth = 0};
+    json_begin(&json, NULL);
+    json_text(&json, "of", of[d->of]);
+    json_text(&json, "format", d->format);
+    json_bool(&json, "numbers", d->has_numbers);
+    json_list(&json, "files");
+    for (uint32_t i = 0; i < d->nfiles; i++) {
+        json_text(&json, NULL, d->files[i]);
+    }
+    json_list_end(&json);
+    drawing_add_choice(&d->choice, &json);
+    TRY(source_open(d, &json, source));
+    json_end(&json);
+    TRY(json.st);
+    TRY(text_add(out, "%zu\n", json.text.length));
+    TRY(text_add_bytes(out, json.text.data, json.text.length));
+out:
+    json_free(&json);
+    return st;
+}
+
+status_t drawing_make(const struct drawing *d, struct drawn *out)
+{
+    status_t st = STATUS_OK;
+    struct child child = {.fd = -1};
+    struct source *source = NULL;
+    struct text description = {0};
+    TRY(drawing_describe(d, &description, &source));
+    TRY(drawing_begin(&child));
+    drawing_send(&child, &description);
+    TRY(drawing_serve(&child, source, out));
+out:
+    st = drawing_end(&child, st, out);
+    source_close(source);
+    text_free(&description);
+    return st;
+}
+
+void drawn_free(struct drawn *drawn)
+{
+    text_free(&drawn->picture);
+    text_free(&drawn->numbers);
+    text_free(&drawn->said);
+}

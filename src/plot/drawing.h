@@ -1,0 +1,46 @@
+/* A picture drawn by the Python module (python/voltmill), a child process. This program reads the
+ * files, whatever their format, and hands out their numbers in pieces. */
+#ifndef VOLTMILL_PLOT_DRAWING_H
+#define VOLTMILL_PLOT_DRAWING_H
+
+#include "archive/storage/external.h"
+#include "base/text.h"
+#include "job/job.h"
+
+enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };
+
+/* The part of a product that is drawn. */
+struct plot_choice {
+    const char *kinds; /* names of panels, with commas between; NULL: all that there are */
+    const char *pols;  /* numbers or names, with commas between; NULL: the first four */
+    int sum;           /* of the pols */
+    int flatten;       /* levels count from each channel's median */
+    int turn;          /* waterfalls have frequency across */
+    int has_time, has_freq, has_dm, has_candidate;
+    uint64_t candidate;             /* a row of /candidates */
+    double time[2], freq[2], dm[2]; /* seconds after the first row, MHz, pc cm^-3 */
+    uint32_t width, height;         /* of the picture, pixels; 0: as suits */
+    struct external_list external;  /* where external storage of a filterbank may be */
+};
+
+struct drawing {
+    enum plot_of of;
+    char *const *files; /* [nfiles] */
+    uint32_t nfiles;
+    const struct job *job; /* of PLOT_FILTER */
+    const char *format;    /* "png", "svg", or "html": an element with a picture of each panel */
+    int has_numbers;       /* the table of the numbers drawn is wanted, too */
+    struct plot_choice choice;
+};
+
+/* Starts from {0}. */
+struct drawn {
+    struct text picture, numbers;
+    struct text said; /* about the picture, for the user */
+};
+
+/* Draws. Fails with USAGE, DATA, or DEVICE (memory; no Python with matplotlib). */
+status_t drawing_make(const struct drawing *drawing, struct drawn *out);
+void drawn_free(struct drawn *drawn);
+
+#endif

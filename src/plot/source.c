@@ -1,0 +1,405 @@
+/* Filterbanks by their reader, spectra and what lies beside them as sheets, series and peaks by
+ * theirs. */
+#include "plot/source.h"
+
+#include "archive/fbh5/fbh5.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "dsp/bursts/boxes.h"
+#include "plot/filter_numbers.h"
+#include "product/candidates/candidates.h"
+#include "product/kind/series.h"
+#include "product/pack/rows.h"
+#include "product/product.h"
+#include "product/sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_BYTES = 1 << 26, BESIDES = 4, THREADS = 4 };
+
+static const char *const besides[BESIDES] = {"weights", "kurtosis", "flags", "bandpass"};
+
+struct source {
+    const char *path;
+    struct fbh5 *fbh5;
+    fbh5_reader_t *reader;
+    struct product *product;
+    struct sheet *spectra, *beside[BESIDES];
+    struct series *series;
+    struct candidates_file *found;
+    rows_t *peaks;
+    void *scratch; /* numbers as they are stored */
+};
+
+static void source_add_start(struct json *json, int has_start, struct utc start)
+{
+    char text[UNITS_TEXT];
+    json_text(json, "start", has_start ? units_utc(start, text) : NULL);
+}
+
+static void source_add_sheet(struct json *json, const char *name, const struct sheet *sheet)
+{
+    json_begin(json, name);
+    json_u64(json, "rows", sheet->rows);
+    json_u64(json, "ifs", sheet->nifs);
+    json_u64(json, "chans", sheet->nchannels);
+    if (sheet->coarse_hz) {
+        json_doubles(json, "coarse_hz", sheet->coarse_hz, sheet->nchannels);
+    }
+    json_end(json);
+}
+
+/* Names of each polarisation, and whether it is a power. */
+static status_t source_add_pols(const struct fbh5 *f, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    json_list(json, "pols");
+    for (uint32_t i = 0; i < f->nifs; i++) {
+        json_begin(json, NULL);
+        name.length = 0;
+        TRY(fbh5_name_pol(f, i, &name));
+        json_text(json, "name", name.length ? name.data : NULL);
+        name.length = 0;
+        TRY(fbh5_name_if(f, i, &name));
+        json_text(json, "type", name.length ? name.data : NULL);
+        json_bool(json, "is_power", fbh5_is_power(f, i));
+        json_end(json);
+    }
+    json_list_end(json);
+out:
+    text_free(&name);
+    return st;
+}
+
+static status_t source_open_beside(struct source *s, struct json *json)
+{
+    status_t st = STATUS_OK;
+    int is_hdf5 = s->spectra || (!s->fbh5->format && s->fbh5->table.bits == 0);
+    json_begin(json, "beside");
+    for (int i = 0; i < BESIDES && is_hdf5; i++) {
+        TRY(sheet_open(s->path, besides[i], &s->beside[i]));
+        if (s->beside[i]) {
+            source_add_sheet(json, besides[i], s->beside[i]);
+        }
+    }
+    json_end(json);
+out:
+    return st;
+}
+
+static void source_add_axes(struct json *json, uint64_t rows, uint64_t chans, double step)
+{
+    json_u64(json, "rows", rows);
+    json_u64(json, "chans", chans);
+    json_f64(json, "step_s", step);
+}
+
+/* The members of the object are those of anybody's filterbank. */
+static status_t source_add_bank(const struct source *s, struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *f = s->fbh5;
+    json_begin(json, "bank");
+    source_add_axes(json, f->rows, f->nchannels, f->tsamp);
+    json_f64(json, "channel_hz", 1e6 * f->foff_mhz);
+    json_f64(json, "first_s", f->first_time);
+    source_add_start(json, f->has_start, utc_add(f->start, f->first_time - f->tsamp / 2));
+    json_text(json, "source", f->source);
+    json_text(json, "telescope", f->telescope);
+    TRY(source_add_pols(f, json));
+    json_end(json);
+out:
+    return st;
+}
+
+static status_t source_open_bank(struct source *s, const char *path, struct external_list external)
+{
+    status_t st = STATUS_OK;
+    TRY(fbh5_open(path, &s->fbh5));
+    struct fbh5 *f = s->fbh5;
+    TRY(external_check(&f->storage.sources, path, external, EXTERNAL_OPTION));
+    TRY(fbh5_load_band(f));
+    TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->cache_bytes), fbh5_unpackers(f, THREADS),
+                           &s->reader));
+    REQUIRE(f->rows > 0 && f->nchannels > 0 && f->tsamp > 0, STATUS_DATA,
+            "%s: holds no rows to draw", path);
+out:
+    return st;
+}
+
+/* Spectra are described as a filterbank is; sheets read them. */
+static status_t source_open_spectra(struct source *s, struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct product *p = s->product;
+    TRY(sheet_open(s->path, "spectra", &s->spectra));
+    REQUIRE(s->spectra && s->spectra->nchannels == p->frequencies &&
+                s->spectra->nifs <= UINT32_MAX && p->frequency_hz,
+            STATUS_DATA, "%s: /spectra and /frequency do not fit each other", s->path);
+    REQUIRE(p->rows > 0 && p->frequencies > 0 && p->time_step > 0, STATUS_DATA,
+            "%s: holds no rows to draw", s->path);
+    json_begin(json, "bank");
+    source_add_axes(json, s->spectra->rows, p->frequencies, p->time_step);
+    json_f64(json, "channel_hz", 0);
+    json_f64(json, "first_s", p->first_time);
+    source_add_start(json, p->has_start, utc_add(p->start, p->first_time - p->time_step / 2));
+    json_text(json, "source", p->source);
+    json_text(json, "telescope", p->telescope);
+    json_list(json, "pols");
+    for (uint64_t i = 0; i < s->spectra->nifs; i++) {
+        size_t length = 0;
+        const char *name = text_line(p->pol_names, i, &length);
+        json_begin(json, NULL);
+        json_bytes(json, "name", name, length);
+        json_bool(json, "is_power", 1);
+        json_end(json);
+    }
+    json_list_end(json);
+    json_end(json);
+out:
+    return st;
+}
+
+static status_t source_open_series(struct source *s, struct json *json)
+{
+    status_t st = STATUS_OK;
+    TRY(series_open(s->path, &s->series));
+    const struct series *series = s->series;
+    REQUIRE(series->ndms > 0 && series->samples > 0 && series->header.tsamp > 0, STATUS_DATA,
+            "%s: holds no samples to draw", s->path);
+    json_begin(json, "series");
+    source_add_axes(json, series->ndms, series->samples, series->header.tsamp);
+    source_add_start(json, series->has_start, series->start);
+    json_text(json, "source", series->header.source);
+    json_text(json, "telescope", series->telescope);
+    json_doubles(json, "dms", series->dm, series->ndms);
+    json_end(json);
+out:
+    return st;
+}
+
+static void source_add_found(const struct candidates_file *f, struct json *json)
+{
+    json_list(json, "found");
+    for (uint64_t i = 0; i < f->found.count; i++) {
+        const struct candidate *c = &f->found.rows[i];
+        json_begin(json, NULL);
+        json_f64(json, "snr", c->snr);
+        json_f64(json, "dm", c->dm);
+        json_f64(json, "time_s", c->time_s);
+        json_u64(json, "width", c->width);
+        json_f64(json, "dm_least", c->dm_least);
+        json_f64(json, "dm_most", c->dm_most);
+        json_f64(json, "time_first_s", c->time_first_s);
+        json_f64(json, "time_last_s", c->time_last_s);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+/* The filterbank that was searched may be gone: then a note says why. */
+static status_t source_open_searched(struct source *s, struct external_list external,
+                                     struct json *json)
+{
+    const char *path = s->found->filterbank;
+    status_t st = path ? source_open_bank(s, path, external) : STATUS_OK;
+    if (path && st == STATUS_OK) {
+        return source_add_bank(s, json);
+    }
+    if (st == STATUS_DATA || st == STATUS_USAGE) {
+        report_note("%s: no waterfall: %s", path, report_cause());
+        st = STATUS_OK;
+        report_clear();
+    }
+    json_text(json, "searched", path);
+    return st;
+}
+
+static status_t source_open_candidates(struct source *s, struct external_list external,
+                                       struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct product *p = s->product;
+    TRY(candidates_open(s->path, &s->found));
+    const struct candidates_file *f = s->found;
+    REQUIRE(f->ndms == p->rows && f->ndms > 0, STATUS_DATA, "%s: /dm is not that of /peaks",
+            s->path);
+    TRY(rows_open(p, &s->peaks));
+    json_begin(json, "candidates");
+    source_add_axes(json, f->ndms, p->frequencies, f->tsamp);
+    json_u64(json, "cell", PEAK_CELL);
+    json_f64(json, "first_s", f->first_time);
+    json_f64(json, "threshold", f->threshold);
+    json_u64(json, "widths", f->widths);
+    json_f64(json, "reference_hz", f->reference_hz);
+    json_f64(json, "constant", f->constant);
+    source_add_start(json, f->has_start, f->start);
+    json_text(json, "source", f->source);
+    json_text(json, "telescope", f->telescope);
+    json_doubles(json, "dms", f->dms, f->ndms);
+    source_add_found(f, json);
+    json_end(json);
+    TRY(source_open_searched(s, external, json));
+out:
+    return st;
+}
+
+/* Dedispersed series of other programs show by the name of their dataset. */
+static status_t source_is_series(const struct source *s, int *out)
+{
+    struct sheet *sheet = NULL;
+    status_t st = s->product ? STATUS_OK : sheet_open(s->path, "dedispersed", &sheet);
+    *out = sheet || (s->product && s->product->kind == PRODUCT_DEDISPERSED);
+    sheet_close(sheet);
+    return report_forgive(st);
+}
+
+static status_t source_open_product(struct source *s, const struct plot_choice *choice,
+                                    struct json *json)
+{
+    status_t st = STATUS_OK;
+    int is_series = 0;
+    /* A filterbank that is no HDF5 is none: its own reader reports errors. */
+    TRY(report_forgive(product_open(s->path, &s->product)));
+    TRY(source_is_series(s, &is_series));
+    enum product_kind kind = s->product ? s->product->kind : PRODUCT_POWER;
+    REQUIRE(!choice->has_candidate || kind == PRODUCT_CANDIDATES, STATUS_USAGE,
+            "%s: --candidate is for the output of dedisperse.search", s->path);
+    REQUIRE(kind != PRODUCT_VOLTAGES, STATUS_USAGE,
+            "%s: voltages, expected power, spectra or dedispersed series", s->path);
+    if (is_series) {
+        TRY(source_open_series(s, json));
+    } else if (kind == PRODUCT_CANDIDATES) {
+        TRY(source_open_candidates(s, choice->external, json));
+    } else if (kind == PRODUCT_SPECTRA) {
+        TRY(source_open_spectra(s, json));
+        TRY(source_open_beside(s, json));
+    } else {
+        TRY(source_open_bank(s, s->path, choice->external));
+        TRY(source_add_bank(s, json));
+        TRY(source_open_beside(s, json));
+    }
+out:
+    return st;
+}
+
+status_t source_open(const struct drawing *d, struct json *json, struct source **out)
+{
+    status_t st = STATUS_OK;
+    struct source *s = NULL;
+    TRY(memory_zeroed(1, sizeof *s, "a picture", &s));
+    TRY(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
+    if (d->of == PLOT_FILTER) {
+        TRY(filter_numbers(d->job, json));
+    } else if (d->of == PLOT_PRODUCT) {
+        s->path = d->files[0];
+        TRY(source_open_product(s, &d->choice, json));
+    }
+    *out = s;
+    s = NULL;
+out:
+    source_close(s);
+    return st;
+}
+
+void source_close(struct source *s)
+{
+    if (s) {
+        fbh5_reader_destroy(s->reader);
+        fbh5_destroy(s->fbh5);
+        rows_close(s->peaks);
+        candidates_close(s->found);
+        series_destroy(s->series);
+        sheet_close(s->spectra);
+        for (int i = 0; i < BESIDES; i++) {
+            sheet_close(s->beside[i]);
+        }
+        product_destroy(s->product);
+        free(s->scratch);
+        free(s);
+    }
+}
+
+static status_t source_read_bank(struct source *s, const struct source_block *b, float *out)
+{
+    status_t st = STATUS_OK;
+    struct fbh5_block wanted = {b->row, b->rows, b->first_if, b->ifs, b->chan, b->chans};
+    uint32_t bytes = s->fbh5->sample_bytes;
+    uint64_t count = b->rows * b->ifs * b->chans;
+    TRY(fbh5_read(s->reader, &wanted, bytes == sizeof(float) ? (void *)out : s->scratch));
+    for (uint64_t i = 0; i < count && bytes < sizeof(float); i++) {
+        out[i] = bytes == 1 ? ((const uint8_t *)s->scratch)[i] : ((const uint16_t *)s->scratch)[i];
+    }
+out:
+    return st;
+}
+
+/* If by if, as a sheet gives them, into their places. */
+static status_t source_read_sheet(struct source *s, const struct sheet *sheet,
+                                  const struct source_block *b, float *out)
+{
+    status_t st = STATUS_OK;
+    const float *one = s->scratch;
+    for (uint64_t i = 0; i < b->ifs; i++) {
+        TRY(sheet_read(sheet, b->row, b->rows, b->first_if + i, b->chan, b->chans, s->scratch));
+        for (uint64_t r = 0; r < b->rows; r++) {
+            memcpy(out + (r * b->ifs + i) * b->chans, one + r * b->chans,
+                   (size_t)b->chans * sizeof *out);
+        }
+    }
+out:
+    return st;
+}
+
+static const struct sheet *source_sheet(const struct source *s, const char *set)
+{
+    for (int i = 0; i < BESIDES; i++) {
+        if (strcmp(set, besides[i]) == 0) {
+            return s->beside[i];
+        }
+    }
+    return strcmp(set, "bank") == 0 ? s->spectra : NULL;
+}
+
+static status_t source_read_set(struct source *s, const struct source_block *b, void *out)
+{
+    status_t st = STATUS_OK;
+    const struct sheet *sheet = source_sheet(s, b->set);
+    if (sheet) {
+        TRY(source_read_sheet(s, sheet, b, out));
+    } else if (s->reader && strcmp(b->set, "bank") == 0) {
+        TRY(source_read_bank(s, b, out));
+    } else if (strcmp(b->set, "frequency") == 0) {
+        const double *hz = s->fbh5 ? s->fbh5->freq_hz : s->product->frequency_hz;
+        memcpy(out, hz + b->chan, (size_t)b->chans * sizeof *hz);
+    } else if (s->series && strcmp(b->set, "series") == 0) {
+        TRY(series_read(s->series, b->row, b->chan, b->chans, out));
+    } else if (s->peaks && strcmp(b->set, "peaks") == 0) {
+        TRY(rows_read(s->peaks, b->row, b->rows, b->chan, b->chans, out));
+    } else {
+        FAIL(STATUS_DEVICE, "a picture needs \"%s\", which is not open", b->set);
+    }
+out:
+    return st;
+}
+
+status_t source_read(struct source *s, const struct source_block *b, struct text *out)
+{
+    status_t st = STATUS_OK;
+    void *numbers = NULL;
+    size_t bytes = strcmp(b->set, "peaks") == 0       ? 1
+                   : strcmp(b->set, "frequency") == 0 ? sizeof(double)
+                                                      : sizeof(float);
+    size_t count = (size_t)(b->rows * b->ifs * b->chans);
+    REQUIRE(b->rows <= SOURCE_BLOCK && b->ifs <= SOURCE_BLOCK && b->chans <= 4 * SOURCE_BLOCK &&
+                count * bytes <= SOURCE_BLOCK * sizeof(float),
+            STATUS_DEVICE, "a picture needs more than %d numbers at once", (int)SOURCE_BLOCK);
+    TRY(memory_aligned(count, bytes, "samples", &numbers));
+    TRY(source_read_set(s, b, numbers));
+    TRY(text_add_bytes(out, numbers, count * bytes));
+out:
+    free(numbers);
+    return st;
+}

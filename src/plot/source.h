@@ -1,0 +1,33 @@
+/* The files of a drawing, opened: their description as JSON, their numbers in pieces. Uses HDF5:
+ * main thread only. */
+#ifndef VOLTMILL_PLOT_SOURCE_H
+#define VOLTMILL_PLOT_SOURCE_H
+
+#include "base/json/json.h"
+#include "plot/drawing.h"
+
+struct source;
+
+/* Opens what the drawing needs, and appends its description. `drawing` must outlive it. Fails with
+ * USAGE, DATA, DEVICE (memory). */
+status_t source_open(const struct drawing *drawing, struct json *json, struct source **out);
+void source_close(struct source *source);
+
+enum { SOURCE_BLOCK = 1 << 22 }; /* numbers that are read at once, at most */
+
+/* Numbers [rows][ifs][chans] of a set:
+ *
+ *   bank        float; the filterbank, or spectra as |x|^2
+ *   frequency   double [1][1][chans]; Hz, of the bank's channels
+ *   series      float [DM][1][times]
+ *   peaks       bytes [DM][1][8 cells] of a search: struct peak
+ *   weights, kurtosis, flags, bandpass     float; the datasets beside a bank */
+struct source_block {
+    char set[16];
+    uint64_t row, rows, first_if, ifs, chan, chans;
+};
+
+/* Appends a block, in this machine's byte order. Fails with DATA, DEVICE (memory). */
+status_t source_read(struct source *source, const struct source_block *block, struct text *out);
+
+#endif
