@@ -18,7 +18,7 @@ BESIDE = {"weights": ("weight", (0, 1), 1.0), "kurtosis": ("spectral kurtosis", 
           "flags": ("share left out", (0, 1), 0.0)}
 
 
-class Refused(Exception):
+class Refused(ValueError):
     """A picture that cannot be drawn: `status` is that of the program."""
 
     def __init__(self, message, status=2):

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/bursts/boxes.h"
-#include "plot/filter_numbers.h"
+#include "dsp/fir/filter_report.h"
+#include "dsp/fir/flat_cutoff.h"
+#include "plan/bank/bank_prototype.h"
 #include "product/candidates/candidates.h"
 #include "product/kind/series.h"
 #include "product/pack/rows.h"
@@ -32,10 +34,14 @@ struct source {
     void *scratch; /* numbers as they are stored */
 };
 
-static void source_add_start(struct json *json, int has_start, struct utc start)
+/* Where rows or samples are from; `start` NULL: unknown. */
+static void source_add_origin(struct json *json, const struct utc *start, const char *source,
+                              const char *telescope)
 {
     char text[UNITS_TEXT];
-    json_text(json, "start", has_start ? units_utc(start, text) : NULL);
+    json_text(json, "start", start ? units_utc(*start, text) : NULL);
+    json_text(json, "source", source);
+    json_text(json, "telescope", telescope);
 }
 
 static void source_add_sheet(struct json *json, const char *name, const struct sheet *sheet)
@@ -101,13 +107,12 @@ static status_t source_add_bank(const struct source *s, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *f = s->fbh5;
+    struct utc start = utc_add(f->start, f->first_time - f->tsamp / 2);
     json_begin(json, "bank");
     source_add_axes(json, f->rows, f->nchannels, f->tsamp);
     json_f64(json, "channel_hz", 1e6 * f->foff_mhz);
     json_f64(json, "first_s", f->first_time);
-    source_add_start(json, f->has_start, utc_add(f->start, f->first_time - f->tsamp / 2));
-    json_text(json, "source", f->source);
-    json_text(json, "telescope", f->telescope);
+    source_add_origin(json, f->has_start ? &start : NULL, f->source, f->telescope);
     TRY(source_add_pols(f, json));
     json_end(json);
 out:
@@ -144,9 +149,8 @@ static status_t source_open_spectra(struct source *s, struct json *json)
     source_add_axes(json, s->spectra->rows, p->frequencies, p->time_step);
     json_f64(json, "channel_hz", 0);
     json_f64(json, "first_s", p->first_time);
-    source_add_start(json, p->has_start, utc_add(p->start, p->first_time - p->time_step / 2));
-    json_text(json, "source", p->source);
-    json_text(json, "telescope", p->telescope);
+    struct utc start = utc_add(p->start, p->first_time - p->time_step / 2);
+    source_add_origin(json, p->has_start ? &start : NULL, p->source, p->telescope);
     json_list(json, "pols");
     for (uint64_t i = 0; i < s->spectra->nifs; i++) {
         size_t length = 0;
@@ -171,9 +175,8 @@ static status_t source_open_series(struct source *s, struct json *json)
             "%s: holds no samples to draw", s->path);
     json_begin(json, "series");
     source_add_axes(json, series->ndms, series->samples, series->header.tsamp);
-    source_add_start(json, series->has_start, series->start);
-    json_text(json, "source", series->header.source);
-    json_text(json, "telescope", series->telescope);
+    source_add_origin(json, series->has_start ? &series->start : NULL, series->header.source,
+                      series->telescope);
     json_doubles(json, "dms", series->dm, series->ndms);
     json_end(json);
 out:
@@ -235,9 +238,7 @@ static status_t source_open_candidates(struct source *s, struct external_list ex
     json_u64(json, "widths", f->widths);
     json_f64(json, "reference_hz", f->reference_hz);
     json_f64(json, "constant", f->constant);
-    source_add_start(json, f->has_start, f->start);
-    json_text(json, "source", f->source);
-    json_text(json, "telescope", f->telescope);
+    source_add_origin(json, f->has_start ? &f->start : NULL, f->source, f->telescope);
     json_doubles(json, "dms", f->dms, f->ndms);
     source_add_found(f, json);
     json_end(json);
@@ -285,6 +286,89 @@ out:
     return st;
 }
 
+/* With more channels the response, in channels, differs by less than a line is wide. */
+enum { ENOUGH_CHANNELS = 4096, MOST_BANKS = 4 };
+
+/* A file of coefficients has as many as complex or as real samples ask for. */
+static status_t filter_create(const struct job_bank *job, struct prototype_spec *spec, double **out)
+{
+    status_t st = STATUS_OK;
+    int is_file = job->window.kind == WINDOW_FILE;
+    uint32_t channels =
+        job->channels > ENOUGH_CHANNELS && !is_file ? ENOUGH_CHANNELS : job->channels;
+    TRY(bank_prototype(job, spec));
+    spec->channels = spec->samples_per_spectrum = channels;
+    TRY(flat_cutoff_settle(spec));
+    st = prototype_create(spec, out);
+    if (st == STATUS_DATA && is_file) {
+        report_clear();
+        spec->samples_per_spectrum = 2 * channels;
+        st = prototype_create(spec, out);
+    }
+out:
+    return st;
+}
+
+/* Two lines: the bank, and what its filter does to tones. */
+static status_t filter_add_words(const struct job_bank *bank, const struct prototype_spec *spec,
+                                 const double *coeff, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct filter_report report;
+    char count[UNITS_TEXT];
+    char window[UNITS_TEXT];
+    char cutoff[UNITS_TEXT];
+    TRY(filter_report_make(coeff, spec->taps, spec->samples_per_spectrum, &report));
+    TRY(text_add_shown(out, "%s%s%s channels, %u %s, window %s%s\n", bank->name ? bank->name : "",
+                       bank->name ? ": " : "", units_count(bank->channels, count), spec->taps,
+                       units_plural(spec->taps, "tap", "taps"),
+                       bank->has_window ? bank->window.text : bank_prototype_window(spec, window),
+                       bank_prototype_cutoff(spec, bank->cutoff == CUTOFF_FLAT, cutoff)));
+    TRY(text_add(out,
+                 "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
+                 "noise width %.3f channels",
+                 report.scalloping_db, report.beyond_db, report.noise_width));
+out:
+    return st;
+}
+
+static status_t filter_add(const struct job_bank *bank, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct prototype_spec spec;
+    struct text words = {0};
+    double *coeff = NULL;
+    TRY(filter_create(bank, &spec, &coeff));
+    TRY(filter_add_words(bank, &spec, coeff, &words));
+    json_begin(json, NULL);
+    json_text(json, "name", bank->name);
+    json_text(json, "title", words.data);
+    json_u64(json, "taps", spec.taps);
+    json_u64(json, "samples", spec.samples_per_spectrum);
+    json_doubles(json, "coefficients", coeff, (uint64_t)spec.taps * spec.samples_per_spectrum);
+    json_end(json);
+out:
+    text_free(&words);
+    free(coeff);
+    return st;
+}
+
+/* "filters": a list of {name, title, taps, samples, coefficients}, coefficients [taps][samples],
+ * the oldest sample first. */
+static status_t filter_add_all(const struct job *job, struct json *json)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
+            job->path);
+    json_list(json, "filters");
+    for (uint32_t i = 0; i < job->nbanks && i < MOST_BANKS; i++) {
+        TRY(filter_add(&job->banks[i], json));
+    }
+    json_list_end(json);
+out:
+    return st;
+}
+
 status_t source_open(const struct drawing *d, struct json *json, struct source **out)
 {
     status_t st = STATUS_OK;
@@ -292,7 +376,7 @@ status_t source_open(const struct drawing *d, struct json *json, struct source *
     TRY(memory_zeroed(1, sizeof *s, "a picture", &s));
     TRY(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
     if (d->of == PLOT_FILTER) {
-        TRY(filter_numbers(d->job, json));
+        TRY(filter_add_all(d->job, json));
     } else if (d->of == PLOT_PRODUCT) {
         s->path = d->files[0];
         TRY(source_open_product(s, &d->choice, json));
