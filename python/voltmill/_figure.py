@@ -196,7 +196,9 @@ def draw_lines(panel, axes):
 
 def draw_image(panel, axes, image):
     import matplotlib
-    colours = matplotlib.colormaps["viridis" if panel.about is None else "RdBu_r"].copy()
+    name = "RdBu_r" if panel.about is not None else "viridis"
+    name = "viridis_r" if panel.blank == "white" else name  # yellow would not show
+    colours = matplotlib.colormaps[name].copy()
     colours.set_bad(panel.blank)
     return axes.imshow(np.ma.masked_invalid(image), aspect="auto", origin="lower", cmap=colours,
                        vmin=panel.z.limits[0], vmax=panel.z.limits[1], interpolation="none",

@@ -114,7 +114,8 @@ static status_t drawing_begin(struct child *child)
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
             "a socket for Python: %s", strerror(errno));
     child->fd = pair[0];
-    REQUIRE(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0,
+    REQUIRE(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+                setsockopt(child->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0,
             STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
     child->in = fdopen(child->fd, "r");
     REQUIRE(child->in, STATUS_DEVICE, "out of memory: a socket for Python");

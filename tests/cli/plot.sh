@@ -133,7 +133,7 @@ same "too" "yes" "$(colours line.png | awk '{ print ($2 >= 1 && $2 < 10 ? "yes" 
 runs "a source of any letters" plot --kind time -o words.svg words.h5
 same "stays what it is" 1 "$(letters words.svg | tr '|' ' ' | grep -cF "O'Brien \"x\" \`touch hit\` \$(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \\x1b[31m\\n@touch")"
 same "and runs nothing" "" "$(ls hit 2>/dev/null)"
-runs "Stokes parameters have no decibels" plot -o stokes.svg stokes.h5
+runs "Stokes parameters have no decibels" plot --kind waterfall -o stokes.svg stokes.h5
 same "but values" "1 yes" "$(letters stokes.svg | tr '|' '\n' | awk '/pol Q, waterfall/ { n++ } /^value$/ { v = "yes" } END { print n, v }')"
 runs "a narrow band" plot --kind waterfall --turn --size 400x400 -o narrow.svg narrow.h5
 same "whose labels differ" "" "$(letters narrow.svg | tr '|' '\n' | grep '^3[12][0-9]' | sort | uniq -d)"
@@ -142,14 +142,13 @@ same "whose band descends" "1368.5 -" "$(values bandpass mean | largest | awk '{
 runs "nothing but NaN" plot -o blank.png blank.h5
 runs "nine polarisations" plot --kind time -o many.png many.h5
 same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 pols: the first 4 are drawn' output)"
-runs "a band from 0 Hz on" plot --kind bandpass -o base.png base.h5
 runs "one channel" plot --kind waterfall --size 300x300 -o single.png single.h5
 runs "and one row" plot --kind waterfall --size 300x300 -o one.png one.h5
 same "are drawn: not as NaN" "numbers numbers" "$(echo "$(colours single.png | cut -d' ' -f3) $(colours one.png | cut -d' ' -f3)")"
 runs "a band with a gap" plot --kind bandpass,waterfall -o uneven.svg --data numbers.csv uneven.h5
 same "whose lines do not bridge it" 1 "$(tr '\n' ' ' <uneven.svg | grep -o '<path d="M[^"]*"[^>]*#0072b2' | sed 's/.*<path/<path/' | grep -c 'd="M[^M]*M[^M]*"')"
 same "which is left open" "22 18" "$(values waterfall | awk '$1 == 0.005 { n++; b += $3 == "nan" } END { print n, b }')"
-runs "weights and kurtosis" plot -o beside.png --data numbers.csv beside.h5
+runs "weights and kurtosis" plot --kind weights,kurtosis -o beside.png --data numbers.csv beside.h5
 same "weights are of their channels and times" "1408 1415.5 0.25 1.5" \
     "$(values weights | awk '$3 < 0.9 { if (!n++) a = $2; b = $2 > b ? $2 : b; t = $1 > t ? $1 : t; v = $3 } END { printf "%g %g %g %.1f\n", a, b, v, t }')"
 same "kurtosis, too" "1410" "$(values kurtosis | sort -g -k3 | head -n 1 | cut -d' ' -f2)"
@@ -204,11 +203,11 @@ for product in separate coherency spectra; do
     same "$product: info has these names" "$infos" "$("$voltmill" info $product.h5 | sed -n 's/^  polarisations \([^:]*\).*/\1/p')"
     plot --kind bandpass -o named.svg $product.h5 >/dev/null
     same "$product: its picture has the same" "$names" "$(letters named.svg | tr '|' '\n' | sed -n 's/^pol \(.*\), bandpass.*/\1/p' | paste -sd ' ')"
-    runs "$product: and so has --pol" plot --kind time --pol S001/"$([ $product = coherency ] && echo 'LL*' || echo L)" -o named.svg --data numbers.csv $product.h5
-    cp numbers.csv named.csv
-    runs "$product: beside a number, by its older name" plot --kind time --if 1 -o named.svg --data numbers.csv $product.h5
-    runs "$product: which draws the same" cmp named.csv numbers.csv
 done
+runs "--pol takes a name" plot --kind time --pol 'S001/LL*' -o named.svg --data numbers.csv coherency.h5
+cp numbers.csv named.csv
+runs "or a number after its older name" plot --kind time --if 1 -o named.svg --data numbers.csv coherency.h5
+runs "which draws the same" cmp named.csv numbers.csv
 same "plan and run count pols" 2 "$({ "$voltmill" plan --force named.yaml; "$voltmill" run --force named.yaml; } | grep -c 'coherency.h5: .* 4 pols x 64 channels')"
 runs "export --pol takes the same name" "$voltmill" export --format fil --pol S001/L -o named.fil separate.h5
 runs "or that of pol_type" "$voltmill" export --format fil --pol BB -o bb.fil separate.h5
