@@ -237,19 +237,22 @@ class Whole:
         self.slope = delays(hz, 1.0, self.reference)
         self.bands = 1 if len(self.dms) == 1 else min(len(hz), 64)
         self.of = np.arange(len(hz)) * self.bands // len(hz)
+        # Samples after the last are read for what is late in them.
+        late = int(np.ceil(self.slope.max() * high / self.step))
+        self.length = min(self.samples + late, (bank.data.rows - self.first) // self.group)
         self._read()
 
     def _read(self):
         """Adds channels, moved back by their delays at the middle DM, to bands."""
-        self.rows = np.zeros((self.bands, self.samples), "f4")
+        self.rows = np.zeros((self.bands, self.length), "f4")
         shift = np.round(self.delay / self.step).astype("i8")
         pol, pols = min(self.pols), max(self.pols) + 1 - min(self.pols)
         kept = [p - pol for p in self.pols]
         chans = self.end - self.chan
         each = max(BLOCK // (pols * chans * self.group), 1) * self.group
         scale = None
-        for row in range(0, self.samples * self.group, each):
-            rows = min(each, self.samples * self.group - row)
+        for row in range(0, self.length * self.group, each):
+            rows = min(each, self.length * self.group - row)
             block = self.bank.data.read(self.first + row, rows, pol, pols, self.chan, chans)
             block = block[:, kept].sum(axis=1) if len(kept) > 1 or pols > 1 else block[:, 0]
             block = block.reshape(-1, self.group, chans).mean(axis=1, dtype="f8")
@@ -259,7 +262,7 @@ class Whole:
             at = row // self.group
             for c in range(chans):
                 to = at - shift[c]
-                low, high = max(-to, 0), min(self.samples - to, block.shape[1])
+                low, high = max(-to, 0), min(self.length - to, block.shape[1])
                 if low < high:
                     self.rows[self.of[c], to + low:to + high] += block[c, low:high]
 
@@ -276,13 +279,16 @@ class Whole:
         out = np.zeros(count, "f4")
         shift = np.round((self.dms[dm] - self.dms.mean()) * self._band_slope() / self.step)
         for band, late in enumerate(shift.astype("i8")):
-            low, high = max(first + late, 0), min(first + late + count, self.samples)
+            low, high = max(first + late, 0), min(first + late + count, self.length)
             if low < high:
                 out[low - late - first:high - late - first] += self.rows[band, low:high]
-        whole = self.samples - int(np.ceil(self.slope.max() * self.dms[dm] / self.step))
-        if whole > 0:
-            out[max(whole - first, 0):] = np.nan
+        if self._whole(self.dms[0]) > 0:
+            out[max(self._whole(self.dms[dm]) - first, 0):] = np.nan
         return out
+
+    def _whole(self, dm):
+        """Samples that have all channels."""
+        return self.length - int(np.ceil(self.slope.max() * dm / self.step))
 
     def _band_slope(self):
         return np.array([self.slope[self.of == band].mean() for band in range(self.bands)])

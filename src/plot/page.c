@@ -32,7 +32,7 @@ static const char style[] =
     "border:1px solid var(--line)}\n"
     "@media(prefers-color-scheme:dark){.pictures img{filter:brightness(.9)}}\n";
 
-status_t page_text(struct text *page, const char *text)
+static status_t page_text(struct text *page, const char *text)
 {
     status_t st = STATUS_OK;
     size_t left = strlen(text);
@@ -58,12 +58,13 @@ out:
     return st;
 }
 
-static status_t page_element(struct text *page, const char *name, const char *text)
+status_t page_add(struct text *page, const char *form, const char *text)
 {
     status_t st = STATUS_OK;
-    TRY(text_add(page, "<%s>", name));
+    const char *at = strchr(form, '%');
+    TRY(text_add_bytes(page, form, (size_t)(at - form)));
     TRY(page_text(page, text));
-    TRY(text_add(page, "</%s>\n", name));
+    TRY(text_add(page, "%s", at + 1));
 out:
     return st;
 }
@@ -74,53 +75,20 @@ status_t page_begin(struct text *page, const char *title)
     TRY(text_add(page, "%s", begin));
     TRY(text_add(page,
                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"));
-    TRY(page_element(page, "title", title));
+    TRY(page_add(page, "<title>%</title>\n", title));
     TRY(text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style));
-    TRY(page_element(page, "h1", title));
+    TRY(page_add(page, "<h1>%</h1>\n", title));
 out:
     return st;
-}
-
-status_t page_end(struct text *page)
-{
-    return text_add(page, "</body>\n</html>\n");
-}
-
-status_t page_heading(struct text *page, const char *text)
-{
-    return page_element(page, "h2", text);
-}
-
-status_t page_paragraph(struct text *page, const char *text)
-{
-    return page_element(page, "p", text);
-}
-
-status_t page_lines(struct text *page, const char *text)
-{
-    return page_element(page, "pre", text);
-}
-
-status_t page_table_begin(struct text *page)
-{
-    return text_add(page, "<table>\n");
 }
 
 status_t page_row(struct text *page, const char *name, const char *value)
 {
     status_t st = STATUS_OK;
     if (value && *value) {
-        TRY(text_add(page, "<tr><th scope=\"row\">"));
-        TRY(page_text(page, name));
-        TRY(text_add(page, "</th><td>"));
-        TRY(page_text(page, value));
-        TRY(text_add(page, "</td></tr>\n"));
+        TRY(page_add(page, "<tr><th scope=\"row\">%</th>", name));
+        TRY(page_add(page, "<td>%</td></tr>\n", value));
     }
 out:
     return st;
-}
-
-status_t page_table_end(struct text *page)
-{
-    return text_add(page, "</table>\n");
 }

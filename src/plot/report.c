@@ -69,7 +69,7 @@ static status_t glance_excuse(struct glance *glance, status_t st, const char *wh
     st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
     report_clear();
     TRY(st);
-    TRY(page_paragraph(glance->page, words.data));
+    TRY(page_add(glance->page, "<p>%</p>\n", words.data));
     report_warn("%s", words.data);
 out:
     text_free(&words);
@@ -144,7 +144,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                  : is_series ? "times"
                              : units_plural(p->frequencies, "channel", "channels"),
                  units_bytes(p->place.file_bytes, b)));
-    TRY(page_table_begin(glance->page));
+    TRY(text_add(glance->page, "<table>\n"));
     TRY(page_row(glance->page, "kind", product_name(p->kind)));
     TRY(page_row(glance->page, "size", size.data));
     TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates, a))
@@ -158,7 +158,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
     }
     TRY(page_row(glance->page, "filters", p->filters));
     TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
-    TRY(page_table_end(glance->page));
+    TRY(text_add(glance->page, "</table>\n"));
 out:
     text_free(&size);
     return st;
@@ -183,12 +183,12 @@ static status_t glance_at_product(struct glance *glance, const char *path)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(page_heading(glance->page, path));
+    TRY(page_add(glance->page, "<h2>%</h2>\n", path));
     if (file_format_of(path) != FILE_HDF5) {
-        TRY(page_paragraph(glance->page,
-                           file_format_of(path) == FILE_FIL
-                               ? "A SIGPROC filterbank: voltmill info says what is in it."
-                               : "Search-mode PSRFITS: voltmill info says what is in it."));
+        TRY(page_add(glance->page, "<p>%</p>\n",
+                     file_format_of(path) == FILE_FIL
+                         ? "A SIGPROC filterbank: voltmill info says what is in it."
+                         : "Search-mode PSRFITS: voltmill info says what is in it."));
         goto out;
     }
     st = product_open(path, &product);
@@ -202,8 +202,9 @@ static status_t glance_at_product(struct glance *glance, const char *path)
         const struct drawing drawing = {
             .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
         TRY(glance_draw(glance, &drawing, path));
-        TRY(drawing.choice.has_time ? page_paragraph(glance->page, "Only its first GiB is shown.")
-                                    : STATUS_OK);
+        TRY(drawing.choice.has_time
+                ? page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.")
+                : STATUS_OK);
     }
 out:
     product_destroy(product);
@@ -214,7 +215,7 @@ static status_t glance_at_filter(struct glance *glance, const struct job *job)
 {
     status_t st = STATUS_OK;
     const struct drawing drawing = {.of = PLOT_FILTER, .job = job, .format = "html"};
-    TRY(page_heading(glance->page, "The filter bank"));
+    TRY(page_add(glance->page, "<h2>%</h2>\n", "The filter bank"));
     TRY(glance->is_blind ? STATUS_OK : glance_draw(glance, &drawing, "filter bank"));
 out:
     return st;
@@ -259,8 +260,8 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     struct tm utc;
     struct text words = {0};
     struct product *product = NULL;
-    TRY(page_paragraph(page, run->holes ? run->holes : "All products are complete."));
-    TRY(page_table_begin(page));
+    TRY(page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete."));
+    TRY(text_add(page, "<table>\n"));
     TRY(page_row(page, "job", run->job));
     TRY(report_add_sets(run, page));
     TRY(report_forgive(product_open(job_file(job, 0), &product)));
@@ -273,7 +274,7 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     TRY(text_add_shown(&words, ", rank 0 on %s", host));
     TRY(page_row(page, "ran", words.data));
     TRY(page_row(page, "program", "voltmill " VOLTMILL_VERSION));
-    TRY(page_table_end(page));
+    TRY(text_add(page, "</table>\n"));
 out:
     product_destroy(product);
     text_free(&words);
@@ -285,8 +286,8 @@ static status_t report_add_job(const struct report_run *run, struct text *page)
     status_t st = STATUS_OK;
     struct text job = {0};
     TRY(text_read_file(&job, run->job, MOST_JOB, "a job file (YAML)"));
-    TRY(page_heading(page, "The job"));
-    TRY(page_lines(page, job.data ? job.data : ""));
+    TRY(page_add(page, "<h2>%</h2>\n", "The job"));
+    TRY(page_add(page, "<pre>%</pre>\n", job.data ? job.data : ""));
 out:
     text_free(&job);
     return st;
@@ -308,11 +309,11 @@ static status_t report_compose(const struct report_run *run, const struct job *j
         TRY(glance_at_filter(&glance, job));
     }
     if (said.length > 0) {
-        TRY(page_heading(page, "What the run said"));
-        TRY(page_lines(page, said.data));
+        TRY(page_add(page, "<h2>%</h2>\n", "What the run said"));
+        TRY(page_add(page, "<pre>%</pre>\n", said.data));
     }
     TRY(report_add_job(run, page));
-    TRY(page_end(page));
+    TRY(text_add(page, "</body>\n</html>\n"));
 out:
     text_free(&title);
     return st;
