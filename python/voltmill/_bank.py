@@ -170,7 +170,7 @@ class Grid:
 
 
 class Pixels:
-    """What rows become: `image` [if][channel][time], NaN where there is nothing; for each channel
+    """Pixels of rows: `image` [if][channel][time], NaN where there is nothing; for each channel
     of a grid of its own `mean`, `least`, `most`; for each time `level`, the mean of all."""
 
     def __init__(self, grid, rows, most_times, ifs, about=0.0, lines=None):
@@ -208,17 +208,17 @@ class Pixels:
                 sums += _add_up(block[at:end], None if finite is None else finite[at:end])
                 at = end
                 if row + at == min((j + 1) * self.group, self.rows):
-                    image.put(self.image[:, :, j], _divide(*sums))
+                    image.put(self.image[:, :, j], divide(*sums))
                     self._sums[:, :, j] += sums.sum(axis=2)
                     whole += sums
                     sums[:] = 0
-        lines.put(self.mean, _divide(*whole))
+        lines.put(self.mean, divide(*whole))
         lines.put(self.least, least, np.fmin)
         lines.put(self.most, most, np.fmax)
 
     @property
     def level(self):
-        return _divide(*self._sums)
+        return divide(*self._sums)
 
 
 def _finite(block):
@@ -235,7 +235,8 @@ def _add_up(part, finite):
     return np.stack([np.where(finite, part, 0).sum(axis=0, dtype="f8"), finite.sum(axis=0)])
 
 
-def _divide(total, count):
+def divide(total, count):
+    """Means of sums; NaN where nothing was counted."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(count > 0, total / count, np.nan)
 
@@ -421,7 +422,7 @@ class BankFigure:
 
 
 def _medians(image):
-    """Of each row, without NaN."""
+    """Median of each row, without NaN."""
     out = np.full((len(image), 1), np.nan)
     there = ~np.isnan(image).all(axis=1)
     out[there] = np.nanmedian(image[there], axis=1, keepdims=True)
@@ -430,7 +431,7 @@ def _medians(image):
 
 def _nan_mean(values):
     there = ~np.isnan(values)
-    return _divide(np.where(there, values, 0).sum(axis=-1, dtype="f8"), there.sum(axis=-1))
+    return divide(np.where(there, values, 0).sum(axis=-1, dtype="f8"), there.sum(axis=-1))
 
 
 def _match_channels(bank, sheet):

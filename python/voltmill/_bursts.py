@@ -95,7 +95,7 @@ class Burst:
         for c, shift in enumerate(late - late.min()):
             series = block[shift:shift + length, c].reshape(self.bins, self.group)
             there = np.isfinite(series)
-            binned = _bank._divide(np.where(there, series, 0).sum(axis=1), there.sum(axis=1))
+            binned = _bank.divide(np.where(there, series, 0).sum(axis=1), there.sum(axis=1))
             quiet = binned[self._is_quiet()]
             quiet = quiet[np.isfinite(quiet)]
             if len(quiet) < self.bins // 4 or quiet.std() == 0:
@@ -334,7 +334,7 @@ def _close_up(panels):
 
 @dataclass
 class Search:
-    """What a search has found.
+    """The result of a search.
 
     Parameters
     ----------

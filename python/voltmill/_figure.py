@@ -130,7 +130,7 @@ def colour_limits(image, least):
 
 
 def farthest(values, starts, about, axis):
-    """Of each group along an axis the number that is farthest from `about`; NaN is ignored."""
+    """The number of each group along an axis that is farthest from `about`; NaN is ignored."""
     high = np.fmax.reduceat(values, starts, axis=axis)
     low = np.fmin.reduceat(values, starts, axis=axis)
     with np.errstate(invalid="ignore"):

@@ -213,7 +213,7 @@ class SeriesFigure:
             to = slice((at - first) // group, (at - first) // group + len(starts))
             there = np.isfinite(part)
             values[0, to] = np.fmax.reduceat(part, starts)
-            values[1, to] = _bank._divide(np.add.reduceat(np.where(there, part, 0), starts),
+            values[1, to] = _bank.divide(np.add.reduceat(np.where(there, part, 0), starts),
                                           np.add.reduceat(there.astype("f8"), starts))
             values[2, to] = np.fmin.reduceat(part, starts)
         step = group * self.series.step

@@ -34,7 +34,7 @@ class _Response:
         self.gain /= self.gain[0]
 
     def at(self, steps):
-        """At tones so many steps away, periodic in the sample rate."""
+        """Gain at tones that are `steps` away; periodic in the sample rate."""
         steps = np.abs(steps) % (self.each * self.samples)
         return self.gain[np.minimum(steps, self.each * self.samples - steps)]
 
@@ -184,14 +184,14 @@ class _Bench:
         return len({row.get(key, "") for row in self.rows})
 
     def axis(self):
-        """What was varied most, of what numbers can be the axis of."""
+        """The key with most values, among those with numbers."""
         if self.also:
             return self.keys[0]
         numbers = [k for k in self.keys if not np.isnan(_number(self.rows[0], k))]
         return max(numbers or self.keys[:1], key=self.count)
 
     def name(self, row, axis):
-        """What tells the line of a row from others: "taps 8, bits 16"."""
+        """The name of a row's line: "taps 8, bits 16"."""
         words = [f"{k} {row.get(k, '')}" for k in self.keys if k != axis and self.count(k) > 1]
         return ", ".join(words + [row[""]] * (len(self.files) > 1))
 

@@ -170,8 +170,8 @@ const struct command cli_plot = {
              "--tuner [OPTION]... LOG",
     .about = "Draws a product (or anybody's filterbank) with Python and matplotlib: waterfall, "
              "bandpass, and what else it contains; of dedispersed series the DMs over time; of "
-             "bursts what they look like. With --filter what a job's filter bank does to tones; "
-             "with --bench and --tuner tables (docs/plot.md).",
+             "bursts pulse, waterfall, DM over time and S/N. With --filter what a job's filter "
+             "bank does to tones; with --bench and --tuner tables (docs/plot.md).",
     .ending = "Exit status: 0 drawn, 2 usage, 3 no space, 4 data, 5 no Python with matplotlib, or "
               "memory.",
     .operand = "file",

@@ -1,4 +1,4 @@
-/* What is known of a run after it: the job, what was printed, and the products themselves. */
+/* A page about a run: the job, the lines it printed, and its products. */
 #include "plot/report.h"
 
 #include "base/display.h"
@@ -164,7 +164,7 @@ out:
     return st;
 }
 
-/* Of a large product only its begin is read. */
+/* Only the begin of a large product is read. */
 static struct plot_choice glance_choice(const struct product *p)
 {
     struct plot_choice choice = {.has_time = 0};
@@ -231,7 +231,7 @@ out:
     return st;
 }
 
-/* Of the observation, as its first product has it. */
+/* The observation, as its first product has it. */
 static status_t report_add_observation(const struct product *product, struct text *page)
 {
     status_t st = STATUS_OK;
