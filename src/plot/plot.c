@@ -11,25 +11,46 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a file contains a word in its first bytes. */
-static int plot_begins_with(const char *path, const char *word)
+/* First bytes of files of ours, and bytes that come soon after them. */
+struct plot_signature {
+    const char *start;
+    size_t start_bytes;
+    const char *word;
+    size_t word_bytes;
+};
+#define SIGNATURE(start, word)                                                                     \
+    {                                                                                              \
+        start, sizeof(start) - 1, word, sizeof(word) - 1                                           \
+    }
+
+static const struct plot_signature pictures[] = {
+    SIGNATURE("\x89PNG", "tEXtSoftware\0voltmill plot"),
+    SIGNATURE("<?xml", "<!-- voltmill plot -->"), SIGNATURE("panel,title,line,x,y,value\n", "")};
+static const struct plot_signature page =
+    SIGNATURE("<!DOCTYPE html>", "<meta name=\"generator\" content=\"voltmill\">");
+
+static int plot_has(const char *path, const struct plot_signature *of)
 {
     char begin[MARK_BLOCK];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t count = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
     file_close(fd);
-    return count > 0 && memmem(begin, (size_t)count, word, strlen(word));
+    return count >= (ssize_t)of->start_bytes && memcmp(begin, of->start, of->start_bytes) == 0 &&
+           memmem(begin, (size_t)count, of->word, of->word_bytes);
 }
 
 static int plot_is_picture(const char *path)
 {
-    return plot_begins_with(path, "voltmill plot") ||
-           plot_begins_with(path, "panel,title,line,x,y,value\n");
+    int is_one = 0;
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        is_one |= plot_has(path, &pictures[i]);
+    }
+    return is_one;
 }
 
 static int plot_is_page(const char *path)
 {
-    return plot_begins_with(path, "name=\"generator\" content=\"voltmill\"");
+    return plot_has(path, &page);
 }
 
 status_t plot_check_new(const char *path, enum mark mark, int force)

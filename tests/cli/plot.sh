@@ -250,6 +250,8 @@ fails "no picture's name" 2 'ends in .png or .svg' "$voltmill" plot -o x.pdf ton
 echo mine >foreign.png
 fails "a file of others" 2 'foreign.png exists already: --force replaces it' "$voltmill" plot -o foreign.png tone.h5
 same "stays as it is" mine "$(cat foreign.png)"
+echo 'made by: voltmill plot, <!-- voltmill plot -->' >notes.md
+fails "also one that speaks of this command" 2 'notes.md exists already: --force replaces it' "$voltmill" plot -o other.png --data notes.md tone.h5
 cp tone.h5 input.png
 fails "never the file itself" 2 'input' "$voltmill" plot --force -o input.png input.png
 fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot --force -o a.png --data a.png tone.h5
