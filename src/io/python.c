@@ -28,7 +28,7 @@ static const char python_start[] =
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from voltmill.__main__ import main; "
     "sys.exit(main(sys.argv[1:]))";
 
-static const char *python_program(void)
+const char *python_program(void)
 {
     const char *chosen = getenv("VOLTMILL_PYTHON");
     return chosen && *chosen ? chosen : python_usual;
@@ -62,7 +62,7 @@ out:
 }
 
 /* Signals are those of a newly started program. Returns a number of errno.h. */
-static int python_spawn(const int files[FILES], char *const *arguments, pid_t *out)
+static int python_spawn(const int files[3], char *const *arguments, pid_t *out)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -78,8 +78,7 @@ static int python_spawn(const int files[FILES], char *const *arguments, pid_t *o
     }
     error = posix_spawnattr_init(&attributes);
     if (!error) {
-        error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        for (int i = WRITES; i < FILES && !error; i++) {
+        for (int i = STDIN_FILENO; i <= STDERR_FILENO && !error; i++) {
             error = posix_spawn_file_actions_adddup2(&actions, files[i], i);
         }
         error = error ? error : posix_spawnattr_setsigmask(&attributes, &none);
@@ -95,25 +94,27 @@ static int python_spawn(const int files[FILES], char *const *arguments, pid_t *o
     return error;
 }
 
-static status_t python_begin(const char *command, const char *const *arguments,
-                             const int files[FILES], pid_t *out)
+status_t python_begin(const char *code, const char *const *arguments, const int files[3],
+                      const char *needs, pid_t *out)
 {
     status_t st = STATUS_OK;
     char folder[MOST_PATH];
-    const char *const first[] = {python_program(), "-I", "-c", python_start, folder, command};
+    const char *const first[] = {python_program(), "-IBc", code, folder};
     enum { FIRST = sizeof first / sizeof *first };
     const char *words[FIRST + MOST_ARGUMENTS + 1] = {NULL};
+    pid_t child = 0;
     TRY(python_find_module(folder));
     memcpy(words, first, sizeof first);
     for (size_t i = 0; arguments[i] && i < MOST_ARGUMENTS; i++) {
         words[FIRST + i] = arguments[i];
     }
-    int error = python_spawn(files, (char *const *)(uintptr_t)words, out);
+    int error = python_spawn(files, (char *const *)(uintptr_t)words, &child);
     REQUIRE(error != ENOENT, STATUS_DEVICE,
-            "%s is not installed, which %s needs with h5py (Debian, Ubuntu: apt-get install "
-            "python3-h5py; VOLTMILL_PYTHON names another Python)",
-            words[0], command);
+            "%s is not installed: it is needed, with python3-%s (Debian, Ubuntu: apt-get "
+            "install python3-%s; VOLTMILL_PYTHON names another Python)",
+            words[0], needs, needs);
     REQUIRE(error == 0, STATUS_DEVICE, "%s cannot be started: %s", words[0], strerror(error));
+    *out = child;
 out:
     return st;
 }
@@ -196,13 +197,19 @@ status_t python_run(const char *command, const char *const *arguments, struct te
 {
     status_t st = STATUS_OK;
     int files[FILES] = {-1, -1, -1};
+    int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const char *words[MOST_ARGUMENTS + 1] = {command};
     char said[MOST_MESSAGES] = "";
     pid_t child = -1;
     int status = 0;
+    for (size_t i = 0; arguments[i] && i + 1 < MOST_ARGUMENTS; i++) {
+        words[i + 1] = arguments[i];
+    }
     files[MESSAGES] = memfd_create("messages", MFD_CLOEXEC);
-    REQUIRE(files[MESSAGES] >= 0 && pipe2(files, O_CLOEXEC) == 0, STATUS_DEVICE,
+    REQUIRE(empty >= 0 && files[MESSAGES] >= 0 && pipe2(files, O_CLOEXEC) == 0, STATUS_DEVICE,
             "out of memory: files for Python: %s", strerror(errno));
-    TRY(python_begin(command, arguments, files, &child));
+    TRY(python_begin(python_start, words, (int[]){empty, files[WRITES], files[MESSAGES]}, "h5py",
+                     &child));
     file_close(files[WRITES]);
     files[WRITES] = -1;
     TRY(python_read(files[READS], out));
@@ -217,5 +224,6 @@ out:
         st = python_judge(command, status, said);
     }
     file_close(files[MESSAGES]);
+    file_close(empty);
     return st;
 }

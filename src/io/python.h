@@ -6,11 +6,22 @@
 
 #include "base/text.h"
 
+#include <sys/types.h>
+
 /* Runs `python3 -I` with a command of the module and its arguments (up to NULL), and appends its
  * standard output to *out. Lines on its standard error ("note: ...") are notes. If it fails, the
  * last one ("error: ...") is the cause, and its exit status the status if it is one of the
  * program's. Fails with DEVICE if Python or a package is not installed (says which one to install),
  * if it crashes, or without memory. */
 status_t python_run(const char *command, const char *const *arguments, struct text *out);
+
+/* The interpreter, for messages. */
+const char *python_program(void);
+
+/* Starts it on `code` with the module's folder and `arguments` (up to NULL) in sys.argv[1:], and
+ * these files as its standard input, output and error. `needs`: the package that it imports, for
+ * the message. Fails with DEVICE. */
+status_t python_begin(const char *code, const char *const *arguments, const int files[3],
+                      const char *needs, pid_t *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "plot/drawing.h"
 
 #include "io/apart/apart.h"
+#include "io/python.h"
 #include "plot/source.h"
 
 #include <errno.h>
@@ -21,8 +22,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { SILENT_SECONDS = 600, WORDS = 400 };
 
@@ -38,79 +37,12 @@ struct child {
     struct text words; /* on its standard error */
 };
 
-static const char *drawing_python(void)
-{
-    const char *own = getenv("VOLTMILL_PYTHON");
-    return own && *own ? own : "/usr/bin/python3";
-}
-
-/* The folder of the module: installed beside the program, or in the tree. */
-static status_t drawing_find_module(char out[PATH_MAX])
-{
-    static const char *const places[] = {"../share/voltmill", "../../python"};
-    status_t st = STATUS_OK;
-    char program[PATH_MAX];
-    char script[PATH_MAX];
-    REQUIRE(realpath(apart_own_program(), program), STATUS_DEVICE, "the program's own path: %s",
-            strerror(errno));
-    *strrchr(program, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(out, PATH_MAX, "%.*s/%s", PATH_MAX / 2, program, places[i]);
-        snprintf(script, sizeof script, "%.*s/voltmill/_program.py", PATH_MAX - 32, out);
-        if (access(script, R_OK) == 0) {
-            return STATUS_OK;
-        }
-    }
-    FAIL(STATUS_DEVICE, "%s: the Python module that draws is missing: expected in %s/%s", program,
-         program, places[0]);
-out:
-    return st;
-}
-
-/* Signals are as any program finds them. Returns a number of errno.h. */
-static int drawing_spawn(int fd, char *module, pid_t *out)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t plain;
-    char code[sizeof start];
-    char options[] = "-IBc";
-    char *const arguments[] = {(char *)(uintptr_t)drawing_python(), options, code, module, NULL};
-    memcpy(code, start, sizeof code);
-    sigemptyset(&none);
-    sigfillset(&plain);
-    sigdelset(&plain, SIGKILL);
-    sigdelset(&plain, SIGSTOP);
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error) {
-        return error;
-    }
-    error = posix_spawnattr_init(&attributes);
-    if (!error) {
-        for (int to = STDIN_FILENO; to <= STDERR_FILENO && !error; to++) {
-            error = posix_spawn_file_actions_adddup2(&actions, fd, to);
-        }
-        error = error ? error : posix_spawnattr_setsigmask(&attributes, &none);
-        error = error ? error : posix_spawnattr_setsigdefault(&attributes, &plain);
-        error = error ? error
-                      : posix_spawnattr_setflags(&attributes,
-                                                 POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        error = error ? error
-                      : posix_spawnp(out, arguments[0], &actions, &attributes, arguments, environ);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
 static status_t drawing_begin(struct child *child)
 {
     status_t st = STATUS_OK;
     const struct timeval limit = {SILENT_SECONDS, 0};
-    char module[PATH_MAX];
+    const char *const none = NULL;
     int pair[2] = {-1, -1};
-    TRY(drawing_find_module(module));
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
             "a socket for Python: %s", strerror(errno));
     child->fd = pair[0];
@@ -119,12 +51,7 @@ static status_t drawing_begin(struct child *child)
             STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
     child->in = fdopen(child->fd, "r");
     REQUIRE(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
-    int error = drawing_spawn(pair[1], module, &child->pid);
-    child->pid = error ? 0 : child->pid;
-    REQUIRE(error == 0, STATUS_DEVICE,
-            "pictures are drawn by Python with matplotlib; %s: %s (Debian, Ubuntu: apt-get install "
-            "python3-matplotlib; VOLTMILL_PYTHON names another Python)",
-            drawing_python(), strerror(error));
+    TRY(python_begin(start, &none, (int[]){pair[1], pair[1], pair[1]}, "matplotlib", &child->pid));
 out:
     if (pair[1] >= 0) {
         close(pair[1]);
@@ -216,7 +143,7 @@ static status_t drawing_serve(struct child *child, struct source *source, struct
         TRY(drawing_take_line(child, source, line, out));
     }
     REQUIRE(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
-            "%s said nothing for %d seconds: killed", drawing_python(), (int)SILENT_SECONDS);
+            "%s said nothing for %d seconds: killed", python_program(), (int)SILENT_SECONDS);
 out:
     free(line);
     return st;
@@ -247,11 +174,11 @@ static status_t drawing_end(struct child *child, status_t st, const struct drawn
         }
     }
     if (st == STATUS_OK && WIFSIGNALED(status)) {
-        st = report_fail(STATUS_DEVICE, "%s was ended by signal %d (%s)", drawing_python(),
+        st = report_fail(STATUS_DEVICE, "%s was ended by signal %d (%s)", python_program(),
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else if (st == STATUS_OK && (status != 0 || drawn->picture.length == 0)) {
         st = report_fail(STATUS_DEVICE, "%s drew nothing, and ended with exit status %d: %.*s",
-                         drawing_python(), WEXITSTATUS(status), (int)WORDS,
+                         python_program(), WEXITSTATUS(status), (int)WORDS,
                          drawing_last_words(&child->words));
     }
     text_free(&child->words);

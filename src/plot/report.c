@@ -137,7 +137,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                            : units_plural(p->rows, "row", "rows")));
     TRY(is_series ? STATUS_OK
                   : text_add(&size, "%s %s x ", units_count(p->streams, a),
-                             p->pol_type ? units_plural(p->streams, "pol", "pols")
+                             p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
                                          : units_plural(p->streams, "stream", "streams")));
     TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
                  is_search   ? "cells"
@@ -156,7 +156,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                                  : "a row",
                      units_seconds(p->time_step, a)));
     }
-    TRY(page_row(glance->page, "filters", p->filters));
+    TRY(page_row(glance->page, "filters", p->origin.filters));
     TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
     TRY(text_add(glance->page, "</table>\n"));
 out:

@@ -107,12 +107,12 @@ static status_t source_add_bank(const struct source *s, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *f = s->fbh5;
-    struct utc start = utc_add(f->start, f->first_time - f->tsamp / 2);
+    struct utc start = utc_add(f->time.start, f->time.first - f->time.step / 2);
     json_begin(json, "bank");
-    source_add_axes(json, f->rows, f->nchannels, f->tsamp);
+    source_add_axes(json, f->rows, f->nchannels, f->time.step);
     json_f64(json, "channel_hz", 1e6 * f->foff_mhz);
-    json_f64(json, "first_s", f->first_time);
-    source_add_origin(json, f->has_start ? &start : NULL, f->source, f->telescope);
+    json_f64(json, "first_s", f->time.first);
+    source_add_origin(json, f->time.has_start ? &start : NULL, f->head.source, f->head.telescope);
     TRY(source_add_pols(f, json));
     json_end(json);
 out:
@@ -126,9 +126,9 @@ static status_t source_open_bank(struct source *s, const char *path, struct exte
     struct fbh5 *f = s->fbh5;
     TRY(external_check(&f->storage.sources, path, external, EXTERNAL_OPTION));
     TRY(fbh5_load_band(f));
-    TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->cache_bytes), fbh5_unpackers(f, THREADS),
+    TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->chunks.row_bytes), fbh5_unpackers(f, THREADS),
                            &s->reader));
-    REQUIRE(f->rows > 0 && f->nchannels > 0 && f->tsamp > 0, STATUS_DATA,
+    REQUIRE(f->rows > 0 && f->nchannels > 0 && f->time.step > 0, STATUS_DATA,
             "%s: holds no rows to draw", path);
 out:
     return st;
@@ -149,12 +149,12 @@ static status_t source_open_spectra(struct source *s, struct json *json)
     source_add_axes(json, s->spectra->rows, p->frequencies, p->time_step);
     json_f64(json, "channel_hz", 0);
     json_f64(json, "first_s", p->first_time);
-    struct utc start = utc_add(p->start, p->first_time - p->time_step / 2);
-    source_add_origin(json, p->has_start ? &start : NULL, p->source, p->telescope);
+    struct utc start = utc_add(p->sky.start, p->first_time - p->time_step / 2);
+    source_add_origin(json, p->sky.has_start ? &start : NULL, p->sky.source, p->sky.telescope);
     json_list(json, "pols");
     for (uint64_t i = 0; i < s->spectra->nifs; i++) {
         size_t length = 0;
-        const char *name = text_line(p->pol_names, i, &length);
+        const char *name = text_line(p->ifs.pol_names, i, &length);
         json_begin(json, NULL);
         json_bytes(json, "name", name, length);
         json_bool(json, "is_power", 1);

@@ -27,7 +27,7 @@ echo "{input: {files: $work/obs.h5}, channelise: {channels: 8}, products: [{kind
 printf '#!/bin/sh\nprintf "1\\n%%s" "$*"\n' >"$work/python" && chmod +x "$work/python"
 { "$voltmill" synth "$work/spec.yaml" && "$voltmill" run "$work/job.yaml"; } >/dev/null 2>&1
 runs "an export" env VOLTMILL_PYTHON="$work/python" "$work/root/opt/volt/bin/voltmill" export --format kerchunk "$work/power.h5"
-runs "by the installed module" grep -q "^-I .*$work/root/opt/volt/bin/../share/voltmill/python kerchunk " "$work/power.json"
+runs "by the installed module" grep -q "^-IBc .*$work/root/opt/volt/bin/../share/voltmill/python kerchunk " "$work/power.json"
 if has_pictures; then
     installed=$work/root/opt/volt
     runs "it draws with the module beside it" "$installed/bin/voltmill" plot --filter -o "$work/bank.png" "$here/jobs/demo.yaml"

@@ -272,7 +272,7 @@ fails "a size of nothing" 2 'size' "$voltmill" plot --size 10x10 tone.h5
 fails "a table of something else" 4 'no table of voltmill bench' "$voltmill" plot --bench -o b.png tune.log
 printf 'a,b\n1\n' >short.csv
 fails "a table that is cut short" 4 'short.csv:2: 1 fields, expected 2' "$voltmill" plot --bench short.csv
-fails "no such Python: says what to install" 5 'nowhere/python: No such file.*apt-get install python3-matplotlib' \
+fails "no such Python: says what to install" 5 'nowhere/python is not installed: it is needed, with python3-matplotlib.*apt-get install python3-matplotlib' \
     env VOLTMILL_PYTHON="$work/nowhere/python" "$voltmill" plot --force tone.h5
 # python NAME LINE...: a Python that does so first
 python() {
