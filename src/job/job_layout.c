@@ -309,8 +309,8 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
         *(char **)(void *)at = NULL;
     }
     TRY(schema_store(row, text, at, message, ok));
-    if (*ok && row->given) {
-        memcpy((char *)layout + row->given_at, &row->given, sizeof row->given);
+    if (*ok && row->given.as) {
+        memcpy((char *)layout + row->given.at, &row->given.as, sizeof row->given.as);
     }
 out:
     return st;

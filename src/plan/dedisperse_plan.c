@@ -3,7 +3,7 @@
 #include "plan/dedisperse_plan.h"
 #include "base/memory.h"
 #include "product/ifs.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -138,7 +138,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
     TRY(is_series ? STATUS_OK
                   : text_add(&size, "%s %s x ", units_count(p->streams, a),
                              p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
-                                         : units_plural(p->streams, "stream", "streams")));
+                                             : units_plural(p->streams, "stream", "streams")));
     TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
                  is_search   ? "cells"
                  : is_series ? "times"

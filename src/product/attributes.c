@@ -3,7 +3,7 @@
 
 #include "io/hdf5/h5.h"
 #include "product/ifs.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 #include <string.h>
 
 static const char oversampling_convention[] =

@@ -6,7 +6,7 @@
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
 #include "product/check/contents.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
 #include "product/quantised/quantised.h"

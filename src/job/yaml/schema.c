@@ -227,8 +227,8 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
         *seen = child->line + 1;
         child->row = row;
         row = row->instead && child->kind == TREE_MAPPING ? row->instead : row;
-        if (row->given) {
-            memcpy(base + row->given_at, &row->given, sizeof row->given);
+        if (row->given.as) {
+            memcpy(base + row->given.at, &row->given.as, sizeof row->given.as);
         }
         TRY(schema_fill_node(mistakes, child, row, base));
     }

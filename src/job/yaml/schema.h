@@ -62,8 +62,10 @@ struct schema {
     const struct schema_need *needs; /* the first that fails is told; ends with a NULL key */
     int may_be_auto;                 /* the word auto stands for leaving the key out */
     const char *otherwise;           /* the value where the key is left out; NULL: zeros */
-    size_t given_at; /* offset of an int or enum that becomes `given`, if that is not 0, */
-    int given;       /* where the key stands there */
+    struct {
+        size_t at; /* offset of an int or enum that becomes `as`, if that is not 0, */
+        int as;    /* where the key stands there */
+    } given;
     /* Identity: a product says what its bytes depend on. */
     unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
     const char *only;           /* the only value that they depend on; NULL: all */
@@ -87,7 +89,7 @@ struct schema {
 /* Two numbers or parsed values: the second member follows the first. */
 #define SCHEMA_PAIR(type, first) SCHEMA_AT(type, first), .least = 2, .most = 2, .is_pair = 1
 
-#define SCHEMA_GIVEN(type, member, value) .given_at = offsetof(type, member), .given = (value)
+#define SCHEMA_GIVEN(type, member, value) .given = {offsetof(type, member), (value)}
 
 /* Fills the zeroed struct *out with what `root` says and with defaults, adds the mistakes of `root`
  * and marks the nodes that have them; a value that is wrong leaves its default. Brings the tree

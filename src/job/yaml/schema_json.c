@@ -182,7 +182,7 @@ static void schema_json_forms(struct json *json, const struct schema *row, unsig
 
 static void schema_json_default(struct json *json, const struct schema *row)
 {
-    const int is_first = row->type == SCHEMA_CHOICE && !row->most && !row->given && !row->values;
+    const int is_first = row->type == SCHEMA_CHOICE && !row->most && !row->given.as && !row->values;
     const char *word = row->may_be_auto                ? "auto"
                        : row->otherwise                ? row->otherwise
                        : is_first && !row->is_required ? row->choices[0]

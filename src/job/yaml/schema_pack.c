@@ -38,7 +38,8 @@ static status_t schema_pack_row(struct text *out, const struct schema *row, cons
 {
     status_t st = STATUS_OK;
     const char *at = base + row->at;
-    TRY(row->given ? text_add_bytes(out, base + row->given_at, sizeof row->given) : STATUS_OK);
+    TRY(row->given.as ? text_add_bytes(out, base + row->given.at, sizeof row->given.as)
+                      : STATUS_OK);
     TRY(row->instead ? schema_pack_row(out, row->instead, base) : STATUS_OK);
     TRY(row->is_pair ? text_add_bytes(out, at, 2 * row->size)
         : row->most  ? schema_pack_list(out, row, base)
@@ -90,8 +91,8 @@ static void schema_unpack_list(struct unpack *in, const struct schema *row, char
 static void schema_unpack_row(struct unpack *in, const struct schema *row, char *base)
 {
     char *at = base + row->at;
-    if (row->given) {
-        unpack_bytes(in, base + row->given_at, sizeof row->given);
+    if (row->given.as) {
+        unpack_bytes(in, base + row->given.at, sizeof row->given.as);
     }
     if (row->instead) {
         schema_unpack_row(in, row->instead, base);

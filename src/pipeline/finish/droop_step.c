@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "plan/products/droop.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "plan/products/flag_mask.h"
 #include "product/flag/flagged.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "pipeline/finish/flag_cells.h"
 #include "product/flag/flagged.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <float.h>
 #include <math.h>

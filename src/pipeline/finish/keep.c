@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "product/flag/flagged.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <math.h>
 #include <stdlib.h>

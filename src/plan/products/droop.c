@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/dft.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "io/file.h"
 #include "product/flag/flagged.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <errno.h>
 #include <math.h>

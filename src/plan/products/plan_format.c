@@ -3,7 +3,7 @@
 #include "plan/products/plan_format.h"
 
 #include "product/ifs.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
 #include <math.h>

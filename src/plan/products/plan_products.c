@@ -8,7 +8,7 @@
 #include "plan/products/plan_format.h"
 #include "plan/products/plan_ifs.h"
 #include "product/ifs.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 
 #include <inttypes.h>
 

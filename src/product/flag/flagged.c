@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "dsp/kurtosis.h"
 #include "product/ifs.h"
-#include "product/kind/bank.h"
+#include "product/kind/bank_axes.h"
 #include "product/kind/parts.h"
 
 #include <stdlib.h>

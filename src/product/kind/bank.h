@@ -3,19 +3,10 @@
 #ifndef VOLTMILL_PRODUCT_KIND_BANK_H
 #define VOLTMILL_PRODUCT_KIND_BANK_H
 
+#include "product/kind/bank_axes.h"
 #include "product/product.h"
 
 #include <hdf5.h>
-
-struct time_axis bank_time(const struct product_spec *spec);
-
-/* How many channels the bank makes, coarse channels side by side, and the sky frequency of one. */
-uint64_t bank_channels(const struct product_spec *spec);
-double bank_channel(const struct product_spec *spec, uint64_t at);
-/* The sky frequency of those of a product: the mean of the channels that it is made of. */
-double bank_frequency(const struct product_spec *spec, uint64_t at);
-/* Where voltages were dedispersed coherently: the frequency whose delay it still has. */
-double bank_delay(const struct product_spec *spec, uint64_t at);
 
 /* /weights [time][if][coarse channel], of flagged power [time][if][frequency], whose values come
  * with the rows; `ifs`: their scale. */
