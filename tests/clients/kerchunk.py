@@ -177,7 +177,7 @@ def interpreter(script):
 
 
 for chosen, status, words in (
-        ("/nowhere/python", 5, "/nowhere/python is not installed, .* apt-get install python3-h5py; VOLTMILL_PYTHON names another"),
+        ("/nowhere/python", 5, "/nowhere/python is not installed: .* apt-get install python3-h5py; VOLTMILL_PYTHON names another"),
         (interpreter(f'exec {sys.executable} -S "$@"'), 5, "has no (h5py|numpy), which heimdall needs .* apt-get install python3-(h5py|numpy);"),
         ("kill -SEGV $$", 5, "was ended by signal 11"), ("echo 'error: here' >&2; exit 4", 4, "^error: here$"),
         ("echo; echo Trace >&2; echo 'TypeError: x' >&2; exit 1", 5, "failed: TypeError: x"), ("exit 77", 5, "failed: it says nothing")):

@@ -80,7 +80,7 @@ status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
     uint32_t pols = work->seen->nselected[AXIS_POL];
-    spec->combine.polarisation = job->combine.polarisation;
+    spec->combine = job->combine;
     REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
             "%s: products.%u.polarisation is %s, which takes two polarisations, but %s selected",
             work->job->path, i, polarisation_name(job->combine.polarisation),
