@@ -324,6 +324,28 @@ def junk():
     check_damaged("a torn first frame", whole[30:], volts[SAMPLES:], first=1)
 
 
+def with_bits(frame, word, bits):
+    """The frame with more bits of a word of its header set."""
+    value, = struct.unpack_from("<I", frame, 4 * word)
+    return frame[:4 * word] + struct.pack("<I", value | bits) + frame[4 * word + 4:]
+
+
+def unassigned():
+    """Bits 30 and 31 of word 1 mean nothing: frames that have them set are read, also behind other bytes."""
+    generator = np.random.default_rng(12)
+    frames, volts = eight_bits(generator, 60)
+    noise = generator.integers(0, 256, 333, dtype="u1").tobytes()
+    for bits in (1, 2, 3):
+        some = [with_bits(frame, 1, bits << 30) for frame in frames]
+        path = scratch("unassigned.vdif")
+        with open(path, "wb") as file:
+            file.write(b"".join(some))
+        found = voltages("unassigned", path)
+        same(found[0][:, :, 0], volts, f"unassigned bits {bits}: recognised, samples")
+        ok(f"bits 30 and 31 of word 1, which VDIF does not assign, are {bits}" in found[4], "unassigned bits: words", found[4])
+        check_damaged("unassigned bits behind noise", noise + b"".join(some), volts)
+
+
 def mask():
     """EDV 4: no rate, but a mask of the channels that are valid."""
     generator = np.random.default_rng(9)
@@ -529,7 +551,7 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
+    for check in (numbers, rates, flagged, ends, junk, unassigned, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
                   drx8):
         try:
             check()

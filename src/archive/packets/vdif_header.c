@@ -36,6 +36,7 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
         .is_legacy = (int)vdif_bits(w[0], 30, 1),
         .seconds = vdif_bits(w[0], 0, 30),
         .epoch = vdif_bits(w[1], 24, 6),
+        .unassigned = vdif_bits(w[1], 30, 2),
         .frame = vdif_bits(w[1], 0, 24),
         .channels_log2 = vdif_bits(w[2], 24, 5),
         .bytes = 8 * (uint64_t)vdif_bits(w[2], 0, 24),

@@ -11,6 +11,7 @@ struct vdif_header {
     int is_fill; /* no header: zeros, or a recorder's pattern */
     int is_invalid, is_legacy, is_complex;
     uint32_t epoch;   /* half years since 2000 */
+    uint32_t unassigned; /* bits 30 and 31 of word 1, which should be 0 */
     uint32_t seconds; /* since then, leap seconds counted */
     uint32_t frame;   /* of the second */
     uint64_t bytes;   /* of the frame, with its header */

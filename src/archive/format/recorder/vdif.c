@@ -76,6 +76,20 @@ out:
     return st;
 }
 
+/* Words of headers that are not as VDIF has them. */
+static status_t vdif_note_headers(const struct vdif_survey *survey, char **assumed)
+{
+    status_t st = STATUS_OK;
+    TRY(survey->first.unassigned == 0
+            ? STATUS_OK
+            : assume(assumed,
+                     "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they are not "
+                     "used",
+                     survey->first.unassigned));
+out:
+    return st;
+}
+
 /* EDV 4: the validity mask of channels. */
 static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archive *archive)
 {
@@ -214,6 +228,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     struct packets *packets = archive->parts[0].packets;
     TRY(vdif_read_headers(input, survey, packets));
     TRY(vdif_say_layout(survey, archive));
+    TRY(vdif_note_headers(survey, &archive->assumed));
     TRY(vdif_settle_mask(survey, archive));
     TRY(vdif_settle_rate(input, survey, archive, &rate));
     TRY(vdif_streams_settle(input->layout, survey, archive, &npols, &nchans));

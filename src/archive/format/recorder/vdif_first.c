@@ -122,13 +122,12 @@ out:
     return st;
 }
 
-/* Most bytes are no header: it is valid, its unassigned bits are 0, its version 0 or 1, and its
- * numbers have 1, 2, 4, 8, 16 or 32 bits. */
+/* Most bytes are no header: it is valid, its version 0 or 1, and its numbers have 1, 2, 4, 8, 16 or
+ * 32 bits. Some writers set unassigned bits. */
 static int vdif_may_begin(const unsigned char *bytes)
 {
     unsigned bits = (bytes[15] >> 2 & 31u) + 1;
-    return (bytes[3] & 0x80) == 0 && (bytes[7] & 0xc0) == 0 && bytes[11] >> 5 <= 1 &&
-           (bits & (bits - 1)) == 0;
+    return (bytes[3] & 0x80) == 0 && bytes[11] >> 5 <= 1 && (bits & (bits - 1)) == 0;
 }
 
 /* A piece of a file. */
