@@ -346,6 +346,38 @@ def unassigned():
         check_damaged("unassigned bits behind noise", noise + b"".join(some), volts)
 
 
+def legacy():
+    """Frames that are flagged legacy have headers of 16 bytes, or of 32 where their words or their length prove it."""
+    generator = np.random.default_rng(13)
+    frames, volts = eight_bits(generator, 60)
+    flagged_so = "headers are flagged legacy (16 bytes), "
+    long = flagged_so + "but bytes 16 to 31 of frames are no samples: headers are taken to have 32 bytes"
+    extended = bytes(4) + struct.pack("<3I", 0xacabfeed, 1, 2)
+    number = [struct.pack("<4I", i, 7, 8, 9) for i in range(60)]
+    wide = generator.integers(0, 256, (60, 2, 64), dtype="u1")  # times of 512 bits
+    full = volts.reshape(60, SAMPLES, 1)
+    for name, words, log2, lines, expected in (
+            ("zeros", [bytes(16)] * 60, 0, [long], full), ("EDV", [extended] * 60, 0, [long], full),
+            ("length", number, 6, [long], wide - 127.5),
+            ("samples", number, 0, [], None), ("the same", [number[5]] * 60, 0,
+             [flagged_so + "and bytes 16 to 31 are the same in all frames: they are taken for samples"], None)):
+        body = wide.reshape(60, -1) if log2 else (volts + 127.5).astype("u1").reshape(60, SAMPLES)
+        data = [with_bits(vdif_frame(body[i].tobytes(), 1000 + i // SPEED, i % SPEED, log2=log2), 0, 1 << 30)
+                for i in range(60)]
+        data = [frame[:16] + words[i] + frame[32:] for i, frame in enumerate(data)]
+        if expected is None:  # bytes 16 to 31 are samples, too
+            first = np.frombuffer(b"".join(words), "u1").reshape(60, 16, 1) - 127.5
+            expected = np.concatenate([first, full], axis=1)
+        path = scratch("legacy.vdif")
+        with open(path, "wb") as file:
+            file.write(b"".join(data))
+        found, _, _, rate, said = voltages("legacy", path, {"freq_hz": [1e6 * i for i in range(64)]} if log2 else {})
+        same(found[:, 0], expected.reshape(-1, expected.shape[2]), f"legacy, {name}: samples")
+        same(rate, float(SPEED * expected.shape[1]), f"legacy, {name}: rate")
+        ok([line for line in said.splitlines() if flagged_so in line] == [] if not lines else lines[0] in said,
+           f"legacy, {name}: words", said)
+
+
 def mask():
     """EDV 4: no rate, but a mask of the channels that are valid."""
     generator = np.random.default_rng(9)
@@ -551,7 +583,7 @@ def drx8():
 
 
 def main():
-    for check in (numbers, rates, flagged, ends, junk, unassigned, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
+    for check in (numbers, rates, flagged, ends, junk, unassigned, legacy, mask, mask_lengths, counted, two_rates, unlike, leap, recordings, vgos, drx,
                   drx8):
         try:
             check()

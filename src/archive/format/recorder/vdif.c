@@ -55,7 +55,7 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
             "16 and 32",
             path, bits);
     packets->kind = PACKETS_VDIF;
-    packets->header_bytes = first->is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
+    packets->header_bytes = survey->header_bytes;
     packets->frame_bytes = first->bytes;
     packets->channels = 1u << first->channels_log2;
     packets->bits = bits;
@@ -86,6 +86,13 @@ static status_t vdif_note_headers(const struct vdif_survey *survey, char **assum
                      "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they are not "
                      "used",
                      survey->first.unassigned));
+    if (survey->first.is_legacy && survey->header_bytes == VDIF_BYTES) {
+        TRY(assume(assumed, "headers are flagged legacy (16 bytes), but bytes 16 to 31 of frames "
+                            "are no samples: headers are taken to have 32 bytes"));
+    } else if (survey->is_unsure) {
+        TRY(assume(assumed, "headers are flagged legacy (16 bytes), and bytes 16 to 31 are the "
+                            "same in all frames: they are taken for samples"));
+    }
 out:
     return st;
 }

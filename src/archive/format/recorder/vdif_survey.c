@@ -349,6 +349,62 @@ out:
     return st;
 }
 
+/* Words 4 to 7 of some frames that are flagged legacy. */
+struct vdif_words {
+    uint32_t frames, zeros, syncs, same, data; /* `data`: numbers other than 0 come after them */
+};
+
+static status_t vdif_survey_words(const struct vdif_survey *survey, const struct packets_seek *seek,
+                                  uint64_t begin, struct vdif_words *out)
+{
+    enum { FRAMES = 16, WORDS = VDIF_BYTES - VDIF_LEGACY_BYTES };
+    static const unsigned char zeros[WORDS];
+    static const unsigned char sync[] = {0xed, 0xfe, 0xab, 0xac}; /* word 5 */
+    status_t st = STATUS_OK;
+    unsigned char first[WORDS] = {0};
+    unsigned char bytes[VDIF_BYTES + WORDS];
+    for (uint64_t at = begin; at + seek->frame_bytes <= seek->bytes && out->frames < FRAMES;
+         at += seek->frame_bytes) {
+        struct vdif_header header;
+        const unsigned char *words = bytes + VDIF_LEGACY_BYTES;
+        TRY(file_read(seek->fd, seek->path, at, bytes, min_u64(sizeof bytes, seek->frame_bytes)));
+        vdif_header_read(bytes, &header);
+        if (!vdif_survey_counts(survey, &header) || header.bytes < sizeof bytes) {
+            continue;
+        }
+        memcpy(first, out->frames++ == 0 ? words : first, WORDS);
+        out->zeros += memcmp(words, zeros, WORDS) == 0;
+        out->syncs += memcmp(words + sizeof sync, sync, sizeof sync) == 0;
+        out->same += memcmp(words, first, WORDS) == 0;
+        out->data += memcmp(bytes + VDIF_BYTES, zeros, WORDS) != 0;
+    }
+out:
+    return st;
+}
+
+/* Frames may be flagged legacy, but have headers of 32 bytes: samples alone are whole times, the
+ * words are those of an extended header in all frames, or zeros before samples that are none. */
+static status_t vdif_survey_header(struct vdif_survey *survey, const struct packets_seek *seek,
+                                   uint64_t begin)
+{
+    status_t st = STATUS_OK;
+    struct vdif_words words = {0};
+    const struct vdif_header *first = &survey->first;
+    uint64_t step = (uint64_t)(first->is_complex ? 2 : 1) * first->bits << first->channels_log2;
+    survey->header_bytes = first->is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
+    TRY(first->is_legacy ? vdif_survey_words(survey, seek, begin, &words) : STATUS_OK);
+    int is_whole = 8 * (first->bytes - VDIF_LEGACY_BYTES) % step == 0;
+    int is_long = (!is_whole && 8 * (first->bytes - VDIF_BYTES) % step == 0) ||
+                  words.syncs == words.frames ||
+                  (words.zeros == words.frames && 2 * words.data > words.frames);
+    if (words.frames > 1) {
+        survey->header_bytes = is_long ? VDIF_BYTES : VDIF_LEGACY_BYTES;
+        survey->is_unsure = !is_long && words.same == words.frames;
+    }
+out:
+    return st;
+}
+
 /* Frames of another length that follow those of the file are another recording. */
 static status_t vdif_survey_check_rest(const struct vdif_look *look, uint64_t at)
 {
@@ -484,7 +540,10 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
             seek->path, *begin, header.bytes, survey->first.bytes);
     seek->frame_bytes = header.bytes;
     seek->header_bytes = header.is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
-    TRY(survey->has_first ? STATUS_OK : vdif_survey_first(survey, seek, *begin));
+    if (!survey->has_first) {
+        TRY(vdif_survey_first(survey, seek, *begin));
+        TRY(vdif_survey_header(survey, seek, *begin));
+    }
     TRY(vdif_survey_check_length(look, *begin));
 out:
     return st;
