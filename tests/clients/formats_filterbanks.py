@@ -95,6 +95,10 @@ def sigproc_header():
             ("data_type", {"data_type": 6}, ["data_type is 6, not that of a filterbank (1): read as one"]),
             ("signed", {"signed": b"\xff"}, ["signed is -1, nbits 8: numbers are read as unsigned"]),
             ("tstart", {"tstart": 0.0}, ["tstart is 0: the start is unknown"]),
+            ("tstart 1e-300", {"tstart": 1e-300}, ["a start at MJD 0 (1858-11-17T00:00:00.000000) is outside 1950 to 2100: the start is unknown"]),
+            ("tstart 33281.75", {"tstart": 33281.75},
+             ["a start at MJD 33281 (1949-12-31T18:00:00.000000) is outside 1950 to 2100: the start is unknown"]),
+            ("tstart 33282", {"tstart": 33282.0}, []),
             ("position", {"src_dej": 996000.0}, ["position unknown: src_raj 123456.7, src_dej 996000 are not hhmmss.s and ddmmss.s"]),
             ("unknown", {"start_sample": 123456, "MJD_hour": 12.5, "tsamp": TSAMP, "observer": "Bell", "flag": None},
              ["unknown keywords of the header are skipped, 68 bytes: start_sample, MJD_hour, observer, flag"]),
@@ -102,8 +106,9 @@ def sigproc_header():
              ["unknown keywords of the header are skipped, 21 bytes: comment"])):
         path = write_fil(scratch("words.fil"), values, 8, **said)
         same(assumed(path), lines, f"SIGPROC, {name}: what is assumed")
-        found, *_ = series("words", path)
+        found, _, start = series("words", path)
         same(found, values[:, 0].sum(axis=1).astype("f4"), f"SIGPROC, {name}: its numbers")
+        same(start is None, "start is unknown" in str(lines), f"SIGPROC, {name}: its start")
     for gone, said, words in (
             ("nchans", {}, ["no nchans"]), ("nbits", {}, ["no nbits"]), ("tsamp", {}, ["no tsamp"]), ("fch1", {}, ["no fch1"]),
             ("foff", {}, ["no foff"]), ("", {"foff": 0.0}, ["foff = 0"]), ("", {"tsamp": -1.0}, ["-1 s (tsamp)"]),
@@ -276,6 +281,8 @@ def fbh5_root(values):
             ({"tstart": 58000.5}, {"tstart": None}, 2 * day, ["/data has no tstart: that of the root is used, 58000.5"]),
             ({"foff": -1.0}, {"foff": None}, day, ["/data has no foff: that of the root is used, -1"]),
             ({}, {"tstart": 2458000.5}, None, ["tstart is 2458000.5: the start is unknown"]),
+            ({}, {"tstart": 99999.0}, None,
+             ["a start at MJD 99999 (2132-08-31T00:00:00.000000) is outside 1950 to 2100: the start is unknown"]),
             ({}, {"nsamples": 100}, day, ["nsamples is 100, but /data has 64: this is used"]),
             ({}, {"data_type": 2}, day, ["data_type is 2, not that of a filterbank (1): read as one"]),
             ({"nsamples": 100}, {}, day, ["nsamples of the root is 100, but /data has 64: this is used"]),

@@ -143,6 +143,8 @@ def cards():
         refuses(f"NCHAN = {unset}", File(table={"NCHAN": unset}), "has no NCHAN")
         reads(f"STT_IMJD = {unset}", File(first={"STT_IMJD": unset, "DATE-OBS": "2017-09-04T01:06:40.125"}), None,
               ["no STT_IMJD", ] if unset is None else ["STT_IMJD"])
+    told = info(File(first={"STT_IMJD": 99999}).write())
+    ok(told["start_utc"] is None and "MJD 99999" in str(told["assumed"]), "STT_IMJD 99999: the start is unknown", told)
     told = info(File(first={"STT_SMJD": "*"}).write())
     ok(told["start_utc"] is None and "start is unknown" in str(told["assumed"]), "no STT_SMJD, no DATE-OBS", told)
     file = File(pols=2, table={"POL_TYPE": "*"})

@@ -295,6 +295,10 @@ def mock_guppi_damage():
     path = write_guppi(scratch("b.raw"), volts, 8, 64, TBIN="1.0D-06", OBSFREQ="1.4d3", OBSBW="2E0", NBITS="8.0", STT_SMJD="1.0E3",
                        BLOCSIZE="5.12e2")
     guppi_is("numbers as Fortran writes them", path, volts)
+    for day, told in (88068, False), (88069, True), (33281, True):
+        path = write_guppi(scratch("b.raw"), volts, 8, 64, STT_IMJD=day)
+        out = voltmill("info", path)
+        same((f"a start at MJD {day} (" in out, "  start  " in out), (told, not told), f"a start at MJD {day}")
     invalid = {"STTVALID": 0, "STT_SMJD": 7}
     path = write_guppi(scratch("b.raw"), volts, 8, 64, by_block=lambda i: {"STTVALID": 1, **(invalid if i < 2 else {})})
     guppi_is("a start that is invalid in the first blocks", path, volts)
