@@ -124,6 +124,18 @@ def sigproc_header():
     same(out, ["nifs is not said: 1 is used", "tstart is not said: the start is unknown"], "SIGPROC: guesses are told")
 
 
+def sigproc_joined():
+    """Files one after the other in one: where nsamples ends, or where two or more are of the same length."""
+    for bits in 1, 8, 32:
+        parts = [open(write_fil(scratch("part.fil"), make(bits, rows, 1, CHANS), bits, **said), "rb").read()
+                 for rows, said in ((64, {}), (64, {}), (64, {"nsamples": 64}), (20, {"nsamples": 20}))]
+        for name, joined in (("two alike", parts[:2]), ("five alike", parts[:1] * 5), ("of nsamples", parts[2:])):
+            with open(scratch("joined.fil"), "wb") as file:
+                file.write(b"".join(joined))
+            refuses(f"SIGPROC, joined, {bits} bits: {name}", scratch("joined.fil"), "joined.fil",
+                    f"another SIGPROC header (HEADER_START) begins at byte {len(joined[0])}:")
+
+
 def sigproc_hostile():
     """Headers of nothing but unknown keywords end within a second."""
     for name, text in (("keywords", word("surprise", 1) * 200000), ("filling", word("surprise", bytes(8 << 20)))):
@@ -384,6 +396,7 @@ mock_psrfits()
 bands_at_zero()
 sigproc_within_bytes()
 sigproc_header()
+sigproc_joined()
 sigproc_hostile()
 foreign()
 sigproc_table()

@@ -270,6 +270,36 @@ out:
     return st;
 }
 
+/* Another file follows in this one: where nsamples ends, or where the file is some equal ones. */
+static status_t sigproc_check_alone(const struct sigproc_words *words, const struct fbh5 *fbh5,
+                                    int fd)
+{
+    enum { MOST_EQUAL = 16 };
+    status_t st = STATUS_OK;
+    char bytes[4 + sizeof first_word - 1];
+    double spectra = words->said[SIGPROC_NSAMPLES].number;
+    double bits = (double)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
+    double end = spectra > 0 ? (double)words->bytes + ceil(spectra * bits / 8) : 0;
+    for (uint64_t files = 1; files <= MOST_EQUAL; files++) {
+        uint64_t at = files > 1                        ? fbh5->file_bytes / files
+                      : end < (double)fbh5->file_bytes ? (uint64_t)end
+                                                       : 0;
+        if (at <= words->bytes || (files > 1 && fbh5->file_bytes % files != 0) ||
+            at + sizeof bytes > fbh5->file_bytes) {
+            continue;
+        }
+        TRY(file_read(fd, fbh5->path, at, bytes, sizeof bytes));
+        REQUIRE(memcmp(bytes, "\14\0\0\0", 4) != 0 ||
+                    memcmp(bytes + 4, first_word, sizeof first_word - 1) != 0,
+                STATUS_DATA,
+                "%s: another SIGPROC header (HEADER_START) begins at byte %" PRIu64
+                ": expected one file, not several one after the other",
+                fbh5->path, at);
+    }
+out:
+    return st;
+}
+
 /* As many bytes as the header may have. */
 static status_t sigproc_read_head(const char *path, struct text *head)
 {
@@ -294,6 +324,7 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     TRY(sigproc_read_head(path, &head));
     TRY(sigproc_read_words(path, &head, &words, &fbh5->assumed));
     TRY(sigproc_settle(&words, fbh5));
+    TRY(sigproc_check_alone(&words, fbh5, fd));
     *out = fbh5;
     fbh5 = NULL;
 out:
