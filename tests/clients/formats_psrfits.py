@@ -175,6 +175,9 @@ def missing_columns():
     one, none = np.ones((ROWS, 1, CHANS)), np.zeros((ROWS, 1, CHANS))
     file = File(columns={"DAT_SCL": None, "DAT_OFFS": None, "DAT_WTS": None})
     reads("no DAT_SCL, DAT_OFFS, DAT_WTS", file, file.values(one, none, one[:, 0]), ["DAT_SCL", "DAT_OFFS", "DAT_WTS"])
+    file = File()
+    file.weight[2, 5], file.weight[1, 3] = -1, -0.25
+    reads("weights below 0", file, None, ["DAT_WTS goes down to -1: values are multiplied by weights below 0"])
     file = File(pols=2, columns={"DAT_SCL": None})
     reads("no DAT_SCL", file, file.values(np.ones((ROWS, 2, CHANS))), ["no column DAT_SCL: 1"])
     file = File(columns={"DAT_OFFS": None})

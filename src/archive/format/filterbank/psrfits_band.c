@@ -150,12 +150,13 @@ out:
 }
 
 /* Frequencies of all rows are those of the first. Channels of weight 0 are zero in what is read:
- * their share is reported. Rows are mostly like those before them. */
+ * their share is reported. Weights below 0 are noted. Rows are mostly like those before them. */
 static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs,
                                    struct row_bytes *weights, double *numbers)
 {
     status_t st = STATUS_OK;
-    const struct fbh5 *fbh5 = fits->fbh5;
+    struct fbh5 *fbh5 = fits->fbh5;
+    double least = 0;
     uint64_t none = 0;
     uint64_t each = 0;
     int is_other = 0;
@@ -172,9 +173,17 @@ static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs
             TRY(fits_column_read(weights->column, fits->fd, fits->path, at, 0,
                                  weights->column->count, numbers));
             each = psrfits_count_zeros(numbers, weights->column->count);
+            for (uint64_t i = 0; i < weights->column->count; i++) {
+                least = fmin(least, numbers[i]);
+            }
         }
         none += each;
     }
+    TRY(least >= 0 ? STATUS_OK
+                   : assume(&fbh5->assumed,
+                            "DAT_WTS goes down to %.9g: values are multiplied by weights below 0, "
+                            "too",
+                            least));
     if (none > 0) {
         report_warn("%s: %.3g %% of its channels in time have weight 0 (DAT_WTS): they are zero in "
                     "what is made of it",
