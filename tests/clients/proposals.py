@@ -286,6 +286,20 @@ with h5py.File(scratch("nothing.h5"), "w") as file:
 found = json.loads(voltmill("info", "--json", "nothing.h5"))
 same(found["proposed"], None, "no numbers, no job")
 same([line.strip() for line in found["attributes"]], ["/@fs = 1280000"], "attributes are listed")
+for name in "Stokes_I", "beam_power", "intensity", "waterfall", "dynspec":
+    with h5py.File(scratch("powers.h5"), "w") as file:
+        root(plain, **{name: order("tcp", "f4")[..., 0]})(file)
+    told = json.loads(voltmill("info", "--json", "powers.h5"))
+    ok(told["proposed"] is None and any(f"/{name} looks like powers, not voltages" in line for line in told["attributes"]),
+       f"real numbers called {name}: no voltages", told)
+    case(f"voltages beside {name}", root(plain, v=order("tr"), **{name: np.ones((N, 100), "f4")}), "tr", one)
+    case(f"complex numbers called {name}", root(plain, **{name: pairs("t", "c8")}), "t", one, expected=order("t", "f8").reshape(N, 1, 1, 2))
+for dims, is_power in ("time,chan,stokes", True), ("time,chan,pol", False):
+    with h5py.File(scratch("powers.h5"), "w") as file:
+        root(dict(plain, dims=dims), data=order("tcp", "f4")[..., 0])(file)
+    told = json.loads(voltmill("info", "--json", "powers.h5"))
+    said_so = any('/data looks like powers, not voltages ("stokes" names a dimension)' in line for line in told["attributes"])
+    same((told["proposed"] is None, said_so), (is_power, is_power), f"dimensions {dims}")
 for text in "telescope: ???", 'files: "???"', 'freq_hz: [1e9, "???"]', "axes: 'time,???'":
     with open(scratch("refused.yaml"), "w") as file:
         file.write("input: {files: 1.h5, layout: {parts: {re: /real, im: /imag}, axes: 'time,pol', sample_rate_hz: 1e6}}\n"

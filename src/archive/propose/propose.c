@@ -141,6 +141,13 @@ static status_t propose_see_dataset(struct proposal *p, hid_t dataset, const cha
     TRY(h5_dataset_of(dataset, p->path, &data));
     *is_of_data = data.count > 1;
     TRY(propose_describe(&data, name, &found, &is_it));
+    const char *power = found.is_compound ? NULL : propose_power_word(text_basename(name));
+    if (is_it && power) {
+        is_it = 0;
+        TRY(text_add_shown(p->attributes,
+                           "  /%s looks like powers, not voltages (\"%s\" in its name)\n", name,
+                           power));
+    }
     TRY(is_it ? propose_keep(p, name, &found) : propose_note_dataset(p, dataset, name));
 out:
     h5_dataset_close(&data);

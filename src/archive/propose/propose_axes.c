@@ -386,6 +386,9 @@ status_t propose_find_axes(struct proposal *p)
         goto out;
     }
     TRY(axes_find_names(p, dataset, &names));
+    for (int i = 0; i < axes->rank; i++) {
+        axes->power = axes->power ? axes->power : propose_power_word(names.name[i]);
+    }
     axes_by_names(p, &names);
     axes_find_pairs(p);
     axes_by_facts(p);

@@ -178,6 +178,12 @@ status_t propose_add_job(struct proposal *p)
 {
     status_t st = STATUS_OK;
     TRY(propose_find_axes(p));
+    if (p->axes.is_real && p->axes.power) {
+        TRY(text_add_shown(p->attributes,
+                           "  %s looks like powers, not voltages (\"%s\" names a dimension)\n",
+                           p->re->path, p->axes.power));
+        goto out;
+    }
     TRY(propose_add_input(p->path, p->out));
     TRY(job_add_samples(p));
     TRY(job_add_axes(p));

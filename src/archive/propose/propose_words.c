@@ -304,6 +304,20 @@ void propose_plain(const char *name, char out[PROPOSE_NAME])
     out[length] = '\0';
 }
 
+const char *propose_power_word(const char *name)
+{
+    static const char *const powers[] = {"stokes",  "power",       "intensity",  "waterfall",
+                                         "dynspec", "spectrogram", "dynamicspec"};
+    char plain[PROPOSE_NAME];
+    propose_plain(name, plain);
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
+        if (strstr(plain, powers[i])) {
+            return powers[i];
+        }
+    }
+    return NULL;
+}
+
 int propose_may_have(enum propose_meaning means, enum job_unit unit)
 {
     switch (means) {
