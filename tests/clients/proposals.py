@@ -252,6 +252,10 @@ case("a compound of an index map", lambda file: (root(dict(fs=RATE, utc_start=ST
 case("words of a receiver", root(dict(rx_rate=RATE, rx_freq=CENTRE, rx_time=UNIX), v=order("tr")), "tr", one)
 case("names of axes that sizes contradict", root(dict(plain, npol=POLS, nchan=CHANS, freqs=FREQS, dims="time,chan,pol,reim"), v=order("tpcr")),
      "tpcr", FULL, ["axes", "freq_hz"])
+for names in {}, {"dims": "time,chan,reim"}:
+    case(f"more channels stated than there are, {names}", root(dict(plain, nchan=16, freqs=FREQS, **names), v=order("tcr")), "tcr", FULL,
+         ["axes", "freq_hz"], path="more.h5")
+    ok("600 x 4 x 2, beside /@nchan = 16" in said("more.h5")[0], "which is told", said("more.h5")[0])
 case("none at all", root(dict(fs=RATE), v=order("tr")), "tr", dict(sample_rate_hz=RATE, freq_hz=0.0), contains=["# freq_hz: ???", "# start: ???"])
 
 # ---- starts

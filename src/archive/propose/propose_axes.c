@@ -339,14 +339,21 @@ static void axes_by_names(struct proposal *p, const struct axes_names *names)
     }
 }
 
-/* Whether the size that the file states for the axis of this dimension is that of another one. */
-static int axes_contradict(const struct proposal *p, int at)
+/* Whether the file states another size for the axis of this dimension. Samples may be counted
+ * otherwise: their number must be that of another dimension. */
+static int axes_contradict(struct proposal *p, int at)
 {
     int is_other = 0;
     for (size_t i = 0; i < sizeof axes_sizes / sizeof *axes_sizes; i++) {
         uint64_t size = propose_count_of(p, axes_sizes[i].means);
-        for (int j = 0; j < p->axes.rank && axes_sizes[i].axis == p->axes.axis[at]; j++) {
-            is_other |= size > 1 && p->re->dims[at] != size && p->re->dims[j] == size;
+        int is_there = axes_sizes[i].means != MEANS_TIMES;
+        for (int j = 0; j < p->axes.rank; j++) {
+            is_there |= p->re->dims[j] == size;
+        }
+        if (axes_sizes[i].axis == p->axes.axis[at] && size > 1 && p->re->dims[at] != size &&
+            is_there) {
+            p->axes.contrary = axes_sizes[i].means;
+            is_other = 1;
         }
     }
     return is_other;
@@ -356,6 +363,7 @@ static void axes_conclude(struct proposal *p, int was_open)
 {
     struct propose_axes *axes = &p->axes;
     axes->chans = axes->times = 1;
+    axes->contrary = MEANINGS;
     for (int i = 0; i < axes->rank; i++) {
         axes->axis[i] = axes_contradict(p, i) ? AXIS_KINDS : axes->axis[i];
         axes->chans = axes->axis[i] == AXIS_CHAN ? p->re->dims[i] : axes->chans;

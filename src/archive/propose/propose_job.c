@@ -81,6 +81,7 @@ static status_t job_add_axes(const struct proposal *p)
 {
     status_t st = STATUS_OK;
     const struct propose_axes *axes = &p->axes;
+    const struct propose_fact *facts[PROPOSE_FACTS];
     if (axes->rank > AXIS_KINDS) {
         TRY(text_add(p->out, "    axes: ???  # of %d dimensions\n", axes->rank));
         goto out;
@@ -97,6 +98,10 @@ static status_t job_add_axes(const struct proposal *p)
             : STATUS_OK);
     for (int i = 0; i < axes->rank && (axes->is_guess || axes->is_open); i++) {
         TRY(text_add(p->out, "%s%llu", i > 0 ? " x " : " ", (unsigned long long)p->re->dims[i]));
+    }
+    if (axes->is_open && propose_facts_of(p, axes->contrary, facts) > 0) {
+        TRY(text_add(p->out, ", beside "));
+        TRY(propose_add_fact(p->out, facts[0]));
     }
     TRY(text_add(p->out, "\n"));
 out:
