@@ -263,6 +263,14 @@ def mock_guppi_packets():
              "SYNCTIME and PKTSTART say that it starts at 2020-05-31T00:15:00", start=1000.5 - 32e-6)
     guppi_is("SYNCTIME differs, no PKTSTART", counts("a.raw", ten, lambda i: 4 * i, 128, PKTSTART=None,
              SYNCTIME=1590884100), ten, "SYNCTIME and PKTIDX 0 say that it starts at 2020-05-31T00:15:00")
+    late = 6281250  # 100.5 s of packets after SYNCTIME: the start time is that of the first block
+    synced = [counts(f"f{k}.raw", ten[:, :, 64 * low:64 * high], lambda i: late + 4 * (low + i), 128, PKTSTART=None,
+                     SYNCTIME=1590884100) for k, (low, high) in enumerate(((0, 9), (9, 11)))]
+    guppi_is("SYNCTIME proves a start of the first block", synced, ten)
+    guppi_is("SYNCTIME of another time", counts("a.raw", ten, lambda i: late + 4 * i, 128, PKTSTART=None, SYNCTIME=1590884103), ten,
+             "SYNCTIME and PKTIDX 0 say that it starts at 2020-05-31T00:15:03", start=1101)
+    guppi_is("SYNCTIME beside PKTSTART 0", counts("a.raw", ten, lambda i: late + 4 * i, 128, PKTSTART=0, SYNCTIME=1590884100), ten,
+             "the start time (STT_) is that of PKTIDX 6281250, the first block's, by SYNCTIME, not that of PKTSTART 0")
 
 
 def mock_guppi_damage():

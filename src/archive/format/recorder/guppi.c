@@ -130,25 +130,18 @@ out:
     return st;
 }
 
-/* SYNCTIME, in Unix seconds, is the time of PKTIDX 0, the start time that of PKTSTART. */
-static status_t guppi_check_synctime(const struct guppi_file *file, const struct ascii *header)
+/* SYNCTIME and the start time, which is that of packet `begin`. */
+static status_t guppi_check_synctime(const struct guppi_file *file)
 {
     status_t st = STATUS_OK;
-    enum { UNIX_MJD = 40587, UNIX_DAY = 86400, NEAR = 2 /* seconds: both may be whole ones */ };
     const struct guppi *guppi = &file->guppi;
-    double sync = 0;
+    struct utc from_sync = {0, 0};
     char unix_text[UNITS_TEXT];
     char start_text[UNITS_TEXT];
+    int is_off = 0;
     int found = 0;
-    TRY(ascii_f64(header, "SYNCTIME", -1e12, 1e12, &sync, &found));
-    if (sync <= 0 || !guppi->has_start || file->blocks.each == 0) {
-        goto out;
-    }
-    double seconds = (double)guppi->begin * file->blocks.each * guppi->seconds;
-    double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
-    struct utc from_sync = {UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY};
-    from_sync = utc_add(from_sync, seconds);
-    if (fabs(utc_difference(from_sync, guppi->start)) > (double)NEAR) {
+    TRY(guppi_sync_time(file, guppi->begin, &from_sync, &is_off, &found));
+    if (found && is_off) {
         TRY(assume(&file->archive->assumed,
                    "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
                    "these are used",
@@ -176,7 +169,7 @@ static status_t guppi_describe(struct guppi_file *file, const struct job_layout 
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
     TRY(guppi_name_pols(guppi, &header, archive));
     TRY(guppi_set_words(file, &header, &own));
-    TRY(guppi_check_synctime(file, &header));
+    TRY(guppi_check_synctime(file));
     if (!layout->has_oversampling) {
         TRY(guppi_set_oversampling(guppi, file->path, &own, &archive->assumed));
     }

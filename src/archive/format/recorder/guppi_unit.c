@@ -322,6 +322,44 @@ out:
     return st;
 }
 
+status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
+                         int *is_off, int *found)
+{
+    status_t st = STATUS_OK;
+    enum { UNIX_MJD = 40587, UNIX_DAY = 86400, NEAR = 2 /* seconds: both may be whole ones */ };
+    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
+    double sync = 0;
+    TRY(ascii_f64(&header, "SYNCTIME", -1e12, 1e12, &sync, found));
+    double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
+    *out = utc_add((struct utc){UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY},
+                   (double)packet * file->blocks.each * file->guppi.seconds);
+    *found = sync > 0 && file->guppi.has_start && file->blocks.each > 0;
+    *is_off = fabs(utc_difference(*out, file->guppi.start)) > (double)NEAR;
+out:
+    return st;
+}
+
+/* SYNCTIME may prove that the start time is that of the first block. */
+static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, int *is_proven)
+{
+    status_t st = STATUS_OK;
+    struct utc utc;
+    int is_off_begin = 0;
+    int is_off_first = 0;
+    TRY(guppi_sync_time(file, file->guppi.begin, &utc, &is_off_begin, is_proven));
+    TRY(guppi_sync_time(file, earliest, &utc, &is_off_first, is_proven));
+    *is_proven = *is_proven && is_off_begin && !is_off_first;
+    if (*is_proven && file->guppi.has_begin) {
+        TRY(assume(&file->archive->assumed,
+                   "the start time (STT_) is that of PKTIDX %" PRIu64
+                   ", the first block's, by SYNCTIME, not that of PKTSTART %" PRIu64,
+                   earliest, file->guppi.begin));
+    }
+    file->guppi.begin = *is_proven ? earliest : file->guppi.begin;
+out:
+    return st;
+}
+
 /* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
  * PKTIDX that the first block of the job has. Times tell samples apart up to 2^50 of them. */
 static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
@@ -331,9 +369,11 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
     const struct guppi *guppi = &file->guppi;
     char **assumed = &file->archive->assumed;
     const uint64_t packet = file->blocks.items[0].packet;
+    int is_first = 0; /* the start time is that of the first block */
+    file->blocks.each = (double)unit.samples / (double)unit.packets;
+    TRY(guppi_settle_begin(file, earliest, &is_first));
     double packets =
         packet >= guppi->begin ? (double)(packet - guppi->begin) : -(double)(guppi->begin - packet);
-    file->blocks.each = (double)unit.samples / (double)unit.packets;
     file->blocks.before = packets * (double)unit.samples / (double)unit.packets;
     if (!guppi->has_start) {
         goto out;
@@ -348,7 +388,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
                    ": the start time (STT_) is taken as that of PKTSTART",
                    guppi->begin, packet));
     }
-    if (!guppi->has_begin && packet > 0 && packet == earliest) {
+    if (!guppi->has_begin && packet > 0 && packet == earliest && !is_first) {
         TRY(assume(assumed, "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0"));
     }
     if (unit.samples == 0 && packet != guppi->begin) {
