@@ -123,13 +123,14 @@ static void formats_check_position(const char *path, struct archive *archive)
     }
 }
 
-/* A start outside 1950 to 2100 was never set, or is damaged. */
-static status_t formats_check_start(const struct utc *start, int *has_start, char **assumed)
+/* A start of a file outside 1950 to 2100 was never set, or is damaged. */
+static status_t formats_check_start(int is_said, const struct utc *start, int *has_start,
+                                    char **assumed)
 {
     enum { FIRST_DAY = 33282, LAST_DAY = 88069 /* MJD */ };
     status_t st = STATUS_OK;
     char text[UNITS_TEXT];
-    if (*has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
+    if (!is_said && *has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
         *has_start = 0;
         TRY(assume(assumed, "a start at MJD %d (%s) is outside 1950 to 2100: the start is unknown",
                    start->mjd_day, units_utc(*start, text)));
@@ -170,9 +171,8 @@ status_t formats_open(const struct format_input *input, struct archive **out)
             input->paths[0]);
     TRY(format->open(input, out));
     formats_check_position(input->paths[0], *out);
-    TRY(input->layout->time.has_start
-            ? STATUS_OK
-            : formats_check_start(&(*out)->sky.start, &(*out)->sky.has_start, &(*out)->assumed));
+    TRY(formats_check_start(input->layout->time.has_start, &(*out)->sky.start,
+                            &(*out)->sky.has_start, &(*out)->assumed));
 out:
     text_free(&expected);
     return st;
@@ -187,8 +187,7 @@ status_t formats_open_filterbank(const char *path, struct fbh5 **out)
     format = format && format->open_filterbank ? format : &fbh5_format;
     TRY(format->open_filterbank(path, out));
     struct fbh5_time *time = &(*out)->time;
-    TRY((*out)->is_ours ? STATUS_OK
-                        : formats_check_start(&time->start, &time->has_start, &(*out)->assumed));
+    TRY(formats_check_start((*out)->is_ours, &time->start, &time->has_start, &(*out)->assumed));
     time->tstart_mjd = time->has_start ? time->tstart_mjd : 0;
 out:
     return st;

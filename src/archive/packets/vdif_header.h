@@ -10,11 +10,11 @@ enum { VDIF_LEGACY_BYTES = 16, VDIF_BYTES = 32 };
 struct vdif_header {
     int is_fill; /* no header: zeros, or a recorder's pattern */
     int is_invalid, is_legacy, is_complex;
-    uint32_t epoch;   /* half years since 2000 */
+    uint32_t epoch;      /* half years since 2000 */
     uint32_t unassigned; /* bits 30 and 31 of word 1, which should be 0 */
-    uint32_t seconds; /* since then, leap seconds counted */
-    uint32_t frame;   /* of the second */
-    uint64_t bytes;   /* of the frame, with its header */
+    uint32_t seconds;    /* since then, leap seconds counted */
+    uint32_t frame;      /* of the second */
+    uint64_t bytes;      /* of the frame, with its header */
     uint32_t channels_log2, bits, thread, station;
     uint32_t edv;       /* 0 of legacy ones */
     double rate_hz;     /* as EDV 1 and 3 say it: samples a second if complex, half of them if real;

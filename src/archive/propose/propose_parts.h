@@ -39,8 +39,8 @@ struct propose_axes {
     int is_guess;                 /* some follow from sizes alone */
     uint64_t chans, times;        /* 1: there is no such axis */
     int is_real;
-    enum propose_meaning contrary; /* is_open: states another size of an axis; MEANINGS: none does */
-    const char *power; /* the word in a dimension's name by which real numbers are powers, or NULL */
+    enum propose_meaning contrary; /* states another size of an open axis; MEANINGS: none does */
+    const char *power; /* a dimension's word by which real numbers are powers; or NULL */
 };
 
 struct proposal {

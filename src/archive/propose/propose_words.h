@@ -53,7 +53,7 @@ int propose_may_have(enum propose_meaning means, enum job_unit unit);
 enum { PROPOSE_NAME = 64 };
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
-/* The word in the name of a dataset or of a dimension by which real numbers are powers; NULL: none. */
+/* The word in the name of a dataset or dimension by which real numbers are powers; NULL: none. */
 const char *propose_power_word(const char *name);
 
 #endif

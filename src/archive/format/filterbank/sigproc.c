@@ -277,15 +277,12 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
     enum { MOST_EQUAL = 16 };
     status_t st = STATUS_OK;
     char bytes[4 + sizeof first_word - 1];
-    double spectra = words->said[SIGPROC_NSAMPLES].number;
+    double stated = words->said[SIGPROC_NSAMPLES].number;
     double bits = (double)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
-    double end = spectra > 0 ? (double)words->bytes + ceil(spectra * bits / 8) : 0;
+    double end = (double)words->bytes + ceil(fmax(stated, 0) * bits / 8);
     for (uint64_t files = 1; files <= MOST_EQUAL; files++) {
-        uint64_t at = files > 1                        ? fbh5->file_bytes / files
-                      : end < (double)fbh5->file_bytes ? (uint64_t)end
-                                                       : 0;
-        if (at <= words->bytes || (files > 1 && fbh5->file_bytes % files != 0) ||
-            at + sizeof bytes > fbh5->file_bytes) {
+        uint64_t at = files > 1 ? fbh5->file_bytes / files : (uint64_t)fmin(end, 0x1p62);
+        if (at + sizeof bytes > fbh5->file_bytes || (files > 1 && fbh5->file_bytes % files != 0)) {
             continue;
         }
         TRY(file_read(fd, fbh5->path, at, bytes, sizeof bytes));

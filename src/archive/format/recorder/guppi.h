@@ -86,7 +86,8 @@ status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout 
 status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout);
 
 /* The time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *is_off: the start
- * time (STT_) is another one. *found = 0: there is none, or no start time or unit to compare with. */
+ * time (STT_) is another one. *found = 0: there is none, or no start time or unit to compare with.
+ */
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          int *is_off, int *found);
 

@@ -80,19 +80,20 @@ out:
 static status_t vdif_note_headers(const struct vdif_survey *survey, char **assumed)
 {
     status_t st = STATUS_OK;
+    int is_long = survey->first.is_legacy && survey->header_bytes == VDIF_BYTES;
     TRY(survey->first.unassigned == 0
             ? STATUS_OK
             : assume(assumed,
-                     "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they are not "
-                     "used",
+                     "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they "
+                     "are not used",
                      survey->first.unassigned));
-    if (survey->first.is_legacy && survey->header_bytes == VDIF_BYTES) {
-        TRY(assume(assumed, "headers are flagged legacy (16 bytes), but bytes 16 to 31 of frames "
-                            "are no samples: headers are taken to have 32 bytes"));
-    } else if (survey->is_unsure) {
-        TRY(assume(assumed, "headers are flagged legacy (16 bytes), and bytes 16 to 31 are the "
-                            "same in all frames: they are taken for samples"));
-    }
+    TRY(!is_long && !survey->is_unsure
+            ? STATUS_OK
+            : assume(assumed, "headers are flagged legacy (16 bytes), %s",
+                     is_long ? "but bytes 16 to 31 of frames are no samples: headers are taken to "
+                               "have 32 bytes"
+                             : "and bytes 16 to 31 are the same in all frames: they are taken for "
+                               "samples"));
 out:
     return st;
 }

@@ -349,58 +349,41 @@ out:
     return st;
 }
 
-/* Words 4 to 7 of some frames that are flagged legacy. */
-struct vdif_words {
-    uint32_t frames, zeros, syncs, same, data; /* `data`: numbers other than 0 come after them */
-};
-
-static status_t vdif_survey_words(const struct vdif_survey *survey, const struct packets_seek *seek,
-                                  uint64_t begin, struct vdif_words *out)
-{
-    enum { FRAMES = 16, WORDS = VDIF_BYTES - VDIF_LEGACY_BYTES };
-    static const unsigned char zeros[WORDS];
-    static const unsigned char sync[] = {0xed, 0xfe, 0xab, 0xac}; /* word 5 */
-    status_t st = STATUS_OK;
-    unsigned char first[WORDS] = {0};
-    unsigned char bytes[VDIF_BYTES + WORDS];
-    for (uint64_t at = begin; at + seek->frame_bytes <= seek->bytes && out->frames < FRAMES;
-         at += seek->frame_bytes) {
-        struct vdif_header header;
-        const unsigned char *words = bytes + VDIF_LEGACY_BYTES;
-        TRY(file_read(seek->fd, seek->path, at, bytes, min_u64(sizeof bytes, seek->frame_bytes)));
-        vdif_header_read(bytes, &header);
-        if (!vdif_survey_counts(survey, &header) || header.bytes < sizeof bytes) {
-            continue;
-        }
-        memcpy(first, out->frames++ == 0 ? words : first, WORDS);
-        out->zeros += memcmp(words, zeros, WORDS) == 0;
-        out->syncs += memcmp(words + sizeof sync, sync, sizeof sync) == 0;
-        out->same += memcmp(words, first, WORDS) == 0;
-        out->data += memcmp(bytes + VDIF_BYTES, zeros, WORDS) != 0;
-    }
-out:
-    return st;
-}
-
 /* Frames may be flagged legacy, but have headers of 32 bytes: samples alone are whole times, the
  * words are those of an extended header in all frames, or zeros before samples that are none. */
 static status_t vdif_survey_header(struct vdif_survey *survey, const struct packets_seek *seek,
                                    uint64_t begin)
 {
+    enum { FRAMES = 16, AT = VDIF_LEGACY_BYTES, WORDS = VDIF_BYTES - VDIF_LEGACY_BYTES };
+    static const char zeros[WORDS];
+    static const char sync[] = "\xed\xfe\xab\xac"; /* word 5 */
     status_t st = STATUS_OK;
-    struct vdif_words words = {0};
+    char bytes[FRAMES][VDIF_BYTES + WORDS] = {{0}};
     const struct vdif_header *first = &survey->first;
     uint64_t step = (uint64_t)(first->is_complex ? 2 : 1) * first->bits << first->channels_log2;
-    survey->header_bytes = first->is_legacy ? VDIF_LEGACY_BYTES : VDIF_BYTES;
-    TRY(first->is_legacy ? vdif_survey_words(survey, seek, begin, &words) : STATUS_OK);
-    int is_whole = 8 * (first->bytes - VDIF_LEGACY_BYTES) % step == 0;
-    int is_long = (!is_whole && 8 * (first->bytes - VDIF_BYTES) % step == 0) ||
-                  words.syncs == words.frames ||
-                  (words.zeros == words.frames && 2 * words.data > words.frames);
-    if (words.frames > 1) {
-        survey->header_bytes = is_long ? VDIF_BYTES : VDIF_LEGACY_BYTES;
-        survey->is_unsure = !is_long && words.same == words.frames;
+    uint64_t least = max_u64(seek->frame_bytes, sizeof bytes[0]);
+    uint32_t n = 0;
+    uint32_t data = 0;
+    int are_zeros = 1;
+    int are_syncs = 1;
+    int are_same = 1;
+    for (uint64_t at = begin; first->is_legacy && at + least <= seek->bytes && n < FRAMES;
+         at += seek->frame_bytes) {
+        struct vdif_header header;
+        TRY(file_read(seek->fd, seek->path, at, bytes[n], sizeof bytes[n]));
+        vdif_header_read((const unsigned char *)bytes[n], &header);
+        if (vdif_survey_counts(survey, &header)) {
+            are_zeros &= memcmp(bytes[n] + AT, zeros, WORDS) == 0;
+            are_syncs &= memcmp(bytes[n] + AT + 4, sync, 4) == 0;
+            are_same &= memcmp(bytes[n] + AT, bytes[0] + AT, WORDS) == 0;
+            data += memcmp(bytes[n++] + VDIF_BYTES, zeros, WORDS) != 0;
+        }
     }
+    int is_long = (8 * (first->bytes - VDIF_LEGACY_BYTES) % step != 0 &&
+                   8 * (first->bytes - VDIF_BYTES) % step == 0) ||
+                  are_syncs || (are_zeros && 2 * data > n);
+    survey->header_bytes = first->is_legacy && (n < 2 || !is_long) ? VDIF_LEGACY_BYTES : VDIF_BYTES;
+    survey->is_unsure = n > 1 && !is_long && are_same;
 out:
     return st;
 }
