@@ -359,15 +359,18 @@ def legacy():
     for name, words, log2, lines, expected in (
             ("zeros", [bytes(16)] * 60, 0, [long], full), ("EDV", [extended] * 60, 0, [long], full),
             ("length", number, 6, [long], wide - 127.5),
-            ("samples", number, 0, [], None), ("the same", [number[5]] * 60, 0,
-             [flagged_so + "and bytes 16 to 31 are the same in all frames: they are taken for samples"], None)):
+            ("samples", [noise.tobytes() for noise in generator.integers(0, 256, (60, 16), dtype="u1")], 0, [], None),
+            ("the same", [number[5]] * 60, 0,
+             [flagged_so + "and bytes 20 to 23 are the same in all frames: they are taken for samples"], None)):
         body = wide.reshape(60, -1) if log2 else (volts + 127.5).astype("u1").reshape(60, SAMPLES)
+        if name == "the same":  # as are all other samples
+            body = np.tile(body[:1], (60, 1))
         data = [with_bits(vdif_frame(body[i].tobytes(), 1000 + i // SPEED, i % SPEED, log2=log2), 0, 1 << 30)
                 for i in range(60)]
         data = [frame[:16] + words[i] + frame[32:] for i, frame in enumerate(data)]
         if expected is None:  # bytes 16 to 31 are samples, too
             first = np.frombuffer(b"".join(words), "u1").reshape(60, 16, 1) - 127.5
-            expected = np.concatenate([first, full], axis=1)
+            expected = np.concatenate([first, body.reshape(60, SAMPLES, 1) - 127.5], axis=1)
         path = scratch("legacy.vdif")
         with open(path, "wb") as file:
             file.write(b"".join(data))

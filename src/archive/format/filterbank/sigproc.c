@@ -17,7 +17,7 @@
 /* Tables of frequencies make long headers: 20 bytes for each channel. */
 enum { USUAL_HEADER = 64 << 10, MOST_HEADER = 32 << 20 };
 
-static const char first_word[] = "HEADER_START";
+static const char first_word[] = "\14\0\0\0HEADER_START";
 static const char last_word[] = "\12\0\0\0HEADER_END";
 static const double most_days = 4e5; /* the year 2953; Julian Dates lie beyond */
 
@@ -25,9 +25,9 @@ static status_t sigproc_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct text head = {0};
-    TRY(recorder_head(path, 4 + sizeof first_word - 1, &head));
-    *is_it = head.length == 4 + sizeof first_word - 1 && memcmp(head.data, "\14\0\0\0", 4) == 0 &&
-             memcmp(head.data + 4, first_word, sizeof first_word - 1) == 0;
+    TRY(recorder_head(path, sizeof first_word - 1, &head));
+    *is_it = head.length == sizeof first_word - 1 &&
+             memcmp(head.data, first_word, sizeof first_word - 1) == 0;
 out:
     text_free(&head);
     return st;
@@ -276,7 +276,7 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
 {
     enum { MOST_EQUAL = 16 };
     status_t st = STATUS_OK;
-    char bytes[4 + sizeof first_word - 1];
+    char bytes[sizeof first_word - 1];
     double stated = words->said[SIGPROC_NSAMPLES].number;
     double bits = (double)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
     double end = (double)words->bytes + ceil(fmax(stated, 0) * bits / 8);
@@ -286,9 +286,7 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
             continue;
         }
         TRY(file_read(fd, fbh5->path, at, bytes, sizeof bytes));
-        REQUIRE(memcmp(bytes, "\14\0\0\0", 4) != 0 ||
-                    memcmp(bytes + 4, first_word, sizeof first_word - 1) != 0,
-                STATUS_DATA,
+        REQUIRE(memcmp(bytes, first_word, sizeof bytes) != 0, STATUS_DATA,
                 "%s: another SIGPROC header (HEADER_START) begins at byte %" PRIu64
                 ": expected one file, not several one after the other",
                 fbh5->path, at);

@@ -138,10 +138,9 @@ static status_t guppi_check_synctime(const struct guppi_file *file)
     struct utc from_sync = {0, 0};
     char unix_text[UNITS_TEXT];
     char start_text[UNITS_TEXT];
-    int is_off = 0;
-    int found = 0;
-    TRY(guppi_sync_time(file, guppi->begin, &from_sync, &is_off, &found));
-    if (found && is_off) {
+    double off = 0;
+    TRY(guppi_sync_time(file, guppi->begin, &from_sync, &off));
+    if (off > GUPPI_NEAR) {
         TRY(assume(&file->archive->assumed,
                    "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
                    "these are used",

@@ -85,11 +85,11 @@ status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout 
  * with DATA. */
 status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout);
 
-/* The time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *is_off: the start
- * time (STT_) is another one. *found = 0: there is none, or no start time or unit to compare with.
- */
+/* The time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off: seconds that
+ * the start time (STT_) is off from it; NAN: one of them, or the unit of PKTIDX, is unknown. */
+enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
-                         int *is_off, int *found);
+                         double *off);
 
 /* Which share of its packets each block of a file has lost. Fails with DATA: counts that contradict
  * each other. */

@@ -323,18 +323,20 @@ out:
 }
 
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
-                         int *is_off, int *found)
+                         double *off)
 {
     status_t st = STATUS_OK;
-    enum { UNIX_MJD = 40587, UNIX_DAY = 86400, NEAR = 2 /* seconds: both may be whole ones */ };
+    enum { UNIX_MJD = 40587, UNIX_DAY = 86400 };
     const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
     double sync = 0;
-    TRY(ascii_f64(&header, "SYNCTIME", -1e12, 1e12, &sync, found));
+    int found = 0;
+    TRY(ascii_f64(&header, "SYNCTIME", -1e12, 1e12, &sync, &found));
     double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
     *out = utc_add((struct utc){UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY},
                    (double)packet * file->blocks.each * file->guppi.seconds);
-    *found = sync > 0 && file->guppi.has_start && file->blocks.each > 0;
-    *is_off = fabs(utc_difference(*out, file->guppi.start)) > (double)NEAR;
+    *off = sync > 0 && file->guppi.has_start && file->blocks.each > 0
+               ? fabs(utc_difference(*out, file->guppi.start))
+               : NAN;
 out:
     return st;
 }
@@ -344,11 +346,11 @@ static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, i
 {
     status_t st = STATUS_OK;
     struct utc utc;
-    int is_off_begin = 0;
-    int is_off_first = 0;
-    TRY(guppi_sync_time(file, file->guppi.begin, &utc, &is_off_begin, is_proven));
-    TRY(guppi_sync_time(file, earliest, &utc, &is_off_first, is_proven));
-    *is_proven = *is_proven && is_off_begin && !is_off_first;
+    double off_begin = 0;
+    double off_first = 0;
+    TRY(guppi_sync_time(file, file->guppi.begin, &utc, &off_begin));
+    TRY(guppi_sync_time(file, earliest, &utc, &off_first));
+    *is_proven = off_begin > GUPPI_NEAR && off_first <= GUPPI_NEAR;
     if (*is_proven && file->guppi.has_begin) {
         TRY(assume(&file->archive->assumed,
                    "the start time (STT_) is that of PKTIDX %" PRIu64

@@ -92,7 +92,7 @@ static status_t vdif_note_headers(const struct vdif_survey *survey, char **assum
             : assume(assumed, "headers are flagged legacy (16 bytes), %s",
                      is_long ? "but bytes 16 to 31 of frames are no samples: headers are taken to "
                                "have 32 bytes"
-                             : "and bytes 16 to 31 are the same in all frames: they are taken for "
+                             : "and bytes 20 to 23 are the same in all frames: they are taken for "
                                "samples"));
 out:
     return st;

@@ -349,41 +349,36 @@ out:
     return st;
 }
 
-/* Frames may be flagged legacy, but have headers of 32 bytes: samples alone are whole times, the
- * words are those of an extended header in all frames, or zeros before samples that are none. */
+/* Frames may be flagged legacy, but have headers of 32 bytes: samples alone are whole times, or
+ * word 5 (the sync word of extended data, or 0) never changes, but the words after the header do.
+ */
 static status_t vdif_survey_header(struct vdif_survey *survey, const struct packets_seek *seek,
                                    uint64_t begin)
 {
-    enum { FRAMES = 16, AT = VDIF_LEGACY_BYTES, WORDS = VDIF_BYTES - VDIF_LEGACY_BYTES };
-    static const char zeros[WORDS];
-    static const char sync[] = "\xed\xfe\xab\xac"; /* word 5 */
+    enum { FRAMES = 16, LEAST = 4, WORD_5 = 20, WORDS = 16 /* bytes that are compared */ };
     status_t st = STATUS_OK;
     char bytes[FRAMES][VDIF_BYTES + WORDS] = {{0}};
     const struct vdif_header *first = &survey->first;
     uint64_t step = (uint64_t)(first->is_complex ? 2 : 1) * first->bits << first->channels_log2;
     uint64_t least = max_u64(seek->frame_bytes, sizeof bytes[0]);
     uint32_t n = 0;
-    uint32_t data = 0;
-    int are_zeros = 1;
-    int are_syncs = 1;
-    int are_same = 1;
+    int is_same = 1;
+    int is_changing = 0;
     for (uint64_t at = begin; first->is_legacy && at + least <= seek->bytes && n < FRAMES;
          at += seek->frame_bytes) {
         struct vdif_header header;
         TRY(file_read(seek->fd, seek->path, at, bytes[n], sizeof bytes[n]));
         vdif_header_read((const unsigned char *)bytes[n], &header);
         if (vdif_survey_counts(survey, &header)) {
-            are_zeros &= memcmp(bytes[n] + AT, zeros, WORDS) == 0;
-            are_syncs &= memcmp(bytes[n] + AT + 4, sync, 4) == 0;
-            are_same &= memcmp(bytes[n] + AT, bytes[0] + AT, WORDS) == 0;
-            data += memcmp(bytes[n++] + VDIF_BYTES, zeros, WORDS) != 0;
+            is_same &= memcmp(bytes[n] + WORD_5, bytes[0] + WORD_5, 4) == 0;
+            is_changing |= memcmp(bytes[n++] + VDIF_BYTES, bytes[0] + VDIF_BYTES, WORDS) != 0;
         }
     }
-    int is_long = (8 * (first->bytes - VDIF_LEGACY_BYTES) % step != 0 &&
-                   8 * (first->bytes - VDIF_BYTES) % step == 0) ||
-                  are_syncs || (are_zeros && 2 * data > n);
-    survey->header_bytes = first->is_legacy && (n < 2 || !is_long) ? VDIF_LEGACY_BYTES : VDIF_BYTES;
-    survey->is_unsure = n > 1 && !is_long && are_same;
+    int is_long = n >= LEAST && ((is_same && is_changing) ||
+                                 (8 * (first->bytes - VDIF_LEGACY_BYTES) % step != 0 &&
+                                  8 * (first->bytes - VDIF_BYTES) % step == 0));
+    survey->header_bytes = first->is_legacy && !is_long ? VDIF_LEGACY_BYTES : VDIF_BYTES;
+    survey->is_unsure = n > 1 && !is_long && is_same;
 out:
     return st;
 }

@@ -18,7 +18,7 @@ struct vdif_survey {
     struct vdif_header first; /* of the first frame that counts */
     struct packets_mark mark; /* of headers like it */
     uint64_t header_bytes;
-    int is_unsure; /* of a legacy header's length: bytes behind 16 are the same in all frames */
+    int is_unsure; /* of a legacy header's length: bytes 20 to 23 are the same in all frames */
     unsigned char has_thread[PACKETS_THREADS];
     int64_t ahead[PACKETS_THREADS]; /* seconds that a thread's clock is ahead of the first's */
     struct vdif_counted most;       /* of seconds that end in the files; .frames 0: none does */
