@@ -285,7 +285,10 @@ class Format:
             else:
                 expected = (new - old) * step
                 if part == "start":
-                    found, within = self.start(product) - self.start(self.sound), 1e-5
+                    sound = self.start(self.sound)
+                    found, within = self.start(product) - sound, 1e-5
+                    if sound and not 33282 <= (sound + expected) / 86400 < 88069:  # 1950 to 2100; else it is unknown
+                        expected = -sound
                 else:
                     key = "/coarse_frequency" if "/coarse_frequency" in product else "/frequency"
                     key = key if key in product else "/dedispersed@fch1"
