@@ -31,9 +31,10 @@ comma := ,
 FLAVOUR := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)$(if $(HAS_OPENCL),,-no-opencl)
 BUILD ?= build/$(FLAVOUR)
 VERSION := $(shell cat VERSION)
+# Aligned functions: loops lie in cache lines alike, whatever other code comes before them (15 % of a job's time once).
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' \
              $(if $(HAS_OPENCL),-DVOLTMILL_OPENCL) -Isrc $(WARNINGS) -fopenmp \
-             -fno-math-errno -ffp-contract=off $(CFLAGS) $(LIB_CFLAGS) \
+             -fno-math-errno -ffp-contract=off -falign-functions=64 $(CFLAGS) $(LIB_CFLAGS) \
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all $(ONE_COPY))
 # A copy for each constant argument is for speed alone, and takes compilers long to check: sanitizers see one of all.
 ONE_COPY = -Dalways_inline=unused
