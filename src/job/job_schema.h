@@ -21,7 +21,6 @@ extern const struct schema job_layout_schema[];     /* fills struct job_layout *
 extern const struct schema job_bank_schema[];       /* fills struct job_bank */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
 extern const struct schema job_synthesise_schema[]; /* fills struct job_synthesise */
-extern const struct schema job_streams_schema[];    /* fills struct job_stream */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 extern const struct schema job_flag_schema[];       /* fills struct job_flag */
 
@@ -29,19 +28,12 @@ extern const struct schema job_flag_schema[];       /* fills struct job_flag */
  * told already and are passed over. `job` was filled from `root`. Fails with DEVICE (memory). */
 status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* The same of what archive, filters, filter bank and dedispersions need of each other. */
-status_t job_passes_check(struct tree *root, struct mistakes *mistakes);
-
 /* The same of `channelise`; and of a product and its bank. */
 status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 /* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
  * of the same job. Fails with DEVICE (memory). */
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
 status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
-/* The same of what its file is when it is complete. */
-status_t job_format_check(struct tree *product, struct mistakes *mistakes);
-/* What the file of a product is to be: as `format` says, or its name. */
-enum file_format job_format_of(struct tree *product);
 /* The same of its `flag`; then the spectra of a cell, where that is left to us. */
 status_t job_flag_check(struct tree *product, struct mistakes *mistakes);
 void job_flag_settle(struct job_product *product);
@@ -64,9 +56,6 @@ void job_synthesise_settle(struct job *job);
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);
-/* Removes all but `input` and `run` before the tables see it, and puts a product of voltages there,
- * which no file will hold. Fails with DEVICE (memory). */
-status_t job_input_alone(struct tree *root);
 /* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
 status_t job_divide_check(struct tree *entry, struct mistakes *mistakes);
 

@@ -1,7 +1,9 @@
 /* Works a dedispersion out: ifs, mask, DMs, delays, outputs; and the filterbank that is still to
  * come. */
 #include "plan/dedisperse_plan.h"
+
 #include "base/memory.h"
+#include "dsp/dispersion/dispersion_grid.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
@@ -9,6 +11,62 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Semi-coherent searches: which DMs are made of which filterbank, with delays of one origin. */
+
+/* Which coherent DM the filterbank is of; grid->count: the job makes all. */
+static status_t share_find(const struct dedisperse_plan *d, const struct dispersion_grid *grid,
+                           uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t which = 0;
+    REQUIRE(d->fbh5->coherent.delay_hz, STATUS_USAGE,
+            "%s: dedisperse.coherent: %s was not dedispersed coherently", d->job->path,
+            d->fbh5->path);
+    while (which < grid->count && grid->coherent[which] != d->fbh5->coherent.dm) {
+        which++;
+    }
+    REQUIRE(which < grid->count, STATUS_USAGE,
+            "%s: dedisperse.coherent: %s was dedispersed coherently to DM %.15g, which is none of "
+            "them",
+            d->job->path, d->fbh5->path, d->fbh5->coherent.dm);
+    *out = job_is_semi_coherent(d->job) ? grid->count : which;
+out:
+    return st;
+}
+
+/* Of a semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
+ * be made, of the job all, of one of its filterbanks that one's share, with delays counted from the
+ * origin of all. Fails with USAGE: a filterbank of another coherent DM, or of none, a share without
+ * DMs; as dispersion_create(). */
+static status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct dispersion_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct dispersion_grid grid = {d->what->coherent, d->what->ncoherent};
+    uint32_t only = 0;
+    TRY(share_find(d, &grid, &only));
+    TRY(memory_zeroed(spec->ndms, sizeof *d->each.coherent, "DMs", &d->each.coherent));
+    for (uint32_t i = 0; i < grid.count; i++) {
+        struct dispersion_share part = dispersion_grid_share(&grid, i, spec->dms, spec->ndms);
+        for (uint32_t j = 0; j < part.count; j++) {
+            d->each.coherent[part.first + j] = grid.coherent[i];
+        }
+    }
+    if (only < grid.count) {
+        struct dispersion_share mine = dispersion_grid_share(&grid, only, spec->dms, spec->ndms);
+        REQUIRE(mine.count > 0, STATUS_USAGE,
+                "%s: dedisperse.coherent: of these DMs %.15g is the nearest of no DM", d->job->path,
+                grid.coherent[only]);
+        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
+        memmove(d->each.dms, d->each.dms + mine.first, mine.count * sizeof *d->each.dms);
+        memmove(d->each.coherent, d->each.coherent + mine.first,
+                mine.count * sizeof *d->each.coherent);
+    } else {
+        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
+    }
+out:
+    return st;
+}
 
 void dedisperse_plan_destroy(struct dedisperse_plan *d)
 {

@@ -140,13 +140,6 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend);
 /* Looks through the delays of every DM, once. Fails with DEVICE. */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
-/* Of a semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
- * be made, of the job all, of one of its filterbanks that one's share, with delays counted from the
- * origin of all. Fails with USAGE: a filterbank of another coherent DM, or of none, a share without
- * DMs; as dispersion_create(). */
-status_t dedisperse_plan_share(struct dedisperse_plan *dedispersion,
-                               const struct dispersion_spec *spec);
-
 /* Settles chunks, blocks and memory. Fails with USAGE. */
 status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);
 

@@ -2,14 +2,410 @@
 #include "synth/signal.h"
 
 #include "base/memory.h"
+#include "base/units.h"
+#include "dsp/dispersion/dispersion.h"
+#include "dsp/noise.h"
 #include "synth/burst.h"
-#include "synth/source/emitter.h"
-#include "synth/source/impulse.h"
+#include "synth/disperse.h"
+#include "synth/source/gate.h"
 #include "synth/source/polarise.h"
 #include "synth/source/tone.h"
+#include "synth/synth_spec.h"
 
+#include <fftw3.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Sources of noise, of the whole band or of part of it, polarised or not, always on or pulsed.
+ *
+ * Noise of a band is made where bands are simple: as random numbers in the bins of a spectrum.
+ * Blocks of LENGTH samples begin at every LENGTH / 2; each is a spectrum's transform under half a
+ * turn of a sine, and as the squares of the two that overlap add up to 1, their sum has the same
+ * power at every sample. */
+
+typedef struct emitters emitters_t;
+
+static void emitters_destroy(emitters_t *e);
+
+enum { LENGTH = 4096, HOP = LENGTH / 2 };
+
+struct emitters {
+    const struct synth_spec *spec;
+    const noise_t *noise;
+    fftw_plan inverse;
+    double window[LENGTH];
+};
+
+/* What one call works with. */
+struct emitter_block {
+    double data[LENGTH + 2][2]; /* a spectrum, then its transform */
+    double height[LENGTH];      /* rms of each real component in a bin */
+    float white[2][2 * LENGTH]; /* of two independent waveforms */
+};
+
+/* What a stream has of one source. */
+struct emitter_part {
+    const struct synth_noise_source *source;
+    struct noise_key key[2];
+    double gains[2][2];
+};
+
+static uint32_t emitter_bins(const emitters_t *e)
+{
+    return e->spec->is_complex ? LENGTH : LENGTH / 2 + 1;
+}
+
+/* All noise sources of a specification. `spec` and `noise` must outlive it. Makes an FFTW plan: not
+ * to be called while another thread plans. Fails with DEVICE (memory). */
+static status_t emitters_create(const struct synth_spec *spec, const noise_t *noise,
+                                emitters_t **out)
+{
+    status_t st = STATUS_OK;
+    emitters_t *e = NULL;
+    struct emitter_block *block = NULL;
+    TRY(memory_zeroed(1, sizeof *e, "sources of noise", &e));
+    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    e->spec = spec;
+    e->noise = noise;
+    for (int i = 0; i < LENGTH; i++) {
+        e->window[i] = sin(3.14159265358979323846 * (i + 0.5) / LENGTH);
+    }
+    /* As synth/disperse.c: the same plan on every rank. */
+    e->inverse =
+        spec->is_complex
+            ? fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE)
+            : fftw_plan_dft_c2r_1d(LENGTH, block->data, block->data[0], FFTW_ESTIMATE);
+    REQUIRE(e->inverse, STATUS_DEVICE, "FFTW makes no plan for a transform of %d points",
+            (int)LENGTH);
+    *out = e;
+    e = NULL;
+out:
+    free(block);
+    emitters_destroy(e);
+    return st;
+}
+
+static void emitters_destroy(emitters_t *e)
+{
+    if (!e) {
+        return;
+    }
+    if (e->inverse) {
+        fftw_destroy_plan(e->inverse);
+    }
+    free(e);
+}
+
+/* How much of each bin lies in the source's band, and in the coarse channel's, as an rms. */
+static void emitter_fill_heights(const emitters_t *e, const struct synth_noise_source *source,
+                                 double chan_hz, double height[LENGTH])
+{
+    const struct synth_spec *spec = e->spec;
+    const int is_complex = spec->is_complex;
+    const double bin_hz = spec->sample_rate_hz / LENGTH;
+    const double half_hz = spec->sample_rate_hz / (is_complex ? 2 : 4);
+    const double low_hz = source->has_band ? fmax(source->from_hz - chan_hz, -half_hz) : -half_hz;
+    const double high_hz = source->has_band ? fmin(source->to_hz - chan_hz, half_hz) : half_hz;
+    memset(height, 0, LENGTH * sizeof *height);
+    /* The outermost bin of complex samples is both edges of the channel. */
+    for (int k = -HOP; k <= HOP; k++) {
+        if (!is_complex && k < 0) {
+            continue;
+        }
+        const double at_hz = k * bin_hz - (is_complex ? 0 : half_hz);
+        const double from_hz = fmax(at_hz - bin_hz / 2, low_hz);
+        const double to_hz = fmin(at_hz + bin_hz / 2, high_hz);
+        height[(k + LENGTH) % LENGTH] += fmax(to_hz - from_hz, 0) / bin_hz;
+    }
+    for (int k = 0; k < LENGTH; k++) {
+        /* Of real samples a bin stands for two, but for the first and last, which have no
+         * imaginary part. */
+        const double twice = is_complex ? 1 : (k == 0 || k == HOP) ? 0.5 : 2;
+        height[k] = source->amplitude * sqrt(height[k] / (twice * LENGTH));
+    }
+}
+
+static void emitter_make_block(const emitters_t *e, const struct emitter_part *part,
+                               uint64_t number, struct emitter_block *block)
+{
+    const uint32_t bins = emitter_bins(e);
+    const int waveforms = part->gains[1][0] != 0 ? 2 : 1;
+    memset(block->data, 0, sizeof block->data);
+    for (int w = 0; w < waveforms; w++) {
+        const double *gain = part->gains[w];
+        noise_fill(e->noise, part->key[w], 1, number * 2 * LENGTH, (uint64_t)2 * bins,
+                   block->white[w]);
+        for (uint32_t k = 0; k < bins; k++) {
+            const double re = block->height[k] * (double)block->white[w][2 * k];
+            const double im = block->height[k] * (double)block->white[w][2 * k + 1];
+            block->data[k][0] += gain[0] * re - gain[1] * im;
+            block->data[k][1] += gain[0] * im + gain[1] * re;
+        }
+    }
+    if (e->spec->is_complex) {
+        fftw_execute_dft(e->inverse, block->data, block->data);
+    } else {
+        fftw_execute_dft_c2r(e->inverse, block->data, block->data[0]);
+    }
+}
+
+/* Adds what a block has of samples first .. first + count - 1. The block before the first sample
+ * has number -1, modulo 2^64. */
+static void emitter_add_block(const emitters_t *e, const struct emitter_part *part, uint64_t number,
+                              uint64_t first, uint64_t count, struct emitter_block *block,
+                              float *out)
+{
+    const uint64_t parts = e->spec->is_complex ? 2 : 1;
+    const double *data = block->data[0];
+    const uint64_t to = min_u64((number + 2) * HOP, first + count);
+    uint64_t from = max_u64(number + 1 > 0 ? number * HOP : 0, first);
+    uint64_t end;
+    int is_made = 0;
+    for (; gate_find(e->spec, &part->source->pulsed, from, to, &from, &end); from = end) {
+        if (!is_made) {
+            emitter_make_block(e, part, number, block);
+            is_made = 1;
+        }
+        for (uint64_t n = from; n < end; n++) {
+            const uint64_t i = n - number * HOP;
+            for (uint64_t p = 0; p < parts; p++) {
+                out[(n - first) * parts + p] += (float)(e->window[i] * data[i * parts + p]);
+            }
+        }
+    }
+}
+
+/* Adds samples first .. first + count - 1 of a coarse channel, in polarisation `pol`, to `out`:
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real
+ *
+ * Where a source's band fills the channel, and while it is on, each real component is normal noise
+ * of its amplitude; of a narrower band its power is less by as much. Edges of a band are as sharp
+ * as some 4096ths of the sample rate. All stations and beams have the same. May be called by
+ * several threads at once. Fails with DEVICE (memory). */
+static status_t emitters_add(const emitters_t *e, uint32_t pol, uint32_t chan, uint64_t first,
+                             uint64_t count, float *out)
+{
+    status_t st = STATUS_OK;
+    const struct synth_spec *spec = e->spec;
+    struct emitter_block *block = NULL;
+    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
+        struct emitter_part part = {.source = &spec->noise_sources[i]};
+        for (uint32_t w = 0; w < 2; w++) {
+            part.key[w] = noise_key(spec->seed, NOISE_SOURCE, 2 * i + w, chan);
+        }
+        polarise_gains(spec, &part.source->polarisation, pol, part.gains);
+        emitter_fill_heights(e, part.source, synth_spec_chan_hz(spec, chan), block->height);
+        for (uint64_t last = (first + count - 1) / HOP, b = first / HOP - 1; b != last + 1; b++) {
+            emitter_add_block(e, &part, b, first, count, block, out);
+        }
+    }
+out:
+    free(block);
+    return st;
+}
+
+/* A pulsar's noise in pulses, dispersed by overlap-save.
+ *
+ * The delay of the coarse channel's centre moves the pulses before they are dispersed within the
+ * channel (synth/disperse.h): the noise in them is white, and nothing can tell that from moving it
+ * too.
+ *
+ * Block b makes samples b hop .. (b + 1) hop - 1 from `late` samples before and `early` samples
+ * behind them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
+
+static void pulsar_destroy(pulsar_t *pulsar);
+
+enum { PIECE = 512 }; /* samples of noise made at a time */
+
+struct pulsar {
+    int is_complex;
+    const struct synth_spec *spec;
+    double top_hz;       /* the frequency without delay */
+    double period;       /* samples */
+    double phase, width; /* turns of the period */
+    double amplitude;
+    uint64_t length, late, early, hop; /* samples; length = late + hop + early */
+    disperse_t *disperse;
+};
+
+/* What one call works with. */
+struct block {
+    double *data;  /* disperse_block() */
+    double offset; /* sample at which a pulse at the channel's centre peaks */
+};
+
+/* Samples by which f_hz comes after the frequency without delay. */
+static double pulsar_delay(const pulsar_t *p, double f_hz)
+{
+    const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
+    return constant * (1 / (f_hz * f_hz) - 1 / (p->top_hz * p->top_hz)) * p->spec->sample_rate_hz;
+}
+
+/* The shape of the blocks: one for all channels, so that one plan does for all. At least half of a
+ * block is to be of use, three quarters where memory allows. */
+static status_t pulsar_shape_blocks(pulsar_t *p)
+{
+    status_t st = STATUS_OK;
+    struct disperse_reach reach;
+    TRY(disperse_find_reach(p->spec, "the pulsar", p->spec->pulsar.dm, 0, &reach));
+    p->late = (uint64_t)reach.late + DISPERSE_GUARD;
+    p->early = (uint64_t)reach.early + DISPERSE_GUARD;
+    const double needed = exp2(ceil(log2(2 * (double)(p->late + p->early))));
+    const double length = needed < DISPERSE_MAX_LENGTH ? 2 * needed : needed;
+    TRY(disperse_create(p->spec, "the pulsar", &reach, length, &p->disperse));
+    p->length = disperse_length(p->disperse);
+    p->hop = p->length - p->late - p->early;
+out:
+    return st;
+}
+
+/* A pulse of sky frequency f arrives at sample rate * t,
+ *
+ *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
+ *
+ * f_top the top edge of the highest coarse channel. `amplitude` is the rms of each real component
+ * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
+ * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
+ * channel that reaches down to 0 Hz), DEVICE (memory). */
+static status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out)
+{
+    status_t st = STATUS_OK;
+    pulsar_t *p = NULL;
+    TRY(memory_zeroed(1, sizeof *p, "the pulsar", &p));
+    p->is_complex = spec->is_complex;
+    p->spec = spec;
+    p->top_hz = synth_spec_top_hz(spec);
+    p->period = spec->pulsar.period * spec->sample_rate_hz;
+    p->phase = spec->pulsar.phase;
+    p->width = spec->pulsar.width;
+    p->amplitude = spec->pulsar.amplitude;
+    TRY(pulsar_shape_blocks(p));
+    *out = p;
+    p = NULL;
+out:
+    pulsar_destroy(p);
+    return st;
+}
+
+static void pulsar_destroy(pulsar_t *pulsar)
+{
+    if (!pulsar) {
+        return;
+    }
+    disperse_destroy(pulsar->disperse);
+    free(pulsar);
+}
+
+/* The amplitude of the pulses at `turns` from the peak of one: the root of the sum of their power.
+ * Pulses farther away than 4 widths have less than 1e-19 of their power left. */
+static double pulsar_envelope(const pulsar_t *p, double turns)
+{
+    const double reach = 4 * p->width;
+    const int neighbours = (int)(reach + 0.5);
+    double nearest = turns - floor(turns + 0.5);
+    double power = 0;
+    for (int i = -neighbours; i <= neighbours; i++) {
+        double distance = nearest - i;
+        if (fabs(distance) < reach) {
+            double widths = distance / p->width;
+            power += exp2(-4 * widths * widths); /* 1/2 at half a width */
+        }
+    }
+    return p->amplitude * sqrt(power);
+}
+
+/* Makes the undispersed pulses from sample `first` on; returns 0 when there is none in the block.
+ */
+static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key key,
+                              uint64_t first, struct block *block)
+{
+    const uint64_t parts = p->is_complex ? 2 : 1;
+    int any = 0;
+    for (uint64_t at = 0; at < p->length; at += PIECE) {
+        float white[2 * PIECE];
+        double *data = block->data + at * parts;
+        noise_fill(noise, key, 1, (first + at) * parts, PIECE * parts, white);
+        /* fmod() is exact: no turn is lost in long observations. */
+        double start = fmod((double)(int64_t)(first + at), p->period) - block->offset;
+        for (uint64_t i = 0; i < PIECE; i++) {
+            double height = pulsar_envelope(p, (start + (double)i) / p->period);
+            any |= height > 0;
+            for (uint64_t part = 0; part < parts; part++) {
+                data[i * parts + part] = height * (double)white[i * parts + part];
+            }
+        }
+    }
+    return any;
+}
+
+/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
+ * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real
+ *
+ * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
+ * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
+static status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise_key key,
+                           double chan_hz, const double *gain, uint64_t first, uint64_t count,
+                           float *out)
+{
+    status_t st = STATUS_OK;
+    const uint64_t parts = p->is_complex ? 2 : 1;
+    struct block block = {0};
+    const struct chirp chirp = disperse_chirp(p->spec, p->spec->pulsar.dm, 0, chan_hz);
+    TRY(disperse_block(p->disperse, "a block of the pulsar", &block.data));
+    block.offset = p->phase * p->period + pulsar_delay(p, chan_hz);
+    for (uint64_t done = 0; done < count;) {
+        const uint64_t begin = (first + done) / p->hop * p->hop;
+        const uint64_t skip = first + done - begin;
+        const uint64_t n = min_u64(p->hop - skip, count - done);
+        if (pulsar_fill_pulses(p, noise, key, begin - p->late, &block)) {
+            disperse_run(p->disperse, &chirp, gain, block.data);
+            const double *from = block.data + (p->late + skip) * parts;
+            float *to = out + done * parts;
+            for (uint64_t i = 0; i < n * parts; i++) {
+                to[i] += (float)from[i];
+            }
+        }
+        done += n;
+    }
+out:
+    free(block.data);
+    return st;
+}
+
+/* Impulses: single samples, in all streams at once, again and again.
+ *
+ * Which sample an impulse is follows from its number alone. */
+
+/* Adds those of samples first .. first + count - 1: one in each period, at its beginning or, if
+ * they are random, anywhere in it.
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real   only re is added to */
+static void impulse_add(const struct synth_spec *spec, uint32_t number, uint64_t first,
+                        uint64_t count, float *out)
+{
+    const struct synth_impulses *impulses = &spec->impulses[number];
+    const double period = impulses->period_s * spec->sample_rate_hz;
+    const uint64_t parts = spec->is_complex ? 2 : 1;
+    /* From a period before, as the quotient is rounded. */
+    double k = floor((double)first / period - impulses->phase) - 1;
+    for (; (k + impulses->phase) * period < (double)(first + count); k++) {
+        double turns = k + impulses->phase;
+        if (impulses->is_random) {
+            uint64_t word;
+            noise_words(spec->seed + 1 + number, (uint64_t)(int64_t)k, 1, &word);
+            turns += (double)word * 0x1p-64;
+        }
+        const double at = ceil(turns * period);
+        if (at >= (double)first && at < (double)(first + count)) {
+            out[((uint64_t)at - first) * parts] += (float)impulses->amplitude;
+        }
+    }
+}
 
 struct signal {
     const struct synth_spec *spec;

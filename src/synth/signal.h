@@ -30,25 +30,4 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
 /* The voltages of a pulsar: noise in pulses, dispersed by the interstellar medium. */
 typedef struct pulsar pulsar_t;
 
-/* A pulse of sky frequency f arrives at sample rate * t,
- *
- *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
- *
- * f_top the top edge of the highest coarse channel. `amplitude` is the rms of each real component
- * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
- * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
- * channel that reaches down to 0 Hz), DEVICE (memory). */
-status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out);
-void pulsar_destroy(pulsar_t *pulsar);
-
-/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
- * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
- *
- *   out   float [count][2] (re, im) if complex, float [count] if real
- *
- * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
- * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
-status_t pulsar_add(const pulsar_t *pulsar, const noise_t *noise, struct noise_key key,
-                    double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out);
-
 #endif

@@ -110,12 +110,6 @@ int schema_has_effect(const struct tree *member, unsigned products);
 status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                         const char *key);
 
-/* The values of a struct that was filled, for another process of this program, and back into a
- * zeroed struct: the caller's to free, also where unpack_check() fails (io/pack.h). Values of
- * SCHEMA_PARSED must have no pointers. */
-status_t schema_pack(struct text *out, const struct schema *rows, const void *from);
-void schema_unpack(struct unpack *in, const struct schema *rows, void *to);
-
 /* Adds members to a JSON object that is open: what a document may contain, as a JSON Schema (draft
  * 2020-12). Members of keys beyond that standard: x-values and x-default, values and default in
  * words; x-identity: false where none of `all` products depends on the key, or the only value that
