@@ -83,14 +83,6 @@ status_t outputs_put_counts(const struct output *output);
  * now. */
 void outputs_pack_abandon(struct output *output);
 
-/* Rank 0: writes product i, all of which is there, into a second file in its format. The other
- * ranks wait meanwhile. Fails as outputs_pack_all(). */
-status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience);
-
-/* Puts in the medians of product i, all of which is there, with so many threads a rank. Fails as
- * outputs_pack_all(). Collective. */
-status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads, double patience);
-
 /* Rank 0: looks through the flags of product i, all of which is there, in its file or .part. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);

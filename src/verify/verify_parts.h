@@ -122,17 +122,6 @@ void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *mark
  * DATA. */
 status_t verify_marks_judge(const struct verify *verify);
 
-/* On rank 0: that the medians which a product stores, if any, are those of its rows; reads all of
- * them. Fails with DATA. */
-status_t verify_bandpass(const struct verify *verify);
-
 struct channelise_plan;
-
-/* For rows of spectra and power behind filters: what went into these, as struct agreement takes it,
- * from samples at some places of the archive.
- *
- *   *out   double [streams], free() returns it; NULL: there are no filters
- * Fails with DEVICE or DATA. */
-status_t verify_measure_input(const struct channelise_plan *plan, double **out);
 
 #endif

@@ -11,6 +11,5 @@
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);
-void describe_about(const struct about *about);
 
 #endif

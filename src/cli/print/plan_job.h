@@ -16,11 +16,7 @@ double plan_channel_hz(const struct channelise_plan *work, uint32_t i);
 /* How long a pass takes, if that is known, and what it goes on with, if there is something. */
 void plan_pass_print(const struct pass *pass);
 
-/* The filters of a planned job, if it has any. */
-void plan_filters_print(const struct channelise_plan *work);
-
 /* One of its passes. */
 status_t plan_bank_print(const struct channelise_pass *bank);
-status_t plan_series_print(const struct dedisperse_pass *series);
 
 #endif

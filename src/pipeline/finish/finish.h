@@ -10,8 +10,8 @@
 
 #include "compute/shared/agreement.h"
 #include "pipeline/finish/combine.h"
-#include "pipeline/finish/flag_cells.h"
 #include "plan/channelise_plan.h"
+#include "product/flag/flagged.h"
 
 typedef struct finish finish_t;
 

@@ -23,14 +23,4 @@ struct pair {
     const char *name; /* "/data" */
 };
 
-/* Notes a difference. */
-status_t compare_differ(struct comparison *comparison, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Compare an attribute, or a dataset's values, of one type and shape. Fail with DATA when one
- * cannot be read, not when they differ. */
-status_t compare_attribute(struct comparison *comparison, const struct pair *pair,
-                           const char *name);
-status_t compare_values(struct comparison *comparison, const struct pair *pair);
-
 #endif

@@ -4,16 +4,439 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/claim.h"
+#include "io/crc.h"
 #include "io/file.h"
 #include "io/folder/folder.h"
 #include "io/guard.h"
+#include "io/hdf5/h5.h"
 #include "io/mark.h"
+#include "product/join/join_parts.h"
 #include "product/join/join_words.h"
+#include "product/pack/rows.h"
+#include "product/spans.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Values of a join: copied byte for byte from where the parts have them. */
+
+enum { BLOCK = 16 << 20 };
+
+/* One dataset on its way. */
+struct join_filling {
+    const struct join *join;
+    const struct join_dataset *set;
+    const char *path;
+    int fd;
+    int *parts;     /* [parts] open files */
+    rows_t **rows;  /* [parts] of the rows, which may be compressed */
+    uint64_t lead;  /* bytes of a step along the first axis, of the result */
+    uint64_t outer; /* runs in one such step: product of the axes before the one along which */
+    uint64_t inner; /* bytes of one step along that */
+    char *block, *piece;
+    uint32_t *sums; /* of the rows' spans */
+    char *there;    /* compared with what is there instead of written */
+    int differs;
+};
+
+/* Steps first .. first + count - 1 of a part along its first axis. */
+static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t first,
+                          uint64_t count, uint64_t lead, void *out)
+{
+    if (f->set->from[part] == UINT64_MAX && !f->set->is_rows) {
+        static const float whole = 1;
+        for (uint64_t i = 0; i < count * lead / sizeof whole; i++) {
+            memcpy((char *)out + i * sizeof whole, &whole, sizeof whole);
+        }
+        return STATUS_OK;
+    }
+    if (f->set->is_rows) {
+        return rows_read(f->rows[part], first, count, 0, lead, out);
+    }
+    return file_read(f->parts[part], f->join->parts[part].path, f->set->from[part] + first * lead,
+                     out, count * lead);
+}
+
+/* Writes bytes, or compares them. */
+static status_t fill_put(struct join_filling *f, uint64_t offset, const void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    if (!f->there) {
+        TRY(file_write(f->fd, f->path, offset, data, bytes));
+        goto out;
+    }
+    for (uint64_t at = 0; at < bytes && !f->differs; at += BLOCK) {
+        uint64_t count = min_u64(BLOCK, bytes - at);
+        TRY(file_read(f->fd, f->path, offset + at, f->there, count));
+        f->differs = memcmp(f->there, (const char *)data + at, (size_t)count) != 0;
+    }
+out:
+    return st;
+}
+
+static status_t fill_write(struct join_filling *f, uint64_t first, uint64_t count)
+{
+    if (f->sums) {
+        spans_add(&f->join->place, first, count, 0, f->lead, f->block,
+                  f->sums + first / f->join->place.span_rows);
+    }
+    return fill_put(f, f->set->offset + first * f->lead, f->block, count * f->lead);
+}
+
+static uint64_t fill_steps(const struct join_filling *f)
+{
+    return max_u64(BLOCK / f->lead, 1);
+}
+
+/* What stands for no number, or zeros. */
+static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t end)
+{
+    status_t st = STATUS_OK;
+    const uint8_t *missing = (const uint8_t *)&f->set->missing;
+    uint64_t most = fill_steps(f);
+    for (uint64_t i = 0; i < most * f->lead; i++) {
+        f->block[i] = (char)missing[i % sizeof f->set->missing];
+    }
+    for (uint64_t at = first; at < end; at += most) {
+        TRY(fill_write(f, at, min_u64(most, end - at)));
+    }
+out:
+    return st;
+}
+
+static status_t fill_times(struct join_filling *f)
+{
+    status_t st = STATUS_OK;
+    const struct join_dataset *set = f->set;
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < f->join->count; i++) {
+        TRY(fill_missing(f, next, set->first[i]));
+        for (uint64_t at = 0; at < set->count[i]; at += fill_steps(f)) {
+            uint64_t count = min_u64(fill_steps(f), set->count[i] - at);
+            TRY(fill_read(f, i, at, count, f->lead, f->block));
+            TRY(fill_write(f, set->first[i] + at, count));
+        }
+        next = set->first[i] + set->count[i];
+    }
+    TRY(fill_missing(f, next, set->dims[0]));
+out:
+    return st;
+}
+
+/* Each step along the first axis from pieces of all parts. */
+static status_t fill_bands(struct join_filling *f)
+{
+    status_t st = STATUS_OK;
+    const struct join_dataset *set = f->set;
+    uint64_t steps = set->at == 0 ? 1 : set->dims[0];
+    uint64_t whole = set->dims[set->at] * f->inner;
+    for (uint64_t at = 0; at < steps; at += fill_steps(f)) {
+        uint64_t count = min_u64(fill_steps(f), steps - at);
+        for (uint32_t i = 0; i < f->join->count; i++) {
+            uint64_t bytes = set->count[i] * f->inner;
+            TRY(fill_read(f, i, at, count, f->outer * bytes, f->piece));
+            for (uint64_t run = 0; run < count * f->outer; run++) {
+                memcpy(f->block + run * whole + set->first[i] * f->inner, f->piece + run * bytes,
+                       (size_t)bytes);
+            }
+        }
+        TRY(fill_write(f, at, count));
+    }
+out:
+    return st;
+}
+
+/* A scale of times: start + n step. */
+static status_t fill_scale(struct join_filling *f)
+{
+    status_t st = STATUS_OK;
+    uint64_t most = BLOCK / sizeof(double);
+    for (uint64_t at = 0; at < f->set->dims[0]; at += most) {
+        uint64_t count = min_u64(most, f->set->dims[0] - at);
+        double *values = (double *)(void *)f->block;
+        for (uint64_t i = 0; i < count; i++) {
+            values[i] = f->set->start + (double)(at + i) * f->set->step;
+        }
+        TRY(fill_put(f, f->set->offset + at * sizeof *values, values, count * sizeof *values));
+    }
+out:
+    return st;
+}
+
+static void fill_measure(struct join_filling *f)
+{
+    const struct join_dataset *set = f->set;
+    f->inner = set->element_bytes;
+    f->outer = 1;
+    for (int i = 0; i < set->rank; i++) {
+        f->inner *= i > set->at ? set->dims[i] : 1;
+        f->outer *= i > 0 && i < set->at ? set->dims[i] : 1;
+    }
+    f->lead = f->inner * (set->at > 0 ? f->outer * set->dims[set->at] : 1);
+    if (set->at == 0 && f->join->along == JOIN_FREQUENCY) {
+        f->lead = f->inner * set->dims[0]; /* one step: all of it */
+    }
+}
+
+static status_t fill_set(struct join_filling *f)
+{
+    status_t st = STATUS_OK;
+    fill_measure(f);
+    uint64_t bytes = max_u64(fill_steps(f) * f->lead, BLOCK);
+    TRY(memory_aligned((size_t)bytes, 1, "rows", &f->block));
+    TRY(memory_aligned((size_t)bytes, 1, "rows", &f->piece));
+    TRY(f->set->step > 0              ? fill_scale(f)
+        : f->join->along == JOIN_TIME ? fill_times(f)
+                                      : fill_bands(f));
+out:
+    free(f->block);
+    free(f->piece);
+    f->block = f->piece = NULL;
+    return st;
+}
+
+static status_t fill_open(struct join_filling *f)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(f->join->count, sizeof *f->parts, "parts", &f->parts));
+    TRY(memory_zeroed(f->join->count, sizeof(rows_t *), "parts", &f->rows));
+    for (uint32_t i = 0; i < f->join->count; i++) {
+        f->parts[i] = -1;
+    }
+    for (uint32_t i = 0; i < f->join->count; i++) {
+        TRY(file_open_read(f->join->parts[i].path, &f->parts[i]));
+        TRY(rows_open(f->join->parts[i].product, &f->rows[i]));
+    }
+out:
+    return st;
+}
+
+static void fill_close(struct join_filling *f)
+{
+    for (uint32_t i = 0; i < f->join->count; i++) {
+        if (f->parts) {
+            file_close(f->parts[i]);
+        }
+        if (f->rows) {
+            rows_close(f->rows[i]);
+        }
+    }
+    free(f->parts);
+    free(f->rows);
+}
+
+/* join_fill.c: puts that in. Fails with DATA, NO_SPACE. */
+static status_t join_fill(struct join *join, int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct join_filling f = {.join = join, .path = path, .fd = fd};
+    struct product_counts counts = {.missing = 0};
+    uint32_t *sums = NULL;
+    uint64_t spans = spans_count(&join->place);
+    TRY(fill_open(&f));
+    TRY(memory_zeroed((size_t)spans, sizeof *sums, "CRCs", &sums));
+    for (size_t i = 0; i < join->nsets; i++) {
+        f.set = &join->sets[i];
+        f.sums = f.set->is_rows ? sums : NULL;
+        TRY(fill_set(&f));
+    }
+    for (uint32_t i = 0; i < join->count; i++) {
+        counts.missing += join->parts[i].product->missing;
+    }
+    for (uint64_t i = 0; i < spans; i++) {
+        sums[i] = spans_crc(&join->place, i, sums[i]);
+    }
+    counts.crcs = sums;
+    TRY(product_put_counts(fd, path, &join->place, &counts));
+out:
+    fill_close(&f);
+    free(sums);
+    return st;
+}
+
+/* Compares what it would put in with what the file has. Fails with DATA. */
+static status_t join_matches(struct join *join, int fd, const char *path, int *is_same)
+{
+    status_t st = STATUS_OK;
+    struct join_filling f = {.join = join, .path = path, .fd = fd};
+    TRY(memory_aligned(BLOCK, 1, "rows", &f.there));
+    TRY(fill_open(&f));
+    for (size_t i = 0; i < join->nsets && !f.differs; i++) {
+        f.set = &join->sets[i];
+        TRY(fill_set(&f));
+    }
+    *is_same = !f.differs;
+out:
+    fill_close(&f);
+    free(f.there);
+    return st;
+}
+
+/* Which parts there are, along which axis they are one after the other, and where each begins. */
+
+static status_t join_open_part(struct join_part *part)
+{
+    status_t st = STATUS_OK;
+    TRY(product_open(part->path, &part->product));
+    REQUIRE(part->product, STATUS_DATA, "%s is no product of voltmill", part->path);
+    enum product_kind kind = part->product->kind;
+    REQUIRE(product_quantity(kind) == QUANTITY_POWER || product_quantity(kind) == QUANTITY_SPECTRA,
+            STATUS_USAGE, "join: %s holds %s, expected power or spectra", part->path,
+            product_name(kind));
+    REQUIRE(part->product->place.crc_offset > 0, STATUS_USAGE,
+            "join: %s was made by an older version: voltmill run makes it anew", part->path);
+    TRY(h5_open_file(part->path, &part->file));
+out:
+    return st;
+}
+
+/* Words for a number that two parts must have alike. */
+static status_t join_check_number(const struct join *join, uint32_t i, const char *what, double a,
+                                  double b)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fabs(a - b) <= 1e-12 * fabs(a), STATUS_USAGE, "join: %s has %s %.15g, but %s %.15g",
+            join->parts[i].path, what, b, join->parts[0].path, a);
+out:
+    return st;
+}
+
+static status_t join_check_alike(const struct join *join, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct product *a = join->parts[0].product;
+    const struct product *b = join->parts[i].product;
+    REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s holds %s, but %s %s", join->parts[i].path,
+            product_name(b->kind), join->parts[0].path, product_name(a->kind));
+    TRY(join_check_number(join, i, "a row every so many seconds:", a->time_step, b->time_step));
+    TRY(join_check_number(join, i, "channels in its filter bank:", a->bank.channels,
+                          b->bank.channels));
+    TRY(join_check_number(join, i, "streams or pols:", (double)a->streams, (double)b->streams));
+    TRY(join_check_number(join, i, "the sample rate", a->bank.sample_rate_hz,
+                          b->bank.sample_rate_hz));
+    REQUIRE(a->sky.has_start == b->sky.has_start, STATUS_USAGE,
+            "join: of %s and %s only one says when it starts", join->parts[0].path,
+            join->parts[i].path);
+out:
+    return st;
+}
+
+static int join_is_one_band(const struct product *a, const struct product *b)
+{
+    return a->frequencies == b->frequencies &&
+           memcmp(a->frequency_hz, b->frequency_hz, a->frequencies * sizeof *a->frequency_hz) == 0;
+}
+
+/* When the first row of a part is taken, after that of another. */
+static double join_later(const struct product *a, const struct product *b)
+{
+    return (a->sky.has_start ? utc_difference(b->sky.start, a->sky.start) : 0) + b->first_time -
+           a->first_time;
+}
+
+static int join_compare(const void *left, const void *right)
+{
+    double a = ((const struct join_part *)left)->first;
+    double b = ((const struct join_part *)right)->first;
+    return (a > b) - (a < b);
+}
+
+/* Parts of one band are of different times, parts of different bands of one time. */
+static status_t join_find_axis(struct join *join)
+{
+    status_t st = STATUS_OK;
+    const struct product *first = join->parts[0].product;
+    int is_one_band = 1;
+    for (uint32_t i = 1; i < join->count; i++) {
+        TRY(join_check_alike(join, i));
+        is_one_band = is_one_band && join_is_one_band(first, join->parts[i].product);
+    }
+    join->along = is_one_band ? JOIN_TIME : JOIN_FREQUENCY;
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct product *product = join->parts[i].product;
+        join->parts[i].first = is_one_band ? join_later(first, product) : product->frequency_hz[0];
+    }
+    qsort(join->parts, join->count, sizeof *join->parts, join_compare);
+out:
+    return st;
+}
+
+static status_t join_place_rows(struct join *join)
+{
+    status_t st = STATUS_OK;
+    static const double most = 1e-3; /* of a row: beside its place */
+    double step = join->parts[0].product->time_step;
+    double begin = join->parts[0].first;
+    const struct ratio ratio = join->parts[0].product->bank.oversample;
+    const uint32_t turn =
+        (uint32_t)max_u64(1, ratio.num / max_u64(1, gcd_u64(ratio.num, ratio.den)));
+    for (uint32_t i = 0; i < join->count; i++) {
+        struct join_part *part = &join->parts[i];
+        double rows = (part->first - begin) / step;
+        REQUIRE(
+            rows < 0x1p52 && fabs(rows - rint(rows)) <= most, STATUS_USAGE,
+            "join: %s begins %.6f rows after %s, expected a whole number: their dumps do not lie "
+            "on one grid",
+            part->path, rows, join->parts[0].path);
+        part->first_row = (uint64_t)rint(rows);
+        REQUIRE(join->parts[0].product->kind != PRODUCT_SPECTRA || part->first_row % turn == 0,
+                STATUS_USAGE,
+                "join: %s begins %" PRIu64
+                " rows after %s: phases of its channels count from its own first sample, and go on "
+                "only from a multiple of %u rows",
+                part->path, part->first_row, join->parts[0].path, turn);
+        REQUIRE(i == 0 || part->first_row >= join->rows, STATUS_USAGE,
+                "join: %s begins with row %" PRIu64 ", but %s ends behind row %" PRIu64
+                ": they overlap",
+                part->path, part->first_row, join->parts[i - 1].path, join->rows - 1);
+        join->rows = part->first_row + part->product->rows;
+    }
+out:
+    return st;
+}
+
+static status_t join_place_bands(struct join *join)
+{
+    status_t st = STATUS_OK;
+    static const double most = 1e-3;
+    const struct product *first = join->parts[0].product;
+    for (uint32_t i = 1; i < join->count; i++) {
+        const struct product *before = join->parts[i - 1].product;
+        const struct product *product = join->parts[i].product;
+        double later = join_later(first, product) / first->time_step;
+        REQUIRE(product->rows == first->rows && fabs(later) <= most, STATUS_USAGE,
+                "join: %s and %s have different channels, and different times: %" PRIu64
+                " and %" PRIu64 " rows, the second begins %.6g rows later",
+                join->parts[0].path, join->parts[i].path, first->rows, product->rows, later);
+        REQUIRE(before->frequency_hz[before->frequencies - 1] < product->frequency_hz[0],
+                STATUS_USAGE,
+                "join: %s ends with %.12g Hz, %s begins with %.12g Hz: their bands overlap, or "
+                "descend",
+                join->parts[i - 1].path, before->frequency_hz[before->frequencies - 1],
+                join->parts[i].path, product->frequency_hz[0]);
+    }
+    join->rows = first->rows;
+out:
+    return st;
+}
+
+/* join_order.c: opens the parts, finds along which axis they are one after the other, and where
+ * each begins. Fails with USAGE, DATA. */
+static status_t join_open(struct join *join)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < join->count; i++) {
+        TRY(join_open_part(&join->parts[i]));
+    }
+    TRY(join_find_axis(join));
+    TRY(join->along == JOIN_TIME ? join_place_rows(join) : join_place_bands(join));
+out:
+    return st;
+}
 
 /* What is read is not written. */
 static status_t join_check_output(const struct join_options *options)

@@ -42,18 +42,9 @@ struct join {
     struct product_place place;
 };
 
-/* join_order.c: opens the parts, finds along which axis they are one after the other, and where
- * each begins. Fails with USAGE, DATA. */
-status_t join_open(struct join *join);
-
 /* join_shape.c: makes the file, which is open, all of it but what is put together; `fd` below 0:
  * only finds the places in the file at `path`, which is such a one. Fails with USAGE: what must be
  * alike is not; with DATA, NO_SPACE. */
 status_t join_make(struct join *join, int fd, const char *path);
-
-/* join_fill.c: puts that in. Fails with DATA, NO_SPACE. */
-status_t join_fill(struct join *join, int fd, const char *path);
-/* Compares what it would put in with what the file has. Fails with DATA. */
-status_t join_matches(struct join *join, int fd, const char *path, int *is_same);
 
 #endif

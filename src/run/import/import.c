@@ -14,17 +14,222 @@
 #include "io/mark.h"
 #include "job/yaml/tree_yaml.h"
 #include "plan/channelise_plan.h"
+#include "product/before.h"
 #include "product/voltages.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "ranks/stop.h"
-#include "run/import/import_order.h"
-#include "run/import/import_packed.h"
 #include "run/share.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Samples of a slab in the order of the native layout.
+ *
+ * From the order of the archive to that of the native layout, in tiles of time that stay in a
+ * cache.
+ */
+
+struct import_order;
+
+static void import_order_destroy(struct import_order *order);
+
+enum { TILE_BYTES = 64 << 10 };
+
+struct import_order {
+    const struct slab *slab;
+    uint32_t threads, streams;
+    uint64_t step_bytes;
+    size_t sample, part; /* bytes of a sample, of its real part */
+    size_t *re, *im;     /* [streams] */
+};
+
+/* For slabs of all selected streams. Archive and slab must outlive it. Fails with DEVICE. */
+static status_t import_order_create(const struct archive *archive, const struct slab *slab,
+                                    uint64_t step_bytes, uint32_t threads,
+                                    struct import_order **out)
+{
+    status_t st = STATUS_OK;
+    struct import_order *order = NULL;
+    TRY(memory_zeroed(1, sizeof *order, "an order of samples", &order));
+    *order = (struct import_order){.slab = slab,
+                                   .threads = threads,
+                                   .streams = archive->nstreams,
+                                   .step_bytes = step_bytes,
+                                   .sample = sample_bytes(archive->format, archive->is_complex)};
+    size_t imaginary = sample_part_bytes(archive->format, archive->is_complex);
+    order->part = order->sample - imaginary;
+    TRY(memory_zeroed(order->streams, sizeof *order->re, "offsets", &order->re));
+    TRY(memory_zeroed(order->streams, sizeof *order->im, "offsets", &order->im));
+    *out = order;
+    order = NULL;
+out:
+    import_order_destroy(order);
+    return st;
+}
+
+static void import_order_destroy(struct import_order *order)
+{
+    if (order) {
+        free(order->re);
+        free(order->im);
+        free(order);
+    }
+}
+
+/* Whether a sample's parts lie side by side; whether all samples lie as they are stored. */
+static int order_is_joined(const struct import_order *order, uint32_t stream)
+{
+    return order->part == order->sample || order->im[stream] == order->re[stream] + order->part;
+}
+
+static int order_is_native(const struct import_order *order)
+{
+    int is = order->slab->nblocks == 1 && order->slab->width == order->step_bytes;
+    for (uint32_t s = 0; s < order->streams && is; s++) {
+        is = order_is_joined(order, s) && order->re[s] == s * order->sample;
+    }
+    return is;
+}
+
+static void order_copy(const char *from, size_t from_step, char *to, size_t to_step, uint64_t count,
+                       size_t bytes)
+{
+#define ORDER_COPY(size)                                                                           \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        memcpy(to + i * to_step, from + i * from_step, size);                                      \
+    }
+    switch (bytes) {
+    case 1:
+        ORDER_COPY(1);
+        break;
+    case 2:
+        ORDER_COPY(2);
+        break;
+    case 4:
+        ORDER_COPY(4);
+        break;
+    case 8:
+        ORDER_COPY(8);
+        break;
+    default:
+        ORDER_COPY(bytes);
+    }
+#undef ORDER_COPY
+}
+
+/* Time steps first .. first + count - 1 of all streams. */
+static void order_put_tile(const struct import_order *order, const char *in, uint64_t first,
+                           uint64_t count, char *out)
+{
+    size_t width = (size_t)order->slab->width;
+    size_t step = (size_t)order->step_bytes;
+    for (uint32_t s = 0; s < order->streams; s++) {
+        char *to = out + first * step + s * order->sample;
+        const char *re = in + order->re[s] + first * width;
+        const char *im = in + order->im[s] + first * width;
+        int is_joined = order_is_joined(order, s);
+        order_copy(re, width, to, step, count, is_joined ? order->sample : order->part);
+        if (!is_joined) {
+            order_copy(im, width, to + order->part, step, count, order->part);
+        }
+    }
+}
+
+/* Gives the samples as they are stored: `in` itself, if they lie so, or `out`.
+ *
+ *   in     a slab of `count` samples
+ *   out    char [count][stream][step_bytes / streams] */
+static const char *import_order_put(struct import_order *order, const char *in, uint64_t count,
+                                    char *out)
+{
+    slab_offsets(order->slab, count, order->re, order->im);
+    if (order_is_native(order)) {
+        return in;
+    }
+    uint64_t tile = max_u64(TILE_BYTES / order->step_bytes, 16);
+    uint64_t tiles = ceil_div_u64(count, tile);
+#pragma omp parallel for schedule(dynamic) num_threads((int)order->threads)
+    for (uint64_t i = 0; i < tiles; i++) {
+        order_put_tile(order, in, i * tile, min_u64(tile, count - i * tile), out);
+    }
+    return out;
+}
+
+/* Rows of the native layout, with fewer bits where these hold all numbers, written to their place.
+ *
+ * Time outermost, all numbers follow each other; else those of each stream do. */
+
+struct import_packed {
+    const struct voltages_packing *packing;
+    const struct voltages_place *place;
+    uint64_t samples; /* of the file */
+    uint32_t threads;
+    const struct before *before; /* what is written, or compared */
+    int fd;
+};
+
+enum { TILE = 1 << 15 /* numbers that a thread packs at a time: whole bytes */ };
+
+static void packed_fill(const struct import_packed *to, const char *in, size_t stride,
+                        uint64_t numbers, unsigned char *out)
+{
+    uint64_t tiles = ceil_div_u64(numbers, TILE);
+#pragma omp parallel for schedule(static) num_threads((int)to->threads)
+    for (uint64_t i = 0; i < tiles; i++) {
+        uint64_t at = i * TILE;
+        voltages_pack(to->packing, in + at * stride, stride, min_u64(TILE, numbers - at),
+                      out + at * to->packing->bits / 8);
+    }
+}
+
+/* Streams one after the other, each with its samples in a row of the file. */
+static status_t packed_write_inner(const struct import_packed *to, const char *rows, uint64_t first,
+                                   uint64_t count, unsigned char *packed)
+{
+    status_t st = STATUS_OK;
+    uint64_t bits = to->packing->bits;
+    uint64_t each = sample_types[to->packing->format].bytes;
+    uint64_t bytes = ceil_div_u64(count * bits, 8);
+    for (uint64_t i = 0; i < to->place->step_bytes / each; i++) {
+        packed_fill(to, rows + i * each, (size_t)to->place->step_bytes, count, packed);
+        TRY(before_put(to->before, to->fd,
+                       to->place->data_offset + (i * to->samples + first) * bits / 8, packed,
+                       bytes));
+    }
+out:
+    return st;
+}
+
+/* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, but at the
+ * end of the file.
+ *
+ *   rows     char [count][place->step_bytes]
+ *   packed   room for as much; NULL where nothing is packed
+ *
+ * Fails as before_put(). */
+static status_t import_write(const struct import_packed *to, const char *rows, uint64_t first,
+                             uint64_t count, char *packed)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = to->place->step_bytes;
+    if (to->packing->is_time_inner) {
+        TRY(packed_write_inner(to, rows, first, count, (unsigned char *)packed));
+        goto out;
+    }
+    if (to->packing->bits > 0) {
+        uint64_t each = sample_types[to->packing->format].bytes;
+        uint64_t numbers = count * bytes / each;
+        packed_fill(to, rows, each, numbers, (unsigned char *)packed);
+        bytes = bytes / each * to->packing->bits / 8;
+        rows = packed;
+    }
+    TRY(before_put(to->before, to->fd, to->place->data_offset + first * bytes, rows,
+                   count * bytes));
+out:
+    return st;
+}
 
 enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
 
