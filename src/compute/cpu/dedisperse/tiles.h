@@ -42,16 +42,4 @@ struct tile_scratch {
 void tiles_sum(const struct tile_rows *in, struct tile_scratch *scratch, uint64_t samples,
                float *out, uint64_t out_stride);
 
-/* The usual shapes: of brute force over so many rows, and what is expected to be the fastest that
- * the spec's mode allows for `nused` channels. */
-struct dedisperse_shape cpu_dedisperse_brute(uint32_t nrows);
-struct dedisperse_shape cpu_dedisperse_best(const struct dedisperse_spec *spec, uint32_t nused);
-
-/* How the loops can be cut, strips of a piece of time and DMs of a tile, with groups or without: as
- * compute/dedisperse.h says. */
-int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
-                        const struct dedisperse_shape *shape, double *cost, const char **why);
-status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
-                                   struct dedisperse_candidate **out, uint32_t *count);
-
 #endif

@@ -1,8 +1,273 @@
 /* Long filters on the CPU: made, and what they take. */
 #include "base/memory.h"
+#include "compute/cpu/filter/convolution.h"
 #include "compute/cpu/filter/filter_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Which method, and how long blocks are: by rule, from rates measured on one core. */
+
+enum {
+    LEAST_LENGTH = CONVOLUTION_LEAST,
+    MOST_LENGTH = CONVOLUTION_MOST,
+    LONG_LENGTH = 1 << 22, /* longer blocks are no longer than need be: they take memory */
+    LONG_TAPS = 4,         /* at most so many times the taps */
+    LENGTHS = 4            /* to measure among */
+};
+
+/* Nanoseconds on one core of an EPYC 9005, for each complex sample of a block of 2^n: read,
+ * convolved, stored; of longer ones so much more for each bit. Real ones go in pairs, which takes
+ * something, too. */
+enum { FIRST_COST = 8, COSTS = 16 };
+static const double block_cost[COSTS] = {1.63, 1.65, 1.76, 1.81, 2.6, 3.2,  3.5,  3.6,
+                                         4.1,  4.9,  5.4,  7.3,  8.2, 10.5, 10.8, 12};
+static const double bit_cost = 1;
+static const double pair_cost = 0.28;
+/* Of a row in the direct form, for each part of a sample, and of each of its taps: by instruction
+ * set, real and complex coefficients. */
+static const double row_cost = 0.4;
+static const double tap_cost[SIMD_LEVELS][2] = {{0.05, 0.093}, {0.028, 0.043}, {0.024, 0.027}};
+/* Rows one by one serve every cut, whole blocks do not: as good as so much time. */
+static const double grain_cost = 1.15;
+
+static uint32_t choose_simd(const struct filter_spec *spec)
+{
+    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
+}
+
+/* For each sample of a stream; `length` a power of two. */
+static double choose_overlap_save_cost(const struct filter_spec *spec, uint64_t length)
+{
+    uint64_t valid = (length - (spec->taps - 1)) / spec->decimate * spec->decimate;
+    int bits = __builtin_ctzll(length);
+    int at = bits < FIRST_COST ? 0 : bits - FIRST_COST;
+    double each =
+        at < COSTS ? block_cost[at] : block_cost[COSTS - 1] + bit_cost * (at - (COSTS - 1));
+    each = spec->is_complex_out ? each : each / 2 + pair_cost;
+    return grain_cost * each * (double)length / (double)valid;
+}
+
+static double choose_direct_cost(const struct filter_spec *spec)
+{
+    double tap = tap_cost[choose_simd(spec) - 1][spec->is_complex_coeff];
+    double parts = spec->coding.is_complex ? 2 : 1;
+    return parts * (row_cost + tap * spec->taps) / spec->decimate;
+}
+
+/* The first power of two with which a block has a row. */
+static uint64_t choose_least_length(const struct filter_spec *spec)
+{
+    uint64_t length = LEAST_LENGTH;
+    while (length < (uint64_t)spec->taps - 1 + spec->decimate) {
+        length *= 2;
+    }
+    return length;
+}
+
+static uint64_t choose_most_length(const struct filter_spec *spec)
+{
+    return max_u64(LONG_LENGTH, min_u64(MOST_LENGTH, (uint64_t)LONG_TAPS * spec->taps));
+}
+
+static uint64_t choose_length(const struct filter_spec *spec)
+{
+    uint64_t best = choose_least_length(spec);
+    for (uint64_t length = best; length <= choose_most_length(spec); length *= 2) {
+        if (choose_overlap_save_cost(spec, length) < choose_overlap_save_cost(spec, best)) {
+            best = length;
+        }
+    }
+    return best;
+}
+
+static int choose_has_overlap_save(const struct filter_spec *spec)
+{
+    return choose_least_length(spec) <= MOST_LENGTH;
+}
+
+/* Both methods' shapes by rule. */
+static struct filter_shape choose_shape(const struct filter_spec *spec, enum filter_method method,
+                                        uint64_t length)
+{
+    return (struct filter_shape){.method = method,
+                                 .length = method == FILTER_OVERLAP_SAVE ? (uint32_t)length : 0,
+                                 .simd = choose_simd(spec)};
+}
+
+/* As compute/filter.h says. */
+static status_t cpu_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
+{
+    status_t st = STATUS_OK;
+    enum filter_method method = spec->method;
+    uint64_t length = choose_length(spec);
+    REQUIRE(!spec->response || method != FILTER_DIRECT, STATUS_USAGE,
+            "a filter that is a frequency response has no direct form: method: overlap-save");
+    if (method == FILTER_AUTO) {
+        int is_direct =
+            !spec->response && choose_direct_cost(spec) <= choose_overlap_save_cost(spec, length);
+        method = is_direct ? FILTER_DIRECT : FILTER_OVERLAP_SAVE;
+    }
+    REQUIRE(method == FILTER_DIRECT || choose_has_overlap_save(spec), STATUS_USAGE,
+            "%u taps and a decimation of %u are too many for FFTW", spec->taps, spec->decimate);
+    *out =
+        (struct filter_choice){.backend = BACKEND_CPU, .shape = choose_shape(spec, method, length)};
+out:
+    return st;
+}
+
+/* The choice by rule first; then the other method, where one may have it; then other lengths. */
+static status_t cpu_filter_candidates(backend_t *backend, const struct filter_spec *spec,
+                                      struct filter_shape **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct filter_choice choice;
+    struct filter_shape *list = NULL;
+    uint32_t n = 0;
+    (void)backend;
+    TRY(cpu_filter_choose(spec, &choice));
+    TRY(memory_zeroed(2 + LENGTHS, sizeof *list, "shapes", &list));
+    list[n++] = choice.shape;
+    if (choice.shape.method == FILTER_OVERLAP_SAVE && !spec->response &&
+        spec->method == FILTER_AUTO) {
+        list[n++] = choose_shape(spec, FILTER_DIRECT, 0);
+    }
+    if (spec->method != FILTER_DIRECT && choose_has_overlap_save(spec)) {
+        uint64_t best = choose_length(spec);
+        uint64_t length = max_u64(choose_least_length(spec), best / 2);
+        for (; length <= min_u64(best * 4, choose_most_length(spec)); length *= 2) {
+            if (length != choice.shape.length) {
+                list[n++] = choose_shape(spec, FILTER_OVERLAP_SAVE, length);
+            }
+        }
+    }
+    *out = list;
+    *count = n;
+out:
+    return st;
+}
+
+/* Running a filter: what threads do with a block of samples.
+ *
+ * A task makes a piece of one stream's rows: a grain of overlap-save, or some rows of the direct
+ * form; or it counts missing samples. Tasks are independent, so threads may take them in any order.
+ */
+
+enum { COUNT_SAMPLES = 1 << 16 /* of a task that counts */ };
+
+static struct filter_stream run_stream(const struct filter_block *block, uint32_t stream)
+{
+    return (struct filter_stream){.re = block->in + block->re[stream],
+                                  .im = block->in + block->im[stream],
+                                  .step = block->step,
+                                  .samples = block->run.samples};
+}
+
+/* Rows `piece` x piece_rows ..., as far as the run wants them. */
+static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t stream,
+                     int64_t piece)
+{
+    const struct cpu_filter *filter = block->filter;
+    const struct filter_spec *spec = &filter->base.spec;
+    const struct filter_run *run = &block->run;
+    const struct filter_stream from = run_stream(block, stream);
+    uint32_t number = run->first_stream + stream;
+    int64_t begin = piece * (int64_t)filter->piece_rows;
+    int64_t end = begin + (int64_t)filter->piece_rows;
+    int64_t last = run->first_row + (int64_t)run->rows;
+    int64_t first = begin > run->first_row ? begin : run->first_row;
+    uint64_t rows = (uint64_t)((end < last ? end : last) - first);
+    int64_t shift = (spec->shift ? spec->shift[number] : 0) + spec->first - run->first_sample;
+    uint64_t at = stream * run->out_stride + (uint64_t)(first - run->first_row);
+    float *out = block->out + at * (spec->is_complex_out ? 2 : 1);
+    if (filter->direct) {
+        direct_run(filter->direct, thread, &from, first * spec->decimate + shift, rows, out);
+    } else {
+        overlap_save_run(filter->overlap_save, thread, number, &from,
+                         begin * spec->decimate + shift, (uint64_t)(first - begin), rows, out);
+    }
+}
+
+static void run_count(const struct filter_block *block, uint32_t stream, uint64_t piece)
+{
+    _Alignas(64) float re[READ_SAMPLES];
+    _Alignas(64) float im[READ_SAMPLES];
+    const struct filter_stream from = run_stream(block, stream);
+    uint64_t end = min_u64((piece + 1) * COUNT_SAMPLES, block->run.counted);
+    uint64_t missing = 0;
+    for (uint64_t n = piece * COUNT_SAMPLES; n < end; n += READ_SAMPLES) {
+        missing +=
+            filter_read(&block->filter->reader, &from, (int64_t)(block->run.counted_first + n),
+                        (size_t)min_u64(end - n, READ_SAMPLES), re, im);
+    }
+    if (missing > 0) {
+        __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
+    }
+}
+
+static void run_task(void *context, uint32_t thread, uint64_t task)
+{
+    const struct filter_block *block = context;
+    uint64_t makes = block->pieces * block->run.nstreams;
+    if (task < makes) {
+        run_rows(block, thread, (uint32_t)(task / block->pieces),
+                 block->first_piece + (int64_t)(task % block->pieces));
+    } else {
+        run_count(block, (uint32_t)((task - makes) / block->counts),
+                  (task - makes) % block->counts);
+    }
+}
+
+/* a / b, rounded down; b > 0. */
+static int64_t run_floor(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* The pieces that hold the run's rows, and those in which missing samples are counted. */
+static void run_cut(struct filter_block *block)
+{
+    const struct filter_run *run = &block->run;
+    int64_t rows = (int64_t)block->filter->piece_rows;
+    block->pieces = 0;
+    block->first_piece = run_floor(run->first_row, rows);
+    if (run->rows > 0) {
+        int64_t last = run->first_row + (int64_t)run->rows - 1;
+        block->pieces = (uint64_t)(run_floor(last, rows) - block->first_piece + 1);
+    }
+    block->counts = block->filter->reader.has_rule ? ceil_div_u64(run->counted, COUNT_SAMPLES) : 0;
+}
+
+static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample_input *input,
+                               const struct filter_run *run, buffer_t *out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_filter *filter = (struct cpu_filter *)base;
+    struct filter_block *block = &filter->blocks[filter->nblocks % POOL_BLOCKS];
+    void *from = NULL;
+    void *to = NULL;
+    pool_wait(filter->pool, block->number);
+    TRY(buffer_get(in, &from));
+    TRY(buffer_get(out, &to));
+    block->filter = filter;
+    block->source = (struct host_buffer *)in;
+    block->source->missing = 0;
+    block->in = from;
+    block->out = to;
+    memcpy(block->re, input->re, run->nstreams * sizeof *block->re);
+    memcpy(block->im, input->im, run->nstreams * sizeof *block->im);
+    block->step = input->step;
+    block->run = *run;
+    run_cut(block);
+    struct pool_block work = {.context = block, .run = {run_task, NULL}};
+    work.tasks[0] = (block->pieces + block->counts) * run->nstreams;
+    block->number = pool_submit(filter->pool, &work);
+    cpu_buffer_mark(in, filter->pool, block->number);
+    cpu_buffer_mark(out, filter->pool, block->number);
+    filter->nblocks++;
+out:
+    return st;
+}
 
 static uint64_t cpu_filter_bytes(const struct filter_spec *spec)
 {

@@ -34,11 +34,4 @@ struct cpu_filter {
     uint64_t nblocks; /* so far */
 };
 
-/* As compute/filter.h says. */
-status_t cpu_filter_choose(const struct filter_spec *spec, struct filter_choice *out);
-status_t cpu_filter_candidates(backend_t *backend, const struct filter_spec *spec,
-                               struct filter_shape **out, uint32_t *count);
-status_t cpu_filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                        const struct filter_run *run, buffer_t *out);
-
 #endif

@@ -87,20 +87,11 @@ struct batch {
     const char *samples[2]; /* from those of spectrum `first` on, without gaps */
 };
 
-/* The row of a spectrum of the block in an output of spectra. */
-float *cpu_channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
-                                   uint64_t s);
 /* Which channels some bins are: piece p is channels first + p step .. + count - 1, and lies behind
  * the one before. */
 struct bins_cut {
     size_t pieces, first, step, count;
 };
-/* Hands one spectrum (number s of the block), or a part of it, of a batch's stream `half` to every
- * output: bins[half]; of a pair's second stream bins[0] are the first's. Spectra of one stream come
- * in order. */
-void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
-                            const struct batch *batch, const float *const bins[2], int half,
-                            uint64_t s, const struct bins_cut *cut);
 
 /* The batch of a grain and a group of streams, for each of them in turn: `i` < the streams that
  * cpu_channelise_batch() gives. */
@@ -113,17 +104,6 @@ void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch,
  * spectra by columns and rows. */
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
-
-/* By columns and rows (fine.c). A whole batch by one thread; returns how many samples were missing.
- */
-uint64_t cpu_fine_batch(const struct block *block, struct scratch *scratch,
-                        const struct batch *batch);
-/* Tasks of the pool: all columns of the block's spectra, then all rows; how many there are for each
- * batch. */
-void cpu_fine_run_columns(void *context, uint32_t thread, uint64_t task);
-void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task);
-size_t cpu_fine_column_tasks(const struct cpu *cpu);
-size_t cpu_fine_row_tasks(const struct cpu *cpu);
 
 /* As compute/channelise.h says. */
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);

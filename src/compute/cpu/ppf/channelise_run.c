@@ -7,8 +7,344 @@
  * so threads may take them in any order. */
 #include "base/memory.h"
 #include "compute/cpu/ppf/channelise_parts.h"
+#include "dsp/steps/steps.h"
 
 #include <string.h>
+
+/* From spectra to what leaves the filter bank: those that are kept go where they belong, power and
+ * what else is detected is added up, grain by grain. */
+
+/* The row of a spectrum of the block in an output of spectra. */
+static float *cpu_channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
+                                          uint64_t s)
+{
+    size_t row = (size_t)s * block->nstreams + stream;
+    return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
+}
+
+/* Where a sum of output i over spectrum s of the block is kept; *add: it goes on. Spectra of one of
+ * a batch's streams come in order. */
+static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPUTS], uint32_t i,
+                              uint32_t sum, uint64_t s, int *add)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    size_t nsums = channelise_sums(&spec->outputs[i], block->nstreams);
+    if (!cpu->sums[i]) {
+        *add = 0;
+        return block->out[i] + ((size_t)s * nsums + sum) * spec->nchannels;
+    }
+    *add = !sums_begins(cpu->sums[i], block->first, block->first + s, &grain[i]);
+    return block->grains[i] + (grain[i] * nsums + sum) * spec->nchannels;
+}
+
+/* What is kept of piece p: `count` channels (0: none), which lie at `from` in the bins and become
+ * channel `to` of what is kept. */
+struct kept {
+    size_t from, to, count;
+};
+
+static struct kept deliver_kept(const struct channelise_spec *spec, const struct bins_cut *cut,
+                                size_t p)
+{
+    const size_t first = cut->first + p * cut->step;
+    const size_t end = first + cut->count;
+    const size_t low = first > spec->first_channel ? first : spec->first_channel;
+    const size_t last = (size_t)spec->first_channel + spec->nchannels;
+    const size_t high = end < last ? end : last;
+    if (low >= high) {
+        return (struct kept){0, 0, 0};
+    }
+    return (struct kept){p * cut->count + low - first, low - spec->first_channel, high - low};
+}
+
+/* One spectrum of a pair's stream, and of the second together with the first's. */
+static void deliver_pair(const struct block *block, size_t grain[MOST_OUTPUTS],
+                         const struct batch *batch, const float *const bins[2], int half,
+                         uint32_t i, uint64_t s, const struct bins_cut *cut)
+{
+    const struct cpu *cpu = block->cpu;
+    size_t nchannels = cpu->base.spec.nchannels;
+    uint32_t inner = cpu->base.spec.pol_inner;
+    /* Streams are [outer][2][inner], sums [outer][4][inner]. */
+    uint32_t first = batch->stream[0] / inner * inner * 2 + batch->stream[0] % inner;
+    int add = 0;
+    float *power = deliver_sum_row(block, grain, i, first + (half ? inner : 0), s, &add);
+    float *re = power + inner * nchannels;
+    for (size_t p = 0; p < cut->pieces; p++) {
+        const struct kept kept = deliver_kept(&cpu->base.spec, cut, p);
+        const size_t from = 2 * kept.from;
+        cpu->kernels->power(bins[half] + from, kept.count, add, power + kept.to);
+        if (half) {
+            cpu->kernels->cross(bins[0] + from, bins[1] + from, kept.count, add, re + kept.to,
+                                re + inner * nchannels + kept.to);
+        }
+    }
+}
+
+/* A part of a spectrum in few bits. What is clipped is rare, and added up for all threads. */
+static void deliver_steps(const struct block *block, const struct scratch *scratch, uint32_t i,
+                          uint32_t stream, uint64_t s, const float *bins, const struct kept *kept)
+{
+    const struct cpu *cpu = block->cpu;
+    const size_t nchannels = cpu->base.spec.nchannels;
+    const size_t count = kept->count;
+    const struct steps_form form = {.bits = cpu->base.spec.outputs[i].bits, .is_signed = 1};
+    const size_t row = (size_t)s * block->nstreams + stream;
+    char *out = (char *)block->out[i] + (row * nchannels + kept->to) * 2 * (form.bits / 8);
+    uint32_t any = 0;
+    memset(scratch->low, 0, count * sizeof *scratch->low);
+    memset(scratch->high, 0, count * sizeof *scratch->high);
+    steps_store(form, bins + 2 * kept->from, count, scratch->offset,
+                cpu->factors[i] + stream * nchannels + kept->to, out, scratch->low, scratch->high);
+    for (size_t k = 0; k < count; k++) {
+        any |= (uint32_t)(scratch->low[k] | scratch->high[k]);
+    }
+    uint32_t *counts =
+        any ? clipped_line(&block->clipped[i], stream, block->before + s) + 2 * kept->to : NULL;
+    for (size_t k = 0; k < count && any; k++) {
+        if (scratch->low[k] | scratch->high[k]) {
+            __atomic_fetch_add(&counts[2 * k], scratch->low[k], __ATOMIC_RELAXED);
+            __atomic_fetch_add(&counts[2 * k + 1], scratch->high[k], __ATOMIC_RELAXED);
+        }
+    }
+}
+
+static void deliver_spectra(const struct block *block, uint32_t i, uint32_t stream, uint64_t s,
+                            const float *bins, const struct bins_cut *cut)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    float *row = cpu_channelise_spectrum_row(block, (int)i, stream, s);
+    if (cut->count == FINE_COLUMNS && spec->nchannels == spec->channels) {
+        cpu->kernels->spread(bins, cut->pieces, row + 2 * cut->first, 2 * cut->step);
+        return;
+    }
+    for (size_t p = 0; p < cut->pieces; p++) {
+        const struct kept kept = deliver_kept(spec, cut, p);
+        memcpy(row + 2 * kept.to, bins + 2 * kept.from, kept.count * 2 * sizeof(float));
+    }
+}
+
+/* Hands one spectrum (number s of the block), or a part of it, of a batch's stream `half` to every
+ * output: bins[half]; of a pair's second stream bins[0] are the first's. Spectra of one stream come
+ * in order. */
+static void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
+                                   const struct batch *batch, const float *const bins[2], int half,
+                                   uint64_t s, const struct bins_cut *cut)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    uint32_t stream = batch->stream[half];
+    int add = 0;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        enum quantity quantity = spec->outputs[i].quantity;
+        if ((int)i == block->direct) {
+            continue;
+        }
+        if (spec->outputs[i].bits) {
+            for (size_t p = 0; p < cut->pieces; p++) {
+                const struct kept kept = deliver_kept(spec, cut, p);
+                if (kept.count > 0) {
+                    deliver_steps(block, scratch, i, stream, s, bins[half], &kept);
+                }
+            }
+        } else if (quantity == QUANTITY_SPECTRA) {
+            deliver_spectra(block, i, stream, s, bins[half], cut);
+        } else if (quantity == QUANTITY_COHERENCY) {
+            deliver_pair(block, scratch->grain[half], batch, bins, half, i, s, cut);
+        } else {
+            float *sum = deliver_sum_row(block, scratch->grain[half], i, stream, s, &add);
+            for (size_t p = 0; p < cut->pieces; p++) {
+                const struct kept kept = deliver_kept(spec, cut, p);
+                (quantity == QUANTITY_POWER ? cpu->kernels->power : cpu->kernels->squares)(
+                    bins[half] + 2 * kept.from, kept.count, add, sum + kept.to);
+            }
+        }
+    }
+}
+
+/* Fine channels: a spectrum is too long for the caches, so it is made by columns and rows
+ * (cpu/fft/fine_fft.h). Of a strip of neighbouring columns some spectra are filtered at a time, and
+ * their columns transformed while they are in the cache; FINE_COLUMNS rows at a time are
+ * transformed, detected and delivered.
+ *
+ * Where there are streams enough for all threads, each makes some whole spectra at a time. Else
+ * they share the strips of a block's spectra: a first phase makes columns, a second one rows. Both
+ * do the same arithmetic. */
+
+enum {
+    AHEAD = 1, /* rows of columns whose samples are called into the cache */
+    LINE_BYTES = 64
+};
+
+static size_t cpu_fine_column_tasks(const struct cpu *cpu)
+{
+    return cpu->fine.width / FINE_STRIP;
+}
+
+static size_t cpu_fine_row_tasks(const struct cpu *cpu)
+{
+    return cpu->fine.height / FINE_COLUMNS;
+}
+
+/* Between columns and rows of spectrum s of the block, of one stream of a batch: where threads
+ * share matrices, or else of the thread, which has those from spectrum `from` on. */
+static float *fine_matrix(const struct block *block, const struct scratch *scratch,
+                          const struct batch *batch, int half, uint64_t s, uint64_t from)
+{
+    size_t floats = fine_fft_matrix(block->cpu->fine);
+    if (block->matrices) {
+        return block->matrices + ((size_t)s * block->nstreams + batch->stream[half]) * floats;
+    }
+    return scratch->matrices + ((size_t)half * block->cpu->rows + (size_t)(s - from)) * floats;
+}
+
+/* Columns of a strip, of `count` spectra from `from` of the batch on, at most cpu->rows; returns
+ * how many samples were missing. */
+static uint64_t fine_columns(const struct block *block, struct scratch *scratch,
+                             const struct batch *batch, int half, size_t from, size_t count,
+                             size_t strip)
+{
+    const struct cpu *cpu = block->cpu;
+    const size_t height = cpu->fine.height;
+    const size_t width = cpu->fine.width;
+    const size_t points = height * width;
+    const size_t floats = 2 * height * FINE_STRIP;
+    const char *data = batch->samples[half] + from * points * ppf_fir_sample_bytes(&cpu->base.spec);
+    uint64_t s = batch->first + from;
+    /* Samples that these spectra answer for when missing ones are counted. */
+    uint64_t end = s + count == block->spectra ? block->counted : (s + count) * points;
+    uint64_t missing = 0;
+    for (size_t j = 0; j < height; j++) {
+        const struct ppf_fir_part part = {j * width + strip * FINE_STRIP,
+                                          j + AHEAD < height ? AHEAD * width : 0};
+        const struct ppf_fir_out out = {
+            .count = count, .rows = scratch->filtered + 2 * j * FINE_STRIP, .stride = floats};
+        missing += ppf_fir_part(cpu->filter, data, &part, end > s * points ? end - s * points : 0,
+                                scratch->window, &out);
+    }
+    for (size_t i = 0; i < count; i++) {
+        float *matrix = fine_matrix(block, scratch, batch, half, s + i, s);
+        for (size_t c = 0; c < FINE_STRIP; c += FINE_COLUMNS) {
+            fine_fft_columns(cpu->fine_fft, scratch->filtered + i * floats + 2 * c,
+                             strip * FINE_STRIP + c, scratch->bins, block->matrices != NULL,
+                             matrix);
+        }
+    }
+    return missing;
+}
+
+/* The row of a spectrum that its rows' bins go to at once, past the caches; NULL: something else
+ * becomes of them, or it is not aligned. */
+static float *fine_direct(const struct block *block, const struct batch *batch, int half,
+                          uint64_t s)
+{
+    const struct channelise_spec *spec = &block->cpu->base.spec;
+    if (!block->cpu->fine.is_beside || spec->noutputs > 1 || spec->outputs[0].bits ||
+        spec->outputs[0].quantity != QUANTITY_SPECTRA || spec->nchannels != spec->channels) {
+        return NULL;
+    }
+    float *row = cpu_channelise_spectrum_row(block, 0, batch->stream[half], s);
+    return (uintptr_t)row % LINE_BYTES == 0 ? row : NULL;
+}
+
+/* Rows of a strip, of `count` spectra from `from` of the batch on, and what becomes of them. */
+static void fine_rows(const struct block *block, struct scratch *scratch, const struct batch *batch,
+                      size_t from, size_t count, size_t strip)
+{
+    const struct cpu *cpu = block->cpu;
+    float *first = scratch->bins + fine_fft_scratch(cpu->fine);
+    float *const made[2] = {first, first + fine_fft_bins(cpu->fine)};
+    const float *const bins[2] = {made[0], made[1]};
+    const struct bins_cut cut = {.pieces = cpu->fine.width,
+                                 .first = strip * FINE_COLUMNS,
+                                 .step = cpu->fine.height,
+                                 .count = FINE_COLUMNS};
+    for (uint64_t s = batch->first + from; s < batch->first + from + count; s++) {
+        for (int half = 0; half < (int)batch->streams; half++) {
+            const float *matrix = fine_matrix(block, scratch, batch, half, s, batch->first + from);
+            float *direct = fine_direct(block, batch, half, s);
+            if (direct) {
+                fine_fft_spectrum(cpu->fine_fft, matrix, cut.first, scratch->bins, direct);
+                continue;
+            }
+            fine_fft_rows(cpu->fine_fft, matrix, cut.first, scratch->bins, made[half]);
+            cpu_channelise_deliver(block, scratch, batch, bins, half, s, &cut);
+        }
+    }
+}
+
+/* By columns and rows (fine.c). A whole batch by one thread; returns how many samples were missing.
+ */
+static uint64_t cpu_fine_batch(const struct block *block, struct scratch *scratch,
+                               const struct batch *batch)
+{
+    const struct cpu *cpu = block->cpu;
+    uint64_t missing = 0;
+    for (size_t from = 0; from < batch->count; from += cpu->rows) {
+        size_t count = batch->count - from < cpu->rows ? batch->count - from : cpu->rows;
+        size_t grain[2][MOST_OUTPUTS];
+        for (int half = 0; half < (int)batch->streams; half++) {
+            for (size_t strip = 0; strip < cpu_fine_column_tasks(cpu); strip++) {
+                missing += fine_columns(block, scratch, batch, half, from, count, strip);
+            }
+        }
+        /* Every strip goes through the same spectra. */
+        memcpy(grain, scratch->grain, sizeof grain);
+        for (size_t strip = 0; strip < cpu_fine_row_tasks(cpu); strip++) {
+            memcpy(scratch->grain, grain, sizeof grain);
+            fine_rows(block, scratch, batch, from, count, strip);
+        }
+    }
+    cpu->kernels->settle();
+    return missing;
+}
+
+/* The batch of a task, and where it is worked: `tasks` strips of each batch. */
+static size_t fine_task(const struct block *block, struct scratch *scratch, uint64_t task,
+                        size_t tasks, struct batch *batch)
+{
+    uint32_t stream = 0;
+    uint64_t of = task / tasks;
+    uint32_t count = cpu_channelise_batch(block, of / block->groups, (uint32_t)(of % block->groups),
+                                          batch, &stream);
+    cpu_channelise_batch_at(block, scratch, stream, 0, count, batch);
+    return (size_t)(task % tasks);
+}
+
+/* Tasks of the pool: all columns of the block's spectra, then all rows; how many there are for each
+ * batch. */
+static void cpu_fine_run_columns(void *context, uint32_t thread, uint64_t task)
+{
+    const struct block *block = context;
+    struct cpu *cpu = block->cpu;
+    struct scratch *scratch = &cpu->scratch[thread];
+    struct batch batch;
+    size_t strip = fine_task(block, scratch, task, cpu_fine_column_tasks(cpu), &batch);
+    uint64_t missing = 0;
+    for (size_t from = 0; from < batch.count; from += cpu->rows) {
+        size_t count = batch.count - from < cpu->rows ? batch.count - from : cpu->rows;
+        for (int half = 0; half < (int)batch.streams; half++) {
+            missing += fine_columns(block, scratch, &batch, half, from, count, strip);
+        }
+    }
+    cpu->kernels->settle();
+    if (missing > 0 && !block->follows) {
+        __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
+    }
+}
+
+static void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task)
+{
+    const struct block *block = context;
+    struct cpu *cpu = block->cpu;
+    struct scratch *scratch = &cpu->scratch[thread];
+    struct batch batch;
+    size_t strip = fine_task(block, scratch, task, cpu_fine_row_tasks(cpu), &batch);
+    fine_rows(block, scratch, &batch, 0, batch.count, strip);
+    cpu->kernels->settle();
+}
 
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {

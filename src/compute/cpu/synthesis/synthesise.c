@@ -1,9 +1,270 @@
 /* The CPU's synthesis: made, and what it takes. */
 #include "base/memory.h"
 #include "compute/cpu/synthesis/synthesise_parts.h"
+#include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Running a synthesis: what threads do with a block of samples.
+ *
+ * A task makes a piece of one stream's rows: it transforms spectra, a step at a time, and sums the
+ * rows that these complete. At a piece's beginning are spectra that its neighbour transforms, too.
+ * Rows are summed by columns: in a tile lie rows whose places in their spectra are neighbours, so
+ * that what all spectra of the ring have there stays in the first-level cache. */
+
+static int64_t run_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t run_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The first spectrum of row n, and the one behind its last. */
+static int64_t run_first_spectrum(const struct cpu_synthesise *stage, int64_t n)
+{
+    const struct synthesise_spec *spec = &stage->base.spec;
+    return synthesise_floor(n - spec->first - stage->length, spec->hop) + 1;
+}
+
+static int64_t run_end_spectrum(const struct cpu_synthesise *stage, int64_t n)
+{
+    return synthesise_floor(n - stage->base.spec.first, stage->base.spec.hop) + 1;
+}
+
+/* Rows n .. end - 1, whose places in their spectra are `column` .. : cut where other spectra
+ * begin or end. */
+static void run_sum(const struct synthesise_block *block, const struct synthesise_scratch *scratch,
+                    int64_t n, int64_t end, size_t column, float *out)
+{
+    const struct cpu_synthesise *stage = block->stage;
+    const struct synthesise_spec *spec = &stage->base.spec;
+    const int64_t hop = spec->hop;
+    const size_t parts = spec->is_real_out ? 1 : 2;
+    while (n < end) {
+        const int64_t first = run_first_spectrum(stage, n);
+        const int64_t last = run_end_spectrum(stage, n);
+        const int64_t until = run_least(run_least(end, spec->first + stage->length + first * hop),
+                                        spec->first + last * hop);
+        const struct synthesis_sums sums = {
+            .rows = scratch->row + synthesise_modulo(first, stage->layout.ring),
+            .coeff = stage->coeff + MOST_LANES + (n - first * hop - spec->first),
+            .column = column,
+            .hop = spec->hop,
+            .spectra = (size_t)(last - first),
+            .count = (size_t)(until - n),
+            .out = out};
+        stage->kernels->sum[parts - 1](&sums);
+        column += sums.count;
+        out += sums.count * parts;
+        n = until;
+    }
+}
+
+/* Rows n .. end - 1, whose spectra are all in the ring. */
+static void run_sum_tiles(const struct synthesise_block *block,
+                          const struct synthesise_scratch *scratch, uint32_t stream, int64_t n,
+                          int64_t end)
+{
+    const struct cpu_synthesise *stage = block->stage;
+    const struct synthesise_spec *spec = &stage->base.spec;
+    const int64_t points = spec->points;
+    const int64_t turn = (int64_t)(spec->turn % spec->points);
+    const size_t parts = spec->is_real_out ? 1 : 2;
+    float *out = block->out + stream * block->run.out_stride * parts;
+    for (int64_t tile = 0; tile < points; tile += (int64_t)stage->layout.tile) {
+        const int64_t width = run_least((int64_t)stage->layout.tile, points - tile);
+        /* Place 0 of row `lap`, a multiple of C less the turn. */
+        int64_t lap = synthesise_floor(n + turn, points) * points - turn;
+        for (; lap + tile < end; lap += points) {
+            const int64_t from = run_most(n, lap + tile);
+            const int64_t to = run_least(end, lap + tile + width);
+            if (from < to) {
+                run_sum(block, scratch, from, to, (size_t)(from - lap),
+                        out + (size_t)(from - block->run.first_row) * parts);
+            }
+        }
+    }
+}
+
+/* Missing samples that a piece answers for. */
+struct run_counted {
+    int64_t begin, end;
+    uint64_t missing;
+};
+
+/* `missing` of spectra begin .. end - 1, if it answers for all of them; of others it looks again.
+ */
+static void run_count(const struct synthesise_block *block, struct synthesise_scratch *scratch,
+                      uint32_t stream, int64_t begin, int64_t end, uint64_t missing,
+                      struct run_counted *counted)
+{
+    const int64_t from = run_most(begin, counted->begin);
+    const int64_t to = run_least(end, counted->end);
+    if (from == begin && to == end) {
+        counted->missing += missing;
+    } else if (from < to) {
+        counted->missing += synthesise_read(block, scratch, stream, from, to);
+    }
+}
+
+/* The same of spectra that no row is made of. */
+static void run_count_others(const struct synthesise_block *block,
+                             struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
+                             int64_t end, struct run_counted *counted)
+{
+    const int64_t step = (int64_t)block->stage->layout.step;
+    begin = run_most(begin, counted->begin);
+    end = run_least(end, counted->end);
+    while (begin < end) {
+        const int64_t next = run_least(end, (synthesise_floor(begin, step) + 1) * step);
+        counted->missing += synthesise_read(block, scratch, stream, begin, next);
+        begin = next;
+    }
+}
+
+/* Each thread touches its memory first, and knows where spectra lie. */
+static void run_touch(const struct synthesise_layout *layout, struct synthesise_scratch *scratch)
+{
+    if (!scratch->is_touched) {
+        memset(scratch->points, 0, layout->step * layout->fft.in_row * sizeof(float));
+        memset(scratch->ring, 0, layout->ring * layout->fft.out_row * sizeof(float));
+        for (size_t i = 0; i < 2 * layout->ring; i++) {
+            scratch->row[i] = scratch->ring + i % layout->ring * layout->fft.out_row;
+        }
+        scratch->is_touched = 1;
+    }
+}
+
+static int64_t run_piece_row(const struct synthesise_block *block, uint64_t piece)
+{
+    return block->run.first_row + (int64_t)(block->run.rows * piece / block->pieces);
+}
+
+/* The spectra of the block whose missing samples a piece answers for: from its first one to the
+ * next piece's, the first and the last piece for all before and behind. */
+static struct run_counted run_answers(const struct synthesise_block *block, uint64_t piece)
+{
+    const struct synthesise_run *run = &block->run;
+    const int64_t begin = run->first_sample + (int64_t)run->counted_first;
+    struct run_counted counted = {.begin = begin, .end = begin + (int64_t)run->counted};
+    if (piece > 0) {
+        counted.begin =
+            run_most(begin, run_first_spectrum(block->stage, run_piece_row(block, piece)));
+    }
+    if (piece + 1 < block->pieces) {
+        counted.end = run_least(counted.end,
+                                run_first_spectrum(block->stage, run_piece_row(block, piece + 1)));
+    }
+    if (!block->stage->reader.has_rule) {
+        counted.end = counted.begin;
+    }
+    return counted;
+}
+
+static void run_task(void *context, uint32_t thread, uint64_t task)
+{
+    const struct synthesise_block *block = context;
+    const struct cpu_synthesise *stage = block->stage;
+    struct synthesise_scratch *scratch = &stage->scratch[thread];
+    const uint32_t stream = (uint32_t)(task / block->pieces);
+    const uint64_t piece = task % block->pieces;
+    const int64_t step = (int64_t)stage->layout.step;
+    int64_t n = run_piece_row(block, piece);
+    const int64_t rows_end = run_piece_row(block, piece + 1);
+    const int64_t first = run_first_spectrum(stage, n);
+    const int64_t end = rows_end > n ? run_end_spectrum(stage, rows_end - 1) : first;
+    struct run_counted counted = run_answers(block, piece);
+    run_touch(&stage->layout, scratch);
+    for (int64_t s = first; s < end;) {
+        const int64_t next = run_least(end, (synthesise_floor(s, step) + 1) * step);
+        /* Rows whose last spectrum is before `next`. */
+        const int64_t ready =
+            run_least(rows_end, next * stage->base.spec.hop + stage->base.spec.first);
+        const uint64_t missing = synthesise_transform(block, scratch, stream, s, next);
+        run_count(block, scratch, stream, s, next, missing, &counted);
+        if (n < ready) {
+            run_sum_tiles(block, scratch, stream, n, ready);
+            n = ready;
+        }
+        s = next;
+    }
+    run_count_others(block, scratch, stream, counted.begin, run_least(first, counted.end),
+                     &counted);
+    run_count_others(block, scratch, stream, run_most(end, counted.begin), counted.end, &counted);
+    if (counted.missing > 0) {
+        __atomic_fetch_add(&block->source->missing, counted.missing, __ATOMIC_RELAXED);
+    }
+}
+
+/* Bytes from a channel to the next of every stream, if these are equal and not more than those from
+ * a spectrum to the next; else 0. */
+static ptrdiff_t run_channel_bytes(const struct synthesise_spec *spec,
+                                   const struct sample_input *input, uint32_t nstreams)
+{
+    const ptrdiff_t bytes = spec->channels > 1 ? (ptrdiff_t)(input->re[1] - input->re[0]) : 0;
+    if (bytes <= 0 || (size_t)bytes > input->step) {
+        return 0;
+    }
+    for (uint32_t stream = 0; stream < nstreams; stream++) {
+        const size_t *re = input->re + (size_t)stream * spec->channels;
+        const size_t *im = input->im + (size_t)stream * spec->channels;
+        for (uint32_t c = 1; c < spec->channels; c++) {
+            if (re[c] - re[c - 1] != (size_t)bytes || im[c] - im[c - 1] != (size_t)bytes) {
+                return 0;
+            }
+        }
+    }
+    return bytes;
+}
+
+/* As many pieces as keep all threads busy, of no fewer spectra than a row needs. */
+static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct synthesise_run *run)
+{
+    enum { PIECES_A_THREAD = 2 };
+    const uint64_t least = 2 * (uint64_t)stage->length;
+    const uint64_t wanted =
+        ceil_div_u64((uint64_t)PIECES_A_THREAD * pool_threads(stage->pool), run->nstreams);
+    return max_u64(min_u64(wanted, run->rows / least), 1);
+}
+
+static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
+                                   const struct sample_input *input,
+                                   const struct synthesise_run *run, buffer_t *out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
+    const struct synthesise_spec *spec = &stage->base.spec;
+    struct synthesise_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
+    const size_t series = (size_t)run->nstreams * spec->channels;
+    void *from = NULL;
+    void *to = NULL;
+    pool_wait(stage->pool, block->number);
+    TRY(buffer_get(in, &from));
+    TRY(buffer_get(out, &to));
+    block->stage = stage;
+    block->source = (struct host_buffer *)in;
+    block->source->missing = 0;
+    block->in = from;
+    block->out = to;
+    memcpy(block->re, input->re, series * sizeof *block->re);
+    memcpy(block->im, input->im, series * sizeof *block->im);
+    block->step = input->step;
+    block->channel = run_channel_bytes(spec, input, run->nstreams);
+    block->run = *run;
+    block->pieces = run_pieces(stage, run);
+    struct pool_block work = {.context = block, .run = {run_task, NULL}};
+    work.tasks[0] = block->pieces * run->nstreams;
+    block->number = pool_submit(stage->pool, &work);
+    cpu_buffer_mark(in, stage->pool, block->number);
+    cpu_buffer_mark(out, stage->pool, block->number);
+    stage->nblocks++;
+out:
+    return st;
+}
 
 static struct synthesise_layout cpu_synthesise_layout(const struct synthesise_spec *spec)
 {

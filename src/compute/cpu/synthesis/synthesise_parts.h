@@ -77,7 +77,4 @@ static inline size_t synthesise_modulo(int64_t a, size_t b)
     return (size_t)(a - synthesise_floor(a, (int64_t)b) * (int64_t)b);
 }
 
-status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in, const struct sample_input *input,
-                            const struct synthesise_run *run, buffer_t *out);
-
 #endif
