@@ -66,13 +66,6 @@ void channelising_drop_stages(struct channelising *p);
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
-/* Makes p->ingest, where the plan has threads for it, before the slots. Power that may leave the
- * range of floats is looked at beside its samples: then it makes none. Fails with DEVICE. */
-status_t channelising_create_ingest(struct channelising *p);
-
-/* The reader thread: the samples of a block. */
-status_t channelising_read(void *context, uint32_t number);
-
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, uint32_t number);
 

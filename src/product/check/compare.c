@@ -2,11 +2,12 @@
 #include "product/check/compare.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/file.h"
+#include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_scales.h"
-#include "product/check/compare_parts.h"
 #include "product/kind/kinds.h"
 #include "product/pack/packed_rows.h"
 
@@ -18,6 +19,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+struct comparison {
+    const char *path; /* of the product, for messages */
+    const char *rows; /* its dataset of rows */
+    int is_old, is_moved;
+    enum compression compression; /* of the rows */
+    double tstart_later; /* days by which its tstart is later than what is expected: it is the
+                          * centre's in products before PRODUCT_VERSION_OF_EDGES */
+    struct text first;   /* the first difference, in words */
+    uint64_t count;      /* of differences */
+};
+
+/* The same object in both files. */
+struct pair {
+    hid_t found, expected;
+    const char *name; /* "/data" */
+};
 
 /* Attributes and values of the same object in two files; what differs is noted. */
 

@@ -1,14 +1,24 @@
 /* The course of a search: its method, what was known before, the turns of the best; and a search
  * played again over what another one has measured. */
+#include "tune/search/search.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "dsp/noise.h"
-#include "tune/search/search_parts.h"
 #include "tune/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct search {
+    const struct tune_space *space;
+    const struct tune_options *options;
+    tune_log_t *log;
+    const char *problem;
+    struct tune_outcome *outcome;
+    uint32_t tried, failures;
+    int is_replay;
+};
 
 /* Timing configurations of a search: what the log knows is not timed again, what needs compiling is
  * compiled ahead, and all of it counts. The best few are timed once more in turns, so that machine
