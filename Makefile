@@ -102,7 +102,7 @@ $(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 # Test programs know nothing of the rooms that only commands use: under the sanitizers these are not even built. Where
 # a new test does not find a function of theirs, its room is no more one of them.
 UNTESTED = cli plot verify pipeline/channelise pipeline/search pipeline/weights \
-           run/batch run/grid run/import run/opened run/ranges run/tables
+           run/batch run/grid run/import run/opened run/tables
 TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
 $(BUILD)/tested.a: $(filter-out $(UNTESTED:%=$(BUILD)/src/%/%),$(OBJECTS))
 	$(Q)rm -f $@

@@ -248,7 +248,7 @@ int product_kind_named(const char *name, enum product_kind *out)
 extern const char *const normalise_names[], *const order_names[], *const backend_names[];
 extern const char *const kernel_names[], *const fft_names[], *const planning_names[];
 extern const char *const filter_method_names[];
-extern const char *const axis_names[], *const window_names[], *const quantity_names[];
+extern const char *const window_names[], *const quantity_names[];
 extern const char *const polarisation_names[], *const stokes_v_names[], *const feed_names[];
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()

@@ -136,12 +136,6 @@ uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *s
     return ops && ops->filter->device_bytes ? ops->filter->device_bytes(spec) : 0;
 }
 
-int synthesise_is_there(enum backend_kind kind)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->synthesise;
-}
-
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out)
 {
     const struct backend_ops *ops = backend_ops_of(choice->backend);

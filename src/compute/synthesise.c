@@ -1,16 +1,8 @@
 /* The stage `synthesise`, handed on to its backend. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
-#include "dsp/overlap.h"
 
 #include <string.h>
-
-uint64_t synthesise_inputs(const struct synthesise_spec *spec, uint64_t rows)
-{
-    struct overlap overlap =
-        overlap_synthesise((uint64_t)spec->taps * spec->points, spec->first, spec->hop);
-    return overlap_inputs(&overlap, rows);
-}
 
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                            struct synthesise_choice *out)

@@ -68,12 +68,6 @@ struct synthesise_spec {
     int is_timed;                    /* keep the device's own times: for synthesise_times() */
 };
 
-/* Whether backends of this kind have the stage. */
-int synthesise_is_there(enum backend_kind kind);
-
-/* Spectra that some rows of one stream are made of, at most: the length of buffers. */
-uint64_t synthesise_inputs(const struct synthesise_spec *spec, uint64_t rows);
-
 /* The choice by rule, completed by what belongs to it. `out` may be the spec's own. Fails with
  * DEVICE. And what of a choice rounds, in words; "" when there was none. */
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,

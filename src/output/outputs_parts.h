@@ -1,7 +1,7 @@
 /* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs.
- * outputs.c creates, opens and publishes files. outputs_rows.c, outputs_beside.c and
- * beside/outputs_median.c write them. outputs_done.c counts chunks. outputs_resumed.c compares rows
- * of earlier runs. outputs_pack.c and outputs_convert.c compress and convert complete products. */
+ * outputs.c creates, opens and publishes files. outputs_rows.c and outputs_beside.c write them.
+ * outputs_done.c counts chunks. outputs_resumed.c compares rows of earlier runs. outputs_pack.c
+ * compresses and converts complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 

@@ -125,7 +125,7 @@ static uint32_t round_trip_next(uint32_t length, uint32_t n)
     return n ^ bit;
 }
 
-enum { LEAST_GUARD = 384, MOST_TAPS = 1 << 26, LONG_BLOCK = 1 << 17 };
+enum { LEAST_GUARD = 384, MOST_TAPS = 1 << 26 };
 
 /* ---- The band ---- */
 
@@ -218,16 +218,6 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps)
     *taps = (uint32_t)reach;
 out:
     return st;
-}
-
-uint32_t chirp_length(uint32_t taps)
-{
-    const uint64_t shared = (uint64_t)taps - 1;
-    uint64_t length = 4;
-    while (length < 4 * shared && (length < LONG_BLOCK || length < 2 * shared)) {
-        length *= 2;
-    }
-    return (uint32_t)length;
 }
 
 /* ---- The response ---- */

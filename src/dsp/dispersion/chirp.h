@@ -50,10 +50,6 @@ uint64_t chirp_guard(double span);
  * samples. */
 status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
 
-/* The length of blocks for so many taps, as a rule: the least power of two of which T - 1 are at
- * most a quarter; beyond 2^17 points at most half. */
-uint32_t chirp_length(uint32_t taps);
-
 /* The response at the `length` frequencies of an FFT (compute/filter.h: filter_response_t): out
  * [length][2], length a power of two and at least the T of chirp_reach(). Of real samples
  * out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.

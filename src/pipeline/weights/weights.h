@@ -2,7 +2,7 @@
  * becomes of dumps that lack some.
  *
  * The weight of a spectrum is sum b^2 over its good samples / sum b^2 over all, b the filter bank's
- * coefficients; behind filters a sample counts as far as its row has lost nothing (filtered.h). The
+ * coefficients; behind filters a sample counts as far as its row has lost nothing. The
  * weight of a dump is the mean of those of its spectra. Sums are of whole numbers: the same bytes
  * however the work is cut. Missing is what the reader has not found, and numbers that are none.
  * For the writer thread. */

@@ -229,7 +229,7 @@ static void fill_close(struct join_filling *f)
     free(f->rows);
 }
 
-/* join_fill.c: puts that in. Fails with DATA, NO_SPACE. */
+/* Puts in what the parts hold. Fails with DATA, NO_SPACE. */
 static status_t join_fill(struct join *join, int fd, const char *path)
 {
     status_t st = STATUS_OK;
@@ -424,8 +424,8 @@ out:
     return st;
 }
 
-/* join_order.c: opens the parts, finds along which axis they are one after the other, and where
- * each begins. Fails with USAGE, DATA. */
+/* Opens the parts, finds along which axis they are one after the other, and where each begins.
+ * Fails with USAGE, DATA. */
 static status_t join_open(struct join *join)
 {
     status_t st = STATUS_OK;

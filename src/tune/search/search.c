@@ -1,6 +1,7 @@
 /* The course of a search: its method, what was known before, the turns of the best; and a search
  * played again over what another one has measured. */
 #include "tune/search/search.h"
+
 #include "base/clock.h"
 #include "base/memory.h"
 #include "dsp/noise.h"

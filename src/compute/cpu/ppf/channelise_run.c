@@ -275,7 +275,7 @@ static void fine_rows(const struct block *block, struct scratch *scratch, const 
     }
 }
 
-/* By columns and rows (fine.c). A whole batch by one thread; returns how many samples were missing.
+/* By columns and rows. A whole batch by one thread; returns how many samples were missing.
  */
 static uint64_t cpu_fine_batch(const struct block *block, struct scratch *scratch,
                                const struct batch *batch)

@@ -9,9 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Which ways of filtering there are, and what a problem can choose from: filter_choices.c.
- *
- * The rule by which a filter is computed, shapes to measure, and their words. */
+/* Which ways of filtering there are, and what a problem can choose from. The rule by which a filter
+ * is computed, shapes to measure, and their words. */
 
 enum {
     MOST_BITS = 26, /* of a transform's length */
