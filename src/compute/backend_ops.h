@@ -200,7 +200,6 @@ struct backend_ops {
 
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
-extern const struct dedisperse_ops reference_dedisperse;
 extern const struct filter_ops reference_filter;
 extern const struct synthesise_ops reference_synthesise;
 #ifdef VOLTMILL_OPENCL

@@ -1,7 +1,7 @@
 /* Compresses the rows of products that are complete, makes files of other formats of them, puts in
  * medians, before they get their names. Every rank reads chunks and compresses them, rank 0 places
- * them in order into a second file. Nothing of that is
- * kept when it does not come to an end: the next run begins it again. */
+ * them in order into a second file. Nothing of that is kept when it does not come to an end: the
+ * next run begins it again. */
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"

@@ -66,7 +66,4 @@ void channelising_drop_stages(struct channelising *p);
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
-/* The writer thread: waits until the backend is done with a block, and writes its rows. */
-status_t channelising_write(void *context, uint32_t number);
-
 #endif

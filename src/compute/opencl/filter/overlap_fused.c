@@ -1,13 +1,278 @@
 /* Overlap-save by our own transforms: kernels/filter/filter_fused.cl, and
  * kernels/filter/filter_rows.cl where a work-group does not hold them. */
 #include "base/memory.h"
-#include "compute/opencl/filter/overlap_kinds.h"
+#include "compute/opencl/filter/filter_parts.h"
 #include "compute/shared/filter_table.h"
 
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Tables of kernels/filter/scrambled.cl: factors of its stages, and responses in its order of
+ * frequencies. Pure numbers.
+ *
+ * Factors from their angles in double: neither recurrences nor sums of angles lose digits. */
+
+enum { OVERLAP_STAGES = 4 };
+
+/* A transform in stages; the radix of those that are not there is 1. */
+struct overlap_stages {
+    uint32_t points;
+    uint32_t radix[OVERLAP_STAGES];
+    uint32_t first_blocks; /* rows of a longer one, this many beside each other; 1: it is whole */
+    uint32_t spread;       /* columns of a longer one: from a point to the next; 1 */
+};
+
+/* Numbers a float4 of the kernels holds. */
+enum { PACKED = 2 };
+
+static uint32_t overlap_stage_count(const struct overlap_stages *stages)
+{
+    uint32_t count = 0;
+    while (count < OVERLAP_STAGES && stages->radix[count] > 1) {
+        count++;
+    }
+    return count;
+}
+
+/* Bits of `number` behind the point: 1 is 1/2, 2 is 1/4, 3 is 3/4. */
+static double overlap_mirrored(uint32_t number)
+{
+    double sum = 0;
+    for (double bit = 0.5; number; number >>= 1, bit /= 2) {
+        sum += number % 2 * bit;
+    }
+    return sum;
+}
+
+static uint32_t overlap_reverse(uint32_t number, uint32_t length)
+{
+    uint32_t out = 0;
+    for (uint32_t bit = 1; bit < length; bit <<= 1, number >>= 1) {
+        out = out << 1 | (number & 1);
+    }
+    return out;
+}
+
+/* The largest power of two in a number >= 1: factor e of a butterfly belongs to level l, e / (1 <<
+ * l >> 1) == 1, or to level 0. */
+static uint32_t overlap_level_start(uint32_t e)
+{
+    uint32_t start = 1;
+    while (start * 2 <= e) {
+        start *= 2;
+    }
+    return start;
+}
+
+static void overlap_put(double half_turns, float out[2])
+{
+    const double angle = acos(-1.0) * half_turns;
+    out[0] = (float)cos(angle);
+    out[1] = (float)sin(angle);
+}
+
+/* Factor e of block `block` there: exp(-pi i mirrored(sub-block)), of even sub-blocks of a level.
+ */
+static double overlap_there(uint32_t e, uint32_t block)
+{
+    if (e == 0) {
+        return -overlap_mirrored(block);
+    }
+    const uint32_t start = overlap_level_start(e); /* 2^(l - 1) */
+    return -overlap_mirrored(block * 2 * start + 2 * (e - start));
+}
+
+/* Factor e at place `place` back: exp(pi i (place / step + g) / 2^l). */
+static double overlap_back(uint32_t e, double part)
+{
+    if (e == 0) {
+        return part;
+    }
+    const uint32_t start = overlap_level_start(e);
+    return (part + (e - start)) / (2.0 * start);
+}
+
+/* Complex numbers of the kernel's `factors`, and they themselves. */
+static size_t overlap_factor_count(const struct overlap_stages *stages)
+{
+    size_t count = 0, done = 1;
+    for (uint32_t i = 0; i < overlap_stage_count(stages); i++) {
+        const size_t radix = stages->radix[i];
+        count += radix / 2 * stages->first_blocks * done;
+        done *= radix;
+        count += radix / 2 * (stages->points / done) * stages->spread;
+    }
+    return count;
+}
+
+static void overlap_factors(const struct overlap_stages *stages, float (*out)[2])
+{
+    const uint32_t count = overlap_stage_count(stages);
+    uint32_t done = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t blocks = stages->first_blocks * done, radix = stages->radix[i];
+        for (uint32_t e = 0; e < radix / 2; e++) {
+            for (uint32_t block = 0; block < blocks; block++) {
+                overlap_put(overlap_there(e, block),
+                            out[(e / PACKED * blocks + block) * PACKED + e % PACKED]);
+            }
+        }
+        out += (size_t)radix / 2 * blocks;
+        done *= radix;
+    }
+    uint32_t step = stages->points;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t radix = stages->radix[i];
+        step /= radix;
+        const uint32_t places = step * stages->spread;
+        for (uint32_t e = 0; e < radix / 2; e++) {
+            for (uint32_t place = 0; place < places; place++) {
+                overlap_put(overlap_back(e, (double)place / places),
+                            out[(e / PACKED * places + place) * PACKED + e % PACKED]);
+            }
+        }
+        out += (size_t)radix / 2 * places;
+    }
+}
+
+/* Where each of points x first_blocks frequencies of a response stands in the kernels' `table`. */
+static void overlap_places(const struct overlap_stages *stages, uint32_t *out)
+{
+    const uint32_t points = stages->points, length = points * stages->first_blocks;
+    const uint32_t last = stages->radix[overlap_stage_count(stages) - 1];
+    for (uint32_t i = 0; i < length; i++) {
+        const uint32_t row = i / points, u = i % points / last, value = i % last;
+        out[overlap_reverse(i, length)] =
+            row * points + (value / PACKED * (points / last) + u) * PACKED + value % PACKED;
+    }
+}
+
+/* The transforms that the fused overlap-save kernels have: kernels/filter/filter_fused.cl, and in
+ * rows kernels/filter/filter_rows.cl. Pure functions.
+ *
+ * Which transforms the fused kernels have, and which one a filter takes. */
+
+struct overlap_kind {
+    uint32_t length, values;        /* of a transform; of a work-item */
+    uint32_t radix[OVERLAP_STAGES]; /* of length / rows points */
+    uint32_t rows;                  /* 1: all in one kernel */
+    uint32_t teams;                 /* of work-items, in a group */
+    uint32_t pad, parts;            /* see kernels/filter/scrambled.cl */
+    uint32_t registers;             /* NVIDIA; 0: as the compiler likes */
+    double cost;                    /* of a point, in time */
+};
+
+static const struct overlap_kind *overlap_kind(const struct filter_shape *shape);
 
 enum {
     PAIR_BYTES = 2 * sizeof(float),
+    MANY_VALUES = 64,      /* that processors' compilers take ten seconds for */
+    WORK_BYTES = 512 << 20 /* of blocks in rows at a time: with fewer, starts of kernels weigh */
+};
+
+/* Of each length the best first. A `cost` of 1 is 1.9 ms for 2^28 points on an H200 (8-bit complex
+ * samples); those of the longest are a little more than measured: their tables are long, and a
+ * run's last block is half empty. */
+static const struct overlap_kind kinds[] = {{256, 16, {16, 16, 1, 1}, 1, 8, 4, 1, 0, 0.50},
+                                            {256, 8, {4, 8, 8, 1}, 1, 4, 3, 1, 0, 0.50},
+                                            {512, 16, {8, 8, 8, 1}, 1, 4, 4, 1, 0, 0.51},
+                                            {512, 8, {8, 8, 8, 1}, 1, 2, 3, 1, 0, 0.51},
+                                            {1024, 32, {32, 32, 1, 1}, 1, 2, 5, 1, 0, 0.51},
+                                            {1024, 16, {4, 16, 16, 1}, 1, 2, 4, 1, 0, 0.51},
+                                            {2048, 16, {8, 16, 16, 1}, 1, 1, 4, 1, 0, 0.53},
+                                            {2048, 32, {8, 16, 16, 1}, 1, 1, 4, 1, 0, 0.60},
+                                            {4096, 16, {16, 16, 16, 1}, 1, 1, 4, 1, 64, 0.55},
+                                            {4096, 32, {16, 16, 16, 1}, 1, 1, 4, 2, 0, 0.60},
+                                            {8192, 32, {32, 16, 16, 1}, 1, 1, 4, 2, 128, 0.68},
+                                            {8192, 64, {32, 16, 16, 1}, 1, 1, 4, 2, 168, 0.73},
+                                            {16384, 64, {64, 16, 16, 1}, 1, 1, 4, 4, 255, 1.0},
+                                            {32768, 32, {32, 16, 16, 1}, 4, 1, 4, 2, 128, 1.5},
+                                            {65536, 32, {32, 16, 16, 1}, 8, 1, 4, 2, 128, 1.6},
+                                            {131072, 32, {32, 16, 16, 1}, 16, 1, 4, 2, 128, 1.8},
+                                            {262144, 32, {32, 16, 16, 1}, 32, 1, 4, 2, 128, 2.0}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The FFT library's, likewise: every point goes through memory ten times. */
+static const double library_cost = 5.4;
+
+/* Of a shape; NULL: there is none. */
+static const struct overlap_kind *overlap_kind(const struct filter_shape *shape)
+{
+    for (int i = 0; i < KINDS; i++) {
+        if (kinds[i].length == shape->length &&
+            (kinds[i].values == shape->values || !shape->values)) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* Work-items of a group. */
+static uint32_t overlap_kind_width(const struct overlap_kind *kind)
+{
+    return kind->length / kind->rows / kind->values * kind->teams;
+}
+
+static uint64_t overlap_kind_local(const struct overlap_kind *kind)
+{
+    uint64_t points = kind->length / kind->rows / kind->parts;
+    return (points + (points >> kind->pad)) * PAIR_BYTES * kind->teams;
+}
+
+static struct overlap_stages overlap_kind_stages(const struct overlap_kind *kind)
+{
+    struct overlap_stages stages = {
+        .points = kind->length / kind->rows, .first_blocks = kind->rows, .spread = 1};
+    memcpy(stages.radix, kind->radix, sizeof stages.radix);
+    return stages;
+}
+
+/* Of struct filter_way. */
+static int overlap_kind_can(const struct filter_spec *spec, const struct filter_shape *shape,
+                            const struct device_info *device)
+{
+    const struct overlap_kind *kind = overlap_kind(shape);
+    return kind && kind->length >= (uint64_t)spec->taps - 1 + spec->decimate &&
+           (!device || ((device->is_gpu || kind->values < MANY_VALUES) &&
+                        overlap_kind_width(kind) <= device->group_size &&
+                        overlap_kind_local(kind) <= device->local_bytes));
+}
+
+static void overlap_kind_settle(const struct filter_spec *spec, struct filter_shape *shape)
+{
+    const struct overlap_kind *kind = overlap_kind(shape);
+    struct filter_spec settled = *spec;
+    settled.choice.shape = *shape;
+    shape->values = kind->values;
+    shape->width = overlap_kind_width(kind);
+    uint64_t most = kind->rows > 1 ? WORK_BYTES / PAIR_BYTES / kind->length : 1;
+    uint64_t blocks = (spec->max_rows / filter_grain(&settled) + 2) * spec->nstreams;
+    shape->batch = shape->batch ? shape->batch : (uint32_t)min_u64(most, blocks);
+}
+
+uint32_t filter_fused_length(const struct filter_spec *spec)
+{
+    uint32_t best = 0;
+    /* The library's transforms are eight times as long as the filter. */
+    double least = library_cost * 8 / 7;
+    for (int i = 0; i < KINDS; i++) {
+        const struct filter_shape shape = {.length = kinds[i].length, .values = kinds[i].values};
+        if (overlap_kind_can(spec, &shape, NULL)) {
+            double valid = floor((kinds[i].length - (spec->taps - 1.0)) / spec->decimate) *
+                           spec->decimate / kinds[i].length;
+            if (kinds[i].cost / valid < least) {
+                least = kinds[i].cost / valid;
+                best = kinds[i].length;
+            }
+        }
+    }
+    return best;
+}
+
+enum {
     NEIGHBOURS = 32,   /* work-items of NVIDIA's warps */
     COLUMN_WIDTH = 256 /* work-items of a group that go along the columns */
 };
