@@ -1,5 +1,5 @@
-/* Everything that depends on delays is settled when the tree is made: a tile is a list of rows to be
- * joined, in the order in which they are, and for each DM where its rows begin.
+/* Everything that depends on delays is settled when the tree is made: a tile is a list of rows to
+ * be joined, in the order in which they are, and for each DM where its rows begin.
  *
  * Rows of four channels are made first, of these those of eight and of sixteen: fewer of pairs
  * would be made, but each costs a load more than it saves. Only rows that DMs add themselves stay,
