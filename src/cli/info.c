@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a file says of itself beyond what is read: its attributes. */
+/* Attributes of a file, beyond the facts that are read. */
 
 enum { MOST_LISTED = 32, MOST_TEXT = 80, LEAST_WIDTH = 13, MOST_WIDTH = 28 };
 
@@ -79,7 +79,7 @@ static void about_print_value(const struct about *about, const struct about_item
     display_print("\n");
 }
 
-/* Those of one object, which lie side by side. */
+/* Attributes of one object, which lie side by side. */
 static void about_print_object(const struct about *about, size_t first, size_t end)
 {
     int width = LEAST_WIDTH;

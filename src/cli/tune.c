@@ -21,7 +21,7 @@
 
 /* The options of `voltmill tune`.
  *
- * What tune takes, and what of it goes together. */
+ * Options of tune, and those that go together. */
 
 struct tune_settings {
     struct shared shared;

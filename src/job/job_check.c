@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* What the passes of a job need of each other: archive, filters, filter bank, dedispersions. */
+/* Needs that the passes of a job have of each other: archive, filters, filter bank, dedispersions.
+ */
 
 /* Whether the job asks for a product of kind voltages. */
 static int job_passes_has_voltages(struct tree *root)
@@ -118,7 +119,7 @@ out:
     return st;
 }
 
-/* What `dedisperse.N.input` names must be a power product. */
+/* `dedisperse.N.input` must name a power product. */
 static status_t job_passes_dedisperse_input(struct tree *root, struct tree *entry,
                                             struct mistakes *mistakes)
 {
@@ -191,9 +192,9 @@ out:
     return st;
 }
 
-/* What the file of a product is when it is complete. */
+/* The format of a product's complete file. */
 
-/* What the file of a product is to be: as `format` says, or its name. */
+/* The format of a product's file: as `format` says, or its name. */
 static enum file_format job_format_of(struct tree *product)
 {
     const char *file = tree_value(product, "file");

@@ -97,7 +97,7 @@ out:
     return st;
 }
 
-/* Within the patience: nobody else would see a rank hang now. */
+/* Within the patience: nothing else would see a rank hang now. */
 static status_t counting_watch(const struct counting *c, liveness_watchdog_t **out)
 {
     enum { MESSAGE_BYTES = 8192 };
@@ -155,8 +155,8 @@ out:
     return st;
 }
 
-/* Puts in the medians of product i, all of which is there, with so many threads a rank. Fails as
- * outputs_pack_all(). Collective. */
+/* Puts in the medians of product i, all of which is there, with this number of threads a rank.
+ * Fails as outputs_pack_all(). Collective. */
 static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t threads,
                                    double patience)
 {
@@ -406,7 +406,7 @@ static status_t squeeze_gather(struct squeezing *s, uint64_t first)
     return st;
 }
 
-/* Within the patience: nobody else would see a rank hang now. */
+/* Within the patience: nothing else would see a rank hang now. */
 static status_t squeeze_watch(const struct squeezing *s, liveness_watchdog_t **out)
 {
     enum { MESSAGE_BYTES = 8192 };

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What becomes of a block that the backend is done with: weighed, finished, written. */
+/* A block that the backend has done is weighed, finished and written. */
 
 /* Nobody reads the block's samples any more. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
@@ -270,7 +270,7 @@ out:
     return st;
 }
 
-/* Carries pieces, and lets the next block begin as soon as it is known. Behind a failure nobody
+/* Carries pieces, and lets the next block begin as soon as it is known. Behind a failure no thread
  * carries any more. */
 static status_t channelising_tend(void *context)
 {
@@ -322,7 +322,7 @@ static status_t channelising_read(void *context, uint32_t number)
     if (is_ingested) {
         goto out;
     }
-    /* What lies in a file that was cut off or on a bad disk shows too late in a mapping. */
+    /* A mapping shows too late that a file was cut off, or lies on a bad disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
     }

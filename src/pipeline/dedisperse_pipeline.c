@@ -35,7 +35,7 @@ struct left_out {
     size_t count, room;
 };
 
-/* Of the channels of a sum, so many times more than enter it make it NaN. */
+/* A sum is NaN if the missing channels are this many times more than those that enter it. */
 enum { LEAST_SHARE = 10 };
 
 static void left_out_free(struct left_out *list)
@@ -87,7 +87,7 @@ static int left_out_has_nan(const float *row, uint32_t count)
     return has;
 }
 
-/* What is NaN of a row: `open` are the runs of each channel that may go on. */
+/* Runs of NaN in a row: `open` are the runs of each channel that may go on. */
 static status_t left_out_add_row(struct left_out *list, uint64_t at, int is_unread, float *row,
                                  uint32_t channels, size_t *open)
 {
@@ -165,7 +165,7 @@ static int left_out_take(const struct dedisperse_plan *plan, const struct dm_gro
     return 1;
 }
 
-/* What becomes of the sums of a DM. Returns whether it is a hole. */
+/* Stores the sums of a DM. Returns whether it is a hole. */
 static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, float *out,
                                uint8_t *share)
 {
@@ -195,7 +195,7 @@ static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, 
  *   out     float [ndms][stride]
  *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
  *   share   [ndms][stride] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
- *           NULL: nobody asks
+ *           NULL: not asked for
  *
  * Returns whether any hole is there. Fails with DEVICE (memory). */
 static status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,

@@ -35,7 +35,7 @@ out:
     return st;
 }
 
-/* Of a semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
+/* A semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
  * be made, of the job all, of one of its filterbanks that one's share, with delays counted from the
  * origin of all. Fails with USAGE: a filterbank of another coherent DM, or of none, a share without
  * DMs; as dispersion_create(). */

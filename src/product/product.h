@@ -175,7 +175,7 @@ struct product_bank {
     double sample_rate_hz;
 };
 
-/* What a finished product says of itself: for `info` and `verify`. */
+/* A finished product, as it describes itself: for `info` and `verify`. */
 struct product {
     enum product_kind kind;
     char *path;
@@ -199,7 +199,7 @@ struct product {
     uint64_t clipped;
     uint32_t weights;    /* of a row; 0: none */
     uint64_t candidates; /* groups that a search has found */
-    /* Of flagged power: /flags [rows][ifs][channels]; 0: none. */
+    /* Flagged power has /flags [rows][ifs][channels]; 0: none. */
     struct {
         uint64_t rows, ifs, channels;
     } flags;

@@ -38,7 +38,7 @@ out:
     return st;
 }
 
-/* What is wrong with it, that was just reported as DATA, is why it is not ours. */
+/* The failure that was just reported as DATA is why it is not ours. */
 static status_t made_by_fail_broken(const char *path)
 {
     status_t st = STATUS_OK;

@@ -140,7 +140,8 @@ out:
     return st;
 }
 
-/* Of every dedispersion of the job that is to be divided; filterbanks of the job's own are foreseen
+/* Ranges of every dedispersion of the job that is to be divided; filterbanks of the job's own are
+ * foreseen
  * (`archive`; NULL: the input is a filterbank). Coefficients of filters are read already. Fails
  * with USAGE: more dedispersions than a job may have, a filterbank that was dedispersed coherently;
  * with DATA. */
@@ -152,7 +153,7 @@ static status_t ranges_find(const struct job *job, const struct archive *archive
     uint32_t all = 0;
     *out = (struct job_division){.count = {0}};
     if (archive) {
-        /* Of one thread: what threads take of run.memory is no matter here. */
+        /* One thread: the memory of threads does not matter here. */
         TRY(channelise_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &work));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {

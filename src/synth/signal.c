@@ -37,14 +37,14 @@ struct emitters {
     double window[LENGTH];
 };
 
-/* What one call works with. */
+/* The state of one call. */
 struct emitter_block {
     double data[LENGTH + 2][2]; /* a spectrum, then its transform */
     double height[LENGTH];      /* rms of each real component in a bin */
     float white[2][2 * LENGTH]; /* of two independent waveforms */
 };
 
-/* What a stream has of one source. */
+/* The part of one source in a stream. */
 struct emitter_part {
     const struct synth_noise_source *source;
     struct noise_key key[2];
@@ -119,7 +119,7 @@ static void emitter_fill_heights(const emitters_t *e, const struct synth_noise_s
         height[(k + LENGTH) % LENGTH] += fmax(to_hz - from_hz, 0) / bin_hz;
     }
     for (int k = 0; k < LENGTH; k++) {
-        /* Of real samples a bin stands for two, but for the first and last, which have no
+        /* With real samples a bin stands for two, but for the first and last, which have no
          * imaginary part. */
         const double twice = is_complex ? 1 : (k == 0 || k == HOP) ? 0.5 : 2;
         height[k] = source->amplitude * sqrt(height[k] / (twice * LENGTH));
@@ -231,7 +231,7 @@ struct pulsar {
     disperse_t *disperse;
 };
 
-/* What one call works with. */
+/* The state of one call. */
 struct block {
     double *data;  /* disperse_block() */
     double offset; /* sample at which a pulse at the channel's centre peaks */

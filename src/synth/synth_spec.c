@@ -14,9 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What several keys of a synthetic observation's specification must have in common.
+/* Checks that concern several keys of a synthetic observation's specification.
  *
- * What the keys of a synthetic observation's specification must have in common. */
+ * Checks that concern several keys of a synthetic observation's specification. */
 
 enum { GAP_ENTRIES = 1 << 22 };
 
@@ -47,7 +47,7 @@ static status_t synth_check_refuse_dm(struct mistakes *mistakes, struct tree *at
                        low);
 }
 
-/* What must lie in the whole band, if the specification tells which that is. */
+/* Frequencies that must lie in the band, if the specification tells it. */
 static status_t synth_check_band(const struct synth_spec *spec, struct tree *root,
                                  struct mistakes *mistakes)
 {
@@ -85,7 +85,7 @@ out:
     return st;
 }
 
-/* What is missing must be among what there is. */
+/* Missing samples must be within the observation. */
 static status_t synth_check_gaps(const struct synth_spec *spec, struct tree *root,
                                  struct mistakes *mistakes)
 {
@@ -128,7 +128,7 @@ out:
     return st;
 }
 
-/* What a source's polarisation says of it, and that there are feeds to tell it apart. */
+/* The polarisation of a source, and the feeds that it needs. */
 static status_t synth_check_polarisation(const struct synth_spec *spec,
                                          const struct synth_polarisation *polarisation,
                                          int is_wholly, struct tree *source,

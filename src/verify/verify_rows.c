@@ -123,7 +123,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
             input_look(plan, &probe, s, &went_in[s]);
         }
     }
-    /* Of what a synthesis makes one stream of, the strongest. */
+    /* The strongest of the signals that a synthesis makes one stream of. */
     const uint32_t fan = filter_plan_fan(plan->filters);
     for (uint32_t s = 0; s < archive->nstreams; s++) {
         double most = s % fan == 0 ? 0 : went_in[s / fan];

@@ -9,6 +9,7 @@
 #include "archive/archive.h"
 #include "archive/lost.h"
 #include "base/memory.h"
+#include <stdlib.h>
 
 static void joined(void **state)
 {
@@ -36,7 +37,10 @@ static void joined(void **state)
         assert_int_equal(ranges[i].count, expected[i].count);
         assert_string_equal(ranges[i].why, expected[i].why);
     }
-    lost_free(ranges, count);
+    for (uint32_t i = 0; i < count; i++) {
+        free(ranges[i].why);
+    }
+    free(ranges);
 }
 
 /* Ranges 3 of every 7, from 2 on: whatever is asked for, the first that has some of it. */

@@ -142,11 +142,6 @@ void decoder_destroy(decoder_t *decoder)
     }
 }
 
-uint64_t decoder_sample_bytes(const decoder_t *decoder)
-{
-    return decoder->sample_bytes;
-}
-
 /* `count` entries of bytes `stride` apart; those at odd places come from the second table. */
 static inline __attribute__((always_inline)) void decode_entries(const unsigned char *in,
                                                                  size_t stride, size_t count,

@@ -150,11 +150,3 @@ const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nra
     }
     return low < nranges && ranges[low].first < first + count ? &ranges[low] : NULL;
 }
-
-void lost_free(struct lost_range *ranges, uint32_t nranges)
-{
-    for (uint32_t i = 0; ranges && i < nranges; i++) {
-        free(ranges[i].why);
-    }
-    free(ranges);
-}

@@ -64,7 +64,6 @@ struct lost_range {
 /* The first that has some of these; NULL when none has. They are ascending and disjoint. */
 const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
                                    uint64_t first, uint64_t count);
-void lost_free(struct lost_range *ranges, uint32_t nranges);
 
 uint64_t sources_bytes(const struct sources *sources);
 

@@ -67,7 +67,7 @@ static void filters_print_method(const struct filter_plan_stage *stage)
     display_print("\n");
 }
 
-/* What makes streams of channels, how well, and what streams. */
+/* The synthesis: its filter, its error and the streams that it makes. */
 static void filters_print_synthesis(const struct synthesis_plan *plan)
 {
     const struct synthesis_bank *bank = &plan->bank;

@@ -100,7 +100,7 @@ static void series_print(const struct dedisperse_pass *series)
     series_print_files(series);
 }
 
-/* What is begun goes by what its filterbank was then, and another one will be made. */
+/* A begun run follows its filterbank of that time; another one will be made. */
 static status_t series_warn_of_begun(const char *file, const char *filterbank)
 {
     status_t st = STATUS_OK;

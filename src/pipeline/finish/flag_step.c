@@ -70,7 +70,7 @@ static void flag_cells_destroy(flag_cells_t *cells)
     }
 }
 
-/* What only judging takes. */
+/* Buffers for judging alone. */
 static status_t flag_cells_judge(flag_cells_t *cells, const struct channelise_plan *work,
                                  size_t numbers, size_t block)
 {
@@ -86,8 +86,8 @@ out:
     return st;
 }
 
-/* Of product i, for blocks of up to so many rows of cells. `work` must outlive it. Fails with
- * DEVICE (memory), DATA. */
+/* Makes that of product i, for blocks of at most this number of rows of cells. `work` must outlive
+ * it. Fails with DEVICE (memory), DATA. */
 static status_t flag_cells_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                                   flag_cells_t **out)
 {
@@ -266,7 +266,7 @@ out:
     return st;
 }
 
-/* What was flagged of the block. */
+/* Flags of the block. */
 static struct flag_block flag_cells_block(const flag_cells_t *cells)
 {
     return (struct flag_block){

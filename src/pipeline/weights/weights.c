@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What filters make of missing samples: how much of the energy of each of their rows is lost.
+/* Missing samples behind filters: how much of the energy of each of their rows is lost.
  *
  * A row of a filter has lost the share of the filter's energy |c|^2 (of a chirp: of its taps, all
  * alike) that weighs missing samples, or what rows of the filter before it have lost. What lies
@@ -106,7 +106,7 @@ static uint32_t filtered_round(uint64_t energy)
     return (uint32_t)((energy + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
 }
 
-/* What a row has lost by the rows low .. high - 1 of those before, of which the first one enters
+/* The loss of a row by the rows low .. high - 1 of those before, of which the first one enters
  * its first tap at `begin`. */
 static uint32_t filtered_row(const filtered_t *filtered, uint32_t i, int64_t begin, int64_t low,
                              int64_t high)

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* What files of other formats than HDF5 can hold.
+/* Products that files of other formats than HDF5 can hold.
  *
  * Bands and ifs that SIGPROC and PSRFITS have words for: told before anything is computed, as the
  * export at a run's end would (archive/fbh5/fbh5_band.c, product/export/export_psrfits.c). */

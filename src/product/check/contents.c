@@ -191,8 +191,8 @@ out:
     return st;
 }
 
-/* Of an attribute; of a dataset that lies in one piece of the file `fd`, or (-1) of its type and
- * shape alone. `where` names it in messages. Fail with DATA. */
+/* The CRC of an attribute; of a dataset that lies in one piece of the file `fd`, or (-1) of its
+ * type and shape alone. `where` names it in messages. Fail with DATA. */
 static status_t contents_of_attribute(hid_t object, const char *name, const char *where,
                                       uint32_t *out)
 {

@@ -81,7 +81,7 @@ static status_t psrfits_put_band(const struct psrfits_piece *piece)
                        sizeof *mhz);
 }
 
-/* Those of numbers that have their own, where they lie. */
+/* Scales of numbers that have their own, where they lie. */
 static status_t psrfits_read_scales(const struct psrfits_piece *piece, uint64_t offset,
                                     uint64_t line, float *out)
 {
@@ -215,7 +215,7 @@ static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
     return isfinite(value) ? (double)value : 0;
 }
 
-/* What stands in the place of spectra that there are not: each channel's mean over those that are.
+/* Filling in the place of missing spectra: each channel's mean over those that are.
  */
 static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_if)
 {

@@ -217,7 +217,7 @@ struct head_column {
     const char *name, *unit;
     uint64_t count;
     char type;
-    uint64_t *place; /* NULL: nobody asks */
+    uint64_t *place; /* NULL: not asked for */
 };
 
 enum { COLUMNS = 11 };

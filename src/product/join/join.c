@@ -92,7 +92,7 @@ static uint64_t fill_steps(const struct join_filling *f)
     return max_u64(BLOCK / f->lead, 1);
 }
 
-/* What stands for no number, or zeros. */
+/* The value that stands for no number, or zeros. */
 static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t end)
 {
     status_t st = STATUS_OK;
@@ -312,7 +312,7 @@ static status_t join_check_alike(const struct join *join, uint32_t i)
     const struct product *b = join->parts[i].product;
     REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s holds %s, but %s %s", join->parts[i].path,
             product_name(b->kind), join->parts[0].path, product_name(a->kind));
-    TRY(join_check_number(join, i, "a row every so many seconds:", a->time_step, b->time_step));
+    TRY(join_check_number(join, i, "seconds from row to row:", a->time_step, b->time_step));
     TRY(join_check_number(join, i, "channels in its filter bank:", a->bank.channels,
                           b->bank.channels));
     TRY(join_check_number(join, i, "streams or pols:", (double)a->streams, (double)b->streams));

@@ -124,7 +124,7 @@ out:
     return st;
 }
 
-/* Of a file for each range of DMs all that there could be: nobody has looked at filterbanks yet. */
+/* All files that ranges of DMs could have: filterbanks are not opened yet. */
 static status_t batch_add_ranges(struct batch_files *files, const char *path, uint32_t observation)
 {
     status_t st = STATUS_OK;
@@ -174,7 +174,7 @@ out:
     return st;
 }
 
-/* What one observation is and makes. */
+/* One observation and its outputs. */
 static status_t batch_add_job(struct batch_work *work, uint32_t observation)
 {
     status_t st = STATUS_OK;
@@ -197,7 +197,7 @@ out:
     return st;
 }
 
-/* What leads to its samples, as far as it can be found: where it cannot, the observation's own run
+/* Files that lead to its samples, as far as they are found: otherwise the observation's own run
  * says why, and makes nothing. */
 static status_t batch_find_inputs(const struct job *job, struct inputs *out)
 {
@@ -260,7 +260,7 @@ static int batch_compare(const void *left, const void *right)
     return order ? order : a->is_input - b->is_input;
 }
 
-/* Of all files that two observations would have in common, one that the earliest of them has. */
+/* Of all files that two observations would share, one of the earliest of them. */
 static void batch_find_clash(const struct batch_files *files, const struct batch_file **one,
                              const struct batch_file **other)
 {

@@ -98,7 +98,7 @@ out:
     return st;
 }
 
-/* What the log knows of a configuration: *found, and *out. */
+/* The log's entry of a configuration: *found, and *out. */
 static status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
                               int *found)
 {
@@ -154,7 +154,7 @@ out:
     return st;
 }
 
-/* Those of a list that nobody has timed yet go to the front of `left`; the others are counted. */
+/* Configurations without a time go to the front of `left`; the others are counted. */
 static status_t search_recall_some(struct search *s, const uint32_t *list, uint32_t n,
                                    uint32_t *left, uint32_t *nleft)
 {

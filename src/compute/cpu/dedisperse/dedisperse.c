@@ -130,7 +130,7 @@ static struct dedisperse_shape cuts_shape(uint32_t group, uint32_t strips, uint3
                                      .group = group};
 }
 
-/* The usual shapes: of brute force over so many rows, and what is expected to be the fastest that
+/* The usual shapes: brute force over this many rows, and what is expected to be the fastest that
  * the spec's mode allows for `nused` channels. */
 static struct dedisperse_shape cpu_dedisperse_brute(uint32_t nrows)
 {
@@ -162,7 +162,7 @@ out:
     return st;
 }
 
-/* The additions of a tree, of brute force's as 1, in a tile of the middle; infinite when nobody
+/* The additions of a tree, of brute force's as 1, in a tile of the middle; infinite when nothing
  * knows, or when it would be brute force after all. */
 static double cuts_adds(const struct dedisperse_spec *spec, const struct dedisperse_shape *shape)
 {
@@ -193,7 +193,7 @@ static double cuts_imbalance(const struct dedisperse_spec *spec,
     return (double)(ceil_div_u64(tasks, threads) * threads) / (double)tasks;
 }
 
-/* Of brute force: twice the rows that the cache holds, or half of them, and other tiles than the
+/* Brute force: twice the rows that the cache holds, or half of them, and other tiles than the
  * usual one cost some percent: more is not known, measuring is quick. Of a tree: what an addition
  * of it takes beside one of brute force, measured over its shapes on processors of AMD's and
  * Intel's. */

@@ -12,7 +12,7 @@
  *
  * Samples of some rows as planes, then sums over them.
  *
- * Of a filter that decimates by D, samples n with the same n mod D lie in one plane: then the rows
+ * A filter that decimates by D has samples n with the same n mod D lie in one plane: then the rows
  * that are wanted take neighbouring samples, as without decimation, and no others are made. */
 
 typedef struct direct direct_t;
@@ -232,7 +232,7 @@ enum {
     LEAST_LENGTH = CONVOLUTION_LEAST,
     MOST_LENGTH = CONVOLUTION_MOST,
     LONG_LENGTH = 1 << 22, /* longer blocks are no longer than need be: they take memory */
-    LONG_TAPS = 4,         /* at most so many times the taps */
+    LONG_TAPS = 4,         /* at most this multiple of the taps */
     LENGTHS = 4            /* to measure among */
 };
 
@@ -244,8 +244,8 @@ static const double block_cost[COSTS] = {1.63, 1.65, 1.76, 1.81, 2.6, 3.2,  3.5,
                                          4.1,  4.9,  5.4,  7.3,  8.2, 10.5, 10.8, 12};
 static const double bit_cost = 1;
 static const double pair_cost = 0.28;
-/* Of a row in the direct form, for each part of a sample, and of each of its taps: by instruction
- * set, real and complex coefficients. */
+/* Costs of a row in the direct form, for each part of a sample, and of each of its taps: by
+ * instruction set, real and complex coefficients. */
 static const double row_cost = 0.4;
 static const double tap_cost[SIMD_LEVELS][2] = {{0.05, 0.093}, {0.028, 0.043}, {0.024, 0.027}};
 /* Rows one by one serve every cut, whole blocks do not: as good as so much time. */

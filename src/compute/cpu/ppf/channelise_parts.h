@@ -1,5 +1,5 @@
-/* What the files of the CPU's filter bank share: channelise.c makes it, channelise_run.c runs it
- * and detects. For nobody else. */
+/* Shared by the files of the CPU's filter bank: channelise.c makes it, channelise_run.c runs it
+ * and detects. Private to these files. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
 

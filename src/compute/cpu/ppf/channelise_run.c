@@ -38,8 +38,8 @@ static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPU
     return block->grains[i] + (grain[i] * nsums + sum) * spec->nchannels;
 }
 
-/* What is kept of piece p: `count` channels (0: none), which lie at `from` in the bins and become
- * channel `to` of what is kept. */
+/* The channels kept of piece p: `count` channels (0: none), which lie at `from` in the bins and
+ * become channel `to` of what is kept. */
 struct kept {
     size_t from, to, count;
 };

@@ -1,4 +1,4 @@
-/* What the files of the CPU's synthesis share: synthesise.c makes and runs it,
+/* Shared by the files of the CPU's synthesis: synthesise.c makes and runs it,
  * synthesise_spectra.c reads spectra and transforms them. For nobody else. */
 #ifndef VOLTMILL_COMPUTE_CPU_SYNTHESIS_SYNTHESISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_SYNTHESIS_SYNTHESISE_PARTS_H

@@ -71,8 +71,9 @@ static double filter_products(const struct filter_spec *spec)
            (spec->is_complex_coeff ? 2 : 1);
 }
 
-/* Whether direct sums are faster: up to so many products a sample that comes in (H200: by then they
- * take as long as a fused transform, for complex rows and, at half of both times, for real ones).
+/* Whether direct sums are faster: up to this number of products a sample that comes in (H200: by
+ * then they take as long as a fused transform, for complex rows and, at half of both times, for
+ * real ones).
  */
 static int filter_is_short(const struct filter_spec *spec)
 {
@@ -94,7 +95,7 @@ static uint32_t filter_bits(const struct filter_spec *spec)
     return (uint64_t)1 << bits >= least ? bits : 0;
 }
 
-/* Of struct filter_ops. */
+/* An operation of struct filter_ops. */
 static status_t opencl_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
 {
     status_t st = STATUS_OK;

@@ -173,9 +173,9 @@ enum {
     WORK_BYTES = 512 << 20 /* of blocks in rows at a time: with fewer, starts of kernels weigh */
 };
 
-/* Of each length the best first. A `cost` of 1 is 1.9 ms for 2^28 points on an H200 (8-bit complex
- * samples); those of the longest are a little more than measured: their tables are long, and a
- * run's last block is half empty. */
+/* Shapes of each length, the best first. A `cost` of 1 is 1.9 ms for 2^28 points on an H200 (8-bit
+ * complex samples); those of the longest are a little more than measured: their tables are long,
+ * and a run's last block is half empty. */
 static const struct overlap_kind kinds[] = {{256, 16, {16, 16, 1, 1}, 1, 8, 4, 1, 0, 0.50},
                                             {256, 8, {4, 8, 8, 1}, 1, 4, 3, 1, 0, 0.50},
                                             {512, 16, {8, 8, 8, 1}, 1, 4, 4, 1, 0, 0.51},
@@ -198,7 +198,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* The FFT library's, likewise: every point goes through memory ten times. */
 static const double library_cost = 5.4;
 
-/* Of a shape; NULL: there is none. */
+/* The row of a shape; NULL: there is none. */
 static const struct overlap_kind *overlap_kind(const struct filter_shape *shape)
 {
     for (int i = 0; i < KINDS; i++) {
@@ -230,7 +230,7 @@ static struct overlap_stages overlap_kind_stages(const struct overlap_kind *kind
     return stages;
 }
 
-/* Of struct filter_way. */
+/* A member of struct filter_way. */
 static int overlap_kind_can(const struct filter_spec *spec, const struct filter_shape *shape,
                             const struct device_info *device)
 {
