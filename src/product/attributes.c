@@ -227,8 +227,9 @@ status_t attributes_put(hid_t object, enum attribute_at at, const struct product
     status_t st = STATUS_OK;
     struct attribute_value value = {0};
     for (int i = 0; i < ATTRIBUTES; i++) {
-        if (attributes[i].at == at && attributes[i].value) {
+        if (attributes[i].at == at) {
             value.is_there = 0;
+            value.made.length = 0;
             TRY(attributes[i].value(spec, &value));
             TRY(value.is_there ? attribute_put(object, &attributes[i], &value) : STATUS_OK);
         }
@@ -238,6 +239,7 @@ out:
     return st;
 }
 
+/* *found: -1 where the number does not fit its member. */
 static status_t attribute_get(hid_t object, const struct attribute *row, struct product *product,
                               int *found)
 {
@@ -251,8 +253,9 @@ static status_t attribute_get(hid_t object, const struct attribute *row, struct 
         return h5_get_f64(object, product->path, row->name, (double *)(void *)to, found);
     }
     TRY(h5_get_i64(object, product->path, row->name, &whole, found));
-    *found = *found && whole >= 0 && (row->bytes == sizeof whole || whole <= UINT32_MAX);
-    if (*found) {
+    int fits = whole >= 0 && (row->bytes == sizeof whole || whole <= UINT32_MAX);
+    *found = *found && !fits ? -1 : *found;
+    if (*found > 0) {
         memcpy(to, row->bytes == sizeof whole ? (void *)&whole : &(uint32_t){(uint32_t)whole},
                row->bytes);
     }
@@ -268,9 +271,10 @@ status_t attributes_get(hid_t object, enum attribute_at at, struct product *prod
         int found = 0;
         if (row->at == at && row->bytes > 0) {
             TRY(attribute_get(object, row, product, &found));
+            REQUIRE(found >= 0, STATUS_DATA, "%s: attribute %s is negative or too large",
+                    product->path, row->name);
             REQUIRE(found || !row->is_needed, STATUS_DATA,
-                    "%s: attribute %s is missing%s: not a whole product", product->path, row->name,
-                    row->type == ATTRIBUTE_F64 ? "" : " or negative");
+                    "%s: attribute %s is missing: not a whole product", product->path, row->name);
         }
     }
 out:
@@ -287,6 +291,10 @@ void attributes_json(struct json *json, enum attribute_at at, const struct produ
         }
         if (row->type == ATTRIBUTE_TEXT) {
             json_text(json, row->json, *(char *const *)(const void *)from);
+            continue;
+        }
+        if (row->type == ATTRIBUTE_F64) {
+            json_f64(json, row->json, *(const double *)(const void *)from);
             continue;
         }
         uint64_t whole = row->bytes == sizeof whole ? *(const uint64_t *)(const void *)from

@@ -3,6 +3,7 @@ times, frequencies and widths, equal bytes on any number of ranks, in any chunks
 are missing, behind a filter, and what is refused."""
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -183,6 +184,13 @@ for name, ratio in (("terms", {"num": 4, "den": 3}), ("multiples", {"num": 8, "d
 same(digest("multiples-0.h5"), digest("terms-0.h5"), "8/6 is 4/3")
 info = voltmill("info", scratch("multiples-0.h5"))
 ok("oversampled   4/3: a spectrum every 48 samples" in info, "info says that channels are oversampled", info)
+for name, value, words in (("oversampling_num", -4, "oversampling_num is negative or too large"), ("taps", -1, "taps is negative"),
+                           ("samples_between_spectra", 0, "oversampled by 4/3, spectra 0 samples apart")):
+    shutil.copy(scratch("multiples-0.h5"), scratch("attribute.h5"))
+    with h5py.File(scratch("attribute.h5"), "r+") as file:
+        file.attrs.modify(name, value)
+    said = voltmill("info", scratch("attribute.h5"), status=4)
+    ok(words in said and said.count("error:") == 1, f"{name} = {value} of a product is refused", said)
 ok("damp what folds" not in voltmill("plan", scratch("terms.yaml")), "enough taps need no note")
 plan = voltmill("plan", job("few", obs, {"channels": 64, "taps": 8, "oversample": {"num": 32, "den": 27}}, made))
 ok("8 taps damp what folds into a channel's kept part by 2" in plan, "few taps are noted", plan)

@@ -224,10 +224,7 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    struct parts_sky sky = {
-        archive->sky.has_start,    archive->sky.start,  archive->sky.telescope, archive->sky.source,
-        archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg};
-    TRY(parts_put_root(file, spec->kind, title, &sky));
+    TRY(parts_put_root(file, spec->kind, title, &archive->sky));
     TRY(attributes_put(file, AT_BANK, spec));
 out:
     return st;
@@ -254,8 +251,10 @@ status_t bank_inspect(hid_t file, struct product *product)
     const struct ratio ratio = product->bank.oversample;
     REQUIRE(ratio.num + ratio.den == 0 || (ratio.num > ratio.den && ratio.den > 0 &&
                                            product->bank.hop > 0 && ratio.num <= INT32_MAX),
-            STATUS_DATA, "%s: its channels are oversampled by %u/%u, expected more than 1", path,
-            ratio.num, ratio.den);
+            STATUS_DATA,
+            "%s: its channels are oversampled by %u/%u, spectra %llu samples apart, expected more "
+            "than 1 and some",
+            path, ratio.num, ratio.den, (unsigned long long)product->bank.hop);
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
             path, (unsigned long long)product->frequencies, count);

@@ -81,10 +81,13 @@ status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *ti
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
-    struct parts_sky sky = {input->time.has_start,    input->time.start,
-                            input->head.telescope,    input->head.source,
-                            input->head.has_position, 15 * input->head.raj_hours,
-                            input->head.dej_degrees};
+    const struct sky sky = {.telescope = input->head.telescope,
+                            .source = input->head.source,
+                            .has_position = input->head.has_position,
+                            .ra_deg = 15 * input->head.raj_hours,
+                            .dec_deg = input->head.dej_degrees,
+                            .has_start = input->time.has_start,
+                            .start = input->time.start};
     TRY(parts_put_root(file, kind, title, &sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));

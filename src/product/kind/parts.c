@@ -257,7 +257,7 @@ out:
 }
 
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
-                        const struct parts_sky *sky)
+                        const struct sky *sky)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", product_name(kind)));

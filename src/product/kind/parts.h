@@ -24,16 +24,9 @@ status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, c
 /* Names (or else numbers) of the selected indices of an axis; h5_free_texts() returns them. */
 status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
 
-/* What the root of every product says of the observation. */
-struct parts_sky {
-    int has_start;
-    struct utc start;
-    const char *telescope, *source; /* NULL when unknown */
-    int has_position;
-    double ra_deg, dec_deg;
-};
+/* Attributes of the root that every product has. */
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
-                        const struct parts_sky *sky);
+                        const struct sky *sky);
 
 /* What voltages went through before, if anything, into /provenance. */
 status_t parts_put_filters(hid_t provenance, const struct product_spec *spec);

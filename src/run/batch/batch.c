@@ -260,7 +260,7 @@ static int batch_compare(const void *left, const void *right)
     return order ? order : a->is_input - b->is_input;
 }
 
-/* Of all files that two observations would share, one of the earliest of them. */
+/* The earliest of all files that two observations would share. */
 static void batch_find_clash(const struct batch_files *files, const struct batch_file **one,
                              const struct batch_file **other)
 {
