@@ -87,8 +87,8 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
 # machine has. Multiplications and additions become one operation where there is one.
 IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
 $(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o $(BUILD)/src/compute/cpu/synthesis/synthesis_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o) archive/chunks/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o) archive/chunks/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o) input/hdf5/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o) input/hdf5/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 $(BUILD)/src/compute/boxcar/boxcar_avx2.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx2)
 $(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -97,14 +97,14 @@ $(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx5
 $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
 
 # The kernels are part of the program (.incbin).
-$(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
+$(BUILD)/src/compute/opencl/kernel_sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 
 # Test programs know nothing of the rooms that only commands use: under the sanitizers these are not even built. Where
 # a new test does not find a function of theirs, its room is no more one of them.
-UNTESTED = cli plot verify pipeline/channelise pipeline/search pipeline/weights \
-           run/batch run/grid run/import run/opened run/tables
+UNTESTED = cli/% plot/% verify/% pipeline/channelise_stages% pipeline/first_scales% pipeline/seek% pipeline/dumps% \
+           pipeline/runs% pipeline/weights% run/batch% run/grid% run/import% run/opened% run/tables%
 TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
-$(BUILD)/tested.a: $(filter-out $(UNTESTED:%=$(BUILD)/src/%/%),$(OBJECTS))
+$(BUILD)/tested.a: $(filter-out $(addprefix $(BUILD)/src/,$(addsuffix .o,$(UNTESTED))),$(OBJECTS))
 	$(Q)rm -f $@
 	$(call step,AR)$(AR) rcs $@ $^
 
@@ -193,7 +193,7 @@ fuzz:
 # Of the program, what reads that which others wrote. A library: each target takes what it needs.
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
                $(filter $(BUILD)/src/base/% $(BUILD)/src/io/% $(BUILD)/src/job/% $(BUILD)/src/dsp/% \
-                        $(BUILD)/src/synth/synth_spec% $(BUILD)/src/archive/% \
+                        $(BUILD)/src/synth/synth_spec% $(BUILD)/src/input/% \
                         $(BUILD)/src/output/journal/% $(BUILD)/src/output/origin% \
                         $(BUILD)/src/plan/chunk% $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)

@@ -1,4 +1,4 @@
-/* Spectra in few bits, rounded as src/dsp/steps/steps.h says, with the same bytes: q is the exact
+/* Spectra in few bits, rounded as src/dsp/steps.h says, with the same bytes: q is the exact
  * product y factor, rounded to the nearest whole number, halves to the even one, and clipped to
  * -STEP_MOST .. STEP_MOST.
  *

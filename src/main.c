@@ -1,13 +1,13 @@
 /* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table of
- * what child processes do (io/apart/apart.h). */
-#include "archive/coefficients/coefficients.h"
-#include "archive/open.h"
-#include "cli/options/options.h"
+ * what child processes do (io/apart.h). */
+#include "cli/options.h"
 #include "compute/backend.h"
-#include "io/apart/launch.h"
-#include "product/candidates/candidates.h"
-#include "product/check/contents.h"
-#include "product/kind/series.h"
+#include "input/coefficients/coefficients.h"
+#include "input/open.h"
+#include "io/launch.h"
+#include "product/candidates.h"
+#include "product/contents.h"
+#include "product/kind/series_kind.h"
 #include "product/product.h"
 #include "product/sheet.h"
 
@@ -37,7 +37,7 @@
 #define ADDRESS(name) &cli_##name,
 
 COMMANDS(DECLARE)
-extern const struct apart_task info_task; /* of cli/info.c */
+extern const struct apart_task info_task; /* of cli/cmd_info.c */
 
 static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
 

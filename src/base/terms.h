@@ -95,7 +95,7 @@ struct weighing {
     double least; /* rows below it are NaN */
 };
 
-/* Numbers of fewer bits than 32 (dsp/steps/steps.h), whose channels have scales of their own. */
+/* Numbers of fewer bits than 32 (dsp/steps.h), whose channels have scales of their own. */
 struct rounding {
     uint32_t bits; /* 8, 16, 32: float */
     uint64_t rows; /* of a block that has its own scale; 0: it is chosen */
@@ -145,7 +145,7 @@ enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
 /* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
  * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
  * as an archive holds them; coherency float, of two polarisations |A|^2, |B|^2, Re A B*, Im A B*,
- * summed; squares float, |spectrum|^4 summed; peaks struct peak (dsp/bursts/boxes.h) of series. */
+ * summed; squares float, |spectrum|^4 summed; peaks struct peak (dsp/boxes.h) of series. */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
@@ -184,7 +184,7 @@ struct combining {
     uint32_t nweights;
 };
 
-/* Cells of spectra whose power is flagged (product/flag/flagged.h). */
+/* Cells of spectra whose power is flagged (product/flagged.h). */
 struct flagging {
     int is_on, has_kurtosis;
     double sigma;     /* kurtosis beyond it is flagged; 0: it is only stored */

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "bench/plain_fir.h"
 #include "dsp/noise.h"
-#include "tune/problem/bank.h"
 #include "tune/problem/fir_trial.h"
+#include "tune/problem/problem_bank.h"
 #include "tune/problem/problems.h"
 
 #include <math.h>

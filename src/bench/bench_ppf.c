@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/fir/prototype.h"
-#include "tune/problem/bank.h"
+#include "tune/problem/problem_bank.h"
 #include "tune/problem/problems.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
 #include "ranks/agree.h"
-#include "tune/problem/bank.h"
+#include "tune/problem/problem_bank.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

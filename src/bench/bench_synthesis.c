@@ -7,7 +7,7 @@
 #include "compute/synthesise.h"
 #include "dsp/fir/dual.h"
 #include "dsp/overlap.h"
-#include "tune/problem/bank.h"
+#include "tune/problem/problem_bank.h"
 #include "tune/trial.h"
 
 #include <math.h>

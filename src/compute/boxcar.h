@@ -1,6 +1,6 @@
 /* The stage `boxcar`: searches dedispersed series for bursts. Of each series: the noise of each of
  * its blocks, sums over boxes of 1, 2, 4, ... times, and of each cell the best box, once its edges
- * have been moved as long as that makes it better (dsp/bursts/boxes.h).
+ * have been moved as long as that makes it better (dsp/boxes.h).
  *
  * It takes series where the host has them, and its own threads work on them: whatever backend has
  * made them.
@@ -35,7 +35,7 @@
 #define VOLTMILL_COMPUTE_BOXCAR_H
 
 #include "base/status.h"
-#include "dsp/bursts/boxes.h"
+#include "dsp/boxes.h"
 
 typedef struct boxcar boxcar_t;
 

@@ -20,7 +20,7 @@ enum { MOST_OUTPUTS = 16 };
  * the two polarisations of one antenna and coarse channel. |A|^2 and |B|^2 are what
  * QUANTITY_POWER gives, bit for bit.
  *
- * Spectra of 8 or 16 `bits` are rounded as dsp/steps/steps.h says, by the factors that
+ * Spectra of 8 or 16 `bits` are rounded as dsp/steps.h says, by the factors that
  * channelise_scale() gives, to int8 or int16 [spectra][streams][nchannels][2]. Behind the rows
  * stands how many numbers were clipped (channelise_clipped()). */
 enum { COHERENCY_SUMS = 4 };

@@ -7,7 +7,7 @@
 #define VOLTMILL_COMPUTE_PEAKS_H
 
 #include "compute/backend.h"
-#include "dsp/bursts/boxes.h"
+#include "dsp/boxes.h"
 
 typedef struct peaks peaks_t;
 

@@ -2,7 +2,7 @@
 #include "io/claim.h"
 
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "io/mark.h"
 
 #include <errno.h>

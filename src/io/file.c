@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -124,7 +124,7 @@ struct job_layout_freq {
 
 struct job_layout {
     int automatic;
-    char *format;   /* a name of archive/format/formats.h; NULL: none said */
+    char *format;   /* a name of input/format/formats.h; NULL: none said */
     char *dataset;  /* path inside the file */
     char *parts[2]; /* the same of real and imaginary parts in datasets of their own: `dataset` is
                        NULL */
@@ -193,7 +193,7 @@ struct job_flag {
     int has_kurtosis;
     double kurtosis;            /* sigma; 0: it is stored, and decides nothing */
     uint64_t spectra;           /* of a cell; settled: it divides the product's `integrate` */
-    char *mask;                 /* a file (plan/products/flag_mask.h); NULL: none */
+    char *mask;                 /* a file (plan/flag_mask.h); NULL: none */
     struct job_range *channels; /* of those that the bank makes, coarse channels side by side */
     uint32_t nchannels;
 };
@@ -247,7 +247,7 @@ struct job_window {
     enum window_kind kind;
     double kaiser_beta;
     const char *path; /* of WINDOW_FILE, inside `text`; else NULL */
-    /* Its coefficients, once read (archive/coefficients/); NULL: it is text, to be read yet. */
+    /* Its coefficients, once read (input/coefficients/); NULL: it is text, to be read yet. */
     double *values;
     uint32_t nvalues;
 };
@@ -260,7 +260,7 @@ struct job_bank {
     struct job_window window;
     uint32_t window_points; /* coefficients of a tap in its file; 0: those of a raw spectrum */
     double cutoff;          /* 0 .. 64, default 1; or CUTOFF_FLAT */
-    /* `oversample`: what of the prototype the job leaves open is made for it: plan/bank/. */
+    /* `oversample`: what of the prototype the job leaves open is made for it: plan/. */
     int is_oversampled;
     struct ratio oversample; /* in lowest terms */
     double attenuation;      /* dB; 0: not said */
@@ -303,9 +303,9 @@ struct job_filter_design {
     double attenuation; /* dB, of the stop band; default 60 */
 };
 
-/* What undoes the telescope's filter bank within its channels (dsp/telescope/deripple.h). */
+/* What undoes the telescope's filter bank within its channels (dsp/deripple.h). */
 struct job_filter_deripple {
-    char *prototype; /* path, or a telescope's name (dsp/telescope/telescope.h); NULL: nothing */
+    char *prototype; /* path, or a telescope's name (dsp/telescope.h); NULL: nothing */
     uint32_t points; /* coefficients a channel; 0: the telescope's */
 };
 
@@ -330,7 +330,7 @@ struct job_filter {
     int is_padded;             /* edges: pad */
     int may_alias;             /* aliasing: allow */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
-    /* Of job_filter_file(), once read (archive/coefficients/): double [taps], or [taps][2]. */
+    /* Of job_filter_file(), once read (input/coefficients/): double [taps], or [taps][2]. */
     double *taps;
     uint32_t ntaps;
     int is_complex;
@@ -342,7 +342,7 @@ const char *job_filter_file(const struct job_filter *filter);
 /* `synthesise`: coarse channels become a stream again, before all filters. */
 struct job_synthesise {
     char *prototype;         /* of the channels' filter bank: a path, or a telescope's name
-                                (dsp/telescope/telescope.h); NULL: the archive says it */
+                                (dsp/telescope.h); NULL: the archive says it */
     uint32_t prototype_taps; /* T of what is in that file; 0: not said */
     int has_channels;
     uint64_t first_channel, last_channel;
@@ -350,7 +350,7 @@ struct job_synthesise {
     double accuracy; /* dB; default 100 */
     uint64_t origin; /* samples of the stream: phases count from so many before its first */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
-    /* The filter, once made (plan/synthesis/synthesis_filter.h): double [made_taps][points]. */
+    /* The filter, once made (plan/synthesis_filter.h): double [made_taps][points]. */
     double *coeff;
     uint64_t ncoeff;
     uint32_t made_taps, bank_taps; /* its own, the prototype's */
@@ -417,7 +417,7 @@ struct job {
     uint32_t nfiles;
     struct job_layout layout;
     struct job_select select;
-    char **external; /* where external storage of the files may be (archive/storage/external.h) */
+    char **external; /* where external storage of the files may be (input/hdf5/external.h) */
     uint32_t nexternal;
 
     struct job_bank *banks;    /* each makes products of the same samples */
@@ -515,7 +515,7 @@ int job_reads_voltages(const struct job *job);
 /* Whether the job is a semi-coherent search: for each of dedisperse.coherent, a filter dedisperses
  * to it, before the filter bank, and the nearest DMs are dedispersed of that power. Its product is
  * no file of its own then: each such power, and its series, are files beside it for a while
- * (run/grid/grid.h). With a filter that dedisperses, the job makes that filter's share alone, as
+ * (run/grid.h). With a filter that dedisperses, the job makes that filter's share alone, as
  * any other. */
 int job_is_semi_coherent(const struct job *job);
 

@@ -7,8 +7,8 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 #define VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 
-#include "archive/inputs.h"
 #include "dsp/axes.h"
+#include "input/inputs.h"
 #include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
 

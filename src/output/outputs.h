@@ -15,7 +15,7 @@
 #include <mpi.h>
 
 typedef struct outputs outputs_t;
-struct flag_block; /* product/flag/flagged.h */
+struct flag_block; /* product/flagged.h */
 
 struct outputs_options {
     int force;      /* replace products that exist */

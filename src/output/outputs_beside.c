@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "product/flag/flagged.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
 
 static status_t beside_put(const outputs_t *outputs, struct output *output,

@@ -3,10 +3,10 @@
 
 #include "io/claim.h"
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal/product_files.h"
-#include "product/stamp/stamp.h"
+#include "product/stamp.h"
 
 #include <errno.h>
 #include <inttypes.h>

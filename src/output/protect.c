@@ -1,7 +1,7 @@
 /* Everything that is read against everything that is written. */
 #include "output/protect.h"
 
-#include "archive/inputs.h"
+#include "input/inputs.h"
 #include "io/file.h"
 #include "io/guard.h"
 #include "output/journal/product_files.h"

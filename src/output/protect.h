@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_OUTPUT_PROTECT_H
 #define VOLTMILL_OUTPUT_PROTECT_H
 
-#include "archive/archive.h"
+#include "input/archive.h"
 #include "job/job.h"
 
 /* A file that is written beside the products. */

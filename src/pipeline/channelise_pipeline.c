@@ -4,11 +4,11 @@
 
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
-#include "dsp/steps/steps.h"
-#include "pipeline/channelise/channelise_parts.h"
+#include "dsp/steps.h"
+#include "pipeline/channelise_parts.h"
 #include "plan/channelise_needs.h"
-#include "plan/products/plan_ifs.h"
-#include "plan/products/plan_products.h"
+#include "plan/plan_ifs.h"
+#include "plan/plan_products.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "compute/boxcar.h"
 #include "compute/peaks.h"
 #include "pipeline/power_reader.h"
-#include "pipeline/search/seek.h"
+#include "pipeline/seek.h"
 #include "plan/dedisperse_plan.h"
 
 #include <math.h>

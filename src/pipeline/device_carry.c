@@ -2,7 +2,7 @@
 #include "pipeline/device_carry.h"
 
 #include "base/memory.h"
-#include "plan/products/plan_products.h"
+#include "plan/plan_products.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
 static int carry_is_wanted(const struct device_carry *between, const struct job *job,

@@ -4,8 +4,8 @@
 #ifndef VOLTMILL_PIPELINE_DEVICE_CARRY_H
 #define VOLTMILL_PIPELINE_DEVICE_CARRY_H
 
-#include "archive/fbh5/fbh5.h"
 #include "compute/resident_rows.h"
+#include "input/fbh5/fbh5.h"
 #include "io/identity.h"
 #include "plan/channelise_plan.h"
 

@@ -14,7 +14,7 @@
 #include "ranks/driver.h"
 
 typedef struct pipeline pipeline_t;
-struct flag_block; /* product/flag/flagged.h */
+struct flag_block; /* product/flagged.h */
 
 /* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
  * first_row + rows - 1.

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "plan/channelise_needs.h"
-#include "plan/products/plan_ifs.h"
+#include "plan/plan_ifs.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,11 +7,11 @@
 #include "dsp/fir/flat_cutoff.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
-#include "plan/budget/budget.h"
+#include "plan/budget.h"
 #include "plan/channelise_needs.h"
-#include "plan/products/flag_mask.h"
-#include "plan/products/plan_ifs.h"
-#include "plan/products/plan_products.h"
+#include "plan/flag_mask.h"
+#include "plan/plan_ifs.h"
+#include "plan/plan_products.h"
 
 #include <inttypes.h>
 #include <math.h>

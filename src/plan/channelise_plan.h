@@ -4,13 +4,13 @@
 #ifndef VOLTMILL_PLAN_CHANNELISE_PLAN_H
 #define VOLTMILL_PLAN_CHANNELISE_PLAN_H
 
-#include "archive/archive.h"
-#include "archive/read/reader.h"
 #include "base/memory.h"
 #include "compute/channelise.h"
 #include "dsp/overlap.h"
+#include "input/archive.h"
+#include "input/read/reader.h"
 #include "job/job.h"
-#include "plan/bank/bank_prototype.h"
+#include "plan/bank_prototype.h"
 #include "plan/chunk.h"
 #include "plan/filter_plan.h"
 #include "product/product.h"
@@ -21,7 +21,7 @@ struct channelise_plan_product {
     uint64_t dropped_spectra; /* at the end, too few for a dump */
     double *sum_factors;      /* of struct product_spec */
     double *droop;            /* likewise */
-    struct flag_mask *mask;   /* of flagged power (plan/products/flag_mask.h); NULL: none */
+    struct flag_mask *mask;   /* of flagged power (plan/flag_mask.h); NULL: none */
     float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each
                             frequency of all ifs; NULL: not known yet */
 };

@@ -3,12 +3,12 @@
 #ifndef VOLTMILL_PLAN_DEDISPERSE_PLAN_H
 #define VOLTMILL_PLAN_DEDISPERSE_PLAN_H
 
-#include "archive/fbh5/fbh5.h"
 #include "compute/dedisperse.h"
-#include "dsp/bursts/boxes.h"
+#include "dsp/boxes.h"
 #include "dsp/overlap.h"
+#include "input/fbh5/fbh5.h"
 #include "plan/channelise_plan.h"
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 
 /* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
 struct dedisperse_plan_input {

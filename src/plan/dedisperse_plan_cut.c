@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/peaks.h"
-#include "plan/budget/budget.h"
+#include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
 #include "product/spans.h"
 
@@ -167,7 +167,7 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
 }
 
 /* What is made for a chunk at a time: where series are gathered and only their boxes count, also
- * what the last ones reach over, so that they are searched where they lie (pipeline/search/seek.h).
+ * what the last ones reach over, so that they are searched where they lie (pipeline/seek.h).
  */
 static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
 {

@@ -4,7 +4,7 @@
 #define VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
 
 #include "base/status.h"
-#include "dsp/telescope/deripple.h"
+#include "dsp/deripple.h"
 #include "job/job.h"
 
 #include <stdint.h>
@@ -41,10 +41,10 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct job_filter_deripple *what, struct deripple *out);
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
- * been read (archive/coefficients.h); not of dispersion. Fails with USAGE, naming file and key:
- * edges outside of the band, edges on the sky of several coarse channels, a design of more than
- * FIR_MOST_TAPS coefficients, decimation that aliases what is passed, unless the job allows that;
- * with DEVICE (memory). */
+ * been read (input/coefficients/coefficients.h); not of dispersion. Fails with USAGE, naming file
+ * and key: edges outside of the band, edges on the sky of several coarse channels, a design of more
+ * than FIR_MOST_TAPS coefficients, decimation that aliases what is passed, unless the job allows
+ * that; with DEVICE (memory). */
 status_t filter_coefficients_make(const struct job *job, uint32_t number,
                                   const struct sky_band *band, struct filter_coefficients *out);
 void filter_coefficients_free(struct filter_coefficients *coefficients);

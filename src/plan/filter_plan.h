@@ -6,13 +6,13 @@
 #ifndef VOLTMILL_PLAN_FILTER_PLAN_H
 #define VOLTMILL_PLAN_FILTER_PLAN_H
 
-#include "archive/archive.h"
 #include "compute/filter.h"
 #include "dsp/dispersion/chirp.h"
 #include "dsp/overlap.h"
+#include "input/archive.h"
 #include "job/job.h"
 #include "plan/filter_coefficients.h"
-#include "plan/synthesis/synthesis_plan.h"
+#include "plan/synthesis_plan.h"
 
 struct filter_plan_stage {
     struct filter_spec spec; /* choice made; nstreams and max_rows are whoever's that cuts blocks */

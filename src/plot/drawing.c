@@ -7,7 +7,7 @@
  *   @fail STATUS TEXT                            the last */
 #include "plot/drawing.h"
 
-#include "io/apart/apart.h"
+#include "io/apart.h"
 #include "io/python.h"
 #include "plot/source.h"
 

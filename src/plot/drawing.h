@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_PLOT_DRAWING_H
 #define VOLTMILL_PLOT_DRAWING_H
 
-#include "archive/storage/external.h"
 #include "base/text.h"
+#include "input/hdf5/external.h"
 #include "job/job.h"
 
 enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };

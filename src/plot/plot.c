@@ -1,8 +1,8 @@
 /* Names and protection of what `voltmill plot` and `run --report` write. */
 #include "plot/plot.h"
 
-#include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
+#include "input/coefficients/coefficients.h"
 #include "io/file.h"
 #include "product/export/export_file.h"
 

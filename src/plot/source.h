@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_PLOT_SOURCE_H
 #define VOLTMILL_PLOT_SOURCE_H
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "plot/drawing.h"
 
 struct source;

@@ -5,7 +5,7 @@
 #ifndef VOLTMILL_PRODUCT_ATTRIBUTES_H
 #define VOLTMILL_PRODUCT_ATTRIBUTES_H
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "product/product.h"
 
 #include <hdf5.h>

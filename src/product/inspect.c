@@ -1,14 +1,14 @@
 /* Reading back what a product says of itself. */
-#include "archive/fbh5/start.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "input/fbh5/start.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/pack/packed_rows.h"
-#include "product/quantised/quantised.h"
+#include "product/quantised.h"
 #include "product/spans.h"
 
 #include <errno.h>

@@ -5,11 +5,11 @@
 #include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
-#include "product/check/contents.h"
+#include "product/contents.h"
 #include "product/kind/bank_axes.h"
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
-#include "product/quantised/quantised.h"
+#include "product/quantised.h"
 #include "product/spans.h"
 
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels)

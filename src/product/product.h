@@ -8,14 +8,14 @@
 #ifndef VOLTMILL_PRODUCT_PRODUCT_H
 #define VOLTMILL_PRODUCT_PRODUCT_H
 
-#include "archive/archive.h"
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
 #include "dsp/fir/oversampled.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 #include "dsp/stokes.h"
-#include "io/apart/apart.h"
+#include "input/archive.h"
+#include "io/apart.h"
 
 #include <stdint.h>
 
@@ -83,7 +83,7 @@ struct product_spec {
  * flags_offset and kurtosis_offset; medians of all rows, float [ifs][frequencies], at
  * bandpass_offset. 0 is none: products of format 1 have no CRCs, voltages no time stamps and holes,
  * only they count what was clipped so. Of spectra and power in fewer bits than 32
- * (dsp/steps/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
+ * (dsp/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
  * [scales][ifs][frequencies] (scales: as many as blocks, or 1: of the first for all), and counts of
  * what was clipped low and high, uint16 [blocks][ifs][frequencies]. Journals hold it as it lies:
  * its bytes are part of their format. */
@@ -129,7 +129,7 @@ status_t product_count_holes(int fd, const char *path, const struct product_plac
 int quantised_is(const struct product_spec *spec);
 struct steps_form quantised_form(enum product_kind kind, uint32_t bits);
 
-/* Blocks of rows that have scales of their own (dsp/steps/steps.h), each [count][lines], lines
+/* Blocks of rows that have scales of their own (dsp/steps.h), each [count][lines], lines
  * those of the streams at hand. */
 struct product_steps {
     uint64_t first, count;
@@ -152,7 +152,7 @@ struct product_origin {
     char *version;    /* of the program */
     char *arithmetic; /* as struct product_spec says; NULL: it does not */
     char *inputs;
-    char *assumed; /* about these (archive/assumed.h); NULL: nothing */
+    char *assumed; /* about these (input/assumed.h); NULL: nothing */
     char *filters; /* before, as struct product_spec says; NULL: none */
 };
 
@@ -242,7 +242,7 @@ status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
-/* These look into files of unknown origin: as a child does it (io/apart/apart.h). */
+/* These look into files of unknown origin: as a child does it (io/apart.h). */
 extern const struct apart_task product_is_ours_task, product_open_task;
 
 #endif

@@ -2,9 +2,9 @@
  * not be converted by the reader of compressed archives, which needs no plugins. */
 #include "product/sheet.h"
 
-#include "archive/storage/stored.h"
 #include "base/memory.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
+#include "input/hdf5/stored.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct sheet_file {
     struct h5_dataset data;
     depot_t *depot; /* NULL: HDF5 reads it */
     struct storage storage;
-    /* Pairs in few bits (dsp/steps/steps.h): scale and offset of each block of rows. */
+    /* Pairs in few bits (dsp/steps.h): scale and offset of each block of rows. */
     struct h5_dataset scale, offset;
     struct steps_form form;
     uint64_t scale_rows; /* 0: they have none */

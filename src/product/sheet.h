@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_PRODUCT_SHEET_H
 #define VOLTMILL_PRODUCT_SHEET_H
 
-#include "io/apart/apart.h"
+#include "io/apart.h"
 
 #include <stdint.h>
 

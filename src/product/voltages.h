@@ -16,7 +16,7 @@ struct voltages_axis {
 };
 
 /* Numbers that are written with fewer bits than they are handed out with
- * (archive/read/numbers/numbers.h): the fewest that hold every one of them exactly. */
+ * (input/read/numbers.h): the fewest that hold every one of them exactly. */
 struct voltages_packing {
     uint32_t bits;             /* of one as it is written: 1, 2, 4, 8, 16; 0: nothing is packed */
     enum sample_format format; /* as they are handed out */
@@ -74,7 +74,7 @@ struct archive;
 struct loss;
 
 /* The same of an archive's selected streams and samples, as its reader hands them out
- * (archive/read/reader.h), packed as is said: numbers, frequencies and names are kept. Gaps come
+ * (input/read/reader.h), packed as is said: numbers, frequencies and names are kept. Gaps come
  * later. */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);

@@ -1,7 +1,7 @@
 /* An archive's streams as a file in the native layout: what it says of them, with the numbers that
  * they have; and the gaps that reading found. */
-#include "archive/read/reader.h"
 #include "base/memory.h"
+#include "input/read/reader.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
 #include "product/kind/parts.h"

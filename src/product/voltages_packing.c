@@ -1,7 +1,7 @@
 /* Numbers of few bits in the native layout: which packing holds all that an archive hands out, and
  * packing them. */
-#include "archive/archive.h"
-#include "archive/packets/packets.h"
+#include "input/archive.h"
+#include "input/packets/packets.h"
 #include "product/voltages_parts.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ out:
     return st;
 }
 
-/* What a recorder's packets hand out (archive/packets/decode.h). */
+/* What a recorder's packets hand out (input/packets/decode.h). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
     int is_turned = 0;
@@ -104,7 +104,7 @@ static int packing_is_symmetric(const double *levels, uint32_t count)
     return 1;
 }
 
-/* What numbers of a file hand out (archive/read/numbers/numbers.h). */
+/* What numbers of a file hand out (input/read/numbers.h). */
 static void packing_of_numbers(const struct archive *archive, struct voltages_packing *out)
 {
     const struct archive_number *number = &archive->stored.number;

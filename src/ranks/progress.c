@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "io/apart/launch.h"
+#include "io/launch.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "ranks/stop.h"
 
 #include "base/clock.h"
-#include "io/apart/apart.h"
-#include "io/apart/launch.h"
+#include "io/apart.h"
+#include "io/launch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

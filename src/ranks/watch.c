@@ -2,7 +2,7 @@
 #include "ranks/watch.h"
 
 #include "base/thread.h"
-#include "io/apart/launch.h"
+#include "io/launch.h"
 #include "ranks/liveness.h"
 #include "ranks/peers.h"
 #include "ranks/stop.h"

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_RUN_CHANNELISE_PASS_H
 #define VOLTMILL_RUN_CHANNELISE_PASS_H
 
-#include "archive/archive.h"
+#include "input/archive.h"
 #include "pipeline/device_carry.h"
 #include "run/dedisperse_pass.h"
 

@@ -6,12 +6,12 @@
 #include "io/identity.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
-#include "output/origin/origin.h"
+#include "output/origin.h"
 #include "output/output_spec.h"
 #include "output/outputs.h"
 #include "plan/dedisperse_plan.h"
 #include "product/product.h"
-#include "product/stamp/stamp.h"
+#include "product/stamp.h"
 #include "run/dedisperse_pass.h"
 
 #include <inttypes.h>

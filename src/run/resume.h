@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_RUN_RESUME_H
 #define VOLTMILL_RUN_RESUME_H
 
-#include "archive/archive.h"
+#include "input/archive.h"
 #include "job/job.h"
 
 struct resume {
@@ -17,7 +17,7 @@ struct resume_options {
     int only_looks; /* leaves everything as it is */
 };
 
-/* Rank 0, or alone: what is complete, and of this job and its input (output/origin/origin.h), need
+/* Rank 0, or alone: what is complete, and of this job and its input (output/origin.h), need
  * not be done again. `archive` may be NULL. Fails with USAGE: a product that is there is of another
  * job; with DATA. */
 status_t resume_find(const struct job *job, const struct archive *archive,

@@ -7,11 +7,11 @@
 #include "ranks/agree.h"
 #include "ranks/progress.h"
 #include "ranks/stop.h"
-#include "run/grid/grid_merge.h"
-#include "run/opened/opened.h"
+#include "run/grid_merge.h"
+#include "run/opened.h"
 #include "run/run_plan.h"
-#include "run/tables/tables.h"
-#include "tune/budget.h"
+#include "run/tables.h"
+#include "tune/tune_budget.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "job/yaml/yaml_file.h"
 #include "output/protect.h"
 #include "ranks/agree.h"
-#include "run/grid/grid_merge.h"
+#include "run/grid_merge.h"
 #include "run/share.h"
-#include "run/tables/tables.h"
+#include "run/tables.h"
 #include "tune/store.h"
 
 #include <stdlib.h>

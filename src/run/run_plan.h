@@ -3,7 +3,7 @@
 #define VOLTMILL_RUN_RUN_PLAN_H
 
 #include "run/channelise_pass.h"
-#include "run/grid/grid.h"
+#include "run/grid.h"
 
 struct run_begin {
     struct text text; /* the job file's */

@@ -1,17 +1,17 @@
 /* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
-#include "archive/archive.h"
-#include "archive/assumed.h"
-#include "archive/coefficients/coefficients.h"
 #include "base/memory.h"
-#include "dsp/bursts/boxes.h"
+#include "dsp/boxes.h"
 #include "dsp/dispersion/ddplan.h"
-#include "io/machine/machine_memory.h"
+#include "input/archive.h"
+#include "input/assumed.h"
+#include "input/coefficients/coefficients.h"
+#include "io/machine_memory.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"
-#include "plan/synthesis/synthesis_filter.h"
+#include "plan/synthesis_filter.h"
 #include "ranks/agree.h"
 
 #include <inttypes.h>

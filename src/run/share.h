@@ -2,11 +2,11 @@
 #ifndef VOLTMILL_RUN_SHARE_H
 #define VOLTMILL_RUN_SHARE_H
 
-#include "archive/archive.h"
 #include "base/text.h"
 #include "compute/backend.h"
+#include "input/archive.h"
 #include "job/job.h"
-#include "run/opened/opened.h"
+#include "run/opened.h"
 
 #include <mpi.h>
 

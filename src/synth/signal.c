@@ -7,10 +7,10 @@
 #include "dsp/noise.h"
 #include "synth/burst.h"
 #include "synth/disperse.h"
-#include "synth/source/gate.h"
-#include "synth/source/polarise.h"
-#include "synth/source/tone.h"
+#include "synth/gate.h"
+#include "synth/polarise.h"
 #include "synth/synth_spec.h"
+#include "synth/tone.h"
 
 #include <fftw3.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "job/yaml/schema.h"
 #include "job/yaml/tree.h"
 #include "job/yaml/yaml_file.h"
-#include "synth/source/polarise.h"
+#include "synth/polarise.h"
 #include "synth/synth_gaps.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "io/claim.h"
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "io/guard.h"
 #include "io/mark.h"
 #include "plan/channelise_plan.h"

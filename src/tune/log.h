@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_TUNE_LOG_H
 #define VOLTMILL_TUNE_LOG_H
 
-#include "tune/search/space.h"
+#include "tune/space.h"
 
 enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
 

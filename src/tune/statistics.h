@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_TUNE_STATISTICS_H
 #define VOLTMILL_TUNE_STATISTICS_H
 
-#include "tune/search/search.h"
+#include "tune/search.h"
 
 /* The middle one of count >= 1 numbers, or the mean of the middle two; leaves them in ascending
  * order. */

@@ -3,7 +3,7 @@
 #define VOLTMILL_TUNE_TRIAL_H
 
 #include "base/status.h"
-#include "tune/budget.h"
+#include "tune/tune_budget.h"
 
 enum { TRIAL_STEPS = 6 };
 struct trial_run {

@@ -5,8 +5,8 @@
 #include "base/display.h"
 #include "io/file.h"
 #include "output/journal/product_files.h"
-#include "product/check/contents.h"
-#include "product/stamp/stamped.h"
+#include "product/contents.h"
+#include "product/stamped.h"
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_H
 #define VOLTMILL_VERIFY_VERIFY_H
 
-#include "base/json/json.h"
+#include "base/json.h"
 
 #include <mpi.h>
 #include <stdint.h>

@@ -4,9 +4,9 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
-#include "archive/storage/external.h"
 #include "compute/shared/agreement.h"
 #include "dsp/axes.h"
+#include "input/hdf5/external.h"
 #include "job/job.h"
 #include "pipeline/pipeline.h"
 #include "product/pack/rows.h"

@@ -2,8 +2,8 @@
  * was combined with, beside what their rounding is relative to. */
 #include "verify/verify_rows.h"
 
-#include "archive/read/reader.h"
 #include "base/memory.h"
+#include "input/read/reader.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
 #include "product/ifs.h"

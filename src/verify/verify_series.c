@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "pipeline/dedisperse_pipeline.h"
-#include "product/check/compare.h"
-#include "product/kind/dedispersed.h"
+#include "product/compare.h"
+#include "product/kind/dedispersed_kind.h"
 #include "ranks/agree.h"
 
 #include <math.h>

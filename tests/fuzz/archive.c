@@ -1,9 +1,9 @@
 /* Archives from bytes: what fuzz_native and fuzz_described share. */
 #include "fuzz.h"
 
-#include "archive/archive.h"
-#include "archive/read/reader.h"
 #include "base/memory.h"
+#include "input/archive.h"
+#include "input/read/reader.h"
 #include "io/hdf5/h5.h"
 #include "job/job.h"
 

@@ -2,11 +2,11 @@
  * file's bytes. */
 #include "fuzz.h"
 
-#include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
+#include "input/fbh5/fbh5.h"
 #include "io/hdf5/h5.h"
 #include "product/export/presto.h"
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Jobs that are proposed for HDF5 files of no known format. Input: the file's bytes. */
 #include "fuzz.h"
 
-#include "archive/propose/propose.h"
+#include "input/propose/propose.h"
 #include "io/hdf5/h5.h"
 #include "job/job.h"
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "archive/archive.h"
+#include "input/archive.h"
 #include "io/hdf5/h5.h"
 #include "output/output_spec.h"
 #include "ranks/agree.h"

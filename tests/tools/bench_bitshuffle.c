@@ -7,8 +7,8 @@
  * All sides take turns; the best of each counts. One thread is timed by its own processor time, so
  * that other programs disturb little; reads by the clock, and beside that, as what two free
  * processors would give, by the processor time of the thread that is busiest. */
-#include "archive/chunks/chunks.h"
 #include "base/thread.h"
+#include "input/hdf5/chunks.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
 #include "product/pack/codec.h"

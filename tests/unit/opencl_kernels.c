@@ -4,8 +4,8 @@
  */
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"
-#include "compute/opencl/ppf/ppf.h"
-#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/ppf/opencl_ppf.h"
+#include "compute/opencl/ppf/ppf_steps.h"
 #include "dsp/fir/prototype.h"
 
 #include <stdio.h>

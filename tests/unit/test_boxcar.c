@@ -3,7 +3,7 @@
  * groups of peaks. */
 #include "compute/boxcar.h"
 #include "compute/boxcar/boxcar_kernels.h"
-#include "dsp/bursts/groups.h"
+#include "dsp/groups.h"
 
 #include <math.h>
 #include <setjmp.h>

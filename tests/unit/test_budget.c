@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "archive/archive.h"
 #include "base/memory.h"
 #include "base/report.h"
-#include "plan/budget/budget.h"
+#include "input/archive.h"
+#include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "small_archive.h"
 

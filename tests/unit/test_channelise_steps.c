@@ -1,7 +1,7 @@
 /* Spectra that a filter bank rounds to few bits: the bytes, and what is clipped, are those of
- * dsp/steps/steps.h made of the same backend's floats. */
+ * dsp/steps.h made of the same backend's floats. */
 #include "channelise_bench.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_CHANNELS = 256 };
 

@@ -1,6 +1,6 @@
 /* Boxes of a chunked dataset, read by several threads: chunks that all share, those that are kept
  * from read to read, those that are not full, and what is wrong with one. */
-#include "archive/chunks/chunks.h"
+#include "input/hdf5/chunks.h"
 
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"

@@ -2,9 +2,9 @@
  * know the same formats. */
 #include "product/pack/codec.h"
 
-#include "archive/chunks/transpose.h"
-#include "archive/chunks/transpose_parts.h"
 #include "base/memory.h"
+#include "input/hdf5/transpose.h"
+#include "input/hdf5/transpose_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* PSRDADA: headers, times, and where samples lie. */
-#include "archive/format/formats.h"
+#include "input/format/formats.h"
 
 #include <math.h>
 #include <setjmp.h>

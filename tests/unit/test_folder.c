@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

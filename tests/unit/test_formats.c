@@ -1,5 +1,5 @@
 /* The table of archive formats: what a file is follows from what is in it. */
-#include "archive/format/formats.h"
+#include "input/format/formats.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"

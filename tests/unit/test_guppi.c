@@ -1,7 +1,7 @@
 /* GUPPI RAW: from headers to runs of blocks, gaps and what is lost, and every header that must be
  * refused. */
-#include "archive/format/formats.h"
 #include "base/text.h"
+#include "input/format/formats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "archive/archive.h"
-#include "archive/lost.h"
 #include "base/memory.h"
+#include "input/archive.h"
+#include "input/lost.h"
 #include <stdlib.h>
 
 static void joined(void **state)

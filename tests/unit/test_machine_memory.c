@@ -1,6 +1,6 @@
 /* What is left of a machine's memory, as the files of the kernel say it: here a folder of our own.
  */
-#include "io/machine/machine_memory.h"
+#include "io/machine_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

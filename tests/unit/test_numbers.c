@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "archive/read/numbers/numbers.h"
 #include "base/report.h"
+#include "input/read/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>

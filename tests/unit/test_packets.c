@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "archive/packets/packets.h"
-#include "archive/read/reader.h"
 #include "base/memory.h"
 #include "base/report.h"
+#include "input/packets/packets.h"
+#include "input/read/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

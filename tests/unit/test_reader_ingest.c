@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "archive/read/reader.h"
 #include "base/report.h"
+#include "input/read/reader.h"
 #include "job/job.h"
 #include "small_archive.h"
 

@@ -6,11 +6,11 @@
 
 #include <cmocka.h>
 
-#include "archive/read/numbers/numbers.h"
-#include "archive/read/reader.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/report.h"
+#include "input/read/numbers.h"
+#include "input/read/reader.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SIGPROC's numbers of telescopes, by the names that archives have. */
-#include "product/kind/sigproc.h"
+#include "product/kind/sigproc_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Numbers in few bits: rounded as fma() rounds, clipped, counted, read back within half a step;
  * lines that are constant, zero, or no numbers at all. */
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 
 #include <float.h>
 #include <math.h>

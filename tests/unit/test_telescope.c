@@ -1,11 +1,11 @@
 /* Telescopes' prototypes at other numbers of points, by name, and what undoes their ripple: against
  * sums that are written out. */
 #include "base/report.h"
+#include "dsp/deripple.h"
 #include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
-#include "dsp/telescope/deripple.h"
-#include "dsp/telescope/resample.h"
-#include "dsp/telescope/telescope.h"
+#include "dsp/resample.h"
+#include "dsp/telescope.h"
 
 #include <complex.h>
 #include <math.h>

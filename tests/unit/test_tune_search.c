@@ -1,7 +1,7 @@
 /* The tuner's searches on spaces with a known optimum: what they find, in how many trials, that
  * what is wrong never wins, and that a log saves trials. */
 #include "base/clock.h"
-#include "tune/search/search.h"
+#include "tune/search.h"
 #include "tune/statistics.h"
 
 #include <math.h>

@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "archive/archive.h"
 #include "base/report.h"
+#include "input/archive.h"
 #include "io/file.h"
 #include "io/mark.h"
-#include "product/check/contents.h"
+#include "product/contents.h"
 #include "product/product.h"
 #include "product/spans.h"
 #include "small_archive.h"

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
 #define VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
 
-#include "dsp/bursts/boxes.h"
+#include "dsp/boxes.h"
 
 enum {
     BOXCAR_SERIES = 16, /* whose noise is settled together */

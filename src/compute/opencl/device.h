@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "compute/opencl/kept/kept.h"
+#include "compute/opencl/kept.h"
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120

@@ -5,7 +5,7 @@
 #include "compute/shared/clipped.h"
 #include "compute/shared/dedisperse_table.h"
 #include "dsp/dft.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 
 #include <complex.h>
 #include <math.h>

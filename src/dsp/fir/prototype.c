@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/kaiser.h"
-#include "dsp/telescope/resample.h"
+#include "dsp/resample.h"
 
 #include <ctype.h>
 #include <errno.h>

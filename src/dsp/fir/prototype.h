@@ -16,7 +16,7 @@
  *   rect      1
  *   file      M numbers, b[0] first; no sinc is applied. Text, where '#' starts a comment, is read
  *             here; or taps * points of another bank, which are resampled
- * (dsp/telescope/resample.h)
+ * (dsp/resample.h)
  *
  * The gain g follows `normalise` (base/terms.h).
  * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, section 2. */

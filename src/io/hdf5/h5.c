@@ -3,7 +3,7 @@
 
 #include "base/display.h"
 #include "base/memory.h"
-#include "io/apart/apart.h"
+#include "io/apart.h"
 #include "io/file.h"
 #include "io/hdf5/h5_reason.h"
 #include "io/hdf5/h5_versions.h"

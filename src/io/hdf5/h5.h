@@ -1,4 +1,4 @@
-/* HDF5 with our errors: what archive/ and product/ share. Call from the main thread only: the
+/* HDF5 with our errors: what input/ and product/ share. Call from the main thread only: the
  * library is not thread-safe. */
 #ifndef VOLTMILL_IO_HDF5_H5_H
 #define VOLTMILL_IO_HDF5_H5_H
@@ -40,7 +40,7 @@ status_t h5_open_file(const char *path, hid_t *out);
 
 /* The same, but a file that ends before it says so is opened, too, with a warning. HDF5 gives zeros
  * for what lies behind its end: for who looks where the bytes of a dataset lie before it is read
- * (archive/storage/stored.h). */
+ * (input/hdf5/stored.h). */
 status_t h5_open_cut_file(const char *path, hid_t *out);
 /* Whether an open file ends early, after `bytes`. */
 int h5_is_cut(hid_t file, uint64_t bytes);
@@ -65,7 +65,7 @@ status_t h5_place_last(hid_t file, const char *name);
 haddr_t h5_offset(hid_t dataset);
 
 /* Fails with DATA when the values of a dataset lie in external files: HDF5 would read any file that
- * the dataset names. Only rows of archives may (archive/storage/external.h). */
+ * the dataset names. Only rows of archives may (input/hdf5/external.h). */
 status_t h5_refuse_external(hid_t dataset, const char *where, const char *name);
 
 /* Whether there is an object of that name (a link, wherever it leads), or an attribute. `name` of

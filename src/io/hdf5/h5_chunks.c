@@ -1,6 +1,6 @@
 /* The index of a chunked dataset, tried before it is needed. */
 #include "base/memory.h"
-#include "io/apart/apart.h"
+#include "io/apart.h"
 #include "io/hdf5/h5.h"
 
 enum { MOST_LOOKED_UP = 4096 };

@@ -2,7 +2,7 @@
 #include "io/hdf5/h5_dataset.h"
 
 #include "base/memory.h"
-#include "io/apart/apart.h"
+#include "io/apart.h"
 #include "io/hdf5/h5_versions.h"
 #include "io/hdf5/h5_walk.h"
 

@@ -6,7 +6,7 @@
 #ifndef VOLTMILL_JOB_YAML_SCHEMA_H
 #define VOLTMILL_JOB_YAML_SCHEMA_H
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "io/pack.h"
 #include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"

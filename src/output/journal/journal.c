@@ -5,7 +5,7 @@
 #include "io/claim.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "product/spans.h"
 
 #include <errno.h>

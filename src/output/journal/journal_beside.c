@@ -3,7 +3,7 @@
 
 #include "io/crc.h"
 #include "io/file.h"
-#include "product/flag/flagged.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
 
 enum { MOST_BESIDE = 7 };

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "io/crc.h"
-#include "output/origin/origin.h"
+#include "output/origin.h"
 #include "product/spans.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
-#include "product/flag/flagged.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* Divides channels by the gain of what was before the filter bank (plan/products/droop.h). */
+/* Divides channels by the gain of what was before the filter bank (plan/droop.h). */
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
-#include "plan/products/droop.h"
+#include "plan/droop.h"
 #include "product/kind/bank_axes.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "pipeline/finish/finish_steps.h"
 
 #include "base/memory.h"
-#include "plan/products/plan_products.h"
+#include "plan/plan_products.h"
 
 #include <stdlib.h>
 

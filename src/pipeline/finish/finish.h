@@ -11,7 +11,7 @@
 #include "compute/shared/agreement.h"
 #include "pipeline/finish/combine.h"
 #include "plan/channelise_plan.h"
-#include "product/flag/flagged.h"
+#include "product/flagged.h"
 
 typedef struct finish finish_t;
 

@@ -1,7 +1,7 @@
 /* The steps of finishing, in order. Private to finish/. A new one is a file here, a row of the
  * table in finish.c, and what it needs of product_spec (product/product.h), of the groups of
- * streams (plan/products/plan_products.h) and of memory
- * (plan/budget/budget_bytes.c). */
+ * streams (plan/plan_products.h) and of memory
+ * (plan/budget_bytes.c). */
 #ifndef VOLTMILL_PIPELINE_FINISH_FINISH_STEPS_H
 #define VOLTMILL_PIPELINE_FINISH_FINISH_STEPS_H
 

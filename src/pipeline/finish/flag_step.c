@@ -6,8 +6,8 @@
 #include "pipeline/finish/combine.h"
 #include "pipeline/finish/finish_steps.h"
 #include "plan/channelise_plan.h"
-#include "plan/products/flag_mask.h"
-#include "product/flag/flagged.h"
+#include "plan/flag_mask.h"
+#include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which cells of flagged power are left out (product/flag/flagged.h): by their kurtosis, by a mask,
+/* Which cells of flagged power are left out (product/flagged.h): by their kurtosis, by a mask,
  * by the job. A pure function of a cell's numbers and of where it lies.
  *
  * Flags, cell by cell. */

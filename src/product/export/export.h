@@ -5,10 +5,10 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_H
 
-#include "archive/storage/external.h"
 #include "base/terms.h"
+#include "input/hdf5/external.h"
 #include "product/export/export_scale.h"
-#include "product/stamp/stamp.h"
+#include "product/stamp.h"
 
 /* A file that is there already, locked by whoever lends it: written, synced, left to him. */
 struct export_into {

@@ -3,10 +3,10 @@
  */
 #include "product/export/export_bank.h"
 
-#include "archive/assumed.h"
-#include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "input/assumed.h"
+#include "input/fbh5/fbh5.h"
 
 #include <stdlib.h>
 #include <string.h>

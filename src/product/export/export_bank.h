@@ -4,7 +4,7 @@
 
 #include "product/export/export.h"
 #include "product/export/export_file.h"
-#include "product/kind/sigproc.h"
+#include "product/kind/sigproc_head.h"
 
 /* Samples of a block: 16 MiB as floats. */
 enum { EXPORT_BLOCK = 4 << 20 };

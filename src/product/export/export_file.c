@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "io/mark.h"
 
 #include <math.h>

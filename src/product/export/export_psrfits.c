@@ -4,7 +4,7 @@
  * whole one already). */
 #include "base/byte_order.h"
 #include "base/memory.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 #include "dsp/stokes.h"
 #include "io/file.h"
 #include "product/export/export_bank.h"

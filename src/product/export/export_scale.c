@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "dsp/steps/steps.h"
+#include "dsp/steps.h"
 
 #include <math.h>
 #include <stdlib.h>

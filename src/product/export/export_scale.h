@@ -10,7 +10,7 @@ enum scale_kind {
     SCALE_NONE,
     SCALE_RANGE,   /* the least value becomes 0, the greatest the largest number */
     SCALE_GIVEN,   /* low and high become them */
-    SCALE_CHANNELS /* each channel by its mean and rms, as those in few bits (dsp/steps/steps.h) */
+    SCALE_CHANNELS /* each channel by its mean and rms, as those in few bits (dsp/steps.h) */
 };
 
 struct scale_options {

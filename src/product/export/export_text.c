@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/python.h"
-#include "product/candidates/candidates.h"
+#include "product/candidates.h"
 #include "product/export/export.h"
 #include "product/export/export_file.h"
 #include "product/product.h"

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_PRESTO_H
 #define VOLTMILL_PRODUCT_EXPORT_PRESTO_H
 
-#include "product/kind/series.h"
+#include "product/kind/series_kind.h"
 
 /* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
  * to NAME.dat. */

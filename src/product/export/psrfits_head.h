@@ -4,8 +4,8 @@
 #define VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
 
 #include "base/terms.h"
-#include "product/kind/sigproc.h"
-#include "product/stamp/stamp.h"
+#include "product/kind/sigproc_head.h"
+#include "product/stamp.h"
 
 /* What goes in, and where the columns lie in a row of the table. */
 struct psrfits_head {

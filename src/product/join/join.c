@@ -6,7 +6,7 @@
 #include "io/claim.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "io/folder/folder.h"
+#include "io/folder.h"
 #include "io/guard.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"

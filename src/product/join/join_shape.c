@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_scales.h"
-#include "product/check/contents.h"
+#include "product/contents.h"
 #include "product/join/join_parts.h"
 #include "product/join/join_words.h"
 #include "product/kind/kinds.h"

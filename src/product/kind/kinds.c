@@ -1,7 +1,7 @@
 /* The table of the kinds of products, made of the list in base/terms.h. */
 #include "product/kind/kinds.h"
 
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 #include "product/spans.h"
 
 #define KIND_DECLARE(id, name, quantity, is_filterbank) extern const struct kind name##_kind;

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5/h5_scales.h"
-#include "product/kind/dedispersed.h"
+#include "product/kind/dedispersed_kind.h"
 #include "product/pack/codec.h"
 #include "product/spans.h"
 

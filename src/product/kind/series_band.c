@@ -2,7 +2,7 @@
  * fch1 and foff say. */
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion.h"
-#include "product/kind/series.h"
+#include "product/kind/series_kind.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Shuffle and deflate, LZ4, bitshuffle with LZ4, Zstandard, in the formats of HDF5's filters. */
 #include "product/pack/codec.h"
 
-#include "archive/chunks/transpose.h"
 #include "base/memory.h"
+#include "input/hdf5/transpose.h"
 
 #include <libdeflate.h>
 #include <lz4.h>

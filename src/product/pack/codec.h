@@ -1,11 +1,11 @@
 /* Chunks of rows made smaller in the ways that HDF5's registered filters undo, without HDF5: the
- * way there of archive/chunks/unfilter.h. By any thread, each with one of its own. */
+ * way there of input/hdf5/unfilter.h. By any thread, each with one of its own. */
 #ifndef VOLTMILL_PRODUCT_PACK_CODEC_H
 #define VOLTMILL_PRODUCT_PACK_CODEC_H
 
-#include "archive/chunks/unfilter.h"
 #include "base/status.h"
 #include "base/terms.h"
+#include "input/hdf5/unfilter.h"
 
 #include <stddef.h>
 

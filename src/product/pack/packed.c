@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
-#include "product/check/contents.h"
+#include "product/contents.h"
 #include "product/kind/kinds.h"
 #include "product/pack/codec.h"
 #include "product/pack/packed_rows.h"

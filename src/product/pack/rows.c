@@ -1,8 +1,8 @@
 /* Reads rows where they lie, or by the reader of compressed archives. */
 #include "product/pack/rows.h"
 
-#include "archive/storage/stored.h"
 #include "base/memory.h"
+#include "input/hdf5/stored.h"
 #include "io/file.h"
 #include "product/kind/kinds.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "tune/problem/bank.h"
+#include "tune/problem/problem_bank.h"
 
 #include <stdlib.h>
 #include <string.h>

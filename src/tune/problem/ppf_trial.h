@@ -4,7 +4,7 @@
 #define VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
 
 #include "tune/problem.h"
-#include "tune/problem/bank.h"
+#include "tune/problem/problem_bank.h"
 
 /* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer,
  * and a trial is of a multiple of them. */

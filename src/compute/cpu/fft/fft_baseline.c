@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/fft/cpu_fft.h"
 
 #include <stdlib.h>
 #include <string.h>

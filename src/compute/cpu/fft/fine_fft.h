@@ -17,7 +17,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 #define VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 
-#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/fft/cpu_fft.h"
 #include "compute/cpu/ppf/kernels.h"
 
 struct fine_shape {

@@ -4,7 +4,7 @@
 #define VOLTMILL_COMPUTE_CPU_SYNTHESIS_SYNTHESISE_PARTS_H
 
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/fft/cpu_fft.h"
 #include "compute/cpu/filter/filter_samples.h"
 #include "compute/cpu/synthesis/synthesis_kernels.h"
 

@@ -1,6 +1,6 @@
 /* Overlap-save through the FFT library: any length, several blocks through memory at a time. */
 #include "base/memory.h"
-#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/filter/filter_parts.h"
 #include "compute/shared/filter_table.h"
 

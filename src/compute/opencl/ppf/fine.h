@@ -10,7 +10,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_FINE_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_FINE_H
 
-#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/ppf/ppf_steps.h"
 
 /* Shapes to try for what `mode` leaves, at most `most`, the most promising first; 0: it cannot do
  * the problem (channels no power of two from 256 to 2^26). Any taps, format, kept channels. Real

@@ -7,7 +7,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_MIXED_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_MIXED_H
 
-#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/ppf/ppf_steps.h"
 
 /* Whether so many channels are for these stages. */
 int mixed_is(uint32_t channels);

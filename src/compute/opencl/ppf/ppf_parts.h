@@ -3,9 +3,9 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
 
-#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/ppf/fine.h"
-#include "compute/opencl/ppf/ppf.h"
+#include "compute/opencl/ppf/opencl_ppf.h"
 
 /* Three routes, by what is asked:
  *

@@ -3,7 +3,7 @@
 #include "compute/opencl/synthesis/fused_points.h"
 
 #include "base/memory.h"
-#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/ppf/ppf_steps.h"
 
 #include <stdlib.h>
 #include <string.h>

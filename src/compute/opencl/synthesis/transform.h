@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
 #define VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
 
-#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/stopwatch.h"
 #include "compute/synthesise.h"
 

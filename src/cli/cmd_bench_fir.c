@@ -1,0 +1,234 @@
+/* voltmill bench fir */
+#include "base/units.h"
+#include "bench/bench_fir.h"
+#include "cli/csv.h"
+#include "cli/values.h"
+#include "plan/channelise_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* What is asked for, and the state of the table while it is made. */
+struct fir_settings {
+    struct shared shared;
+    struct option_list taps, points, methods;
+    enum fft_kind fft;
+    int is_real, is_alone;
+
+    backend_t *opened;
+    backend_t *cpu; /* beside a device; NULL: none */
+    uint32_t failed;
+    struct csv csv;
+};
+
+/* A row. Seconds are for all points. */
+struct fir_row {
+    struct bench_fir c;
+    struct bench_filtered result;
+    double plain_seconds;
+    uint64_t plain_points;
+    struct bench_filtered cpu; /* seconds 0: not measured */
+    const char *how, *cpu_how;
+};
+
+static const char heading[] =
+    "taps,points,complex,method,how,ms,computed_points,msamples_per_s,gflop_per_s,moved_ms,"
+    "moved_msamples_per_s,upload_ms,unpack_ms,filter_ms,download_ms,plain_ms,plain_points,"
+    "times_plain,moved_times_plain,cpu_how,cpu_ms,cpu_points,times_cpu,moved_times_cpu,threads,"
+    "rms_error,result";
+
+static void bench_print_head(const struct fir_settings *s)
+{
+    const char *device = backend_device(s->opened);
+    printf("%s%s%s: one stream of %s floats; plain: a loop on one core without SIMD, measured on "
+           "some points where all take long (*)%s\n",
+           backend_name(backend_which(s->opened)), *device ? ", " : "", device,
+           s->is_real ? "real" : "complex", s->cpu ? "; CPU: the cpu backend" : "");
+    printf("%8s %10s %-36s %11s %9s %9s %11s %11s %9s %9s %9s\n", "taps", "points", "how", "ms",
+           "Msamp/s", "GFLOP/s", "moved ms", "plain ms", "x plain", "x CPU", "rms error");
+}
+
+static double bench_over(double a, double b)
+{
+    return a > 0 && b > 0 ? a / b : 0;
+}
+
+static void bench_print_row(const struct fir_settings *s, const struct fir_row *row)
+{
+    const struct bench_fir *c = &row->c;
+    const struct bench_filtered *r = &row->result;
+    char moved[UNITS_TEXT] = "-";
+    char cpu[UNITS_TEXT] = "-";
+    if (r->moved_seconds > 0) {
+        snprintf(moved, sizeof moved, "%.4f", 1e3 * r->moved_seconds);
+    }
+    if (s->cpu) {
+        snprintf(cpu, sizeof cpu, "%.1f", bench_over(row->cpu.seconds, r->seconds));
+    }
+    printf("%8u %10" PRIu64 " %-36s %10.4f%s %9.1f %9.1f %11s %10.2f%s %9.1f %9s %9.2g%s\n",
+           c->taps, c->points, row->how, 1e3 * r->seconds, r->points < c->points ? "*" : " ",
+           1e-6 * (double)c->points / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds, moved,
+           1e3 * row->plain_seconds, row->plain_points < c->points ? "*" : " ",
+           bench_over(row->plain_seconds, r->seconds), cpu, r->error, r->is_right ? "" : " FAILED");
+    report_show();
+}
+
+static void bench_write_row(struct fir_settings *s, const struct fir_row *row)
+{
+    const struct bench_fir *c = &row->c;
+    const struct bench_filtered *r = &row->result;
+    double samples = 1e-6 * (double)c->points;
+    csv_print(&s->csv, "%u,%" PRIu64 ",%d,%s,\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%.6f,%.4f,", c->taps,
+              c->points, c->is_complex, filter_method_name(c->method), row->how, 1e3 * r->seconds,
+              r->points, samples / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds,
+              1e3 * r->moved_seconds, bench_over(samples, r->moved_seconds));
+    csv_print(&s->csv, "%.6f,%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%.4f,%.4f,",
+              1e3 * r->steps[FILTER_STEP_UPLOAD], 1e3 * r->steps[FILTER_STEP_UNPACK],
+              1e3 * r->steps[FILTER_STEP_FILTER], 1e3 * r->steps[FILTER_STEP_DOWNLOAD],
+              1e3 * row->plain_seconds, row->plain_points,
+              bench_over(row->plain_seconds, r->seconds),
+              bench_over(row->plain_seconds, r->moved_seconds));
+    csv_print(&s->csv, "\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%u,%.3g,%s\n", row->cpu_how,
+              1e3 * row->cpu.seconds, row->cpu.points, bench_over(row->cpu.seconds, r->seconds),
+              bench_over(row->cpu.seconds, r->moved_seconds), c->threads, r->error,
+              r->is_right ? "ok" : "FAILED");
+    csv_flush(&s->csv);
+}
+
+/* The rest of a row that a device has begun: the same on the CPU, by the best method. */
+static status_t bench_beside(struct fir_settings *s, struct fir_row *row, struct text *how)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 1 << 22 };
+    struct bench_fir c = row->c;
+    c.method = FILTER_AUTO;
+    c.has_transfers = 0;
+    c.points = c.points < MOST ? c.points : MOST;
+    c.most = bench_fir_bearable(&c);
+    TRY(bench_fir(s->cpu, &c, &row->cpu));
+    row->cpu.seconds *= (double)row->c.points / (double)c.points;
+    TRY(filter_words(&row->cpu.choice, how));
+    row->cpu_how = how->data;
+    row->result.is_right &= row->cpu.is_right;
+out:
+    return st;
+}
+
+/* What cannot be is said and passed over. */
+static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points, uint64_t method)
+{
+    status_t st = STATUS_OK;
+    struct text how = {0};
+    struct text cpu_how = {0};
+    int has_device = backend_abilities(backend_which(s->opened))->has_device;
+    struct fir_row row = {.c = {.taps = (uint32_t)taps,
+                                .points = points,
+                                .is_complex = !s->is_real,
+                                .method = (enum filter_method)method,
+                                .fft = s->fft,
+                                .threads = s->shared.threads,
+                                .repeats = s->shared.repeats,
+                                .has_transfers = has_device},
+                          .cpu_how = ""};
+    row.c.most = has_device ? 0 : bench_fir_bearable(&row.c);
+    status_t tried = bench_fir(s->opened, &row.c, &row.result);
+    if (tried != STATUS_OK) {
+        printf("%8u %10" PRIu64 " %s: %s\n", row.c.taps, points, filter_method_name(row.c.method),
+               report_cause());
+        report_clear();
+        s->failed += row.c.method == FILTER_AUTO || tried != STATUS_USAGE;
+        goto out;
+    }
+    TRY(filter_words(&row.result.choice, &how));
+    row.how = how.data;
+    TRY(bench_fir_plain(&row.c, &row.plain_seconds, &row.plain_points));
+    TRY(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
+    bench_print_row(s, &row);
+    bench_write_row(s, &row);
+    s->failed += !row.result.is_right;
+out:
+    text_free(&how);
+    text_free(&cpu_how);
+    return st;
+}
+
+static status_t bench_lists(struct fir_settings *s)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t p = 0; p < s->points.count; p++) {
+        for (uint32_t t = 0; t < s->taps.count; t++) {
+            for (uint32_t m = 0; m < s->methods.count; m++) {
+                TRY(bench_row(s, s->taps.values[t], s->points.values[p], s->methods.values[m]));
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t bench_all(struct fir_settings *s)
+{
+    status_t st = STATUS_OK;
+    struct backend_options options = {.device = s->shared.device, .local_size = 1};
+    struct backend_options host = {.local_size = 1};
+    struct job all_cores = {0};
+    s->shared.threads =
+        s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1);
+    TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
+    TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
+    if (!s->is_alone && backend_abilities(backend_which(s->opened))->has_device) {
+        TRY(backend_open(BACKEND_CPU, &host, &s->cpu));
+    }
+    bench_print_head(s);
+    TRY(bench_lists(s));
+    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %u %s failed", s->failed,
+            units_plural(s->failed, "row", "rows"));
+out:
+    return st;
+}
+
+#define AT(field) offsetof(struct fir_settings, field)
+
+static const struct option_row rows[] = {
+    {.name = "backend"},
+    {.name = "device"},
+    {"taps", "LIST", value_list, AT(taps), "1..16777216", "16,128,1024,8192", "coefficients"},
+    {"points", "LIST", value_list, AT(points), "1..1073741824", "2^12,2^16,2^20",
+     "samples that come out, such as 1048576 or 2^20"},
+    {"method", "LIST", value_list, AT(methods), "auto|direct|overlap-save", "auto",
+     "auto (what is measured to be the faster one), direct, overlap-save"},
+    {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
+     "auto, vkfft or clfft, where transforms go through a library"},
+    {"real", NULL, value_flag, AT(is_real), NULL, NULL,
+     "real samples and coefficients instead of complex ones"},
+    {"alone", NULL, value_flag, AT(is_alone), NULL, NULL,
+     "of a device: without the cpu backend beside it"},
+    {.name = "repeat"},
+    {.name = "threads"},
+    {.name = "csv"},
+    {.name = NULL}};
+
+static status_t bench_run(void *settings)
+{
+    struct fir_settings *s = settings;
+    status_t st = bench_all(s);
+    backend_close(s->cpu);
+    backend_close(s->opened);
+    return csv_close(&s->csv, st);
+}
+
+const struct command cli_bench_fir = {
+    .name = "bench fir",
+    .summary = "time long filters on this machine, and check them",
+    .usage = "[OPTION]...",
+    .about = "Times FIR filters on one stream of random samples (Rebacz, Oruklu, Saniie 2010) "
+             "beside a plain loop on one CPU core, and of a device beside the cpu backend. Before "
+             "a filter is timed, rows of it are compared with sums in double; one that is wrong "
+             "says FAILED. A device's time is its own clock's, on buffers that take turns so that "
+             "nothing comes from its caches; `moved` is the time from the host's memory and back. "
+             "GFLOP/s count direct sums, whatever is really done. Times with a * are of fewer "
+             "points, scaled: of the plain loop, and of direct sums on a CPU, where all of them "
+             "would take long. Lists are written 16,128 or 4..131072 (doubling).",
+    .rows = rows,
+    .bytes = sizeof(struct fir_settings),
+    .run = bench_run};

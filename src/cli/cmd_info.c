@@ -1,0 +1,415 @@
+/* voltmill info FILE... */
+#include "base/display.h"
+#include "base/memory.h"
+#include "cli/describe.h"
+#include "cli/elsewhere.h"
+#include "cli/json_describe.h"
+#include "cli/values.h"
+#include "compute/backend.h"
+#include "input/format/formats.h"
+#include "input/format/holds.h"
+#include "input/open.h"
+#include "input/propose/propose.h"
+#include "input/propose/propose_said.h"
+#include "io/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Attributes of a file, beyond the facts that are read. */
+
+enum { MOST_LISTED = 32, MOST_TEXT = 80, LEAST_WIDTH = 13, MOST_WIDTH = 28 };
+
+/* The attribute of the same object that is called NAME and then `ending`; NULL: none, or no text.
+ */
+static const struct about_item *about_find(const struct about *about, const struct about_item *item,
+                                           const char *ending)
+{
+    size_t length = strlen(item->name);
+    for (size_t i = 0; i < about->count; i++) {
+        const struct about_item *other = &about->items[i];
+        if (other->text && strcmp(other->object, item->object) == 0 &&
+            strncmp(other->name, item->name, length) == 0 &&
+            strcmp(other->name + length, ending) == 0) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Whether it is the unit or the frame of another attribute, behind which it is printed. */
+static int about_is_behind(const struct about *about, const struct about_item *item)
+{
+    static const char *const endings[] = {"_UNIT", "_FRAME"};
+    for (size_t i = 0; i < about->count; i++) {
+        for (int j = 0; j < 2; j++) {
+            if (&about->items[i] != item &&
+                about_find(about, &about->items[i], endings[j]) == item) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void about_print_value(const struct about *about, const struct about_item *item)
+{
+    const struct about_item *unit = about_find(about, item, "_UNIT");
+    const struct about_item *frame = about_find(about, item, "_FRAME");
+    if (item->text) {
+        int length = (int)strcspn(item->text, "\n");
+        int is_cut = length > MOST_TEXT || item->text[length] != '\0';
+        display_print("%.*s%s", length > MOST_TEXT ? MOST_TEXT : length, item->text,
+                      is_cut ? " ..." : "");
+    }
+    for (uint32_t i = 0; !item->text && i < item->count; i++) {
+        if (item->is_whole) {
+            display_print("%s%lld", i ? ", " : "", (long long)item->whole[i]);
+        } else {
+            display_print("%s%.12g", i ? ", " : "", item->numbers[i]);
+        }
+    }
+    if (unit) {
+        display_print(" %s", unit->text);
+    }
+    if (frame) {
+        display_print(" (%s)", frame->text);
+    }
+    display_print("\n");
+}
+
+/* Attributes of one object, which lie side by side. */
+static void about_print_object(const struct about *about, size_t first, size_t end)
+{
+    int width = LEAST_WIDTH;
+    size_t listed = 0;
+    for (size_t i = first; i < end; i++) {
+        int length = (int)strlen(about->items[i].name);
+        int is_shown = length <= MOST_WIDTH && !about_is_behind(about, &about->items[i]);
+        width = is_shown && length > width ? length : width;
+    }
+    display_print("attributes of %s\n", about->items[first].object);
+    for (size_t i = first; i < end; i++) {
+        const struct about_item *item = &about->items[i];
+        if (about_is_behind(about, item)) {
+            continue;
+        }
+        if (listed++ < MOST_LISTED) {
+            display_print("  %-*s ", width, item->name);
+            about_print_value(about, item);
+        }
+    }
+    if (listed > MOST_LISTED) {
+        display_print("  and %zu more: --json has all\n", listed - MOST_LISTED);
+    }
+}
+
+static void describe_about(const struct about *about)
+{
+    for (size_t i = 0, end = 0; i < about->count; i = end) {
+        const char *object = about->items[i].object;
+        for (end = i + 1; end < about->count && strcmp(about->items[end].object, object) == 0;
+             end++) {
+        }
+        about_print_object(about, i, end);
+    }
+}
+
+struct info_settings {
+    struct shared shared;
+    int devices, json;
+};
+
+static void info_print_job(const struct text *job)
+{
+    if (job->data) {
+        printf("A job may begin so%s:\n%s",
+               strstr(job->data, "???") ? " (replace each ??? first)" : "", job->data);
+    }
+}
+
+/* An HDF5 file of no known format: its datasets help to write input.layout. */
+static status_t info_describe_other(const char *path, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct text titles = {0};
+    struct text datasets = {0};
+    struct text attributes = {0};
+    struct text job = {0};
+    TRY(formats_add_titles(&titles));
+    TRY(holds_describe(path, &datasets));
+    TRY(propose_layout(path, &attributes, &job));
+    if (json) {
+        json_text(json, "kind", "hdf5");
+        json_lines(json, "holds", datasets.data);
+        json_lines(json, "attributes", attributes.data);
+        json_text(json, "proposed", job.data);
+        goto out;
+    }
+    display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
+                  "A job can describe it under input.layout (docs/archives.md). It holds\n",
+                  path, titles.data);
+    fputs(datasets.data ? datasets.data : "", stdout);
+    fputs(attributes.data ? attributes.data : "", stdout);
+    info_print_job(&job);
+out:
+    text_free(&titles);
+    text_free(&datasets);
+    text_free(&attributes);
+    text_free(&job);
+    return st;
+}
+
+/* What the file says beyond that. */
+static status_t info_about(const char *path, const char *dataset, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct about about = {0};
+    TRY(about_read(path, dataset, &about));
+    if (json) {
+        json_about(json, &about);
+    } else {
+        describe_about(&about);
+    }
+out:
+    about_free(&about);
+    return st;
+}
+
+static status_t info_filterbank(const char *path, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    TRY(fbh5_open(path, &fbh5));
+    if (json) {
+        json_text(json, "kind", "filterbank");
+        json_filterbank(json, fbh5);
+    } else {
+        describe_filterbank(fbh5);
+    }
+    TRY(info_about(path, "data", json));
+    TRY(elsewhere_of_filterbank(fbh5, json));
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+/* An archive that leaves to the job what must be known. */
+static status_t info_unsaid(const char *path, const struct format *format, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(propose_said(path, format->name, report_cause(), &text));
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_text(json, "format", format->name);
+        json_text(json, "unsaid", report_cause());
+        json_text(json, "proposed", text.data);
+    } else {
+        display_print("archive (%s)\n  %-13s %s\n", format->name, "unsaid", report_cause());
+        info_print_job(&text);
+    }
+    report_clear();
+out:
+    text_free(&text);
+    return st;
+}
+
+/* `format`: that of an only file. */
+static status_t info_archive(char **files, uint32_t count, const struct format *format,
+                             struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    st = archive_open_files(files, count, &archive);
+    if (st == STATUS_USAGE && format) {
+        st = info_unsaid(files[0], format, json);
+        goto out;
+    }
+    TRY(st);
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_archive(json, archive);
+    } else {
+        describe_archive(archive);
+    }
+    TRY(info_about(archive->parts[0].path, archive->dataset, json));
+    TRY(elsewhere_of_archive(archive, json));
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+/* A file that was cut off is no product that can be trusted, but may be an archive that is read as
+ * far as it goes. */
+static status_t info_open_product(const char *path, const struct format *format,
+                                  struct product **out)
+{
+    status_t st = STATUS_OK;
+    if (format && format->is_no_product) {
+        goto out;
+    }
+    st = product_open(path, out);
+    if (st == STATUS_DATA && format && format->open && !format->is_product) {
+        report_clear();
+        st = STATUS_OK;
+    }
+out:
+    return st;
+}
+
+static void info_product(const struct product *product, const struct product_weights *weights,
+                         struct json *json)
+{
+    if (json) {
+        json_text(json, "kind", "product");
+        json_product(json, product, weights);
+    } else {
+        describe_product(product, weights);
+    }
+}
+
+static status_t info_describe_here(char *path, struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct format *format = NULL;
+    struct product *product = NULL;
+    struct product_weights weights = {.count = 0};
+    TRY(formats_recognise(path, &format));
+    TRY(info_open_product(path, format, &product));
+    if (product) {
+        TRY(product_weigh(product, &weights));
+        info_product(product, &weights, json);
+    } else if (!format) {
+        TRY(info_describe_other(path, json));
+    } else {
+        TRY(format->open ? info_archive(&path, 1, format, json) : info_filterbank(path, json));
+    }
+out:
+    product_destroy(product);
+    return st;
+}
+
+/* Several files, or what a pattern stands for, are one archive, as in a job. */
+static status_t info_describe(char **files, uint32_t count, struct json *json)
+{
+    status_t st = STATUS_OK;
+    int exists = 0;
+    TRY(file_exists(files[0], &exists));
+    if (count > 1 || (!exists && strpbrk(files[0], "*?["))) {
+        TRY(info_archive(files, count, NULL, json));
+    } else {
+        TRY(info_describe_here(files[0], json));
+    }
+out:
+    return st;
+}
+
+static status_t info_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    (void)answer; /* what is printed comes through */
+    struct json json = {.depth = 0};
+    int is_json = unpack_u64(question) != 0;
+    uint32_t count = (uint32_t)unpack_u64(question);
+    char **files = NULL;
+    TRY(memory_zeroed(count, sizeof *files, "names", &files));
+    for (uint32_t i = 0; i < count; i++) {
+        files[i] = unpack_text(question);
+        REQUIRE(files[i], STATUS_DEVICE, "out of memory: a name");
+    }
+    if (is_json) {
+        json_begin(&json, NULL);
+    }
+    TRY(info_describe(files, count, is_json ? &json : NULL));
+    if (is_json) {
+        json_end(&json);
+        TRY(json_print(&json));
+    }
+out:
+    json_free(&json);
+    for (uint32_t i = 0; files && i < count; i++) {
+        free(files[i]);
+    }
+    free(files);
+    return st;
+}
+
+const struct apart_task info_task = {"info", info_answer};
+
+static status_t info_devices(int is_json)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    struct json json = {.depth = 0};
+    TRY(backend_devices(&text));
+    if (is_json) {
+        json_begin(&json, NULL);
+        json_lines(&json, "devices", text.data);
+        json_end(&json);
+        TRY(json_print(&json));
+    } else {
+        fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
+    }
+out:
+    json_free(&json);
+    text_free(&text);
+    return st;
+}
+
+static status_t info_check(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct info_settings *s = settings;
+    REQUIRE(!s->devices || s->shared.noperands == 0, STATUS_USAGE,
+            "info: expected files or --devices, not both; see voltmill info --help");
+out:
+    return st;
+}
+
+static status_t info_run(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct info_settings *s = settings;
+    struct text question = {0};
+    struct text answer = {0};
+    if (s->devices) {
+        TRY(info_devices(s->json));
+    } else {
+        TRY(pack_u64(&question, (uint64_t)s->json));
+        TRY(pack_u64(&question, s->shared.noperands));
+        for (uint32_t i = 0; i < s->shared.noperands; i++) {
+            TRY(pack_text(&question, s->shared.operands[i]));
+        }
+        TRY(apart_do(&info_task, &question, &answer));
+    }
+out:
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}
+
+static const struct option_row rows[] = {
+    {"devices", NULL, value_flag, offsetof(struct info_settings, devices), NULL, NULL,
+     "lists the OpenCL devices of this machine instead"},
+    {"json", NULL, value_flag, offsetof(struct info_settings, json), NULL, NULL,
+     "says it as a JSON object"},
+    {.name = NULL}};
+
+const struct command cli_info = {
+    .name = "info",
+    .summary = "describe an archive or a product, or list compute devices",
+    .usage = "[OPTION]... FILE...\n--devices",
+    .about =
+        "Describes an archive of any known format, a filterbank, or a product of voltmill, in "
+        "words and units; of another HDF5 file what it holds, and a description to begin with. "
+        "Several files, or a pattern in quotes, are one archive, as input.files of a job.",
+    .operand = "file",
+    .ends = "h5|hdf5|raw|vdif|dada|dat|fil|fits",
+    .takes_many = 1,
+    .instead = "devices",
+    .rows = rows,
+    .bytes = sizeof(struct info_settings),
+    .check = info_check,
+    .run = info_run};

@@ -1,0 +1,46 @@
+/* voltmill plan JOB */
+#include "cli/plan_job.h"
+#include "cli/values.h"
+
+struct plan_settings {
+    struct shared shared;
+    int json;
+};
+
+static status_t plan_run(void *settings)
+{
+    const struct plan_settings *s = settings;
+    const struct shared *options = &s->shared;
+    const struct run_options run = {.path = options->operand,
+                                    .sets = options->sets.items,
+                                    .nsets = options->sets.count,
+                                    .force = options->force,
+                                    .restart = options->restart};
+    return s->json ? plan_job_write(&run) : plan_job_print(&run);
+}
+
+static const struct option_row rows[] = {
+    {.name = "set"},
+    {"force", NULL, value_flag, SHARED(force), NULL, NULL,
+     "as if products that exist were to be replaced"},
+    {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
+     "as if what an earlier run has left were to be begun anew"},
+    {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
+     "as if unfinished files that another user has left were taken over"},
+    {"json", NULL, value_flag, offsetof(struct plan_settings, json), NULL, NULL,
+     "says it as a JSON object"},
+    {.name = NULL}};
+
+const struct command cli_plan = {
+    .name = "plan",
+    .summary = "say what `run` would do: sizes, memory, the filter's report",
+    .usage = "[OPTION]... JOB",
+    .about = "Says what `voltmill run JOB` would do, and checks that it can: files, streams, "
+             "samples, chunks, bytes in and out, memory a rank, free space, what the filter does "
+             "to a tone, what is complete and where a run would go on, and which files the archive "
+             "leads to in other folders. Writes nothing.",
+    .operand = "job file",
+    .ends = "yaml",
+    .rows = rows,
+    .bytes = sizeof(struct plan_settings),
+    .run = plan_run};

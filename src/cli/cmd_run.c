@@ -1,0 +1,171 @@
+/* voltmill run JOB */
+#include "run/batch.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/plan_job.h"
+#include "cli/values.h"
+#include "io/apart.h"
+#include "plot/plot_report.h"
+#include "ranks/agree.h"
+#include "ranks/stop.h"
+#include "ranks/watch.h"
+#include "tune/tune_budget.h"
+
+#include <mpi.h>
+
+#include <stdlib.h>
+#include <time.h>
+
+struct run_settings {
+    struct shared shared;
+    struct option_texts each;
+    int keep_going, dry_run, tune;
+    const char *report;
+    double stall, budget; /* seconds */
+};
+
+#define AT(field) offsetof(struct run_settings, field)
+
+static int run_read_stall(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    return units_parse_f64(text, field) && *(double *)field >= 0;
+}
+
+static const struct option_row rows[] = {
+    {.name = "set"},
+    {.name = "force"},
+    {.name = "restart"},
+    {.name = "adopt"},
+    {"stall-timeout", "SECONDS", run_read_stall, AT(stall), "seconds, or 0", NULL,
+     "fails when a rank does not get on for so long, its files or its device hang (default: 300; "
+     "0: never)"},
+    {"each", "PATTERN", value_texts, AT(each), NULL, NULL,
+     "does the job for each file that matches, one after the other: it is the job's input, and its "
+     "name without folder and ending stands for {name} in the job: file: \"out/{name}.h5\". "
+     "Observations that would make one file are refused. What is complete is passed over; a table "
+     "at the end says what became of each. One pattern, which may match many files, in several "
+     "folders, too"},
+    {"keep-going", NULL, value_flag, AT(keep_going), NULL, NULL,
+     "goes on with the next when one fails"},
+    {"tune", NULL, value_flag, AT(tune), NULL, NULL,
+     "before it begins, searches for the fastest way to do what the database of tuned kernels does "
+     "not know yet (see `voltmill tune`)"},
+    {"tune-budget", "SECONDS", value_positive, AT(budget), "seconds, more than 0", "60",
+     "the same, for so long at most, all searches together"},
+    {.name = "database"},
+    {.name = "progress"},
+    {"report", "FILE", value_text, AT(report), NULL, NULL,
+     "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
+     "fast, "
+     "what is missing, the filter, and pictures of each product, if Python has matplotlib. An "
+     "earlier "
+     "report is replaced"},
+    {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
+     "only prints what would be done, as `voltmill plan`"},
+    {.name = NULL}};
+
+static status_t run_check(void *settings)
+{
+    status_t st = STATUS_OK;
+    struct run_settings *s = settings;
+    const char *const *each = s->each.items;
+    REQUIRE(s->each.count < 2, STATUS_USAGE,
+            "run: --each is given twice, %s and %s: it takes one pattern, which may match many "
+            "files",
+            each[0], each[1]);
+    REQUIRE(s->each.count == 0 || !s->dry_run, STATUS_USAGE,
+            "run: --each does not go with --dry-run: plan one of the files");
+    REQUIRE(!s->report || (s->each.count == 0 && !s->dry_run), STATUS_USAGE,
+            "run: --report is of one run: it goes neither with --each nor with --dry-run");
+    stop_hold(1);
+    if (options_first(s, "stall-timeout")) {
+        apart_limit(s->stall);
+        watch_limit(s->stall);
+    } else {
+        s->stall = -1;
+    }
+out:
+    return st;
+}
+
+/* The run, and its page. NaN rows stay what the run ended with. */
+static status_t run_reported_all(const struct run_settings *s, struct run_options *run)
+{
+    status_t st = STATUS_OK;
+    char *holes = NULL;
+    int rank = s->shared.rank;
+    struct report_run about = {.path = s->report,
+                               .job = run->path,
+                               .sets = run->sets,
+                               .nsets = run->nsets,
+                               .ranks = s->shared.ranks,
+                               .began = time(NULL),
+                               .force = run->force};
+    double begun = clock_now();
+    run->report = s->report;
+    TRY(agree_all(MPI_COMM_WORLD, rank == 0 ? report_begin(s->report, run->force) : STATUS_OK));
+    st = run_job_all(MPI_COMM_WORLD, run);
+    about.seconds = clock_now() - begun;
+    if (st == STATUS_HOLES) {
+        st = memory_text(report_cause(), &holes);
+        report_clear();
+        about.holes = holes;
+    }
+    TRY(st);
+    TRY(agree_all(MPI_COMM_WORLD, rank == 0 ? report_write(&about) : STATUS_OK));
+    REQUIRE(!holes, STATUS_HOLES, "%s", holes);
+out:
+    report_end();
+    free(holes);
+    return st;
+}
+
+static status_t run_run_all(void *settings)
+{
+    const struct run_settings *s = settings;
+    struct run_options run = {.path = s->shared.operand,
+                              .sets = s->shared.sets.items,
+                              .nsets = s->shared.sets.count,
+                              .force = s->shared.force,
+                              .restart = s->shared.restart};
+    if (s->dry_run) {
+        return s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
+    }
+    struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
+    run.patience = s->stall;
+    run.database = s->shared.database;
+    run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
+    run.progress = s->shared.progress;
+    return s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
+           : s->report   ? run_reported_all(s, &run)
+                         : run_job_all(MPI_COMM_WORLD, &run);
+}
+
+const struct command cli_run = {
+    .name = "run",
+    .summary = "grind an archive into products, as a job file says",
+    .usage = "[OPTION]... JOB\n--each PATTERN [OPTION]... JOB",
+    .about =
+        "Grinds the voltages of an archive into spectra, and power into dedispersed series, as the "
+        "job file JOB says (docs/job-file.md).\n"
+        "A product is written as FILE.part and renamed when it is complete. A run that was killed, "
+        "stopped or failed leaves what it has done, and FILE.journal beside it: the same command "
+        "goes on from there, on any number of ranks. SIGTERM and SIGINT (Ctrl-C), to any rank, "
+        "drop "
+        "the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's warning, "
+        "leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` may hand "
+        "signals on a second later. `voltmill status FILE` says how far a product is.",
+    .ending =
+        "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory, 6 "
+        "complete, but rows are NaN because their input could not be read (run.on_bad: nan), 75 "
+        "stopped: the same command goes on.",
+    .operand = "job file",
+    .ends = "yaml",
+    .is_parallel = 1,
+    .rows = rows,
+    .bytes = sizeof(struct run_settings),
+    .check = run_check,
+    .run = run_run_all};

@@ -1,0 +1,260 @@
+/* voltmill status PRODUCT */
+#include "base/display.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/values.h"
+#include "io/claim.h"
+#include "io/mark.h"
+#include "output/journal/journal.h"
+#include "output/journal/product_files.h"
+#include "product/spans.h"
+#include "product/stamped.h"
+
+struct status_settings {
+    struct shared shared;
+    int json;
+};
+
+static void status_print_finished(const struct product_place *place)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s complete\n", "state");
+    display_print("  %-13s %s, %s\n", "rows", units_count(place->rows, a),
+                  units_bytes(place->file_bytes, b));
+    if (place->crc_offset > 0) {
+        display_print("  %-13s %s, each of %s %s: voltmill verify --crc checks them\n", "CRCs",
+                      units_count(spans_count(place), a), units_count(place->span_rows, b),
+                      units_plural(place->span_rows, "row", "rows"));
+    } else {
+        display_print("  %-13s none\n", "CRCs");
+    }
+}
+
+static void status_write_finished(const struct product_place *place, struct json *json)
+{
+    json_text(json, "state", "complete");
+    json_u64(json, "rows", place->rows);
+    json_u64(json, "bytes", place->file_bytes);
+    json_u64(json, "crcs", place->crc_offset > 0 ? spans_count(place) : 0);
+    json_u64(json, "rows_of_a_crc", place->crc_offset > 0 ? place->span_rows : 0);
+}
+
+/* What became of a product that is not finished. */
+struct status_unfinished {
+    int held; /* a run is at work; below 0: nobody can tell */
+    int has_part;
+    enum mark mark;           /* of the file that is there */
+    const journal_t *journal; /* NULL: lost or damaged */
+};
+
+static void status_print_state(const struct status_unfinished *found)
+{
+    int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
+    const char *then = !is_of_run         ? "no command is at work: the same command begins anew"
+                       : !found->has_part ? "its .part is lost: the same command begins anew"
+                       : !found->journal
+                           ? "its journal is lost or damaged: the same command begins anew"
+                           : "no run is at work: the same command goes on";
+    display_print("  %-13s unfinished, %s\n", "state",
+                  found->held > 0   ? "a run is at work"
+                  : found->held < 0 ? "whether a run is at work cannot be told here"
+                                    : then);
+    if (!is_of_run) {
+        display_print("  %-13s %s\n", "made by", mark_command(found->mark));
+    }
+}
+
+static void status_print_journal(const journal_t *journal)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    uint64_t all = journal->chunks;
+    uint64_t done = journal->done;
+    display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
+                  units_count(all, b), units_count(all - done, c),
+                  100 * (double)done / (double)all);
+    display_print("  %-13s %s bytes of records that are corrupt, and dropped\n", "bad",
+                  units_count(journal->dropped, a));
+    if (journal->clipped > 0) {
+        display_print("  %-13s %s %s so far\n", "clipped", units_count(journal->clipped, a),
+                      units_plural(journal->clipped, "number", "numbers"));
+    }
+    if (journal->missing > 0) {
+        display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",
+                      units_count(journal->missing, a),
+                      units_plural(journal->missing, "sample", "samples"));
+    }
+    display_print("  %-13s %s\n", "begun by", journal->head.program);
+    display_print("  %-13s %s\n", "computes", journal->head.arithmetic);
+}
+
+static void status_write_unfinished(const struct status_unfinished *found, struct json *json)
+{
+    const journal_t *journal = found->journal;
+    json_text(json, "state", "unfinished");
+    if (found->held < 0) {
+        json_null(json, "is_at_work");
+    } else {
+        json_bool(json, "is_at_work", found->held);
+    }
+    json_bool(json, "has_part", found->has_part);
+    if (found->mark != MARK_NONE) {
+        json_text(json, "made_by", mark_command(found->mark));
+    }
+    json_bool(json, "has_journal", journal != NULL);
+    if (journal) {
+        json_u64(json, "chunks", journal->chunks);
+        json_u64(json, "chunks_done", journal->done);
+        json_u64(json, "dropped_bytes", journal->dropped);
+        json_u64(json, "clipped", journal->clipped);
+        json_u64(json, "missing_samples", journal->missing);
+        json_text(json, "begun_by", journal->head.program);
+        json_text(json, "arithmetic", journal->head.arithmetic);
+    }
+}
+
+/* A filterbank in another format: what it lacks shows by its length alone. */
+static void status_print_stamped(const struct stamped *found)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const char *rows = units_count(found->fbh5->rows, a);
+    if (!found->has_stamp) {
+        display_print("  %-13s nobody can tell: no job of voltmill made it as it is\n", "state");
+    } else if (stamped_is_whole(found)) {
+        display_print("  %-13s complete\n", "state");
+    } else {
+        display_print("  %-13s cut short, of %s spectra\n", "state",
+                      units_count(found->stamp.rows, b));
+    }
+    display_print("  %-13s %s, in %s\n", "spectra", rows, found->what);
+    display_print("  %-13s none: nothing but its length can be checked%s\n", "CRCs",
+                  found->has_stamp ? "; voltmill run JOB tells whether it is that job's" : "");
+}
+
+static void status_write_stamped(const struct stamped *found, struct json *json)
+{
+    json_text(json, "state",
+              !found->has_stamp         ? "unknown"
+              : stamped_is_whole(found) ? "complete"
+                                        : "cut");
+    json_text(json, "format", found->fbh5->format);
+    json_u64(json, "rows", found->fbh5->rows);
+    if (found->has_stamp) {
+        json_u64(json, "rows_of_its_job", found->stamp.rows);
+    }
+    json_u64(json, "bytes", found->fbh5->file_bytes);
+    json_u64(json, "crcs", 0);
+}
+
+/* It has the name of a complete file, but was copied or renamed before it was one. */
+static void status_of_copy(const char *path, enum mark mark, struct json *json)
+{
+    const struct status_unfinished found = {claim_is_held(path), 0, mark, NULL};
+    if (json) {
+        status_write_unfinished(&found, json);
+        return;
+    }
+    display_print("  %-13s unfinished, a copy of a .part%s\n", "state",
+                  found.held > 0 ? ", and a run is at work" : "");
+    display_print("  %-13s %s\n", "made by", mark_command(mark));
+}
+
+static status_t status_of_finished(const char *path, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct product_place place;
+    struct stamped stamped = {.fbh5 = NULL};
+    if (mark_of(path) != MARK_NONE) {
+        status_of_copy(path, mark_of(path), json);
+        goto out;
+    }
+    TRY(stamped_open(path, &stamped));
+    if (stamped.fbh5) {
+        if (json) {
+            status_write_stamped(&stamped, json);
+        } else {
+            status_print_stamped(&stamped);
+        }
+        goto out;
+    }
+    TRY(product_find_place(path, &place));
+    if (json) {
+        status_write_finished(&place, json);
+    } else {
+        status_print_finished(&place);
+    }
+out:
+    stamped_end(&stamped);
+    return st;
+}
+
+static status_t status_of_unfinished(const struct product_files *find, struct json *json)
+{
+    status_t st = STATUS_OK;
+    enum journal_state state;
+    journal_t *journal = NULL;
+    TRY(journal_open(find->journal, &state, &journal));
+    REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
+    REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
+            find->journal);
+    const struct status_unfinished found = {claim_is_held(find->part), find->has_part,
+                                            mark_of(find->part), journal};
+    if (json) {
+        status_write_unfinished(&found, json);
+        goto out;
+    }
+    status_print_state(&found);
+    if (journal) {
+        status_print_journal(journal);
+    }
+out:
+    journal_destroy(journal);
+    return st;
+}
+
+static status_t status_run(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct status_settings *s = settings;
+    struct product_files find = {0};
+    struct json written = {.depth = 0};
+    struct json *json = s->json ? &written : NULL;
+    TRY(product_files_find(s->shared.operand, &find));
+    if (json) {
+        json_begin(json, NULL);
+        json_text(json, "file", find.path);
+    } else {
+        display_print("%s\n", find.path);
+    }
+    TRY(find.is_finished ? status_of_finished(find.path, json) : status_of_unfinished(&find, json));
+    if (json) {
+        json_end(json);
+        TRY(json_print(json));
+    }
+out:
+    product_files_free(&find);
+    json_free(&written);
+    return st;
+}
+
+static const struct option_row rows[] = {{"json", NULL, value_flag,
+                                          offsetof(struct status_settings, json), NULL, NULL,
+                                          "says it as a JSON object"},
+                                         {.name = NULL}};
+
+const struct command cli_status = {
+    .name = "status",
+    .summary = "say how far a product is, and whether a run is at work",
+    .usage = "[OPTION]... PRODUCT",
+    .about = "Says how far a product is: which part of it is done, and whether a run is at work. "
+             "PRODUCT is FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for "
+             "damage.",
+    .ending = "Exit status: 0, 4 there is no such product, or its files cannot be read.",
+    .operand = "product",
+    .ends = "h5|part|journal",
+    .rows = rows,
+    .bytes = sizeof(struct status_settings),
+    .run = status_run};

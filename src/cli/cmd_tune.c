@@ -1,0 +1,442 @@
+/* voltmill tune */
+#include "base/display.h"
+#include "base/memory.h"
+#include "bench/experiment.h"
+#include "bench/tune_job.h"
+#include "cli/csv.h"
+#include "cli/options.h"
+#include "cli/values.h"
+#include "input/coefficients/coefficients.h"
+#include "job/job.h"
+#include "output/protect.h"
+#include "plan/channelise_plan.h"
+#include "ranks/stop.h"
+#include "ranks/watch.h"
+#include "run/share.h"
+#include "tune/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The options of `voltmill tune`.
+ *
+ * Options of tune, and those that go together. */
+
+struct tune_settings {
+    struct shared shared;
+    const struct bench_telescope *telescope; /* NULL: a job is tuned */
+    const char *log_path;
+    double budget;
+    uint32_t bits;
+    int compares, has_histogram;
+    struct tune_request tuning; /* without database and budget */
+};
+
+#define AT(field) offsetof(struct tune_settings, field)
+
+static const struct option_row tune_rows[] = {
+    {.name = "set"},
+    {"search", "NAME", value_choice, AT(tuning.search.method), "exhaustive|guided|random", "guided",
+     "guided, exhaustive or random"},
+    {"budget", "SECONDS", value_positive, AT(budget), "0..1000000", NULL,
+     "for all searches together (default: as long as they take)"},
+    {"limit", "N", value_u32, AT(tuning.search.limit), "1..16777216", NULL,
+     "times at most N configurations in each search, beside the one that is known"},
+    {"seed", "N", value_u64, AT(tuning.search.seed), "0..", "1", "of a random search"},
+    {"only", "LIST", value_text, AT(tuning.only), NULL, NULL,
+     "of dedispersion, looks at configurations with these values only: time_out=1/2/4,chunk=8; of "
+     "staging (0 direct, 1 funnel, 2 copies), pack, time_items, dm_items, time_out, dm_out, chunk, "
+     "skew, ptx"},
+    {"every", "N", value_u32, AT(tuning.every), "1..16777216", NULL,
+     "looks at every N-th of them only, by the model's rank"},
+    {"space-limit", "N", value_u32, AT(tuning.most), "1..16777216", NULL,
+     "looks at N of them at most, evenly over the model's ranks"},
+    {"repeat", "N", value_u32, AT(tuning.search.repeats), "1..1000", "3",
+     "timed runs, the median of which counts"},
+    {"rounds", "N", value_u32, AT(tuning.search.rounds), "0..16", "2",
+     "times the best ten once more in N turns"},
+    {"log", "FILE", value_text, AT(log_path), NULL, NULL,
+     "CSV, a line for each configuration that was timed; the same command goes on where one that "
+     "was killed has ended"},
+    {.name = "database"},
+    {.help = "With --setup, without a job:"},
+    {.name = "setup"},
+    {.name = "dms"},
+    {.name = "dm-step"},
+    {.name = "zero"},
+    {.name = "seconds"},
+    {"bits", "N", value_u32, AT(bits), "8|16|32", "8", "of a sample: 8, 16, 32 (float)"},
+    {.name = "group"},
+    {.name = "backend"},
+    {.name = "device"},
+    {.name = "threads"},
+    {"compare-searches", NULL, value_flag, AT(compares), NULL, NULL,
+     "searches exhaustively and says what guided and random searches would have found, in which "
+     "share of the time"},
+    {"histogram", NULL, value_flag, AT(has_histogram), NULL, NULL,
+     "prints how many configurations reach which rate"},
+    {.name = "csv"},
+    {.name = NULL}};
+
+/* Options that do not go together; what shows later: those that a job without dedispersion cannot
+ * follow, or the backend that was settled for a setup. Fail with USAGE. */
+static status_t tune_options_check(void *settings)
+{
+    status_t st = STATUS_OK;
+    struct tune_settings *s = settings;
+    const char *name = options_first(s, "backend device threads dms dm-step zero group");
+    s->telescope = s->shared.setup ? bench_telescope(s->shared.setup) : NULL;
+    REQUIRE(s->telescope || !name, STATUS_USAGE,
+            "tune: --%s goes with --setup, not with a job: there its keys say it (--set KEY=VALUE)",
+            name);
+    name = options_first(s, "seconds bits compare-searches histogram csv");
+    REQUIRE(s->telescope || !name, STATUS_USAGE, "tune: --%s goes with --setup, not with a job",
+            name);
+    REQUIRE(!s->telescope || s->shared.sets.count == 0, STATUS_USAGE,
+            "tune: --set goes with a job, not with --setup");
+    REQUIRE(!s->shared.is_zero || !options_first(s, "dm-step"), STATUS_USAGE,
+            "tune: --dm-step does not go with --zero: all DMs are 0 then");
+    enum tune_method method = s->tuning.search.method;
+    REQUIRE(!s->compares || !options_first(s, "search") || method == TUNE_EXHAUSTIVE, STATUS_USAGE,
+            "tune: --search %s does not go with --compare-searches, which searches exhaustively",
+            tune_method_name(method));
+    REQUIRE(!options_first(s, "seed") || method == TUNE_RANDOM, STATUS_USAGE,
+            "tune: --seed goes with --search random only");
+out:
+    return st;
+}
+
+static status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    const char *name = options_first(settings, "only every space-limit");
+    REQUIRE(!name || job->ndedisperse > 0, STATUS_USAGE,
+            "tune: --%s thins the configurations of dedispersion, and %s has none", name,
+            job->path);
+out:
+    return st;
+}
+
+static status_t tune_options_suit_backend(const struct tune_settings *settings,
+                                          enum backend_kind backend)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(backend_abilities(backend)->uses_threads || !options_first(settings, "threads"),
+            STATUS_USAGE, "tune: --threads goes with the cpu backend, not with %s",
+            backend_name(backend));
+    REQUIRE(backend_abilities(backend)->has_device || !options_first(settings, "device"),
+            STATUS_USAGE, "tune: --device goes with the opencl backend, not with %s",
+            backend_name(backend));
+out:
+    return st;
+}
+
+/* What one command works on, behind what it was asked for. */
+struct tuning_work {
+    struct tune_settings settings;
+    backend_t *opened;
+    struct tune_budget budget;
+    struct experiment_row *rows;
+    uint32_t nrows;
+    double *fixed; /* [nrows] seconds of the best single configuration */
+    int has_fixed;
+    struct dedisperse_shape fixed_shape;
+};
+
+static void tune_print_head(const struct tuning_work *w)
+{
+    const struct tune_settings *s = &w->settings;
+    const char *device = backend_device(w->opened);
+    printf("%s%s%s: %s, %u channels, %g s of data, %u bits, %s search\n",
+           backend_name(backend_which(w->opened)), *device ? ", " : "", device, s->telescope->name,
+           s->telescope->nchannels, s->shared.seconds, s->bits,
+           tune_method_name(s->compares ? TUNE_EXHAUSTIVE : s->tuning.search.method));
+    report_show();
+}
+
+static void tune_print_summary(const char *what, const struct tune_summary *summary)
+{
+    printf("%s: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s "
+           "(%.1f s compiling)%s",
+           what, summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
+           summary->spent, summary->compiling, summary->is_cut ? ", cut by the budget" : "");
+}
+
+static status_t tune_print_row(const struct tuning_work *w, const struct experiment_row *row)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    char what[24];
+    TRY(dedisperse_shape_words(&row->best, &words));
+    snprintf(what, sizeof what, "%5u DMs", row->c.ndms);
+    tune_print_summary(what, &row->summary);
+    if (row->seconds > 0) {
+        printf(": %s %.4f ms\n", words.data, 1e3 * row->seconds);
+    } else {
+        printf(": %s\n", row->summary.timed > 0 ? "none is right" : "none was timed");
+    }
+    if (w->settings.has_histogram && row->histogram.data) {
+        printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "count", row->histogram.data);
+    }
+    report_show();
+out:
+    text_free(&words);
+    return st;
+}
+
+static void tune_print_comparison(const struct experiment_comparison *c)
+{
+    printf(
+        "  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), %.1f of %.1f s "
+        "(%.1f %%); random ones, as many: %.1f %%\n",
+        1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
+        1e2 * c->spent / c->all_spent, 1e2 * c->random);
+    report_show();
+}
+
+static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
+{
+    struct job all_cores = {0};
+    return (struct bench_dedispersion){
+        .telescope = s->telescope,
+        .format = s->bits == 8    ? SERIES_U8
+                  : s->bits == 16 ? SERIES_U16
+                                  : SERIES_F32,
+        .ndms = (uint32_t)s->shared.dms.values[i],
+        .dm_step = s->shared.is_zero ? 0 : s->shared.dm_step,
+        .seconds = s->shared.seconds,
+        .group = s->shared.group,
+        .threads = s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1),
+        .repeats = s->tuning.search.repeats};
+}
+
+static status_t tune_search_all(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct tune_settings *s = &w->settings;
+    /* A part stays for the best single configuration. */
+    w->budget.seconds = s->shared.dms.count > 1 ? 0.75 * s->budget : s->budget;
+    TRY(memory_zeroed(s->shared.dms.count, sizeof *w->rows, "rows", &w->rows));
+    for (uint32_t i = 0; i < s->shared.dms.count; i++) {
+        struct bench_dedispersion c = tune_case_of(s, i);
+        struct experiment_comparison comparison;
+        struct experiment_row *row = &w->rows[w->nrows++];
+        w->budget.problems = s->shared.dms.count - i;
+        TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
+        REQUIRE(row->summary.fit > 0 || row->summary.is_cut || !s->tuning.only, STATUS_USAGE,
+                "tune: no configuration has the values of --only %s", s->tuning.only);
+        REQUIRE(row->summary.fit > 0 || row->summary.is_cut, STATUS_USAGE,
+                "tune: the %s backend has nothing to choose from",
+                backend_name(backend_which(w->opened)));
+        TRY(tune_print_row(w, row));
+        if (s->compares && row->seconds > 0) {
+            tune_print_comparison(&comparison);
+        }
+        REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
+    }
+    w->budget.seconds = s->budget;
+out:
+    return st;
+}
+
+static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
+                              "signal_to_noise,fit,timed,spent_s,how";
+
+/* The table's row; `fixed` 0: there is none. */
+static status_t tune_print_result(const struct experiment_row *row, double fixed, struct csv *csv)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    const struct tune_statistics *statistics = &row->summary.statistics;
+    double rate = 1e-9 * row->adds / row->seconds;
+    double realtime = row->c.seconds / row->seconds;
+    double median = statistics->median > 0 ? 1 / (row->seconds * statistics->median) : 0;
+    TRY(dedisperse_shape_words(&row->best, &words));
+    printf("%6u %10.4f %9.1f %10.1f %10.4f %6.2f %8.2f %6.2f  %s\n", row->c.ndms,
+           1e3 * row->seconds, rate, realtime, 1e3 * fixed, fixed / row->seconds, median,
+           statistics->signal_to_noise, words.data);
+    csv_print(csv, "%s,%u,%.6f,%.4f,%.4f,%.6f,%.4f,%.4f,%.4f,%u,%u,%.3f,%s\n",
+              row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime, 1e3 * fixed,
+              fixed / row->seconds, median, statistics->signal_to_noise, row->summary.fit,
+              row->summary.timed, row->summary.spent, words.data);
+out:
+    text_free(&words);
+    return st;
+}
+
+/* What tuning gains over the best single configuration. */
+static status_t tune_print_fixed(const struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    double tuned = 0;
+    double fixed = 0;
+    double mean = 0;
+    double most = 0;
+    TRY(dedisperse_shape_words(&w->fixed_shape, &words));
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        double gain = w->fixed[r] / w->rows[r].seconds;
+        tuned += w->rows[r].adds / w->rows[r].seconds;
+        fixed += w->rows[r].adds / w->fixed[r];
+        mean += gain / w->nrows;
+        most = fmax(most, gain);
+    }
+    printf("best single configuration: %s\n"
+           "tuning gains %.2f times on average, %.2f at most; %.2f in the sum of rates\n",
+           words.data, mean, most, tuned / fixed);
+out:
+    text_free(&words);
+    return st;
+}
+
+static status_t tune_print_table(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct csv csv = {0};
+    TRY(csv_open(w->settings.shared.csv, "w", heading, &csv));
+    printf("%6s %10s %9s %10s %10s %6s %8s %6s  %s\n", "DMs", "tuned ms", "Gadd/s", "x realtime",
+           "fixed ms", "gain", "x median", "S/N", "how");
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        if (w->rows[r].seconds > 0) {
+            TRY(tune_print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
+        }
+    }
+    if (w->has_fixed) {
+        TRY(tune_print_fixed(w));
+    }
+out:
+    return csv_close(&csv, st);
+}
+
+/* Before the first of them is opened: none of what is written is the job, leads to a sample of it,
+ * is one of its products, or another one of them. */
+static status_t tune_protect(const struct tune_settings *s, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    char *own = s->shared.database ? NULL : store_own();
+    const struct protect_other written[] = {{"--log", s->log_path},
+                                            {"--database", s->shared.database},
+                                            {"--csv", s->shared.csv},
+                                            {"the database", own}};
+    struct archive *archive = NULL;
+    if (!job) {
+        TRY(protect_others(written, 4));
+        goto out;
+    }
+    if (job_reads_voltages(job)) {
+        TRY(archive_open(job, &archive));
+    }
+    TRY(protect_job(job, archive, written, 4));
+out:
+    free(own);
+    archive_destroy(archive);
+    return st;
+}
+
+static status_t tune_setup(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct tune_settings *s = &w->settings;
+    struct backend_options options = {.device = s->shared.device, .local_size = 1};
+    enum backend_kind backend = backend_settle(s->shared.backend);
+    uint32_t bad = 0;
+    TRY(tune_protect(s, NULL));
+    TRY(csv_check(s->shared.csv, heading));
+    TRY(tune_log_open(s->log_path, &s->tuning.log));
+    TRY(tune_options_suit_backend(s, backend));
+    TRY(backend_open(backend, &options, &w->opened));
+    tune_print_head(w);
+    TRY(tune_search_all(w));
+    TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
+    if (w->nrows > 1) {
+        TRY(experiment_fixed(w->opened, w->rows, w->nrows, &s->tuning, &w->fixed_shape, w->fixed,
+                             &w->has_fixed));
+    }
+    TRY(tune_print_table(w));
+    REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        bad += w->rows[r].seconds <= 0 && w->rows[r].summary.timed > 0;
+    }
+    REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no configuration was right", bad);
+out:
+    return st;
+}
+
+static void tune_tell(const char *what, const struct tune_summary *summary, const char *best)
+{
+    const struct tune_statistics *statistics = &summary->statistics;
+    tune_print_summary(what, summary);
+    printf("\n");
+    if (summary->seconds > 0) {
+        printf("  %s: %.4f ms of a trial, %.2f times the median one, signal-to-noise %.2f\n", best,
+               1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),
+               statistics->signal_to_noise);
+    }
+    report_show();
+}
+
+static status_t tune_a_job(struct tune_settings *s)
+{
+    status_t st = STATUS_OK;
+    char *own = NULL;
+    struct job *job = NULL;
+    TRY(share_load_job(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
+    TRY(tune_protect(s, job));
+    REQUIRE(!job->is_synthesised, STATUS_USAGE,
+            "%s: synthesise: a synthesis has nothing that tune measures", job->path);
+    TRY(coefficients_read(job));
+    TRY(tune_log_open(s->log_path, &s->tuning.log));
+    TRY(tune_options_suit_job(s, job));
+    TRY(tune_job(job, &s->tuning, tune_tell));
+    own = s->shared.database ? NULL : store_own();
+    if (s->shared.database || own) {
+        display_print("the database is %s\n", own ? own : s->shared.database);
+    }
+out:
+    free(own);
+    job_destroy(job);
+    return st;
+}
+
+static status_t tune_run(void *settings)
+{
+    status_t st = STATUS_OK;
+    struct tuning_work *w = settings;
+    struct tune_settings *s = &w->settings;
+    stop_hold(0);
+    TRY(watch_begin());
+    stop_begin(1);
+    w->budget = (struct tune_budget){.seconds = s->budget, .is_stopped = stop_wanted};
+    s->tuning.budget = &w->budget;
+    s->tuning.database = s->shared.database;
+    TRY(s->shared.operand ? tune_a_job(s) : tune_setup(w));
+out:
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        experiment_row_free(&w->rows[r]);
+    }
+    free(w->rows);
+    free(w->fixed);
+    tune_log_close(s->tuning.log);
+    backend_close(w->opened);
+    return st;
+}
+
+const struct command cli_tune = {
+    .name = "tune",
+    .summary = "find the fastest kernels for this device, and keep them",
+    .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
+    .about =
+        "Finds the fastest way to do what a job does (its filters, its filter bank, its "
+        "dedispersions) on this "
+        "device, and keeps it in a database, where `voltmill run` finds it. Every configuration "
+        "that is timed is checked against sums in double; a wrong one never wins. With --setup: "
+        "dedispersion for each of some numbers of DMs, and what tuning gains (Sclocco et al. "
+        "2014).",
+    .operand = "job file",
+    .ends = "yaml",
+    .instead = "setup",
+    .rows = tune_rows,
+    .bytes = sizeof(struct tuning_work),
+    .check = tune_options_check,
+    .run = tune_run};

@@ -1,0 +1,70 @@
+/* voltmill verify PRODUCT */
+#include "verify/verify.h"
+
+#include "cli/values.h"
+
+#include <mpi.h>
+
+struct verify_settings {
+    struct shared shared;
+    int crc, all, json;
+    uint64_t chunks, seed;
+};
+
+#define AT(field) offsetof(struct verify_settings, field)
+
+static const struct option_row rows[] = {
+    {"crc", NULL, value_flag, AT(crc), NULL, NULL, "reads everything and compares CRCs"},
+    {"all", NULL, value_flag, AT(all), NULL, NULL, "recomputes everything"},
+    {"chunks", "N", value_u64, AT(chunks), "1..", "16", "recomputes N chunks"},
+    {"seed", "N", value_u64, AT(seed), "0..", "1", "picks another sample"},
+    {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
+     "sets a key of the product's job, e.g. --set input.files=/new/place.h5"},
+    {"json", NULL, value_flag, AT(json), NULL, NULL, "says what it found as a JSON object"},
+    {.name = "progress"},
+    {.name = NULL}};
+
+static status_t verify_run_all(void *settings)
+{
+    const struct verify_settings *s = settings;
+    struct json json = {.depth = 0};
+    struct verify_options options = {.path = s->shared.operand,
+                                     .sets = s->shared.sets.items,
+                                     .nsets = s->shared.sets.count,
+                                     .all = s->all,
+                                     .chunks = s->chunks,
+                                     .seed = s->seed,
+                                     .progress = s->shared.progress,
+                                     .json = s->json ? &json : NULL};
+    status_t st = s->crc ? verify_crc_all(MPI_COMM_WORLD, &options)
+                         : verify_product_all(MPI_COMM_WORLD, &options);
+    /* What was found, be it good or bad; a failure before leaves an object half written. */
+    if (s->shared.rank == 0 && json.depth == 1) {
+        json_end(&json);
+        status_t printed = json_print(&json);
+        st = st == STATUS_OK ? printed : st;
+    }
+    json_free(&json);
+    return st;
+}
+
+const struct command cli_verify = {
+    .name = "verify",
+    .summary = "recompute a product with the reference and compare",
+    .usage = "[OPTION]... PRODUCT",
+    .about =
+        "Recomputes chunks of a product from its archive with the slow double-precision reference "
+        "and compares: the first, the last and a random sample of the others, or all. The product "
+        "holds its job; the archive (of dedispersed series: the filterbank) must lie where the job "
+        "says, relative to the current folder. It is read as the run read it: a fault of the "
+        "reader "
+        "is not seen.\n\n"
+        "With --crc it computes nothing, but reads all of it: a finished product against the CRCs "
+        "that it holds, a FILE.part against its journal. That needs neither archive nor job.",
+    .ending = "Exit status: 0 agrees, 4 differs, is damaged or cannot be read, 2 usage.",
+    .operand = "product",
+    .ends = "h5|part",
+    .is_parallel = 1,
+    .rows = rows,
+    .bytes = sizeof(struct verify_settings),
+    .run = verify_run_all};

@@ -1,0 +1,133 @@
+/* Tables of comma-separated values, and whether they got to their files. */
+#include "cli/csv.h"
+
+#include "base/report.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Whether it begins with the heading. */
+static status_t csv_check_begin(FILE *file, const char *path, const char *heading)
+{
+    status_t st = STATUS_OK;
+    int is_ours = 1;
+    for (const char *at = heading; *at && is_ours; at++) {
+        is_ours = getc(file) == (unsigned char)*at;
+    }
+    is_ours = is_ours && getc(file) == '\n';
+    REQUIRE(!ferror(file), STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(is_ours, STATUS_USAGE,
+            "%s is there, and no such table: its first line is not \"%.40s...\"", path, heading);
+out:
+    return st;
+}
+
+status_t csv_check(const char *path, const char *heading)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    FILE *file = NULL;
+    /* A pipe or a device must not be opened to find out. */
+    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+        goto out;
+    }
+    file = fopen(path, "r");
+    REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    TRY(csv_check_begin(file, path, heading));
+out:
+    if (file) {
+        fclose(file);
+    }
+    return st;
+}
+
+/* Looks at the very file that is then written: the name may lead to another a moment later. */
+static status_t csv_open_file(const char *path, const char *mode, const char *heading, FILE **out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    FILE *file = NULL;
+    const int appends = mode[0] == 'a';
+    const int is_pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    const int flags = O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0);
+    int fd = open(path, flags | (is_pipe ? O_WRONLY : O_RDWR), 0666);
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be written: %s", path,
+            strerror(errno));
+    REQUIRE(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
+            "%s was replaced by another file while it was opened", path);
+    file = fdopen(fd, is_pipe ? mode : "r+");
+    REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+    fd = -1;
+    if (!is_pipe && info.st_size > 0) {
+        TRY(csv_check_begin(file, path, heading));
+        int is_ready = fseek(file, 0, appends ? SEEK_END : SEEK_SET) == 0 &&
+                       (appends || ftruncate(fileno(file), 0) == 0);
+        REQUIRE(is_ready, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+    }
+    *out = file;
+    file = NULL;
+out:
+    if (file) {
+        fclose(file);
+    }
+    file_close(fd);
+    return st;
+}
+
+/* Only the first failure has a reason: the stream drops what it could not write. */
+static void csv_note(struct csv *csv, int failed)
+{
+    if (failed && !csv->error) {
+        csv->error = errno ? errno : EIO;
+    }
+}
+
+void csv_print(struct csv *csv, const char *format, ...)
+{
+    if (csv->file) {
+        va_list args;
+        va_start(args, format);
+        csv_note(csv, vfprintf(csv->file, format, args) < 0);
+        va_end(args);
+    }
+}
+
+status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv)
+{
+    status_t st = STATUS_OK;
+    if (path) {
+        FILE *file = NULL;
+        TRY(csv_open_file(path, mode, heading, &file));
+        *csv = (struct csv){.path = path, .file = file};
+        if (ftell(file) <= 0) { /* a pipe has no place */
+            csv_print(csv, "%s\n", heading);
+        }
+    }
+out:
+    return st;
+}
+
+void csv_flush(struct csv *csv)
+{
+    if (csv->file) {
+        csv_note(csv, fflush(csv->file) != 0);
+    }
+}
+
+status_t csv_close(struct csv *csv, status_t st)
+{
+    FILE *file = csv->file;
+    csv->file = NULL;
+    csv_note(csv, file && fclose(file) != 0);
+    if (st == STATUS_OK && csv->error) {
+        int is_full = csv->error == ENOSPC || csv->error == EDQUOT || csv->error == EFBIG;
+        st = report_fail(is_full ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be written: %s",
+                         csv->path, strerror(csv->error));
+    }
+    return st;
+}

@@ -1,0 +1,44 @@
+/* Numbers that follow from what archives and products say, which `info` prints and writes as JSON:
+ * each is worked out here alone. */
+#ifndef VOLTMILL_CLI_PRINT_DERIVED_H
+#define VOLTMILL_CLI_PRINT_DERIVED_H
+
+#include "input/archive.h"
+#include "input/fbh5/fbh5.h"
+#include "product/kind/dedispersed_kind.h"
+
+struct derived_band {
+    double low_hz, high_hz;
+};
+
+/* From edge to edge of the selected coarse channels; of the channels' centres, else. */
+struct derived_band derived_band_of_archive(const struct archive *archive);
+struct derived_band derived_band_of_filterbank(const struct fbh5 *fbh5);
+struct derived_band derived_band_of_product(const struct product *product);
+
+/* Samples that lie in gaps: of all streams at once, times the streams; and of single ones. */
+struct derived_gaps {
+    uint64_t common, single;
+};
+struct derived_gaps derived_gaps_of(const struct archive *archive);
+
+/* Of a number as it is stored. */
+/* Numbers of all rows of a product: of complex ones both parts. */
+double derived_numbers(const struct product *product);
+
+uint32_t derived_bits(const struct fbh5 *fbh5);
+
+/* Samples of the longest delay. */
+uint32_t derived_largest_delay(const struct dedispersed *series);
+
+/* "linear", "circular", "Stokes" by the names of polarisations ("X", "RR", "S001/Y"), of which
+ * `list` has some with commas between; NULL: they do not tell. */
+const char *derived_basis(const char *list);
+/* The same of an archive's selected polarisations, and their names as such a list. */
+status_t derived_polarisations(const struct archive *archive, struct text *list);
+
+/* "RA 83.633208, Dec 22.014472 degrees (05:34:31.97 +22:00:52.1)". */
+enum { DERIVED_POSITION = 96 };
+const char *derived_position(double ra_deg, double dec_deg, char text[DERIVED_POSITION]);
+
+#endif

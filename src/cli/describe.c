@@ -1,0 +1,462 @@
+/* The words of `info`, a line or a few for each property. */
+#include "cli/describe.h"
+
+#include "base/display.h"
+#include "base/units.h"
+#include "cli/derived.h"
+#include "product/pack/codec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_LISTED = 7 };
+
+/* One of several files: its samples, and when they begin. */
+static void describe_words_part(const struct archive *archive, const struct archive_part *part)
+{
+    char a[UNITS_TEXT];
+    display_print(": %s %s from %s on", units_count(part->samples, a),
+                  units_plural(part->samples, "sample", "samples"),
+                  units_count(part->first_sample, (char[UNITS_TEXT]){0}));
+    if (archive->sky.has_start && archive->shape.stacked == AXIS_TIME) {
+        double later = (double)part->first_sample / archive->sample_rate_hz;
+        display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later), a));
+    }
+}
+
+/* As `plan` and `run` say it: "assumed:". */
+static void describe_print_assumed(const char *assumed)
+{
+    size_t length = 0;
+    const char *line = NULL;
+    for (size_t i = 0; assumed && (line = text_line(assumed, i, &length)); i++) {
+        display_print("  %-13s %.*s\n", "assumed:", (int)length, line);
+    }
+}
+
+/* Of a long list, the first and the last. */
+static void describe_print_files(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        if (left_out > 0 && i == MOST_LISTED - 1) {
+            display_print("  %-13s and %u more\n", "", left_out);
+            i += left_out;
+        }
+        const struct archive_part *part = &archive->parts[i];
+        display_print("  %-13s %s (%s)", i ? "" : "files", part->path,
+                      units_bytes(part->file_bytes, a));
+        if (archive->nparts > 1) {
+            describe_words_part(archive, part);
+        }
+        display_print("\n");
+    }
+    if (archive->nparts > 1 && archive->shape.stacked != AXIS_TIME) {
+        display_print("  %-13s side by side: %s%s\n", "order",
+                      archive->shape.is_reim_stacked ? "real and imaginary parts, " : "",
+                      axis_name(archive->shape.stacked));
+    } else if (archive->nparts > 1) {
+        display_print("  %-13s %s\n", "order",
+                      archive->are_by_start
+                          ? "by the files' own times"
+                          : "as the job lists them; of a pattern, by name, numbers as numbers");
+    }
+    display_print("  %-13s %s, %s\n", "dataset", archive->dataset, archive->layout);
+    describe_print_assumed(archive->assumed);
+}
+
+static void describe_print_streams(const struct archive *archive)
+{
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
+    const char *comma = "";
+    display_print("  %-13s %u:", "streams", archive->nstreams);
+    for (int i = 0; i < 4; i++) {
+        enum axis axis = axes[i];
+        uint32_t count = archive->nselected[axis];
+        if (!archive->present[axis] && axis != AXIS_POL && axis != AXIS_CHAN) {
+            continue;
+        }
+        display_print("%s %u %s%s", comma, count,
+                      axis == AXIS_CHAN  ? "coarse channel"
+                      : axis == AXIS_POL ? "polarisation"
+                                         : axis_name(axis),
+                      units_plural(count, "", "s"));
+        comma = ",";
+        for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
+            display_print("%s%s%s", j ? " " : " (",
+                          archive->names[axis][archive->selected[axis][j]],
+                          j + 1 == count ? ")"
+                          : j == 3       ? " ...)"
+                                         : "");
+        }
+    }
+    display_print("\n");
+}
+
+/* What all streams lack, and what only some do. */
+static void describe_print_gaps(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    struct derived_gaps gaps = derived_gaps_of(archive);
+    if (archive->losses.ngaps > 0) {
+        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->losses.ngaps,
+                      units_count(gaps.common, a));
+    }
+    if (gaps.single > 0) {
+        display_print("  %-13s %s samples of single streams\n",
+                      archive->losses.ngaps > 0 ? "" : "gaps", units_count(gaps.single, a));
+    }
+}
+
+/* Names of polarisations (NULL: unknown), and what they say of the feeds. */
+static void describe_print_polarisations(const char *names)
+{
+    enum { MOST = 60 };
+    const char *basis = derived_basis(names);
+    if (names && *names) {
+        int is_long = strlen(names) > MOST;
+        display_print("  %-13s %.*s%s%s%s\n", "polarisations", MOST, names, is_long ? "..." : "",
+                      basis ? ": " : "", basis ? basis : "");
+    }
+}
+
+static void describe_print_position(int has_position, double ra_deg, double dec_deg)
+{
+    char text[DERIVED_POSITION];
+    if (has_position) {
+        display_print("  %-13s %s\n", "position", derived_position(ra_deg, dec_deg, text));
+    }
+}
+
+/* Selected samples that cannot be had, and why. */
+static void describe_print_lost(const struct archive *archive)
+{
+    enum { MOST = 3 };
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    for (uint32_t i = 0; i < archive->losses.nlost && i < MOST; i++) {
+        const struct lost_range *lost = &archive->losses.lost[i];
+        display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost",
+                      units_count(lost->first, a), units_count(lost->first + lost->count, b),
+                      lost->why);
+    }
+    if (archive->losses.nlost > MOST) {
+        display_print("  %-13s and %u ranges more\n", "", archive->losses.nlost - MOST);
+    }
+}
+
+static void describe_print_samples(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s%s", "samples", sample_types[archive->format].name,
+                  archive->is_complex ? " complex" : " real");
+    if (archive->format == SAMPLE_I4) {
+        display_print(" (%s)", nibbles_name(archive->stored.nibbles));
+    }
+    display_print(
+        ", %s at %s: %s", units_count(archive->samples, a), units_hertz(archive->sample_rate_hz, b),
+        units_seconds((double)archive->samples / archive->sample_rate_hz, (char[UNITS_TEXT]){0}));
+    if (archive->samples != archive->count[AXIS_TIME]) {
+        display_print(" (selected from %s of %s)", units_count(archive->first_sample, a),
+                      units_count(archive->count[AXIS_TIME], b));
+    }
+    display_print("\n");
+    if (archive->scale != 1) {
+        display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", archive->scale);
+    }
+    describe_print_gaps(archive);
+    describe_print_lost(archive);
+    if (archive->oversample.num != archive->oversample.den) {
+        display_print("  %-13s %u/%u\n", "oversampling", archive->oversample.num,
+                      archive->oversample.den);
+    }
+}
+
+static void describe_print_coherent(int is_coherent, double dm)
+{
+    if (is_coherent) {
+        display_print("  %-13s coherently, to DM %.10g\n", "dedispersed", dm);
+    }
+}
+
+/* What an observation says of itself, if it does. */
+static void describe_print_names(const char *telescope, const char *source)
+{
+    if (telescope) {
+        display_print("  %-13s %s\n", "telescope", telescope);
+    }
+    if (source) {
+        display_print("  %-13s %s\n", "source", source);
+    }
+}
+
+static void describe_print_sky(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    struct derived_band band = derived_band_of_archive(archive);
+    display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz, a),
+                  units_hertz(band.high_hz, b),
+                  archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
+    if (archive->sky.has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(archive->sky.start, a));
+    }
+    describe_print_names(archive->sky.telescope, archive->sky.source);
+    describe_print_position(archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg);
+}
+
+void describe_archive(const struct archive *archive)
+{
+    struct text pols = {0};
+    display_print("archive\n");
+    describe_print_files(archive);
+    describe_print_streams(archive);
+    if (derived_polarisations(archive, &pols) == STATUS_OK) {
+        describe_print_polarisations(pols.data);
+    }
+    text_free(&pols);
+    describe_print_samples(archive);
+    describe_print_sky(archive);
+}
+
+/* What a row has side by side; of Stokes parameters why programs that take one if do not take it.
+ */
+static void describe_print_ifs(const struct product *product)
+{
+    unsigned long long ifs = product->streams;
+    display_print("  %-13s %llu", product->ifs.pol_type ? "pols" : "streams", ifs);
+    if (product->ifs.pol_type) {
+        display_print(", pol_type %s", product->ifs.pol_type);
+    }
+    if (product->ifs.feed && product->ifs.v) {
+        display_print(" of %s feeds, V as %s", product->ifs.feed,
+                      strcmp(product->ifs.v, "psr") == 0 ? "pulsar astronomers have it (psr)"
+                                                         : "the IAU has it");
+    }
+    if (product->ifs.sum_of) {
+        display_print(", summed over %s", product->ifs.sum_of);
+    }
+    display_print("\n");
+    if (product->kind == PRODUCT_POWER && ifs > 1) {
+        display_print("  %-13s turbo_seti takes one pol and crashes on more: polarisation: I makes "
+                      "one of two\n",
+                      "");
+    }
+}
+
+static void describe_print_product_axes(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
+                  units_count(product->rows, a), units_seconds(product->time_step, b));
+    if (product->integrate > 1) {
+        display_print("  %-13s %s %s\n", "a dump", units_count(product->integrate, a),
+                      units_plural(product->integrate, "spectrum", "spectra"));
+    }
+    describe_print_ifs(product);
+    struct derived_band band = derived_band_of_product(product);
+    display_print("  %-13s %s, centres from %s to %s", "channels",
+                  units_count(product->frequencies, a), units_hertz(band.low_hz, b),
+                  units_hertz(band.high_hz, (char[UNITS_TEXT]){0}));
+    if (product->bank.average > 1) {
+        display_print(", each the mean of %u", product->bank.average);
+    }
+    display_print("%s\n", product->bank.average > 0 ? " (not all that the filter bank makes)" : "");
+    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank",
+                  product->bank.channels, product->bank.taps,
+                  units_plural(product->bank.taps, "tap", "taps"));
+    if (product->bank.oversample.den > 0) {
+        display_print("  %-13s %u/%u: a spectrum every %s samples\n", "oversampled",
+                      product->bank.oversample.num, product->bank.oversample.den,
+                      units_count(product->bank.hop, a));
+    }
+}
+
+/* Numbers in few bits. */
+static void describe_print_steps(const struct product *product, const struct product_clips *clips)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    double numbers = derived_numbers(product);
+    if (product->place.scale_rows == 0) {
+        return;
+    }
+    display_print("  %-13s %u bits, each channel with a scale %s %llu rows; clipped low %s "
+                  "(%.2g %%), high %s (%.2g %%)\n",
+                  "numbers", product->bits,
+                  product->place.scales < product->rows / product->place.scale_rows ? "of the first"
+                                                                                    : "for each",
+                  (unsigned long long)product->place.scale_rows, units_count(clips->low, a),
+                  100 * (double)clips->low / numbers, units_count(clips->high, b),
+                  100 * (double)clips->high / numbers);
+}
+
+static void describe_print_voltages(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    struct derived_band band = derived_band_of_product(product);
+    display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
+                  product->is_complex ? "complex" : "real", units_count(product->rows, a),
+                  units_hertz(product->bank.sample_rate_hz, b));
+    display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", product->scale);
+    display_print("  %-13s %llu, of %s coarse %s\n", "streams",
+                  (unsigned long long)(product->streams * product->frequencies),
+                  units_count(product->frequencies, a),
+                  units_plural(product->frequencies, "channel", "channels"));
+    display_print("  %-13s %s to %s\n", "band", units_hertz(band.low_hz, a),
+                  units_hertz(band.high_hz, b));
+    if (product->clipped > 0) {
+        display_print("  %-13s %s %s\n", "clipped", units_count(product->clipped, a),
+                      units_plural(product->clipped, "number", "numbers"));
+    }
+}
+
+/* A text of several lines, indented. */
+static void describe_print_lines(const char *text)
+{
+    for (const char *line = text; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        display_print("    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void describe_filterbank(const struct fbh5 *fbh5)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    struct derived_band band = derived_band_of_filterbank(fbh5);
+    display_print("filterbank (%s)\n", fbh5->format ? fbh5->format : "FBH5");
+    display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
+    display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
+                  units_hertz(band.low_hz, a), units_hertz(band.high_hz, b));
+    display_print("  %-13s %u%s%s\n", "pols", fbh5->nifs, fbh5->pols ? ", " : "",
+                  fbh5->pols ? fbh5->pols : "");
+    display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", derived_bits(fbh5),
+                  fbh5_kind(fbh5), fbh5->table.has_scales ? " with scales" : "",
+                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
+                  units_seconds(fbh5->time.step, b),
+                  units_seconds((double)fbh5->rows * fbh5->time.step, (char[UNITS_TEXT]){0}));
+    describe_print_assumed(fbh5->assumed);
+    describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
+    if (fbh5->time.has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->time.start, a));
+    }
+    describe_print_names(fbh5->head.telescope, fbh5->head.source);
+    describe_print_position(fbh5->head.has_position, 15 * fbh5->head.raj_hours,
+                            fbh5->head.dej_degrees);
+}
+
+static void describe_print_series(const struct product *product)
+{
+    const struct dedispersed *series = product->series;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    uint32_t most = derived_largest_delay(series);
+    display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms, a),
+                  series->dms[0], series->dms[series->ndms - 1]);
+    display_print("  %-13s %s, one every %s, edges %s\n", "times",
+                  units_count(product->frequencies, a), units_seconds(product->time_step, b),
+                  series->edges);
+    display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels, a),
+                  units_hertz(series->freq_hz[0], b),
+                  units_hertz(series->freq_hz[series->nchannels - 1], (char[UNITS_TEXT]){0}));
+    display_print("  %-13s up to %u %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
+                  most, units_plural(most, "sample", "samples"),
+                  units_seconds(most * product->time_step, a), units_hertz(series->reference_hz, b),
+                  series->constant, series->mode);
+    display_print("  %-13s %s\n", "filterbank", series->filterbank);
+}
+
+static void describe_print_candidates(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s\n", "candidates", units_count(product->candidates, a));
+    display_print("  %-13s the best boxes of %s DMs in %s cells of %s\n", "peaks",
+                  units_count(product->rows, a), units_count(product->frequencies, b),
+                  units_seconds(product->time_step, (char[UNITS_TEXT]){0}));
+}
+
+static void describe_print_weights(const struct product_weights *weights)
+{
+    char a[UNITS_TEXT];
+    if (weights->below > 0) {
+        display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a dump; "
+                      "%s below 1 (%.3g %%)\n",
+                      "weights", weights->mean, weights->least, units_count(weights->below, a),
+                      100.0 * (double)weights->below / (double)weights->count);
+    } else if (weights->count > 0) {
+        display_print("  %-13s all 1: nothing is left out\n", "weights");
+    }
+}
+
+static void describe_print_flags(const struct product *product, const struct product_flags *flags)
+{
+    char a[UNITS_TEXT];
+    if (flags->count == 0) {
+        return;
+    }
+    uint64_t cells = product->flags.rows / product->rows;
+    double all = (double)flags->count / 100;
+    display_print("  %-13s %.4g %% of %s cells of %llu spectra are left out", "flags",
+                  (double)flags->flagged / all, units_count(flags->count, a),
+                  (unsigned long long)(product->integrate / cells));
+    if (product->place.kurtosis_offset > 0) {
+        display_print(", by kurtosis %.4g %%; %.4g %% have no kurtosis",
+                      (double)flags->by_kurtosis / all, (double)flags->unknown / all);
+    }
+    display_print("\n");
+}
+
+void describe_product(const struct product *product, const struct product_weights *weights)
+{
+    char a[UNITS_TEXT];
+    display_print("product\n");
+    display_print("  %-13s %s (%s)\n", "file", product->path,
+                  units_bytes(product->place.file_bytes, a));
+    display_print("  %-13s %s\n", "kind", product_name(product->kind));
+    if (product->compression != COMPRESSION_NONE) {
+        display_print("  %-13s %s\n", "compressed", codec_advice(product->compression));
+    }
+    if (product->series) {
+        describe_print_series(product);
+    } else if (product->kind == PRODUCT_CANDIDATES) {
+        describe_print_candidates(product);
+    } else if (product->kind == PRODUCT_VOLTAGES) {
+        describe_print_voltages(product);
+    } else {
+        describe_print_product_axes(product);
+    }
+    describe_print_polarisations(product->ifs.pols);
+    describe_print_coherent(product->is_coherent, product->coherent_dm);
+    if (product->sky.has_start && product->kind == PRODUCT_VOLTAGES) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(product->sky.start, a));
+    } else if (product->sky.has_start) {
+        display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
+                      units_utc(product->sky.start, a),
+                      units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
+    }
+    describe_print_names(product->sky.telescope, product->sky.source);
+    describe_print_position(product->sky.has_position, product->sky.ra_deg, product->sky.dec_deg);
+    if (product->missing + product->gaps > 0) {
+        display_print("  %-13s %s %s, taken as zero volts\n", "missing",
+                      units_count(product->missing + product->gaps, a),
+                      units_plural(product->missing + product->gaps, "sample", "samples"));
+    }
+    describe_print_weights(weights);
+    describe_print_flags(product, &weights->flags);
+    describe_print_steps(product, &weights->clips);
+    display_print("  %-13s voltmill %s\n", "made by",
+                  product->origin.version ? product->origin.version : "?");
+    describe_print_assumed(product->origin.assumed);
+    display_print("  from\n");
+    describe_print_lines(product->origin.inputs);
+    display_print("  job\n");
+    describe_print_lines(product->origin.job_text);
+}

@@ -1,0 +1,15 @@
+/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout.
+ */
+#ifndef VOLTMILL_CLI_PRINT_DESCRIBE_H
+#define VOLTMILL_CLI_PRINT_DESCRIBE_H
+
+#include "input/about.h"
+#include "input/archive.h"
+#include "input/fbh5/fbh5.h"
+#include "product/kind/dedispersed_kind.h"
+
+void describe_archive(const struct archive *archive);
+void describe_filterbank(const struct fbh5 *fbh5);
+void describe_product(const struct product *product, const struct product_weights *weights);
+
+#endif

@@ -1,0 +1,204 @@
+/* The list of files in other folders, sorted by where they really are. */
+#include "cli/elsewhere.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LISTED = 5 }; /* of a folder */
+
+struct elsewhere_file {
+    char *real;
+    const struct archive_source *source;
+    size_t number; /* as they came */
+};
+
+struct elsewhere {
+    struct elsewhere_file *files; /* room for all */
+    size_t count;
+};
+
+static void elsewhere_free(struct elsewhere *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->files[i].real);
+    }
+    free(list->files);
+}
+
+/* The folder that `path` is in, by its real name, which ends in a slash. */
+static status_t elsewhere_home(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text folder = {0};
+    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    char *real = realpath(folder.data, NULL);
+    st = real ? text_add(out, "%s%s", real, strcmp(real, "/") == 0 ? "" : "/") : STATUS_OK;
+    free(real);
+out:
+    text_free(&folder);
+    return st;
+}
+
+/* All of one file, which the job names as `path`. */
+static status_t elsewhere_add(struct elsewhere *list, const char *path,
+                              const struct sources *sources)
+{
+    status_t st = STATUS_OK;
+    struct text home = {0};
+    TRY(elsewhere_home(path, &home));
+    for (uint32_t i = 0; i < sources->count; i++) {
+        /* One that went since is for its readers to find; one of the same recording is none. */
+        const struct archive_source *source = &sources->items[i];
+        char *real = realpath(source->path, NULL);
+        int is_beside = source->kind == SOURCE_NAMED && strcmp(source->path, path) != 0;
+        if (!real || is_beside || (home.data && strncmp(real, home.data, home.length) == 0)) {
+            free(real);
+            continue;
+        }
+        list->files[list->count] = (struct elsewhere_file){real, source, list->count};
+        list->count++;
+    }
+out:
+    text_free(&home);
+    return st;
+}
+
+static size_t elsewhere_folder(const char *real)
+{
+    return (size_t)(text_basename(real) - real);
+}
+
+/* By folder, by name, as they came. */
+static int elsewhere_compare(const void *left, const void *right)
+{
+    const struct elsewhere_file *a = left;
+    const struct elsewhere_file *b = right;
+    size_t in_a = elsewhere_folder(a->real);
+    size_t in_b = elsewhere_folder(b->real);
+    int order = strncmp(a->real, b->real, in_a < in_b ? in_a : in_b);
+    order = order ? order : (in_a > in_b) - (in_a < in_b);
+    order = order ? order : strcmp(a->real, b->real);
+    return order ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static void elsewhere_print_one(const struct elsewhere_file *file)
+{
+    const struct archive_source *source = file->source;
+    display_print("  %s: ", file->real);
+    switch (source->kind) {
+    case SOURCE_LINKED:
+        display_print("a link in %s leads to it\n", source->from);
+        break;
+    case SOURCE_EXTERNAL:
+        display_print("an external file of %s\n", source->from);
+        break;
+    case SOURCE_VIRTUAL:
+        display_print("a source of a virtual dataset in %s\n", source->from);
+        break;
+    case SOURCE_NAMED:
+        display_print("%s is a link to it\n", source->path);
+    }
+}
+
+/* What several paths or archives lead to counts once. */
+static void elsewhere_drop_repeated(struct elsewhere *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 && strcmp(list->files[kept - 1].real, list->files[i].real) == 0) {
+            free(list->files[i].real);
+        } else {
+            list->files[kept++] = list->files[i];
+        }
+    }
+    list->count = kept;
+}
+
+static void elsewhere_print(struct elsewhere *list)
+{
+    if (list->count > 0) {
+        display_print("elsewhere (files outside the folder of what leads to them)\n");
+    }
+    elsewhere_drop_repeated(list);
+    for (size_t i = 0, end; i < list->count; i = end) {
+        const char *real = list->files[i].real;
+        size_t folder = elsewhere_folder(real);
+        for (end = i; end < list->count && elsewhere_folder(list->files[end].real) == folder &&
+                      strncmp(list->files[end].real, real, folder) == 0;
+             end++) {
+            if (end - i < MOST_LISTED) {
+                elsewhere_print_one(&list->files[end]);
+            }
+        }
+        if (end - i > MOST_LISTED) {
+            display_print("  %.*s: %zu more\n", (int)folder, real, end - i - MOST_LISTED);
+        }
+    }
+}
+
+static void elsewhere_write(const struct elsewhere *list, struct json *json)
+{
+    static const char *const kinds[] = {[SOURCE_LINKED] = "link",
+                                        [SOURCE_EXTERNAL] = "external file",
+                                        [SOURCE_VIRTUAL] = "source of a virtual dataset",
+                                        [SOURCE_NAMED] = "link in the job"};
+    json_list(json, "elsewhere");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct archive_source *source = list->files[i].source;
+        json_begin(json, NULL);
+        json_text(json, "path", list->files[i].real);
+        json_text(json, "is", kinds[source->kind]);
+        json_text(json, "of", source->kind == SOURCE_NAMED ? source->path : source->from);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+static void elsewhere_say(struct elsewhere *list, struct json *json)
+{
+    if (list->count > 0) {
+        qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
+    }
+    if (json) {
+        elsewhere_drop_repeated(list);
+        elsewhere_write(list, json);
+    } else {
+        elsewhere_print(list);
+    }
+}
+
+status_t elsewhere_of_archive(const struct archive *archive, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct elsewhere list = {.files = NULL};
+    size_t most = 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        most += archive->parts[i].storage.sources.count;
+    }
+    TRY(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(elsewhere_add(&list, part->path, &part->storage.sources));
+    }
+    elsewhere_say(&list, json);
+out:
+    elsewhere_free(&list);
+    return st;
+}
+
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct elsewhere list = {.files = NULL};
+    const struct sources *sources = &fbh5->storage.sources;
+    TRY(memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
+    TRY(elsewhere_add(&list, fbh5->path, sources));
+    elsewhere_say(&list, json);
+out:
+    elsewhere_free(&list);
+    return st;
+}

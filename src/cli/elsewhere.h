@@ -1,0 +1,16 @@
+/* Files that lie outside the folder of the archive that leads to them: it may name any file that
+ * its reader can open. `plan` and `info` list them, by where they really are. */
+#ifndef VOLTMILL_CLI_PRINT_ELSEWHERE_H
+#define VOLTMILL_CLI_PRINT_ELSEWHERE_H
+
+#include "base/json.h"
+#include "input/archive.h"
+#include "input/fbh5/fbh5.h"
+
+/* Print them on stdout, and what leads to each; nothing when there is none. Of many in one folder
+ * the first. With `json`, which has an object open, all of them as its member "elsewhere". Fail
+ * with DEVICE (memory). */
+status_t elsewhere_of_archive(const struct archive *archive, struct json *json);
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json);
+
+#endif

@@ -1,0 +1,182 @@
+/* Command lines read by getopt_long() as a command's table says. */
+#include "cli/options.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/values.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64, FIRST = 256 }; /* rows; getopt's number for row 0, unless that has a letter */
+
+const char *options_name(const struct option_row *row)
+{
+    return row->name + (row->name[1] == ',' ? 2 : 0);
+}
+
+/* What getopt_long() is told, and the rows of its numbers. */
+struct options_known {
+    struct option names[2 * MOST + 2];
+    char letters[2 * MOST + 3];
+    size_t rows[FIRST + MOST];
+};
+
+static void options_know(const struct command *command, struct options_known *out)
+{
+    size_t count = 0;
+    strcpy(out->letters, ":h");
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        if (row->name) {
+            int has_letter = options_name(row) != row->name;
+            int number = has_letter ? row->name[0] : FIRST + (int)i;
+            const char letter[] = {row->name[0], row->value ? ':' : '\0', '\0'};
+            strcat(out->letters, has_letter ? letter : "");
+            out->rows[number] = i;
+            out->names[count++] =
+                (struct option){options_name(row), row->value != NULL, NULL, number};
+            for (size_t j = 0; command->older && command->older[j][0]; j++) {
+                if (strcmp(command->older[j][1], options_name(row)) == 0) {
+                    out->names[count++] =
+                        (struct option){command->older[j][0], row->value != NULL, NULL, number};
+                }
+            }
+        }
+    }
+    out->names[count] = (struct option){"help", no_argument, NULL, 'h'};
+}
+
+static status_t options_take(const struct command *command, const struct option_row *row,
+                             const char *value, void *settings)
+{
+    status_t st = STATUS_OK;
+    char expected[256];
+    if (!row->read(row, value, (char *)settings + row->at)) {
+        value_expected(row, expected, sizeof expected);
+        FAIL(STATUS_USAGE, "%s --%s %s: expected %s", command->name, options_name(row), value,
+             expected);
+    }
+out:
+    return st;
+}
+
+/* Room for texts, and what holds when nothing is given. */
+static status_t options_begin(const struct command *command, int argc, void *settings)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        if (row->read == value_texts) {
+            struct option_texts *texts = (void *)((char *)settings + row->at);
+            TRY(memory_zeroed((size_t)argc, sizeof *texts->items, "options", &texts->items));
+        }
+        if (row->standard) {
+            TRY(options_take(command, row, row->standard, settings));
+        }
+    }
+out:
+    return st;
+}
+
+static status_t options_take_operand(const struct command *command, int count, char **words,
+                                     struct shared *out)
+{
+    status_t st = STATUS_OK;
+    const char *name = command->name;
+    int has_instead = command->instead && options_first(out, command->instead);
+    REQUIRE(command->operand || count == 0, STATUS_USAGE,
+            "%s: there is no use for %s; see voltmill %s --help", name, words[0], name);
+    REQUIRE(!has_instead || count == 0 || command->takes_many, STATUS_USAGE,
+            "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
+            command->instead, name);
+    int is_right = command->takes_many ? count >= 1 : count == 1;
+    REQUIRE(!command->operand || has_instead || is_right, STATUS_USAGE,
+            "%s: expected one %s%s%s%s, got %d; see voltmill %s --help", name, command->operand,
+            command->takes_many ? " or more" : "", command->instead ? " or --" : "",
+            command->instead ? command->instead : "", count, name);
+    out->operand = words[0];
+    out->operands = words;
+    out->noperands = (uint32_t)count;
+out:
+    return st;
+}
+
+static status_t options_refuse(const struct command *command, const char *word)
+{
+    char typed[64];
+    struct text_guess guess = {.typed = typed};
+    const char *name = word + strspn(word, "-");
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(name, "="), name);
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        (void)(row->name && text_guess(&guess, options_name(row)));
+    }
+    text_guess(&guess, "help");
+    return report_fail(STATUS_USAGE, "%s: unknown option %s%s%s%s; see voltmill %s --help",
+                       command->name, word, guess.meant ? " (did you mean --" : "",
+                       guess.meant ? guess.meant : "", guess.meant ? "?)" : "", command->name);
+}
+
+status_t options_read(const struct command *command, int argc, char **argv, void *settings)
+{
+    status_t st = STATUS_OK;
+    const char *name = command->name;
+    struct shared *shared = settings;
+    struct options_known known = {.letters = ""};
+    shared->command = command;
+    shared->ranks = 1;
+    options_know(command, &known);
+    TRY(options_begin(command, argc, settings));
+    opterr = 0;
+    optind = 1;
+    for (int option; (option = getopt_long(argc, argv, known.letters, known.names, NULL)) != -1;) {
+        if (option == 'h') {
+            shared->help = 1;
+            goto out;
+        }
+        REQUIRE(option != ':', STATUS_USAGE, "%s: option %s needs a value; see voltmill %s --help",
+                name, argv[optind - 1], name);
+        REQUIRE(option != '?' || optopt <= ' ' || optopt >= FIRST, STATUS_USAGE,
+                "%s: unknown option -%c; see voltmill %s --help", name, optopt, name);
+        TRY(option == '?' ? options_refuse(command, argv[optind - 1]) : STATUS_OK);
+        TRY(options_take(command, options_row(command, known.rows[option]), optarg, settings));
+        shared->given |= UINT64_C(1) << known.rows[option];
+    }
+    TRY(options_take_operand(command, argc - optind, argv + optind, shared));
+    TRY(command->check ? command->check(settings) : STATUS_OK);
+out:
+    return st;
+}
+
+void options_free(void *settings)
+{
+    const struct shared *shared = settings;
+    for (size_t i = 0; options_row(shared->command, i); i++) {
+        const struct option_row *row = options_row(shared->command, i);
+        if (row->read == value_texts) {
+            free(((struct option_texts *)(void *)((char *)settings + row->at))->items);
+        }
+    }
+}
+
+const char *options_first(const void *settings, const char *names)
+{
+    const struct shared *shared = settings;
+    for (size_t i = 0; options_row(shared->command, i); i++) {
+        const struct option_row *row = options_row(shared->command, i);
+        if (!row->name || !(shared->given & (UINT64_C(1) << i))) {
+            continue;
+        }
+        const char *name = options_name(row);
+        size_t length = strlen(name);
+        for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ') {
+            if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0')) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}

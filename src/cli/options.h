@@ -1,0 +1,105 @@
+/* Options of a subcommand as a table: how each is written, what it means, how its value is read and
+ * where that goes. Parsing, --help, the man page's list and completion by a shell come from it. */
+#ifndef VOLTMILL_CLI_OPTIONS_OPTIONS_H
+#define VOLTMILL_CLI_OPTIONS_OPTIONS_H
+
+#include "base/status.h"
+#include "base/terms.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A row. One with a `help` alone is a heading above those that follow. */
+struct option_row {
+    const char *name;  /* without dashes; "o,output": -o is the same */
+    const char *value; /* what --help calls its value, such as "SECONDS"; NULL: it has none */
+    /* Reads the value into its field (cli/values.h); returns 0 when it is wrong. */
+    int (*read)(const struct option_row *row, const char *text, void *field);
+    size_t at; /* where the field lies in the command's settings */
+    /* Right values: alternatives, "cpu|opencl"; a range, "1..16" or "1.."; else words of messages
+     * alone. */
+    const char *takes;
+    const char *standard; /* read as if it had been given first; NULL: the field begins as zero */
+    const char *help;
+};
+
+/* A subcommand. */
+struct command {
+    const char *name;    /* one word, or two: "bench run" */
+    const char *summary; /* its line in the list of commands */
+    const char *usage;   /* lines without "voltmill NAME " */
+    const char *about;   /* paragraphs of --help before the options */
+    const char *ending;  /* and behind them; NULL: none */
+    const char *operand; /* what its one operand is, such as "job file"; NULL: it takes none */
+    const char *ends;    /* of the operand's name, for completion: "h5|part" */
+    int takes_many;      /* such operands, one or more */
+    const char *instead; /* the option that takes the operand's place; NULL: there is none */
+    int is_parallel;     /* MPI begins before run() is called, which is collective then */
+    const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
+    /* Older names of options, which still work and which --help omits, and their present ones; ends
+     * with NULLs; NULL: there are none. */
+    const char *const (*older)[2];
+    size_t bytes; /* of its settings, which begin with a struct shared */
+    /* Before MPI begins: looks for options that do not go together. May be NULL. Fails with USAGE.
+     */
+    status_t (*check)(void *settings);
+    status_t (*run)(void *settings);
+};
+
+struct option_texts {
+    const char **items;
+    uint32_t count;
+};
+
+struct option_list {
+    uint64_t values[24];
+    uint32_t count;
+};
+
+/* What several commands have among their settings: options, and what every command finds. */
+struct shared {
+    const struct command *command;
+    uint64_t given;      /* a bit for each row of the command's table */
+    int help;            /* --help was given: all else is as it was when it came */
+    const char *operand; /* the file that the command works on, the first; NULL: none */
+    char **operands;     /* [noperands] all of them */
+    uint32_t noperands;
+    int rank, ranks; /* of a parallel command */
+    struct option_texts sets, externals;
+    int force, restart, adopt;
+    double progress;      /* seconds; 0: not given */
+    const char *database; /* these four NULL: not given */
+    const char *device;
+    const char *csv;
+    const char *setup;
+    enum backend_kind backend; /* AUTO: not given */
+    uint32_t threads, repeats; /* threads 0: not given */
+    struct option_list dms;    /* numbers of DMs */
+    double dm_step, seconds;
+    uint32_t group;
+    int is_zero;
+};
+
+/* A row of a command; in place of one that has a name alone, the row of that name that several
+ * commands share (cli/shared_options.c). NULL behind the last one. */
+const struct option_row *options_row(const struct command *command, size_t i);
+
+/* "output" of "o,output". */
+const char *options_name(const struct option_row *row);
+
+#define SHARED(field) offsetof(struct shared, field)
+
+/* Reads the words behind argv[0] into settings of zeros. Fails with USAGE or DEVICE (memory).
+ * options_free() in any case. */
+status_t options_read(const struct command *command, int argc, char **argv, void *settings);
+void options_free(void *settings);
+
+/* The first option of a list such as "dms zero group" that was given; NULL: none was. */
+const char *options_first(const void *settings, const char *names);
+
+/* Does what the command line asks for, of a list of commands that ends with NULL: prints help, or
+ * reads a command's options, begins MPI if it is parallel, runs it, and says what went wrong. Gives
+ * the exit status. */
+int command_main(const struct command *const *commands, int argc, char **argv);
+
+#endif

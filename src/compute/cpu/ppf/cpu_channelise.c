@@ -1,0 +1,377 @@
+/* The CPU backend: unpack, FIR, FFT, detection and integration in cache-sized batches. Here it is
+ * chosen how, and made. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "compute/cpu/ppf/cpu_channelise_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int channelise_is_summed(const struct channelise_output *output)
+{
+    return output->quantity != QUANTITY_SPECTRA && output->integrate > 1;
+}
+
+/* The instruction set that all who share the work have, by backend_simd(). */
+static uint32_t channelise_least_simd(const struct channelise_spec *spec)
+{
+    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
+}
+
+/* The kernels of a choice; NULL where this machine cannot run them. */
+static const struct cpu_kernels *channelise_kernels(const struct channelise_choice *choice)
+{
+    uint32_t simd = choice->shape.simd;
+    return simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
+}
+
+/* How spectra are transformed: by the rule, or as a choice says. */
+static struct fine_shape channelise_fine(const struct channelise_spec *spec,
+                                         const struct channelise_choice *choice)
+{
+    if (choice->backend == BACKEND_CPU) {
+        return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1],
+                                   choice->shape.vector > 0};
+    }
+    return fine_shape(channelise_samples(spec),
+                      spec->is_complex && !channelise_is_oversampled(spec));
+}
+
+static void channelise_set_fine(struct fine_shape fine, struct channelise_shape *out)
+{
+    out->radix[0] = (uint32_t)fine.height;
+    out->radix[1] = (uint32_t)fine.width;
+    out->vector = fine.is_beside ? FINE_COLUMNS : 0;
+}
+
+/* Which kernels, columns and rows, and FFTW's plans. */
+static status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice *out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_fft_shape shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
+    struct channelise_choice choice = {.backend = BACKEND_CPU};
+    struct fine_shape fine = channelise_fine(spec, &spec->choice);
+    (void)backend;
+    if (spec->choice.backend == BACKEND_CPU) {
+        choice.shape = spec->choice.shape;
+    } else {
+        choice.shape.simd = channelise_least_simd(spec);
+        channelise_set_fine(fine, &choice.shape);
+    }
+    TRY(fine.height > 0 ? fine_fft_wisdom(fine, spec->planning, spec->expected, choice.wisdom,
+                                          sizeof choice.wisdom)
+                        : cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected),
+                                         choice.wisdom, sizeof choice.wisdom));
+    *out = choice;
+out:
+    return st;
+}
+
+static const char *cpu_channelise_simd(const struct channelise_choice *choice)
+{
+    const struct cpu_kernels *kernels = channelise_kernels(choice);
+    return kernels ? kernels->name : "?";
+}
+
+static status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
+    if (choice->shape.radix[0] > 0) {
+        TRY(text_add(out, "%u x %u", choice->shape.radix[0], choice->shape.radix[1]));
+    }
+    if (choice->shape.vector > 0) {
+        TRY(text_add(out, " side by side"));
+        goto out;
+    }
+    TRY(choice->shape.radix[0] > 0 ? text_add(out, ", ") : STATUS_OK);
+    /* How many spectra are filtered in one go rounds nothing, and is not said. */
+    TRY(cpu_fft_words(choice->wisdom, out));
+out:
+    return st;
+}
+
+enum {
+    STRIPS_A_THREAD = 4, /* of a block that threads share, so that they end together */
+    MOST_SHORT = 512     /* points of columns of which half a grain is worth its memory */
+};
+
+/* Spectra of a block that threads share, whole grains; 0: each makes spectra of its own, where
+ * there are streams enough, or streams must be deinterleaved first. */
+static uint64_t channelise_piece(const struct cpu *cpu)
+{
+    const struct channelise_spec *spec = &cpu->base.spec;
+    uint64_t streams = spec->nstreams / (cpu->has_pairs ? 2 : 1);
+    uint64_t strips = streams * (cpu->fine.height / FINE_COLUMNS);
+    if (cpu->fine.height == 0 || streams >= spec->threads || spec->is_interleaved) {
+        return 0;
+    }
+    return ceil_div_u64((uint64_t)STRIPS_A_THREAD * spec->threads, strips) * GRAIN;
+}
+
+/* Spectra that are filtered in one go. By columns and rows their strips stay near; by FFTW what a
+ * thread has of its own between the two, too. Side by side a window of few spectra would cost more
+ * than the cache, and a strip may fill half of it. */
+static size_t channelise_rows(const struct cpu *cpu)
+{
+    const size_t strip = 2 * FINE_STRIP * cpu->fine.height;
+    if (cpu->fine.height == 0) {
+        return ppf_fir_rows(GRAIN, cpu->shape.in_row);
+    }
+    if (!cpu->fine.is_beside) {
+        return ppf_fir_rows(GRAIN, strip + (cpu->piece > 0 ? 0 : fine_fft_matrix(cpu->fine)));
+    }
+    const size_t rows = ppf_fir_rows(GRAIN, strip / 2);
+    const size_t least = cpu->fine.height <= MOST_SHORT ? GRAIN / 2 : FIR_ROWS;
+    return rows > least ? rows : least;
+}
+
+/* Sizes that follow from spec and choice; nothing allocated yet. */
+static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *spec,
+                                 const struct channelise_choice *choice)
+{
+    cpu->base.spec = *spec;
+    cpu->base.spec.coeff = NULL;
+    cpu->shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
+    cpu->fine = channelise_fine(spec, choice);
+    cpu->has_pairs = channelise_has_pairs(spec);
+    cpu->piece = channelise_piece(cpu);
+    cpu->rows = channelise_rows(cpu);
+    if (cpu->rows < cpu->shape.batch) {
+        cpu->rows = cpu->shape.batch;
+    }
+}
+
+/* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
+static status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                          enum channelise_space space,
+                                          struct channelise_shape **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct channelise_shape *list = NULL;
+    struct cpu usual = {0};
+    uint32_t n = 0;
+    (void)backend;
+    if (space == SPACE_FEW) {
+        goto out; /* the rule serves */
+    }
+    channelise_set_sizes(&usual, spec, &spec->choice);
+    TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "shapes", &list));
+    for (uint32_t simd = channelise_least_simd(spec); simd > 0; simd--) {
+        for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
+            list[n] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
+            channelise_set_fine(usual.fine, &list[n++]);
+        }
+    }
+    *out = list;
+    *count = n;
+out:
+    return st;
+}
+
+static void channelise_free(struct cpu *cpu)
+{
+    for (uint32_t i = 0; cpu->scratch && i < cpu->base.spec.threads; i++) {
+        free(cpu->scratch[i].window);
+        free(cpu->scratch[i].filtered);
+        free(cpu->scratch[i].bins);
+        free(cpu->scratch[i].deinterleaved);
+        free(cpu->scratch[i].matrices);
+        free(cpu->scratch[i].low);
+        free(cpu->scratch[i].offset);
+    }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        sums_destroy(cpu->sums[i]);
+        free(cpu->factors[i]);
+        for (int j = 0; j < POOL_BLOCKS; j++) {
+            free(cpu->blocks[j].grains[i]);
+        }
+    }
+    for (int j = 0; j < POOL_BLOCKS; j++) {
+        free(cpu->blocks[j].re);
+        free(cpu->blocks[j].im);
+    }
+    free(cpu->matrices[0]);
+    free(cpu->matrices[1]);
+    cpu_fft_destroy(cpu->transform);
+    fine_fft_destroy(cpu->fine_fft);
+    ppf_fir_destroy(cpu->filter);
+    free(cpu->scratch);
+    free(cpu);
+}
+
+/* Waits for the blocks that it has given to the pool. */
+static void channelise_settle(const struct cpu *cpu)
+{
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        if (cpu->blocks[i].number > 0) {
+            pool_wait(cpu->pool, cpu->blocks[i].number);
+        }
+    }
+}
+
+static void cpu_channelise_destroy(channelise_t *channelise)
+{
+    struct cpu *cpu = (struct cpu *)channelise;
+    channelise_settle(cpu);
+    channelise_free(cpu);
+}
+
+static status_t channelise_create_scratch(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    size_t floats[SCRATCH_PARTS];
+    cpu_channelise_scratch_floats(cpu, floats);
+    TRY(memory_zeroed(spec->threads, sizeof *cpu->scratch, "scratch", &cpu->scratch));
+    for (uint32_t i = 0; i < spec->threads; i++) {
+        struct scratch *scratch = &cpu->scratch[i];
+        TRY(memory_aligned(floats[0], sizeof(float), "a window", &scratch->window));
+        TRY(memory_aligned(floats[1], sizeof(float), "spectra", &scratch->filtered));
+        TRY(memory_aligned(floats[2], sizeof(float), "spectra", &scratch->bins));
+    }
+out:
+    return st;
+}
+
+static status_t channelise_create_steps(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    const size_t nchannels = spec->nchannels;
+    int has_steps = 0;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        has_steps |= spec->outputs[i].bits != 0;
+        TRY(spec->outputs[i].bits ? memory_zeroed(spec->nstreams * nchannels, sizeof(float),
+                                                  "scales", &cpu->factors[i])
+                                  : STATUS_OK);
+    }
+    for (uint32_t i = 0; i < spec->threads && has_steps; i++) {
+        struct scratch *scratch = &cpu->scratch[i];
+        TRY(memory_zeroed(2 * nchannels, sizeof *scratch->low, "counts", &scratch->low));
+        scratch->high = scratch->low + nchannels;
+        TRY(memory_zeroed(nchannels, sizeof *scratch->offset, "scales", &scratch->offset));
+    }
+out:
+    return st;
+}
+
+static status_t channelise_create_blocks(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (channelise_is_summed(&spec->outputs[i])) {
+            TRY(sums_create(spec, i, &cpu->sums[i]));
+        }
+    }
+    for (int j = 0; j < POOL_BLOCKS; j++) {
+        struct block *block = &cpu->blocks[j];
+        TRY(memory_zeroed(spec->nstreams, sizeof *block->re, "offsets", &block->re));
+        TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            if (cpu->sums[i]) {
+                TRY(memory_aligned(sums_grain_floats(spec, i), sizeof(float), "sums of power",
+                                   &block->grains[i]));
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                                      channelise_t **out)
+{
+    status_t st = STATUS_OK;
+    struct cpu *cpu = NULL;
+    struct channelise_choice choice = spec->choice;
+    struct ppf_fir_strips strips = {0};
+    TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
+    if (choice.backend != BACKEND_CPU) {
+        TRY(cpu_channelise_choose(backend, spec, &choice));
+    }
+    channelise_set_sizes(cpu, spec, &choice);
+    cpu->kernels = channelise_kernels(&choice);
+    if (choice.shape.rows > 0) {
+        cpu->rows = choice.shape.rows;
+    }
+    REQUIRE(cpu->kernels, STATUS_DEVICE,
+            "this machine's processor lacks the vectors that are used");
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
+    if (cpu->fine.height > 0) {
+        strips = (struct ppf_fir_strips){cpu->fine.width, FINE_STRIP};
+    }
+    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, strips, &cpu->filter));
+    TRY(cpu->fine.height > 0
+            ? fine_fft_create(cpu->kernels, cpu->fine, choice.wisdom, &cpu->fine_fft)
+            : cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
+    TRY(channelise_create_scratch(cpu));
+    TRY(channelise_create_steps(cpu));
+    TRY(channelise_create_blocks(cpu));
+    *out = &cpu->base;
+    cpu = NULL;
+out:
+    if (cpu) {
+        channelise_free(cpu);
+    }
+    return st;
+}
+
+static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
+{
+    struct cpu cpu = {0};
+    size_t floats[SCRATCH_PARTS];
+    channelise_set_sizes(&cpu, spec, &spec->choice);
+    cpu_channelise_scratch_floats(&cpu, floats);
+    const int is_shared = cpu.piece > 0;
+    uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
+    thread += is_shared ? 0 : floats[3] * sizeof(float);
+    thread += spec->is_interleaved ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
+    uint64_t bytes = ppf_fir_bytes(spec);
+    if (cpu.fine.height > 0) {
+        bytes += fine_fft_bytes(cpu.fine);
+        bytes += is_shared
+                     ? 2 * cpu.piece * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
+                     : 0;
+    } else {
+        /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors,
+         * those of a transform of up to four times the length. */
+        thread += (uint64_t)4 * 8 * cpu.shape.points;
+        bytes += (uint64_t)4 * 8 * cpu.shape.points;
+    }
+    bytes += spec->threads * thread;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (channelise_is_summed(&spec->outputs[i])) {
+            bytes += POOL_BLOCKS * sizeof(float) * (uint64_t)sums_grain_floats(spec, i);
+            bytes += 2 * sizeof(double) * channelise_row_floats(spec, i, spec->nstreams);
+        }
+        if (spec->outputs[i].bits) {
+            bytes +=
+                (uint64_t)(spec->nstreams + 2 * spec->threads) * spec->nchannels * sizeof(float);
+        }
+    }
+    return bytes;
+}
+
+static status_t cpu_channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstreams,
+                                     const float *factors)
+{
+    const struct cpu *cpu = (const struct cpu *)channelise;
+    channelise_settle(cpu);
+    memcpy(cpu->factors[i], factors, (size_t)nstreams * cpu->base.spec.nchannels * sizeof *factors);
+    return STATUS_OK;
+}
+
+const struct channelise_ops cpu_channelise = {.create = cpu_channelise_create,
+                                              .destroy = cpu_channelise_destroy,
+                                              .bytes = cpu_channelise_bytes,
+                                              .begin = cpu_channelise_begin,
+                                              .scale = cpu_channelise_scale,
+                                              .run = cpu_channelise_run,
+                                              .choose = cpu_channelise_choose,
+                                              .words = cpu_channelise_words,
+                                              .simd = cpu_channelise_simd,
+                                              .candidates = cpu_channelise_candidates,
+                                              .identity = cpu_identity};

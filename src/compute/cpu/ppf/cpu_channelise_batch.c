@@ -1,0 +1,101 @@
+/* The batches of a block, and a thread's scratch: a batch is at most GRAIN spectra of one stream,
+ * or of a pair, whose samples lie without gaps, or are deinterleaved first. */
+#include "compute/cpu/ppf/cpu_channelise_parts.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* Spectra that a thread keeps: of pairs those of the first stream until the second's come. */
+static size_t channelise_bins_rows(const struct cpu *cpu)
+{
+    size_t batch = cpu->shape.batch;
+    return cpu->has_pairs ? (batch > 1 ? 2 * batch : cpu->rows + 1) : batch;
+}
+
+void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS])
+{
+    const size_t streams = cpu->has_pairs ? 2 : 1;
+    if (cpu->fine.height > 0) {
+        floats[0] = (cpu->rows + cpu->base.spec.taps - 1) * 2 * FINE_STRIP;
+        floats[1] = cpu->rows * cpu->fine.height * 2 * FINE_STRIP;
+        floats[2] = fine_fft_scratch(cpu->fine) + streams * fine_fft_bins(cpu->fine);
+        floats[3] = streams * cpu->rows * fine_fft_matrix(cpu->fine);
+        return;
+    }
+    floats[0] = ppf_fir_window_floats(&cpu->base.spec, cpu->rows);
+    floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
+    floats[2] = channelise_bins_rows(cpu) * cpu->shape.out_row;
+    floats[3] = 0;
+}
+
+/* The thread whose scratch it is touches it first. Rows that nobody asked for are computed, too: of
+ * zeros. */
+static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scratch)
+{
+    size_t floats[SCRATCH_PARTS];
+    if (!scratch->is_touched) {
+        cpu_channelise_scratch_floats(cpu, floats);
+        memset(scratch->window, 0, floats[0] * sizeof(float));
+        memset(scratch->filtered, 0, floats[1] * sizeof(float));
+        memset(scratch->bins, 0, floats[2] * sizeof(float));
+        scratch->is_touched = 1;
+    }
+}
+
+/* Where the samples of stream `stream` + i of a group lie, from those of spectrum `from` of the
+ * block on; those that lie interleaved are deinterleaved at once, in half `half` of what there is.
+ */
+static const char *channelise_samples_of(const struct block *block, struct scratch *scratch,
+                                         uint32_t stream, uint32_t i, const struct batch *batch,
+                                         int half, uint32_t streams)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct interleaved *layout = &block->layout;
+    size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count);
+    size_t first = (size_t)batch->first * channelise_hop(&cpu->base.spec);
+    if (!layout->is_copied) {
+        return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
+    }
+    char *copy = scratch->deinterleaved + (size_t)half * interleaved_bytes(&cpu->base.spec);
+    if (i == 0) {
+        interleaved_take(layout, block->in, &block->input, stream, streams, first, count, copy);
+    }
+    return copy + i * count * layout->sample_bytes;
+}
+
+/* The streams, or pairs, of a group: *first is the first one's (first) stream; returns how many. */
+static uint32_t channelise_group(const struct block *block, uint32_t group, uint32_t *first)
+{
+    uint32_t inner = block->cpu->base.spec.pol_inner;
+    if (!block->cpu->has_pairs) {
+        *first = group * block->group;
+        return (uint32_t)min_u64(block->group, block->nstreams - *first);
+    }
+    uint32_t groups = (inner + block->group - 1) / block->group;
+    uint32_t in = group % groups * block->group;
+    *first = group / groups * inner * 2 + in;
+    return (uint32_t)min_u64(block->group, inner - in);
+}
+
+uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
+                              struct batch *out, uint32_t *stream)
+{
+    uint64_t lead = block->first % GRAIN;
+    uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
+    uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
+    *out = (struct batch){
+        .streams = block->cpu->has_pairs ? 2 : 1, .first = from, .count = (size_t)(to - from)};
+    return channelise_group(block, group, stream);
+}
+
+void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
+                             uint32_t i, uint32_t count, struct batch *batch)
+{
+    channelise_touch_scratch(block->cpu, scratch);
+    for (int half = 0; half < (int)batch->streams; half++) {
+        uint32_t first = stream + (half ? block->cpu->base.spec.pol_inner : 0);
+        batch->stream[half] = first + i;
+        batch->samples[half] = channelise_samples_of(block, scratch, first, i, batch, half, count);
+    }
+}

@@ -1,0 +1,47 @@
+/* The whole filter bank of one problem, in one shape, from device memory to device memory:
+ * programs, kernels, tables, workspace. Everything is enqueued in `device->compute`. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
+#define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
+
+#include "compute/opencl/ppf/ppf_steps.h"
+
+typedef struct ppf ppf_t;
+
+/* `choice` is made (not AUTO). Fails with DEVICE: memory, or a kernel that does not build. */
+status_t ppf_create(device_t *device, const struct channelise_spec *spec,
+                    const struct channelise_choice *choice, ppf_t **out);
+void ppf_destroy(ppf_t *bank);
+
+/* Device memory that it takes, about: with any choice, and transforms that need workspace. */
+uint64_t ppf_bytes(const struct channelise_spec *spec);
+
+/* Begins a chunk: nothing is carried over. */
+status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
+
+/* Gives output i its factors, as channelise_scale(). */
+status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
+
+/* Whether it looks itself for floats that are no finite numbers, which are missing. */
+int ppf_looks(const ppf_t *bank);
+/* Where it adds those that it finds among the first `counted` raw spectra: `found` of
+ * deinterleave.h. */
+struct ppf_look {
+    cl_mem found;
+    uint64_t counted;
+};
+
+/* Enqueues the next `spectra` spectra of `nstreams` streams.
+ *
+ *   in    samples of spectra + T - 1 raw spectra; stream s begins at byte s * in_stride (a multiple
+ *         of 16), its samples follow each other
+ *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows, bytes[i] with
+ *         what stands behind them */
+status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
+                 uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
+                 const cl_mem *out, uint64_t *rows, uint64_t *bytes);
+
+/* Shapes for a problem on this device, most promising first, at most `most`. */
+uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
+                     struct channelise_shape *out, uint32_t most);
+
+#endif

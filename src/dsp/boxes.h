@@ -1,0 +1,69 @@
+/* The boxcars of a search for bursts: which there are, what noise each is measured against, and
+ * what is kept of them. Pure functions of the series alone: however the work is cut, the same.
+ *
+ * A series of `outputs` times has blocks of `block` times, counted from its first; each has a mean
+ * and an rms of its own (dsp/boxes.h names them, compute/boxcar.h measures them). A box of w
+ * times that begins in a block has
+ *
+ *   snr = (sum over the box - w mean) / (rms sqrt(w))
+ *
+ * with that block's numbers, wherever it ends. Of all boxes that begin in one cell (PEAK_CELL
+ * times), the best is kept: a peak. */
+#ifndef VOLTMILL_DSP_BURSTS_BOXES_H
+#define VOLTMILL_DSP_BURSTS_BOXES_H
+
+#include <stdint.h>
+
+enum {
+    PEAK_CELL = 64,           /* times; a cell's place of a peak fits a byte */
+    BOXES_MOST_WIDTH = 16384, /* times of a box */
+    BOXES_NOISE_CELLS = 32,   /* of a block: their means and variances tell its noise */
+    BOXES_LEAST_TIMES = 512   /* of a series: fewer tell no noise */
+};
+
+struct boxes {
+    uint32_t widths;  /* times of the widest box; a power of two */
+    double threshold; /* peaks have at least this S/N */
+    uint64_t outputs; /* times of the series */
+    uint64_t block;   /* times of a block; the last one may have fewer */
+};
+
+/* What a product holds of a cell; all zero: no box of it reaches the threshold. */
+struct peak {
+    float snr;
+    uint16_t width; /* times of the box, which begins */
+    uint8_t offset; /* so many times behind the cell's first */
+    uint8_t above;  /* single times of the cell that reach the threshold */
+};
+
+/* Boxes of a width begin every so many times, counted from the series' first: a quarter of the
+ * width, PEAK_CELL at most. Of a burst's S/N the best of all widths keeps 0.84 at least, as much as
+ * where they begin at every time: what is lost most is that of a burst of sqrt(2) widths. */
+uint32_t boxes_step(uint32_t width);
+
+/* S/N that a box of a power of two must exceed to be looked at more closely: what its edges may
+ * gain is not in it. */
+float boxes_least(const struct boxes *boxes);
+
+/* Blocks are long against the widest box, so that the error of their mean hardly counts. */
+struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
+
+uint64_t boxes_cells(const struct boxes *boxes);
+
+/* A block: boxes begin in first .. end - 1 and end before box_end; its noise is that of
+ * noise_first .. noise_end - 1, which of a short last block reach back. */
+struct boxes_block {
+    uint64_t first, end, box_end;
+    uint64_t noise_first, noise_end;
+};
+struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
+
+/* Which times the blocks of times first .. end - 1 need; both are multiples of a block, but for the
+ * series' end. */
+uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
+uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
+
+/* How many of `trials` independent numbers of noise alone reach the threshold. */
+double boxes_expect_false(double threshold, double trials);
+
+#endif

@@ -1,0 +1,239 @@
+/* Attributes that nobody needs to read the samples. */
+#include "input/about.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_ITEMS = 256, MOST_TEXT = 1024 };
+
+void about_free(struct about *about)
+{
+    for (size_t i = 0; i < about->count; i++) {
+        free(about->items[i].object);
+        free(about->items[i].name);
+        free(about->items[i].text);
+    }
+    free(about->items);
+    *about = (struct about){0};
+}
+
+/* Those of HDF5 itself, of our own formats and of FBH5, which are read or follow from what is. */
+static int about_is_known(const char *name)
+{
+    static const char *const known[] = {"CLASS",
+                                        "NAME",
+                                        "DIMENSION_LIST",
+                                        "DIMENSION_LABELS",
+                                        "REFERENCE_LIST",
+                                        "VERSION",
+                                        "Conventions",
+                                        "format",
+                                        "format_version",
+                                        "title",
+                                        "history",
+                                        "time_scale",
+                                        "start_mjd_day",
+                                        "start_second",
+                                        "first_time",
+                                        "first_sample",
+                                        "time_step",
+                                        "channels",
+                                        "taps",
+                                        "integrate",
+                                        "order",
+                                        "sample_rate_hz",
+                                        "domain",
+                                        "sideband",
+                                        "telescope",
+                                        "source",
+                                        "ra_deg",
+                                        "dec_deg",
+                                        "axes",
+                                        "packing",
+                                        "scale",
+                                        "missing_value",
+                                        "dc",
+                                        "oversampling_num",
+                                        "oversampling_den",
+                                        "coherent_dm",
+                                        "coherent_constant",
+                                        "coherent_convention",
+                                        "long_name",
+                                        "tstart_convention",
+                                        "fch1",
+                                        "foff",
+                                        "nchans",
+                                        "nifs",
+                                        "nbits",
+                                        "nfpc",
+                                        "nbeams",
+                                        "ibeam",
+                                        "machine_id",
+                                        "data_type",
+                                        "tsamp",
+                                        "tsamp_s",
+                                        "tstart",
+                                        "telescope_id",
+                                        "source_name",
+                                        "src_raj",
+                                        "src_dej",
+                                        "rawdatafile",
+                                        "pol_type"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Numbers without sign that int64 does not hold, as text: HDF5 would make the largest one of them.
+ */
+static status_t about_read_large(hid_t attribute, const char *where, const char *name,
+                                 hssize_t count, struct about_item *item)
+{
+    status_t st = STATUS_OK;
+    uint64_t values[ABOUT_NUMBERS] = {0};
+    struct text text = {0};
+    int is_large = 0;
+    H5_TRY(H5Aread(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read", where,
+           name);
+    for (hssize_t i = 0; i < count; i++) {
+        is_large |= values[i] > INT64_MAX;
+        TRY(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
+    }
+    if (is_large) {
+        item->text = text.data;
+        text = (struct text){0};
+    }
+out:
+    text_free(&text);
+    return st;
+}
+
+/* Reads up to ABOUT_NUMBERS numbers; leaves the count 0 where there are none, or more. */
+static status_t about_read_numbers(hid_t attribute, const char *where, const char *name,
+                                   struct about_item *item)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    hid_t type = H5Aget_type(attribute);
+    H5_TRY(type, "%s: attribute %s has no type", where, name);
+    space = H5Aget_space(attribute);
+    H5_TRY(space, "%s: attribute %s has no shape", where, name);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    H5T_class_t class = H5Tget_class(type);
+    int is_whole = class == H5T_INTEGER;
+    if (count <= 0 || count > ABOUT_NUMBERS || (!is_whole && class != H5T_FLOAT)) {
+        goto out;
+    }
+    if (is_whole && H5Tget_sign(type) == H5T_SGN_NONE) {
+        TRY(about_read_large(attribute, where, name, count, item));
+    }
+    if (item->text) {
+        goto out;
+    }
+    H5_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers), "%s: attribute %s cannot be read",
+           where, name);
+    if (is_whole) {
+        H5_TRY(H5Aread(attribute, H5T_NATIVE_INT64, item->whole), "%s: attribute %s cannot be read",
+               where, name);
+    }
+    item->count = (uint32_t)count;
+    item->is_whole = is_whole;
+out:
+    h5_close(space);
+    h5_close(type);
+    return st;
+}
+
+/* What cannot be shown leaves item->name NULL. */
+static status_t about_read_one(hid_t object, const char *where, const char *name,
+                               struct about_item *item)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    hid_t attribute = -1;
+    TRY(h5_find_text(object, where, name, &item->text, &found));
+    if (!found || strlen(item->text) > MOST_TEXT) {
+        free(item->text);
+        item->text = NULL;
+        attribute = H5Aopen(object, name, H5P_DEFAULT);
+        H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
+        TRY(about_read_numbers(attribute, where, name, item));
+    }
+    if (item->text || item->count > 0) {
+        TRY(memory_text(where, &item->object));
+        TRY(memory_text(name, &item->name));
+    }
+out:
+    h5_close(attribute);
+    return st;
+}
+
+static status_t about_add_object(hid_t file, const char *name, struct about *out)
+{
+    status_t st = STATUS_OK;
+    struct h5_names attributes = {0};
+    hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    H5_TRY(object, "%s cannot be opened", name);
+    TRY(h5_list_attributes(object, name, name, &attributes));
+    for (size_t i = 0; i < attributes.count && out->count < MOST_ITEMS; i++) {
+        struct about_item item = {.text = NULL};
+        if (about_is_known(attributes.names[i])) {
+            continue;
+        }
+        st = about_read_one(object, name, attributes.names[i], &item);
+        if (st == STATUS_OK && item.name) {
+            out->items[out->count++] = item;
+            continue;
+        }
+        free(item.object);
+        free(item.text);
+        TRY(st);
+    }
+out:
+    h5_free_texts(attributes.names, attributes.count);
+    h5_close(object);
+    return st;
+}
+
+status_t about_read(const char *path, const char *dataset, struct about *out)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    struct stat info;
+    hid_t file = -1;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        goto out;
+    }
+    int is_hdf5 = h5_is_hdf5(path);
+    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
+    if (!is_hdf5) {
+        goto out;
+    }
+    TRY(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
+    TRY(h5_open_cut_file(path, &file));
+    TRY(about_add_object(file, "/", out));
+    for (const char *at = dataset ? dataset : ""; *at;) {
+        at += strspn(at, "/");
+        size_t length = strcspn(at, "/");
+        if (length > 0) {
+            int is_there = 0;
+            TRY(text_add(&name, "/%.*s", (int)length, at));
+            TRY(h5_has(file, path, name.data, &is_there));
+            TRY(is_there ? about_add_object(file, name.data, out) : STATUS_OK);
+        }
+        at += length;
+    }
+out:
+    text_free(&name);
+    h5_close(file);
+    return st;
+}

@@ -1,0 +1,319 @@
+/* An archive: where the samples of an observation lie and what they mean.
+ *
+ * Rank 0 opens it (archive_open: HDF5, stat), packs it, and the others unpack it; every rank then
+ * reads bytes for itself (input/read/reader.h). Streams are in the order of products: station,
+ * beam, polarisation, coarse channel by ascending sky frequency; the selection of the job is
+ * applied. */
+#ifndef VOLTMILL_ARCHIVE_ARCHIVE_H
+#define VOLTMILL_ARCHIVE_ARCHIVE_H
+
+#include "base/status.h"
+#include "base/terms.h"
+#include "base/units.h"
+#include "input/hdf5/sources.h"
+#include "io/pack.h"
+#include "job/job.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ARCHIVE_DIMS = AXIS_KINDS + 1 /* time may come in pieces */ };
+
+/* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
+struct lost_box {
+    uint64_t low[ARCHIVE_DIMS], high[ARCHIVE_DIMS];
+    char *why;
+};
+
+/* Equal pieces of samples one behind the other in a file, such as a recorder's blocks or heaps. In
+ * a piece samples lie as in a dataset of the archive's dimensions, whose time has `stored`
+ * elements; the first `steps` of these count, the rest is repeated in the next piece. Piece i holds
+ * samples first_sample + i * steps .. of the part, and begins i * piece_bytes behind the first. */
+struct archive_run {
+    char *path;           /* one of the part's sources */
+    uint64_t file_offset; /* of the first piece's samples */
+    uint64_t piece_bytes; /* from one piece to the next */
+    uint64_t pieces;
+    uint64_t first_sample; /* of the part */
+    uint64_t steps, stored;
+};
+
+/* A recorder's packets, each with a header that says what it holds: private to input/packets/. */
+struct packets;
+
+/* How a number is stored, where that is none of the formats that backends read: the reader makes
+ * numbers of the archive's format of it. */
+enum number_kind {
+    NUMBER_PLAIN,    /* as the archive's format says, but for the order of bytes */
+    NUMBER_SIGNED,   /* two's complement; less `offset` like the next */
+    NUMBER_UNSIGNED, /* value = stored - offset */
+    NUMBER_FLOAT,    /* IEEE 754 of 16, 32 or 64 bits */
+    NUMBER_LEVELS    /* of up to 4 bits: `levels` of what is stored */
+};
+
+struct archive_number {
+    enum number_kind kind;
+    uint32_t bits;         /* 1, 2, 4, 8, 16, 32, 64 */
+    int is_big_endian;     /* the order of bytes of larger ones */
+    int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
+    double offset;
+    int is_doubled; /* an offset of half a step: 2 stored - 2 offset is handed out, of half the
+                       scale */
+    double levels[16];
+    int has_missing;     /* what is stored as `missing` is no sample: handed out as NaN */
+    int is_missing_byte; /* that is a byte with all its numbers */
+    double missing;
+    int has_steps; /* times the part's `steps` they are volts */
+};
+
+/* Samples first .. first + count - 1 that one stream lacks. Streams are numbered as the archive has
+ * them, by station, beam, polarisation, coarse channel, the last fastest, selected or not. */
+struct archive_gap {
+    uint64_t stream;
+    uint64_t first, count;
+};
+
+/* Samples of a part that lack some of their packets; where the lost ones lie is unknown. */
+struct archive_partial {
+    uint64_t first, count; /* samples of the part */
+    uint32_t lost;         /* the share of each that is lost, in 1 / LOST_WHOLE; never 0 */
+};
+enum { LOST_BITS = 20 };
+#define LOST_WHOLE (UINT32_C(1) << LOST_BITS)
+
+/* One file of the observation, or a dataset of one. Its samples lie in `extents`, in `runs`, in
+ * `packets`, or (none of these) must be read through HDF5 (chunked, filtered or oddly typed
+ * datasets). Parts that stand side by side may begin and end at different samples: what one has
+ * not, its streams lack. */
+struct archive_part {
+    char *path;
+    char *dataset;         /* NULL: the archive's */
+    uint64_t file_bytes;   /* of the HDF5 file and its external files */
+    uint64_t first_sample; /* of the observation */
+    uint64_t samples;
+    uint64_t repeated;    /* the last of them, which the next file of a sequence holds again: until
+                             files are joined */
+    uint64_t origin;      /* where it begins along the dataset's outermost dimension; extents and
+                             boxes count from there */
+    uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
+    uint64_t row_bytes;   /* of all chunks that one time step touches */
+    struct storage storage; /* every file that holds something of it */
+    struct lost_box *boxes; /* on rank 0: elements that nobody has, whatever is selected */
+    uint32_t nboxes;
+    uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
+    struct archive_extent *extents;
+    uint32_t nextents;
+    struct archive_run *runs; /* ascending; what lies between them is missing, like gaps */
+    uint32_t nruns;
+    struct archive_partial *partials; /* ascending, disjoint; in all streams of the part */
+    uint64_t npartials;
+    struct packets *packets; /* [npackets]: one, or none */
+    uint32_t npackets;
+    /* [blocks or 1][samples of a time step]: what 1 of a stored number is, in each block of
+     * step_rows time steps, or in all; NULL: number.has_steps is 0. */
+    double *steps;
+    uint64_t nsteps, step_rows;
+};
+
+/* One dimension of the dataset (joined axes are several), outermost first. */
+struct archive_dim {
+    uint64_t size; /* of one file */
+    enum axis axis;
+    uint32_t dimension; /* of the dataset: joined axes share one */
+};
+
+/* The filter bank of ours whose spectra are the samples (input/format/): the archive's
+ * coarse channels, as it has them, are channels first_channel on of the bank, the channels of one
+ * coarse channel before it side by side with those of the next. Sample s is made of `taps` x P
+ * voltages from the (s H)-th on, P = channels, or of real voltages twice as many, H = P x
+ * oversampling_den / oversampling_num. */
+struct archive_bank {
+    uint32_t channels; /* 0: samples are no spectra of ours */
+    uint32_t taps;
+    uint64_t first_channel;
+    int is_real;      /* what it was made of */
+    int is_fft_order; /* of complex: channel 0 is the centre, the upper half lies below */
+    /* Last, and not compared with the rest of the struct. */
+    double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
+    uint64_t nprototype; /* coefficients than a synthesis could be made for */
+};
+
+/* When, where and by what an observation was made. */
+struct sky {
+    char *telescope; /* NULL when unknown, like the next */
+    char *source;
+    int has_position;
+    double ra_deg, dec_deg;
+    int has_start;
+    struct utc start; /* UTC of the observation's sample 0 */
+};
+
+/* How samples are stored. */
+struct archive_stored {
+    struct nibbles nibbles;
+    int has_missing_value;
+    double missing_value;         /* the stored value that means "no sample" */
+    int is_compound;              /* complex as one element of two numbers */
+    int swap_bytes;               /* stored in the other byte order */
+    size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
+    struct archive_number number; /* how numbers are stored, if not as `format` says */
+    int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
+                          coarse channel (lower or upper: the same), not its centre; the reader
+                          moves it to the centre */
+};
+
+/* Dimensions of the dataset, and the axis along which files follow each other. */
+struct archive_shape {
+    struct archive_dim dims[ARCHIVE_DIMS];
+    uint32_t ndims;
+    uint32_t time_dim;   /* which dimension of the dataset is time (joined axes count once) */
+    enum axis stacked;   /* the axis that files continue: AXIS_TIME or a stream axis */
+    int is_reim_stacked; /* real and imaginary parts lie in parts of their own: of what `stacked`
+                            counts, part 2 i has the real, part 2 i + 1 the imaginary numbers */
+};
+
+/* Missing samples. */
+struct archive_losses {
+    uint64_t (*gaps)[2]; /* (first sample, count), missing samples of all streams; ascending */
+    size_t ngaps;
+    struct archive_gap *stream_gaps; /* of single streams; by stream, then ascending, disjoint */
+    size_t nstream_gaps;
+    int is_made;             /* samples are what filters make: gaps are all that is missing of them,
+                                parts are those that the filters read */
+    int may_lack;            /* more samples may be missing, which only reading shows: packets */
+    struct lost_range *lost; /* selected samples that not every selected stream has; ascending.
+                                Never without run.on_bad: nan. */
+    uint32_t nlost;
+};
+
+struct archive {
+    char *layout;  /* how it is known what the files hold: "native layout" */
+    char *assumed; /* about the files (input/assumed.h); NULL: nothing */
+    struct {
+        int start; /* the files say when they start: sky.has_start is not the job's word */
+        int freq;  /* the files say where their coarse channels lie */
+    } states;
+    char *dataset;
+    struct sky sky;
+
+    double sample_rate_hz;
+    double offset_seconds; /* sample n is taken at start + offset_seconds + n / sample_rate_hz: what
+                              filters have delayed it by is taken out; 0 in files */
+    int is_complex;
+    enum sample_format format;
+    struct archive_stored stored;
+    double scale; /* volts of 1 as it is stored; 1 where nothing says it */
+    int sideband; /* +1, -1 */
+    struct ratio oversample;
+    int has_receivers; /* coarse channels are independent receivers, whose bands may overlap; in
+                          files */
+    struct archive_shape shape;
+    uint64_t count[AXIS_KINDS]; /* indices of each axis, all files together; 1 if absent; samples
+                                   for time */
+    int present[AXIS_KINDS];    /* the archive has this axis */
+    char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
+    double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
+    struct archive_bank bank;
+    struct coherent coherent; /* [count[AXIS_CHAN]] */
+
+    struct archive_part *parts; /* by stack, then time */
+    uint32_t nparts;
+    int are_by_start; /* the files' own times gave their order, not their names */
+    struct archive_losses losses;
+
+    /* What the job selects. */
+    uint64_t first_sample, samples; /* the selected range */
+    uint64_t *selected[AXIS_KINDS]; /* indices of the stream axes, in the order of products */
+    uint32_t nselected[AXIS_KINDS];
+    uint32_t nstreams;
+};
+
+/* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
+ * the job's description), checks them against each other and applies the selection. Fails with
+ * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
+ * hold, a description that says too little. Uses HDF5, apart if this process does so. */
+status_t archive_open(const struct job *job, struct archive **out);
+
+/* An archive of one part at `path`, of which nothing is known yet: for formats to fill in. */
+status_t archive_create(const char *path, struct archive **out);
+
+status_t archive_pack(const struct archive *archive, struct text *out);
+status_t archive_unpack(struct unpack *in, struct archive **out);
+void archive_destroy(struct archive *archive);
+void archive_free_boxes(struct lost_box *boxes, uint32_t count);
+
+/* Stream axes in the order of products, slowest first. */
+enum { STREAM_AXES = 4 };
+extern const enum axis archive_stream_axes[STREAM_AXES];
+
+/* The axis indices of one stream (0 <= stream < nstreams), as stored in the archive. */
+void archive_stream_index(const struct archive *archive, uint32_t stream,
+                          uint64_t index[AXIS_KINDS]);
+
+/* Its number among all streams of the archive, selected or not, as in struct archive_gap. */
+uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
+
+/* Of the channel of a filter bank that is coarse channel `index` of the archive: the number of what
+ * the bank divided (0 without a bank), and its own among that one's, by frequency. */
+uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
+uint64_t archive_bank_channel(const struct archive *archive, uint64_t index);
+
+/* How many indices of an axis one part has; at which place of the stack of parts the real, or the
+ * imaginary, numbers of such a stream lie. */
+uint64_t archive_in_file(const struct archive *archive, enum axis axis);
+uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
+                          int imaginary);
+/* The first part at that place, or behind it, that ends behind this sample; nparts: none does. */
+uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
+
+/* The first run of the part that ends behind this sample of the part; nruns: none does. */
+uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
+
+/* By stream, then by the first sample. */
+void archive_gaps_sort(struct archive_gap *gaps, size_t count);
+/* The first gap of all streams that ends behind this sample; ngaps when none does. */
+size_t archive_gap_after(const struct archive *archive, uint64_t sample);
+/* The first one of this stream (by its number) or of a later one; nstream_gaps when none is. */
+size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
+/* How many of `count` samples, from sample `first` of the observation on, lie in gaps of all
+ * streams. */
+uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
+/* The same of one (selected) stream, in gaps of all or its own, or where its part has no samples.
+ */
+uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
+                        uint64_t count);
+/* The first samples at or behind `at` and before `end` that it lacks so, as many as follow each
+ * other: *first, *count. Returns 0 when there are none. */
+int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
+                     uint64_t *first, uint64_t *count);
+/* Whether all streams lack the same, which is in `gaps`. */
+int archive_gaps_are_common(const struct archive *archive);
+/* The share of sample `at` that is lost of this stream (archive_partial). *next: the first sample
+ * after it for which that may differ. */
+uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
+                            uint64_t *next);
+/* Whether two streams lie in the same files: what one lacks, the other does. */
+int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
+/* Selected samples that lack packets so, of all files together. */
+uint64_t archive_count_partial(const struct archive *archive);
+/* Warns of them where a file of voltages, which has no weights, is made. */
+void archive_warn_unweighed(const struct archive *archive, const char *file);
+/* Of streams first_stream .. first_stream + nstreams - 1 together. */
+uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
+                                uint32_t nstreams, uint64_t first, uint64_t count);
+/* Of the first `used` selected samples, all streams together. */
+uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
+
+/* The byte that, repeated, is zero volts. */
+int archive_zero_byte(const struct archive *archive);
+
+/* Fails with DATA when a file is not what it was when the archive was opened. */
+status_t archive_check_unchanged(const struct archive *archive);
+
+/* How many samples (of all streams) cannot be had, though they are in no gap. */
+uint64_t archive_lost_samples(const struct archive *archive);
+
+/* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */
+double archive_chan_width_hz(const struct archive *archive);
+
+#endif

@@ -1,0 +1,40 @@
+/* Files of a filter's coefficients: text or HDF5.
+ *
+ *   text   one coefficient a line: a number, or, of complex ones, two (0.5 -0.25) or what numpy's
+ *          savetxt() writes, (0.5-0.25j); blank lines; # starts a comment
+ *   HDF5   the dataset /coefficients, or the only one of the file, of rank 1: integers, floating
+ *          point, or compounds of two such numbers (re, im); or of shape [taps][2], or a row or a
+ *          column (as MATLAB 7.3 has it)
+ *
+ * FILE:NAME takes the dataset of that name.
+ *
+ * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart.h) and
+ * packs them; the others unpack. */
+#ifndef VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_H
+#define VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_H
+
+#include "io/apart.h"
+#include "io/pack.h"
+#include "job/job.h"
+
+/* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
+ * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads
+ * that). Fails with DATA: file, line or dataset, and what is wrong there (no coefficients, no
+ * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory). */
+status_t coefficients_read(struct job *job);
+
+/* Real ones of any FILE or FILE:NAME; free() returns them. Fails with DATA, DEVICE likewise. */
+status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
+
+/* The file in the FILE or FILE:NAME that a job names (*path, for free()), and the name (*member, in
+ * `named`, or NULL). What is a file as it stands has none. Fails with DEVICE (memory). */
+status_t coefficients_split(const char *named, char **path, const char **member);
+
+/* Those of all filters and windows, and back into the same job on another rank. */
+status_t coefficients_pack(const struct job *job, struct text *out);
+status_t coefficients_unpack(struct unpack *in, struct job *job);
+
+/* For the table of tasks (main.c). */
+extern const struct apart_task coefficients_task;
+
+#endif

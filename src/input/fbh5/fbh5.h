@@ -1,0 +1,203 @@
+/* Filterbanks in HDF5 (FBH5), as blimpy, turbo_seti, rawspec and voltmill itself write them.
+ *
+ *   /data   integers of 8 or 16 bits, floats of 16, 32 or 64, [time][if][channel] or
+ *           [time][channel], in one piece or in chunks; its header in attributes
+ *
+ * Rank 0 opens one and packs it, the others unpack it; every rank reads for itself. */
+#ifndef VOLTMILL_ARCHIVE_FBH5_FBH5_H
+#define VOLTMILL_ARCHIVE_FBH5_FBH5_H
+
+#include "base/status.h"
+#include "base/units.h"
+#include "dsp/steps.h"
+#include "input/hdf5/sources.h"
+#include "io/fits_column.h"
+#include "io/pack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each hold so many
+ * spectra, [rows_each][if][channel], the bits of less than 8 packed. */
+struct fbh5_table {
+    uint32_t bits; /* of a stored number: 1, 2, 4, 8, 16, or 32: floating point; 0: there is none.
+                      Spectra of less than 8 follow each other bit by bit within a row. */
+    int is_signed, is_big_endian, is_high_bit_first;
+    uint64_t offset, row_bytes; /* of the first row; from one to the next */
+    uint64_t rows_each;
+    uint64_t data; /* from the begin of a row to its samples */
+    /* Values are ((stored - zero) * unit * scale + offset) * weight. Scale and offset
+     * [if][channel] and weight [channel] are numbers in the row, of a FITS table; without a column
+     * they are 1, 0, 1. */
+    int has_scales;
+    uint32_t scaled_ifs; /* that have their own scale and offset: all, or 1 */
+    struct fits_column scales, offsets, weights;
+    double unit, zero;
+    int is_moved;    /* `zero` makes signed numbers unsigned, or unsigned ones signed */
+    uint64_t *first; /* spectrum with which each row begins; what lies between is lost */
+    uint32_t count;
+};
+
+/* Numbers of our own power products in few bits (dsp/steps.h): scale and offset, float
+ * [scales][if][channel] of blocks of rows, or of the first for all, in the file itself. */
+struct fbh5_steps {
+    uint32_t bits; /* 8, 16; 0: there are none */
+    uint64_t rows; /* of a block */
+    uint64_t scales, scale_offset, offset_offset;
+};
+
+/* Numbers of /data: those that are handed out as they are stored, and others. */
+enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
+
+/* Keywords of SIGPROC that files say. */
+struct fbh5_head {
+    char *source, *telescope, *rawdatafile; /* NULL when unknown */
+    int has_position;
+    double raj_hours, dej_degrees;
+    double az_start, za_start; /* degrees */
+    int32_t telescope_id, machine_id, nbeams, ibeam;
+};
+
+struct fbh5_time {
+    double step; /* seconds from row to row */
+    int has_start;
+    struct utc start;  /* to which times count */
+    double first;      /* of row 0's centre, seconds after `start` */
+    double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
+};
+
+/* Chunks of a file that has some. */
+struct fbh5_chunks {
+    uint64_t rows;       /* of a chunk of the file; 1 when it has none */
+    uint64_t row_bytes;  /* of the chunks that one row touches; 0 when it has none */
+    uint64_t most_bytes; /* of the largest chunk; 0 when it has none */
+    uint32_t rooms; /* chunks' worth of memory that a thread needs to decompress one, beside those
+                       that are kept */
+};
+
+struct fbh5 {
+    char *path;
+    char *format;  /* how people call it; NULL: FBH5 */
+    char *assumed; /* about the file (input/assumed.h); NULL: nothing */
+    struct fbh5_table table;
+    uint64_t file_bytes;
+    struct fbh5_steps steps;
+    uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float, as with steps */
+    uint32_t number;       /* FBH5_...: all but FBH5_PLAIN are handed out as floats */
+    int is_flat;           /* /data is [time][channel] */
+    uint64_t rows;
+    uint32_t nifs, nchannels;
+    int is_ours; /* a power product, which knows more than the format does */
+    struct fbh5_chunks chunks;
+    int is_plain; /* rows lie one after the other, at data_offset of data_path */
+    uint64_t data_offset;
+    uint64_t marks_offset;   /* of a byte for each row of ours: 1 where some of it is NaN because it
+                                could not be made; 0: not told */
+    char *data_path;         /* NULL: `path` */
+    struct storage storage;  /* every file that holds something of it */
+    struct lost_range *lost; /* rows that nobody has written or can have; ascending */
+    uint32_t nlost;
+
+    double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
+    double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band(),
+                        unless the header lists them */
+    struct coherent coherent; /* [nchannels], too; NULL before fbh5_load_band() */
+    struct fbh5_time time;
+    struct fbh5_head head;
+    char *pols;      /* pol_type: what its ifs are; NULL when unknown */
+    char *pol_names; /* of ours: the names of its ifs, such as X, one a line; NULL when unknown */
+};
+
+/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5: apart if this process
+ * does so, like the next two; these with `_here` always in this process. */
+status_t fbh5_open(const char *path, struct fbh5 **out);
+void fbh5_destroy(struct fbh5 *fbh5);
+
+/* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA.
+ * Uses HDF5. */
+status_t fbh5_load_band(struct fbh5 *fbh5);
+status_t fbh5_load_band_here(struct fbh5 *fbh5);
+
+/* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. */
+status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
+
+/* Whether dispersion can be told in such a band. Fails with DATA: no two channels, or frequencies
+ * that are not above 0. */
+status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
+
+/* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
+ * Uses HDF5. */
+status_t fbh5_check_even(const struct fbh5 *fbh5);
+status_t fbh5_check_even_here(struct fbh5 *fbh5);
+
+/* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
+ * product of two polarisations. True when the file does not say. */
+int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
+
+/* Appends its name in pol_type: "AA", "I"; where the file has none, nothing. */
+status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
+
+/* Appends its name for users: that of the archive's polarisation ("X", "CS001/X") in products of
+ * ours, else as fbh5_name_if(). */
+status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
+
+/* Finds the polarisation that `word` (of `length` characters) names: its number, or either of its
+ * names. Returns whether there is one. */
+int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
+
+/* Appends how many there are and the names of the first 16: "2: X, Y". */
+status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out);
+
+/* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
+status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
+
+/* Fails with DATA when a file is not what it was when the filterbank was opened. */
+status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
+
+/* Fails with DATA when rows cannot be had. */
+status_t fbh5_check_whole(const struct fbh5 *fbh5);
+
+status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
+status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
+
+/* Bits of a number as the file has it; "floating point", "signed" or "unsigned". */
+uint32_t fbh5_bits(const struct fbh5 *fbh5);
+const char *fbh5_kind(const struct fbh5 *fbh5);
+
+/* Bytes of a row: all ifs. */
+uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
+
+typedef struct fbh5_reader fbh5_reader_t;
+
+/* Opens it for reading on this rank, with room for `cache_bytes` of chunks; `fbh5` must outlive
+ * the reader. fbh5_unpackers() of `threads` decompress chunks. May use HDF5. Fails with DATA. */
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
+                            fbh5_reader_t **out);
+/* How many of `threads` may decompress chunks, so that they take little memory; and how much they
+ * take. */
+uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
+uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
+void fbh5_reader_destroy(fbh5_reader_t *reader);
+
+/* A piece of /data. */
+struct fbh5_block {
+    uint64_t row, rows, first_if, nifs, chan, chans;
+};
+
+/* Reads it into out [rows][nifs][chans], as stored (with steps: what the numbers stand for), in
+ * this machine's byte order. May use HDF5: one
+ * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a
+ * failure, too. */
+status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
+
+/* The same of whole rows. */
+status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
+
+/* Whether what is NaN of a row may be so because its input could not be read: not where the file
+ * says otherwise. Fails with DATA. */
+status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
+
+/* Whether the last failure was that of rows which cannot be read, where all else is well. */
+int fbh5_is_unreadable(const fbh5_reader_t *reader);
+
+#endif

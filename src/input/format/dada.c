@@ -1,0 +1,355 @@
+/* PSRDADA: an ASCII header of lines and, behind it, samples in one piece: [time][chan][pol][dim],
+ * or heaps of MeerKAT's beamformer, [heap][pol][chan][time of a heap][dim]. */
+#include "input/format/dada.h"
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "input/format/gather.h"
+#include "input/format/override.h"
+#include "input/format/recorder.h"
+#include "io/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_HEADER = 16 << 20, HEAP_STEPS = 256 /* samples of a heap of MeerKAT's */ };
+
+/* Lines of keys and values, with HDR_SIZE among them. */
+static status_t dada_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    struct text head = {0};
+    char value[ASCII_VALUE];
+    TRY(dada_head(path, DADA_HEADER, &head, NULL));
+    const struct ascii header = {path, 0, head.data, head.length, 0};
+    *is_it =
+        (ascii_find(&header, "HDR_SIZE", value) || ascii_find(&header, "HDR_VERSION", value)) &&
+        (ascii_find(&header, "NBIT", value) || ascii_find(&header, "NCHAN", value) ||
+         ascii_find(&header, "UTC_START", value));
+out:
+    text_free(&head);
+    return st;
+}
+
+/* Bytes of samples behind the header: not more than FILE_SIZE, which is without the header. Files
+ * that are shorter were the last, or are cut off. */
+static status_t dada_read_bytes(const struct ascii *header, const struct dada *dada,
+                                uint64_t *bytes, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    uint64_t said = 0;
+    uint64_t all = 0;
+    int found = 0;
+    *bytes = dada->file_bytes - dada->header_bytes;
+    if (dada_find(header, "FILE_SIZE", word)) {
+        TRY(ascii_u64(header, "FILE_SIZE", 0, UINT64_C(1) << 60, &said, &found));
+    }
+    if (found && said < *bytes) {
+        TRY(assume(assumed,
+                   "FILE_SIZE = %" PRIu64 " and %" PRIu64 " bytes behind the header differ: %s",
+                   said, *bytes, said > 0 ? "those beyond are ignored" : "all are used"));
+        *bytes = said > 0 ? said : *bytes;
+    }
+    if (dada_find(header, "TRANSFER_SIZE", word) && units_parse_u64(word, &all) && all < *bytes) {
+        TRY(assume(assumed,
+                   "TRANSFER_SIZE = %" PRIu64 " and %" PRIu64
+                   " bytes of samples differ: TRANSFER_SIZE is ignored",
+                   all, *bytes));
+    }
+out:
+    return st;
+}
+
+/* Where the file begins in the observation. */
+static status_t dada_read_offset(const struct ascii *header, struct dada *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char number[ASCII_VALUE];
+    uint64_t offset = 0;
+    uint64_t files = 0;
+    int found = 0;
+    TRY(ascii_u64(header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
+    TRY(found ? STATUS_OK
+              : assume(assumed, "OBS_OFFSET is not there: the file begins the "
+                                "observation"));
+    REQUIRE(8 * offset % out->step_bits == 0, STATUS_DATA,
+            "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
+            out->path, offset, out->step_bits);
+    out->offset_steps = 8 * offset / out->step_bits;
+    out->has_offset = found;
+    if (found && offset == 0 && dada_find(header, "FILE_NUMBER", number) &&
+        units_parse_u64(number, &files) && files > 0) {
+        TRY(assume(assumed,
+                   "FILE_NUMBER = %s and OBS_OFFSET = 0 differ: the file begins the observation",
+                   number));
+    }
+out:
+    return st;
+}
+
+/* Where the samples are, how many, and which of them the next file repeats. */
+static status_t dada_read_place(const struct ascii *header, struct dada *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = 0;
+    uint64_t overlap = 0;
+    int found = 0;
+    uint64_t each = out->has_heaps ? HEAP_STEPS : 1;
+    uint64_t piece_bits = out->step_bits * each;
+    TRY(dada_read_offset(header, out, assumed));
+    TRY(dada_read_bytes(header, out, &bytes, assumed));
+    TRY(ascii_u64(header, "OBS_OVERLAP", 0, UINT64_C(1) << 60, &overlap, &found));
+    REQUIRE(8 * bytes >= piece_bits, STATUS_DATA,
+            "%s holds %" PRIu64 " bytes behind its header of %" PRIu64 "%s: not one %s of %" PRIu64
+            " bits",
+            out->path, bytes, out->header_bytes,
+            bytes < out->file_bytes - out->header_bytes ? " by FILE_SIZE" : "",
+            out->has_heaps ? "heap" : "time step", piece_bits);
+    out->steps = 8 * bytes / piece_bits * each;
+    out->repeated = out->steps - 8 * (bytes - min_u64(bytes, overlap)) / piece_bits * each;
+    if (8 * bytes % piece_bits != 0) {
+        report_warn("%s ends within a %s: what is there of it is left out", out->path,
+                    out->has_heaps ? "heap" : "time step");
+    }
+out:
+    return st;
+}
+
+/* Notes a size of the header that PSRDADA does not write, and bytes of it that are neither text nor
+ * the zeros behind it. */
+static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said,
+                                  char **assumed)
+{
+    status_t st = STATUS_OK;
+    size_t length = strnlen(text->data, text->length);
+    size_t zeros = length < DADA_HEADER ? DADA_HEADER : length;
+    while (zeros < text->length && text->data[zeros] == '\0') {
+        zeros++;
+    }
+    TRY(is_said ? STATUS_OK
+                : assume(assumed, "HDR_SIZE is not there: samples begin at byte %d", DADA_HEADER));
+    TRY(dada->header_bytes % DADA_HEADER == 0
+            ? STATUS_OK
+            : assume(assumed,
+                     "HDR_SIZE = %" PRIu64 " is no multiple of %d, as it is by PSRDADA: samples "
+                     "begin there",
+                     dada->header_bytes, DADA_HEADER));
+    TRY(zeros >= text->length
+            ? STATUS_OK
+            : assume(assumed,
+                     "HDR_SIZE = %" PRIu64 ", but byte %zu of the header is no text and no zero: "
+                     "samples begin behind HDR_SIZE",
+                     dada->header_bytes, zeros));
+out:
+    return st;
+}
+
+/* Words that are in a header must be in its first HDR_SIZE bytes, too. */
+static status_t dada_check_size(const struct text *head, const struct dada *dada)
+{
+    static const char *const keys[] = {"HDR_SIZE", "NBIT",      "NDIM",      "NPOL",      "NCHAN",
+                                       "TSAMP",    "UTC_START", "MJD_START", "OBS_OFFSET"};
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    char inside[ASCII_VALUE];
+    const struct ascii all = {dada->path, 0, head->data, strnlen(head->data, head->length), 0};
+    struct ascii header = all;
+    header.length = min_u64(all.length, dada->header_bytes);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        REQUIRE(!ascii_find(&all, keys[i], word) ||
+                    (ascii_find(&header, keys[i], inside) && strcmp(word, inside) == 0),
+                STATUS_DATA, "%s: HDR_SIZE = %" PRIu64 ", but %s = %s is not before that byte",
+                dada->path, dada->header_bytes, keys[i], word);
+    }
+out:
+    return st;
+}
+
+static status_t dada_read_header(const struct job_layout *layout, struct dada *out,
+                                 struct text *text, char **assumed)
+{
+    status_t st = STATUS_OK;
+    struct text whole = {0};
+    const char *path = out->path;
+    TRY(dada_head(path, DADA_HEADER, text, NULL));
+    struct ascii header = {path, 0, text->data, text->length, 0};
+    int found = 0;
+    out->header_bytes = DADA_HEADER;
+    TRY(ascii_u64(&header, "HDR_SIZE", 1, MOST_HEADER, &out->header_bytes, &found));
+    REQUIRE(out->header_bytes <= out->file_bytes, STATUS_DATA,
+            "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
+            out->header_bytes, out->file_bytes);
+    TRY(dada_check_size(text, out));
+    TRY(dada_head(path, (size_t)out->header_bytes, &whole, assumed));
+    text_free(text);
+    *text = whole;
+    whole = (struct text){0};
+    TRY(dada_check_header(text, out, found, assumed));
+    text->length = strnlen(text->data, text->length); /* zeros fill it up */
+    header.text = text->data;
+    header.length = text->length;
+    TRY(dada_read_words(&header, layout, out, assumed));
+    TRY(dada_read_start(&header, layout, out, assumed));
+    TRY(dada_read_place(&header, out, assumed));
+out:
+    text_free(&whole);
+    return st;
+}
+
+static void dada_set_dims(const struct dada *dada, struct archive *archive)
+{
+    if (dada->has_heaps) {
+        recorder_add_dim(archive, AXIS_POL, dada->pols);
+        recorder_add_dim(archive, AXIS_CHAN, dada->channels);
+        recorder_add_dim(archive, AXIS_TIME, dada->steps);
+        return;
+    }
+    recorder_add_dim(archive, AXIS_TIME, dada->steps);
+    if (dada->pols_first) {
+        recorder_add_dim(archive, AXIS_POL, dada->pols);
+    }
+    recorder_add_dim(archive, AXIS_CHAN, dada->channels);
+    if (!dada->pols_first) {
+        recorder_add_dim(archive, AXIS_POL, dada->pols);
+    }
+}
+
+/* Heaps are a run; else the samples are a dataset in one piece. */
+static status_t dada_add_samples(const struct dada *dada, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct archive_run *run = NULL;
+    if (dada->has_heaps) {
+        TRY(recorder_add_run(part, &run));
+        run->file_offset = dada->header_bytes;
+        run->piece_bytes = HEAP_STEPS * dada->step_bits / 8;
+        run->pieces = dada->steps / HEAP_STEPS;
+        run->steps = run->stored = HEAP_STEPS;
+        goto out;
+    }
+    TRY(memory_zeroed(1, sizeof *part->extents, "samples", &part->extents));
+    part->nextents = 1;
+    part->extents[0].file_offset = dada->header_bytes;
+    part->extents[0].bytes = ceil_div_u64(dada->steps * dada->step_bits, 8);
+    TRY(memory_text(part->path, &part->extents[0].path));
+out:
+    return st;
+}
+
+static status_t dada_describe(const struct dada *dada, const struct ascii *header,
+                              const struct job_layout *layout, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct job_layout own = {.files_along = layout->files_along};
+    const struct recorder_number number = {.bits = dada->bits,
+                                           .is_complex = dada->is_complex,
+                                           .nibbles = {dada->is_offset, 0},
+                                           .is_offset = dada->is_offset || dada->bits <= 2,
+                                           .big_endian = dada->big_endian};
+    archive->parts[0].samples = dada->steps;
+    archive->parts[0].repeated = dada->repeated;
+    dada_set_dims(dada, archive);
+    own.time.has_sample_rate = 1;
+    own.time.sample_rate_hz = recorder_rate(dada->seconds);
+    own.time.has_start = dada->has_start;
+    own.time.start = utc_add(dada->start, (double)dada->offset_steps / own.time.sample_rate_hz);
+    own.has_dc = own.is_dc_at_edge = dada->is_dc_at_edge;
+    own.has_oversampling = dada->oversampling_num > dada->oversampling_den;
+    own.oversample.num = dada->oversampling_num;
+    own.oversample.den = dada->oversampling_den;
+    TRY(memory_text("samples", &own.dataset));
+    TRY(ascii_text(header, "TELESCOPE", &own.sky.telescope));
+    TRY(ascii_text(header, "SOURCE", &own.sky.source));
+    TRY(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
+    archive->sky.has_position =
+        ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
+    TRY(recorder_describe(layout, &number, &own, archive));
+    /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
+    archive->states.start = archive->states.start || dada->has_offset;
+    TRY(dada_add_samples(dada, &archive->parts[0]));
+out:
+    override_free(&own);
+    return st;
+}
+
+static status_t dada_open_file(const char *path, const struct job_layout *layout,
+                               struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct dada dada = {.path = path};
+    struct text text = {0};
+    int fd = -1;
+    TRY(archive_create(path, &archive));
+    TRY(memory_text("PSRDADA", &archive->layout));
+    TRY(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
+    TRY(dada_read_header(layout, &dada, &text, &archive->assumed));
+    const struct ascii header = {path, 0, text.data, text.length, 0};
+    TRY(dada_describe(&dada, &header, layout, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    text_free(&text);
+    file_close(fd);
+    archive_destroy(archive);
+    return st;
+}
+
+/* The number of a file in its sequence, if it has one. */
+static status_t dada_read_number(const char *path, uint64_t *number, int *found)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    char word[ASCII_VALUE];
+    TRY(dada_head(path, DADA_HEADER, &text, NULL));
+    const struct ascii header = {path, 0, text.data, strnlen(text.data, text.length), 0};
+    *found = dada_find(&header, "FILE_NUMBER", word) && units_parse_u64(word, number);
+out:
+    text_free(&text);
+    return st;
+}
+
+/* Files in the order of their times are in that of their numbers. */
+static status_t dada_compare_numbers(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t last = 0;
+    int has_last = 0;
+    for (uint32_t i = 0; i < archive->nparts && archive->nparts > 1; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        uint64_t number = 0;
+        int found = 0;
+        TRY(dada_read_number(part->path, &number, &found));
+        if (i > 0 && part->stack == part[-1].stack && found && has_last && number <= last) {
+            TRY(assume(&archive->assumed,
+                       "FILE_NUMBER = %" PRIu64 " comes after %" PRIu64
+                       " by UTC_START, MJD_START and OBS_OFFSET: these are used",
+                       number, last));
+        }
+        last = number;
+        has_last = found;
+    }
+out:
+    return st;
+}
+
+static status_t dada_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    TRY(gather_files(input, dada_open_file, &archive));
+    TRY(dada_compare_numbers(archive));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+const struct format dada_format = {.name = "dada",
+                                   .title = "PSRDADA",
+                                   .expected = "PSRDADA (a header of lines with HDR_SIZE)",
+                                   .is_no_product = 1,
+                                   .recognise = dada_recognise,
+                                   .open = dada_open};

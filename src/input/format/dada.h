@@ -1,0 +1,48 @@
+/* PSRDADA: what a header says, and the times in it. Private to input/format/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_DADA_H
+#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_DADA_H
+
+#include "base/text.h"
+#include "base/units.h"
+#include "input/format/ascii.h"
+#include "job/job.h"
+
+enum { DADA_HEADER = 4096 /* bytes of a header, or a multiple */ };
+
+struct dada {
+    const char *path;
+    uint64_t file_bytes, header_bytes;
+    uint32_t pols, channels, bits;
+    int is_complex, is_offset, big_endian;
+    int has_heaps;
+    int pols_first;    /* [time][pol][chan] */
+    int is_dc_at_edge; /* of each channel, of complex samples */
+    uint32_t oversampling_num, oversampling_den;
+    double seconds, centre_hz, width_hz;
+    uint64_t step_bits;
+    uint64_t offset_steps; /* from the start of the observation to the file's first sample */
+    int has_offset;
+    uint64_t steps;
+    uint64_t repeated; /* the last of these, which the next file of a sequence holds again */
+    struct utc start;  /* of the observation */
+    int has_start;
+};
+
+/* Reads the first bytes of a file, up to `most`. Keys in lower case that PSRDADA has in capitals
+ * are put into capitals, and noted unless `assumed` is NULL. Fails as recorder_head() does. */
+status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
+
+/* Reads how samples are stored, rate and band, and compares what is said twice. Keys of the job go
+ * before what a header says. Fails with DATA: file, key, value and what was expected. */
+status_t dada_read_words(const struct ascii *header, const struct job_layout *layout,
+                         struct dada *out, char **assumed);
+
+/* Reads UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as far as the coarser
+ * one says the time. Fails with DATA. */
+status_t dada_read_start(const struct ascii *header, const struct job_layout *layout,
+                         struct dada *out, char **assumed);
+
+/* A word that may be missing, or "unset". Returns whether there is one. */
+int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
+
+#endif

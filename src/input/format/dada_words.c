@@ -1,0 +1,305 @@
+/* PSRDADA: how samples are stored, rate and band; what headers say twice is compared. */
+#include "input/format/dada.h"
+
+#include "input/assumed.h"
+#include "input/format/override.h"
+#include "input/format/recorder.h"
+#include "input/spacing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MOST_CHANNELS = 1 << 22 };
+
+/* The order of axes, where ORDER says it: of those with more than one element time must be the
+ * slowest. */
+static status_t dada_read_order(const struct ascii *header, struct dada *out)
+{
+    status_t st = STATUS_OK;
+    char order[ASCII_VALUE] = "TFP";
+    char left[4] = "";
+    size_t count = 0;
+    int has_order = ascii_find(header, "ORDER", order);
+    REQUIRE(!has_order || ((out->channels == 1 || strchr(order, 'F')) &&
+                           (out->pols == 1 || strchr(order, 'P')) && *order != 'S'),
+            STATUS_DATA,
+            "%s: ORDER = %s says nothing of %u channels and %u polarisations, or has samples of "
+            "several streams one stream after the other",
+            out->path, order, out->channels, out->pols);
+    for (const char *c = order; *c; c++) {
+        int is_one = (*c == 'F' && out->channels == 1) || (*c == 'P' && out->pols == 1) ||
+                     (*c == 'S') || (*c == 'D' && c[1] == '\0');
+        REQUIRE(strchr("TFPSD", *c) && (is_one || count < 3), STATUS_DATA,
+                "%s: ORDER = %s, expected T, F and P, in their order from the slowest", out->path,
+                order);
+        if (!is_one) {
+            left[count++] = *c;
+        }
+    }
+    out->pols_first = strcmp(left, "TPF") == 0;
+    REQUIRE(out->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
+                strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
+            STATUS_DATA,
+            "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
+            "nothing says how many samples stand together",
+            out->path, order, out->channels, out->pols);
+out:
+    return st;
+}
+
+/* Whether there is such a word, which must then be one of the two that are known, unless `is_idle`:
+ * nothing rests on it. */
+static status_t dada_read_choice(const struct ascii *header, const char *key, const char *first,
+                                 const char *second, int is_idle, int *found)
+{
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    *found = dada_find(header, key, word);
+    REQUIRE(!*found || is_idle || strncmp(word, first, strlen(first)) == 0 ||
+                strncmp(word, second, strlen(second)) == 0,
+            STATUS_DATA, "%s: %s = %s, expected %s or %s", header->path, key, word, first, second);
+out:
+    return st;
+}
+
+/* Notes words that most headers lack, and that are read as most writers mean them. */
+static status_t dada_note_usual(const struct ascii *header, const struct job_layout *layout,
+                                const struct dada *dada, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE];
+    int has_order = dada->has_heaps || dada->channels == 1 || dada->pols == 1 ||
+                    ascii_find(header, "ORDER", word);
+    int is_fixed = dada->bits <= 2 || dada->bits == 32;
+    int has_encoding = 0;
+    int has_endian = 0;
+    TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
+                         is_fixed || layout->numbers.has_packing, &has_encoding));
+    TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
+    has_encoding = has_encoding || is_fixed || layout->numbers.has_packing;
+    has_endian = has_endian || dada->bits <= 8;
+    TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
+    static const char *const several[] = {"NANT", "NBEAM"};
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        if (ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1) {
+            TRY(assume(assumed, "%s = %s, but samples are read as those of one stream", several[i],
+                       word));
+        }
+    }
+    TRY(has_encoding ? STATUS_OK
+                     : assume(assumed, "ENCODING is not there: numbers are two's complement"));
+    TRY(has_endian ? STATUS_OK : assume(assumed, "ENDIAN is not there: numbers are little-endian"));
+out:
+    return st;
+}
+
+/* NBIT. -32 is floating point to dspsr (its digitisers) and to SKA's PST (PyDADA), as 32 is here.
+ */
+static status_t dada_read_bits(const struct ascii *header, struct dada *out, char **assumed)
+{
+    enum { FLOAT = 32 };
+    status_t st = STATUS_OK;
+    double bits = 0;
+    TRY(ascii_f64(header, "NBIT", -FLOAT, FLOAT, &bits, NULL));
+    int is_float = bits == -FLOAT;
+    out->bits = is_float ? FLOAT : bits > 0 ? (uint32_t)bits : 0;
+    REQUIRE(is_float || (out->bits == bits && out->bits > 0 && (out->bits & (out->bits - 1)) == 0),
+            STATUS_DATA, "%s: NBIT = %.9g, expected 1, 2, 4, 8, 16 or 32 (or -32: floating point)",
+            out->path, bits);
+    TRY(is_float ? assume(assumed, "NBIT = -32: 32-bit floating point, as dspsr writes it")
+                 : STATUS_OK);
+out:
+    return st;
+}
+
+static status_t dada_read_streams(const struct ascii *header, struct dada *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char word[ASCII_VALUE] = "";
+    uint64_t pols = 1;
+    uint64_t channels = 1;
+    uint64_t dims = 0;
+    TRY(dada_read_bits(header, out, assumed));
+    TRY(ascii_u64(header, "NDIM", 1, 2, &dims, NULL));
+    TRY(ascii_u64(header, "NPOL", 1, 1 << 16, &pols, NULL));
+    TRY(ascii_u64(header, "NCHAN", 1, MOST_CHANNELS, &channels, NULL));
+    out->is_complex = dims == 2;
+    out->pols = (uint32_t)pols;
+    out->channels = (uint32_t)channels;
+    out->step_bits = out->bits * dims * pols * channels;
+    out->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
+    out->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
+    out->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
+    TRY(out->has_heaps ? STATUS_OK : dada_read_order(header, out));
+out:
+    return st;
+}
+
+/* STATE as dspsr writes it (its Signal::State): Nyquist are real, Analytic complex voltages, all
+ * others powers. Rate and band, which are compared with NDIM, bear out one of the two. */
+static status_t dada_read_state(const struct ascii *header, const struct dada *dada, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char state[ASCII_VALUE];
+    if (!dada_find(header, "STATE", state)) {
+        goto out;
+    }
+    int is_complex = strcasecmp(state, "Analytic") == 0;
+    REQUIRE(is_complex || strcasecmp(state, "Nyquist") == 0, STATUS_DATA,
+            "%s: STATE = %s: it holds detected powers, no voltages, expected STATE Nyquist or "
+            "Analytic",
+            dada->path, state);
+    TRY(is_complex == dada->is_complex
+            ? STATUS_OK
+            : assume(assumed,
+                     "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW "
+                     "agree with",
+                     state, dada->is_complex ? 2 : 1));
+out:
+    return st;
+}
+
+/* "32/27", "32:27", "1", "1.185185" */
+static int dada_parse_ratio(const char *text, uint32_t *num, uint32_t *den)
+{
+    double n = 0;
+    double d = 1;
+    char whole[ASCII_VALUE];
+    size_t length = strcspn(text, "/:");
+    snprintf(whole, sizeof whole, "%.*s", (int)length, text);
+    return units_parse_f64(whole, &n) &&
+           (text[length] == '\0' || units_parse_f64(text + length + 1, &d)) && d > 0 && n >= d &&
+           spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, num, den);
+}
+
+/* By how much of itself a number may be wrong that was rounded to its digits behind the point. */
+static double dada_rounding(const struct ascii *header, const char *key, double value)
+{
+    char text[ASCII_VALUE] = "";
+    ascii_find(header, key, text);
+    const char *point = strchr(text, '.');
+    size_t digits = point ? strspn(point + 1, "0123456789") : 0;
+    return digits > 0 ? 0.5 * pow(10, -(double)digits) / fabs(value) : 0;
+}
+
+/* Samples a second of a channel for each Hz of it: 1 if complex, 2 if real, times the
+ * ratio by which channels overlap. */
+static status_t dada_check_rate(const struct ascii *header, const struct job_layout *layout,
+                                const struct dada *dada)
+{
+    static const double least_tolerance = 1e-3, most_tolerance = 1e-2;
+    status_t st = STATUS_OK;
+    char remedy[SPACING_WORDS] = "input.layout.sample_rate_hz or freq_hz corrects them";
+    uint32_t num = 0;
+    uint32_t den = 0;
+    double ratio = dada->channels / (dada->seconds * fabs(dada->width_hz));
+    double expected = dada->is_complex ? 1 : 2;
+    double factor = (double)dada->oversampling_num / dada->oversampling_den;
+    double tolerance = dada_rounding(header, "TSAMP", 1e6 * dada->seconds) +
+                       dada_rounding(header, "BW", 1e-6 * dada->width_hz);
+    tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
+    if (override_has_spacing(layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
+        goto out;
+    }
+    if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
+        spacing_say(num, den, remedy);
+    } else if (ratio < expected) {
+        snprintf(remedy, sizeof remedy,
+                 "detected powers are no voltages; input.layout.sample_rate_hz or freq_hz corrects "
+                 "a wrong header");
+    }
+    FAIL(STATUS_DATA,
+         "%s: TSAMP = %.12g us, NCHAN = %u and BW = %.12g MHz give %.6g samples a second for each "
+         "Hz of the band, expected %.6g (NDIM = %d, %s %u/%u): %s",
+         dada->path, 1e6 * dada->seconds, dada->channels, dada->width_hz / 1e6, ratio,
+         expected * factor, dada->is_complex ? 2 : 1,
+         layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
+         dada->oversampling_den, remedy);
+out:
+    return st;
+}
+
+/* FREQ is the band's centre, BW below 0 when frequency falls. DSB 0: one sideband, above the
+ * frequency that became 0 Hz (dspsr's Observation::get_dual_sideband). */
+static status_t dada_read_band(const struct ascii *header, const struct job_layout *layout,
+                               struct dada *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    char text[ASCII_VALUE];
+    double microseconds = 0;
+    double mhz = 0;
+    double width = 0;
+    uint64_t sidebands = 1;
+    int is_dual = 0;
+    TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, NULL));
+    TRY(ascii_f64(header, "FREQ", -1e9, 1e9, &mhz, NULL));
+    TRY(ascii_f64(header, "BW", -1e9, 1e9, &width, NULL));
+    REQUIRE(width < 0 || width > 0, STATUS_DATA, "%s: BW = 0 MHz, expected the width of the band",
+            out->path);
+    out->seconds = microseconds / 1e6;
+    out->centre_hz = 1e6 * mhz;
+    out->width_hz = 1e6 * width;
+    out->oversampling_num = layout->has_oversampling ? layout->oversample.num : 1;
+    out->oversampling_den = layout->has_oversampling ? layout->oversample.den : 1;
+    if (!layout->has_oversampling && dada_find(header, "OS_FACTOR", text)) {
+        REQUIRE(dada_parse_ratio(text, &out->oversampling_num, &out->oversampling_den), STATUS_DATA,
+                "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27", out->path,
+                text);
+        REQUIRE(out->is_complex || out->oversampling_num == out->oversampling_den, STATUS_DATA,
+                "%s: OS_FACTOR = %s and NDIM = 1: real samples cannot be oversampled channels",
+                out->path, text);
+    }
+    if (dada_find(header, "DSB", text)) {
+        TRY(ascii_u64(header, "DSB", 0, 1, &sidebands, &is_dual));
+    }
+    out->is_dc_at_edge = out->is_complex && sidebands == 0;
+    TRY(dada_check_rate(header, layout, out));
+    TRY(override_has_frequencies(layout)
+            ? STATUS_OK
+            : recorder_check_band(out->path, "FREQ", out->centre_hz, "BW", out->width_hz, assumed));
+out:
+    return st;
+}
+
+static status_t dada_compare_bytes(const struct ascii *header, const struct dada *dada,
+                                   char **assumed)
+{
+    status_t st = STATUS_OK;
+    char text[ASCII_VALUE];
+    double said = 0;
+    double second = (double)dada->step_bits / 8 / dada->seconds;
+    uint64_t resolution = 0;
+    if (dada_find(header, "BYTES_PER_SECOND", text) && units_parse_f64(text, &said) &&
+        !(fabs(said / second - 1) <= 1e-3)) {
+        TRY(assume(assumed,
+                   "BYTES_PER_SECOND = %s and %.12g by TSAMP, NBIT, NDIM, NPOL and NCHAN differ: "
+                   "BYTES_PER_SECOND is ignored",
+                   text, second));
+    }
+    /* 1 is what most writers leave there. */
+    if (dada_find(header, "RESOLUTION", text) && units_parse_u64(text, &resolution) &&
+        resolution != 1 && (resolution == 0 || 8 * resolution % dada->step_bits != 0)) {
+        TRY(assume(assumed,
+                   "RESOLUTION = %s bytes and time steps of %" PRIu64
+                   " bits by NBIT, NDIM, NPOL and NCHAN differ: RESOLUTION is ignored",
+                   text, dada->step_bits));
+    }
+out:
+    return st;
+}
+
+status_t dada_read_words(const struct ascii *header, const struct job_layout *layout,
+                         struct dada *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    TRY(dada_read_streams(header, out, assumed));
+    TRY(dada_read_state(header, out, assumed));
+    TRY(dada_read_band(header, layout, out, assumed));
+    TRY(dada_note_usual(header, layout, out, assumed));
+    TRY(dada_compare_bytes(header, out, assumed));
+out:
+    return st;
+}

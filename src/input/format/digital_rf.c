@@ -1,0 +1,650 @@
+/* Digital RF: the files of a recording's channels, whose samples are counted from 1970 on
+ * (MITHaystack/digital_rf, c/lib/rf_write_hdf5.c). What is missing, /rf_data_index alone says. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "input/assumed.h"
+#include "input/cut.h"
+#include "input/format/drf.h"
+#include "input/format/fields.h"
+#include "input/format/formats.h"
+#include "input/format/override.h"
+#include "input/hdf5/stored.h"
+#include "input/place.h"
+#include "io/file.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 digital_rf_wide_t;
+
+static const char title[] = "a Digital RF recording";
+
+/* Bytes of samples that are searched for fill values, so that short recordings without any have no
+ * weights. */
+static const uint64_t digital_rf_searched = 256 << 20;
+
+/* Rows row .. row + count - 1 of /rf_data are samples `sample` and following. */
+struct digital_rf_block {
+    uint64_t sample, row, count;
+};
+
+struct digital_rf_file {
+    struct drf_rate rate;
+    struct digital_rf_block *blocks;
+    size_t nblocks;
+    uint64_t subchannels;
+    int rank;
+    int is_complex;      /* by the type of its numbers */
+    int is_continuous;   /* its writer fills gaps; -1: it does not say */
+    uint64_t cadence_ms; /* of files; 0: it does not say */
+};
+
+/* What its channel says that its files do not. */
+struct digital_rf_channel {
+    struct drf_rate rate;
+    uint64_t first, end; /* samples */
+    uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
+    double *centres;     /* [subchannels]; NULL: nobody says */
+    size_t ncentres;
+    int is_later; /* these are stated for a sample behind the first */
+    uint64_t subchannels;
+    struct drf_names metadata; /* the files that say so, or that it is continuous */
+    struct place *places;
+    size_t nplaces;
+};
+
+static status_t digital_rf_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"rf_data", "rf_data_index", NULL};
+    status_t st = STATUS_OK;
+    int is_folder = 0;
+    int is_ordinary = 0;
+    *is_it = 0;
+    TRY(file_is_folder(path, &is_folder));
+    TRY(file_is_ordinary(path, &is_ordinary));
+    if (is_folder) {
+        TRY(drf_is_recording(path, is_it));
+    } else if (is_ordinary && h5_is_hdf5(path) > 0) {
+        TRY(fields_have(path, names, is_it));
+    }
+out:
+    return st;
+}
+
+/* The time of a sample, exact but for the rounding of the double. */
+static struct utc digital_rf_utc(uint64_t sample, struct drf_rate rate)
+{
+    digital_rf_wide_t time = (digital_rf_wide_t)sample * rate.denominator;
+    uint64_t seconds = (uint64_t)(time / rate.numerator);
+    uint64_t rest = (uint64_t)(time % rate.numerator);
+    return fields_unix((int64_t)min_u64(seconds, INT64_MAX), (double)rest / (double)rate.numerator);
+}
+
+static status_t digital_rf_read_rate(const struct fields *fields, const struct job_layout *layout,
+                                     struct drf_rate *out)
+{
+    status_t st = STATUS_OK;
+    int64_t numerator = 0;
+    int64_t denominator = 1;
+    double old = 0;
+    int is_rational = 0;
+    int is_old = 0;
+    TRY(fields_i64(fields, "rf_data", "sample_rate_numerator", &numerator, &is_rational));
+    TRY(fields_f64(fields, "rf_data", "samples_per_second", &old, &is_old));
+    if (is_rational) {
+        TRY(fields_need_i64(fields, "rf_data", "sample_rate_denominator", &denominator));
+    } else {
+        REQUIRE(is_old, STATUS_DATA,
+                "%s: /rf_data has no attributes sample_rate_numerator and sample_rate_denominator, "
+                "expected in %s",
+                fields->path, title);
+        REQUIRE(old >= 1 && old < 9e15 && old == floor(old), STATUS_DATA,
+                "%s: samples_per_second is %.17g, expected a whole number", fields->path, old);
+        numerator = (int64_t)old;
+    }
+    REQUIRE(numerator > 0 && denominator > 0, STATUS_DATA,
+            "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", fields->path, numerator,
+            denominator);
+    double rate = (double)numerator / (double)denominator;
+    REQUIRE(!is_old || override_has_rate(layout) || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
+            "%s: samples_per_second is %.17g, sample_rate_numerator and denominator %" PRId64
+            "/%" PRId64 ": input.layout.sample_rate_hz says which is right",
+            fields->path, old, numerator, denominator);
+    *out = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
+    TRY(fields_check_rate(fields, rate));
+out:
+    return st;
+}
+
+/* Attributes that repeat what type and shape of /rf_data say. */
+static status_t digital_rf_check_shape(const struct fields *fields, const char *object,
+                                       const struct job_layout *layout,
+                                       const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    int64_t number = 0;
+    int found = 0;
+    TRY(fields_i64(fields, object, "num_subchannels", &number, &found));
+    REQUIRE(!found || (number >= 0 && (uint64_t)number == file->subchannels), STATUS_DATA,
+            "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, fields->path, number,
+            file->subchannels);
+    TRY(fields_i64(fields, object, "is_complex", &number, &found));
+    REQUIRE(!found || (number != 0) == file->is_complex || layout->has_domain, STATUS_DATA,
+            "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
+            "says which is right",
+            fields->path, number, file->is_complex ? "pairs of" : "single");
+out:
+    return st;
+}
+
+/* And the epoch, which is one. */
+static status_t digital_rf_check_words(const struct fields *fields, const struct job_layout *layout,
+                                       const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    char *epoch = NULL;
+    TRY(digital_rf_check_shape(fields, "rf_data", layout, file));
+    TRY(fields_text(fields, "rf_data", "epoch", &epoch, &found));
+    REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
+                override_has(layout, SAID_START),
+            STATUS_DATA,
+            "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
+            "input.layout.start says when the first was taken",
+            fields->path, epoch);
+out:
+    free(epoch);
+    return st;
+}
+
+/* Rows of the index: (first sample, row of rf_data), both ascending. Those that go on where the one
+ * before ends are one block. */
+static status_t digital_rf_read_index(const struct fields *fields, uint64_t rows,
+                                      struct digital_rf_file *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t *index = NULL;
+    size_t count = 0;
+    hsize_t dims[2];
+    TRY(fields_shape(fields, "rf_data_index", 2, dims));
+    TRY(fields_u64s(fields, "rf_data_index", NULL, &index, &count));
+    REQUIRE(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
+            "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
+            ", expected rows (first sample, row of rf_data), the first for row 0",
+            fields->path, (uint64_t)dims[0], (uint64_t)dims[1]);
+    size_t blocks = (size_t)dims[0];
+    TRY(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
+    for (size_t i = 0; i < blocks; i++) {
+        uint64_t sample = index[2 * i];
+        uint64_t row = index[2 * i + 1];
+        uint64_t next = i + 1 < blocks ? index[2 * i + 3] : rows;
+        struct digital_rf_block *last = out->nblocks > 0 ? &out->blocks[out->nblocks - 1] : NULL;
+        REQUIRE(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
+                ", of %" PRIu64 " rows",
+                fields->path, i, row, next, rows);
+        REQUIRE(!last || sample >= last->sample + last->count, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins with sample %" PRIu64
+                ", the one before ends with %" PRIu64,
+                fields->path, i, sample, last ? last->sample + last->count - 1 : 0);
+        if (last && sample == last->sample + last->count) {
+            last->count += next - row;
+        } else {
+            out->blocks[out->nblocks++] = (struct digital_rf_block){sample, row, next - row};
+        }
+    }
+out:
+    free(index);
+    return st;
+}
+
+static status_t digital_rf_read_cadence(const struct fields *fields, const char *object,
+                                        uint64_t *out)
+{
+    int64_t cadence = 0;
+    int found = 0;
+    status_t st = fields_i64(fields, object, "file_cadence_millisecs", &cadence, &found);
+    *out = found && cadence > 0 ? (uint64_t)cadence : 0;
+    return st;
+}
+
+static status_t digital_rf_read(const struct fields *fields, const struct job_layout *layout,
+                                struct digital_rf_file *out)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    int64_t is_continuous = 0;
+    int found = 0;
+    TRY(digital_rf_read_rate(fields, layout, &out->rate));
+    TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
+    REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
+            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", fields->path,
+            data.rank);
+    out->rank = data.rank;
+    out->subchannels = data.rank == 2 ? data.dims[1] : 1;
+    out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
+    TRY(digital_rf_check_words(fields, layout, out));
+    TRY(digital_rf_read_cadence(fields, "rf_data", &out->cadence_ms));
+    TRY(fields_i64(fields, "rf_data", "is_continuous", &is_continuous, &found));
+    out->is_continuous = found ? is_continuous != 0 : -1;
+    TRY(digital_rf_read_index(fields, data.dims[0], out));
+out:
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* The archive's one part becomes one for each block. */
+static status_t digital_rf_split(const struct digital_rf_file *file, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *parts = NULL;
+    const struct digital_rf_block *last = &file->blocks[file->nblocks - 1];
+    uint64_t first = file->blocks[0].sample;
+    if (file->nblocks > 1) {
+        TRY(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
+        for (size_t i = 0; i < file->nblocks; i++) {
+            const struct digital_rf_block *block = &file->blocks[i];
+            TRY(cut_part(archive, block->row, block->count, block->count, &parts[i]));
+            parts[i].first_sample = block->sample - first;
+        }
+        cut_free(&archive->parts[0]);
+        free(archive->parts);
+        archive->parts = parts;
+        archive->nparts = (uint32_t)file->nblocks;
+        parts = NULL;
+    }
+    archive->count[AXIS_TIME] = last->sample + last->count - first;
+out:
+    for (size_t i = 0; parts && i < file->nblocks; i++) {
+        cut_free(&parts[i]);
+    }
+    free(parts);
+    return st;
+}
+
+/* Subchannels at one frequency are polarisations (or antennas), at several coarse channels. */
+static int digital_rf_is_one_centre(const double *centres, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (centres[i] != centres[0]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static status_t digital_rf_fill(const struct digital_rf_file *file,
+                                const struct digital_rf_channel *channel,
+                                const struct drf_fill *fill, struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    own->numbers.has_missing_value = fill->is_there;
+    own->numbers.missing_value = fill->value;
+    int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
+    TRY(memory_text("rf_data", &own->dataset));
+    TRY(memory_text(file->rank == 1 ? "time" : is_one ? "time,pol" : "time,chan", &own->axes));
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = (double)file->rate.numerator / (double)file->rate.denominator;
+    own->time.has_start = 1;
+    own->time.start = digital_rf_utc(file->blocks[0].sample, file->rate);
+    if (channel->ncentres > 0) {
+        own->freq.count = is_one ? 1 : (uint32_t)channel->ncentres;
+        TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+        memcpy(own->freq.hz, channel->centres, own->freq.count * sizeof *own->freq.hz);
+    }
+out:
+    return st;
+}
+
+static void digital_rf_file_free(struct digital_rf_file *file)
+{
+    free(file->blocks);
+    *file = (struct digital_rf_file){.blocks = NULL};
+}
+
+/* Reads what the channel's folder says of all its files. *path: of the file that does, for free();
+ * else it stays. */
+static status_t digital_rf_read_properties(const struct drf_channel *channel,
+                                           struct digital_rf_file *out, char **path)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    char *name = NULL;
+    int is_there = 0;
+    int64_t is_continuous = 0;
+    int64_t rate[2] = {0, 0};
+    int found[3] = {0, 0, 0};
+    TRY(memory_format(&name, "%s/drf_properties.h5", channel->folder));
+    TRY(file_exists(name, &is_there));
+    if (is_there && h5_is_hdf5(name) > 0) {
+        TRY(fields_open(name, title, &fields));
+        TRY(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
+        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
+        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
+        out->is_continuous = found[0] && is_continuous != 0;
+        TRY(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
+        if (found[1] && found[2]) {
+            out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
+        }
+        *path = name;
+        name = NULL;
+    }
+out:
+    fields_close(&fields);
+    free(name);
+    return st;
+}
+
+static status_t digital_rf_check_properties(const char *path, const struct job_layout *layout,
+                                            const struct digital_rf_file *file)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    TRY(fields_open(path, title, &fields));
+    TRY(digital_rf_check_shape(&fields, "/", layout, file));
+out:
+    fields_close(&fields);
+    return st;
+}
+
+/* Fill values in a file of a continuous writer. */
+static status_t digital_rf_find_fill(const struct fields *fields,
+                                     const struct digital_rf_file *file,
+                                     const struct digital_rf_file *properties,
+                                     struct drf_fill *fill)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    int is_continuous = file->is_continuous < 0 ? properties->is_continuous : file->is_continuous;
+    if (is_continuous && !fill->is_there) {
+        TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
+        TRY(drf_find_fill(fields->path, &data, fill));
+    }
+out:
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* Rates and numbers of samples of a channel's files, by which its metadata is found. */
+static status_t digital_rf_survey(const struct drf_channel *channel,
+                                  const struct job_layout *layout, struct drf_fill *fill,
+                                  struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    const struct drf_names *files = &channel->files;
+    struct digital_rf_file properties = {.blocks = NULL};
+    char *path = NULL;
+    int is_used = 0;
+    TRY(digital_rf_read_properties(channel, &properties, &path));
+    out->cadence_ms = properties.cadence_ms;
+    struct fields fields = {.file = -1};
+    struct digital_rf_file file = {.blocks = NULL};
+    out->first = UINT64_MAX;
+    for (size_t i = 0; i < files->count; i++) {
+        TRY(fields_open(files->items[i], title, &fields));
+        TRY(digital_rf_read(&fields, layout, &file));
+        TRY(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
+        TRY(override_has(layout, SAID_MISSING_VALUE)
+                ? STATUS_OK
+                : digital_rf_find_fill(&fields, &file, &properties, fill));
+        is_used = is_used || (properties.is_continuous && file.is_continuous < 0);
+        REQUIRE(properties.rate.numerator == 0 || override_has_rate(layout) ||
+                    (file.rate.numerator == properties.rate.numerator &&
+                     file.rate.denominator == properties.rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
+                " Hz: input.layout.sample_rate_hz says which is right",
+                files->items[i], file.rate.numerator, file.rate.denominator, path,
+                properties.rate.numerator, properties.rate.denominator);
+        const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
+        out->first = min_u64(out->first, file.blocks[0].sample);
+        out->end = max_u64(out->end, last->sample + last->count);
+        REQUIRE(i == 0 || (file.rate.numerator == out->rate.numerator &&
+                           file.rate.denominator == out->rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
+                " Hz: they are not of one channel",
+                files->items[i], file.rate.numerator, file.rate.denominator, files->items[0],
+                out->rate.numerator, out->rate.denominator);
+        out->rate = file.rate;
+        out->subchannels = file.subchannels;
+        digital_rf_file_free(&file);
+        fields_close(&fields);
+    }
+    if (is_used) {
+        TRY(drf_names_add(&out->metadata, path));
+        path = NULL;
+    }
+out:
+    free(path);
+    digital_rf_file_free(&file);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t digital_rf_find_centres(const struct drf_channel *channel,
+                                        struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    TRY(drf_centres(channel, out->rate, out->first, out->end, &out->centres, &out->ncentres,
+                    &out->is_later, &out->metadata));
+    REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
+            "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
+            out->metadata.items[out->metadata.count - 2], out->ncentres, channel->folder,
+            out->subchannels);
+out:
+    return st;
+}
+
+/* The name of a file, "rf@1700000000.500.h5": its first sample is taken then or later, within the
+ * cadence of files. */
+static status_t digital_rf_check_name(const struct digital_rf_file *file,
+                                      const struct digital_rf_channel *channel, const char *path,
+                                      const struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    enum { HOUR_MS = 3600 * 1000 }; /* longer files are not known */
+    const uint64_t sample = file->blocks[0].sample;
+    const char *at = strchr(text_basename(path), '@');
+    char *end = NULL;
+    uint64_t cadence_ms = file->cadence_ms      ? file->cadence_ms
+                          : channel->cadence_ms ? channel->cadence_ms
+                                                : HOUR_MS;
+    double stated = at ? strtod(at + 1, &end) : 0;
+    double first = (double)((long double)sample * (long double)file->rate.denominator /
+                            (long double)file->rate.numerator);
+    int is_inside = first - stated > -2e-3 && first - stated < (double)cadence_ms / 1e3 + 2e-3;
+    int is_job = layout->time.has_start || layout->said[SAID_START].attribute ||
+                 layout->time.has_sample_rate;
+    REQUIRE(!at || end == at + 1 || is_inside || is_job, STATUS_DATA,
+            "%s: the file's name says %.3f s of 1970, but /rf_data_index begins with sample "
+            "%" PRIu64 ", %.3f s at the sample rate %" PRIu64 "/%" PRIu64
+            " Hz: input.layout.start or sample_rate_hz says what is right",
+            path, stated, sample, first, file->rate.numerator, file->rate.denominator);
+out:
+    return st;
+}
+
+static status_t digital_rf_open_file(const char *path, const struct job_layout *layout,
+                                     const struct digital_rf_channel *channel,
+                                     const struct drf_fill *fill, struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {.has_sideband = 1, .sideband = 1};
+    struct digital_rf_file file = {.blocks = NULL};
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(digital_rf_read(&fields, layout, &file));
+    TRY(digital_rf_fill(&file, channel, fill, &own));
+    TRY(fields_describe(&fields, "Digital RF", layout, &own, archive));
+    TRY(stored_require_whole(path, "rf_data_index", &archive->parts[0].storage));
+    for (size_t i = 0; i < channel->metadata.count; i++) {
+        TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata.items[i],
+                        SOURCE_NAMED, NULL));
+    }
+    if (!archive->is_complex && layout->freq.count == 0) {
+        free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
+        archive->freq_hz = NULL;
+        archive->states.freq = 0;
+    }
+    TRY(digital_rf_check_name(&file, channel, path, layout));
+    TRY(digital_rf_split(&file, archive));
+    archive->shape.stacked = AXIS_TIME;
+    place->archive = archive;
+    place->first_sample = file.blocks[0].sample;
+    archive = NULL;
+out:
+    digital_rf_file_free(&file);
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+/* Opens a channel's files, in places of a stack. */
+static status_t digital_rf_open_channel(const struct drf_channel *channel,
+                                        const struct job_layout *layout,
+                                        const struct drf_fill *fill, uint64_t stack,
+                                        struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
+    TRY(memory_zeroed(channel->files.count, sizeof *out->places, "files", &out->places));
+    for (; out->nplaces < channel->files.count; out->nplaces++) {
+        struct place *place = &out->places[out->nplaces];
+        place->stack = stack;
+        TRY(digital_rf_open_file(channel->files.items[out->nplaces], layout, out, fill, place));
+    }
+out:
+    return st;
+}
+
+/* Channels beside each other are coarse channels when their frequencies differ, else polarisations;
+ * stations when they have several subchannels each, which are the polarisations then. */
+static enum axis digital_rf_stack_axis(const struct digital_rf_channel *channels, size_t count,
+                                       const struct job_layout *layout)
+{
+    if (layout->files_along != AXIS_TIME) {
+        return layout->files_along;
+    }
+    for (size_t i = 1; i < count && channels[0].ncentres > 0; i++) {
+        if (channels[i].ncentres > 0 && channels[i].centres[0] != channels[0].centres[0]) {
+            return AXIS_CHAN;
+        }
+    }
+    return channels[0].subchannels > 1 ? AXIS_STATION : AXIS_POL;
+}
+
+static status_t digital_rf_stack(const struct drf_channels *named,
+                                 struct digital_rf_channel *channels,
+                                 const struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    enum axis axis = digital_rf_stack_axis(channels, named->count, layout);
+    for (size_t i = 0; i < named->count; i++) {
+        for (size_t j = 0; j < channels[i].nplaces; j++) {
+            struct archive *archive = channels[i].places[j].archive;
+            archive->shape.stacked = axis;
+            if (axis != AXIS_CHAN && archive->count[axis] == 1) {
+                TRY(memory_zeroed(1, sizeof *archive->names[axis], "names", &archive->names[axis]));
+                TRY(memory_text(named->items[i].name, &archive->names[axis][0]));
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t digital_rf_note_doubts(const struct job_layout *layout, const struct drf_fill *fill,
+                                       int is_later, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    if (is_later && archive->states.freq) {
+        TRY(assume(&archive->assumed,
+                   "metadata state a centre frequency only behind the first sample: it is used for "
+                   "all (input.layout.freq_hz says another)"));
+    }
+    if (fill->is_there) {
+        TRY(assume(&archive->assumed,
+                   "is_continuous is 1: samples of the fill value %.0f are missing "
+                   "(input.layout.missing_value says another)",
+                   fill->value));
+    }
+    if (!archive->states.freq && layout->freq.count == 0) {
+        TRY(assume(&archive->assumed,
+                   archive->is_complex
+                       ? "centre frequency 0 Hz: no metadata beside the recording "
+                         "says it (input.layout.freq_hz does)"
+                       : "band from 0 Hz on: real samples, taken to be of the first "
+                         "Nyquist zone (input.layout.freq_hz says the centre)"));
+    }
+out:
+    return st;
+}
+
+static void digital_rf_channels_free(struct digital_rf_channel *channels, size_t count)
+{
+    for (size_t i = 0; channels && i < count; i++) {
+        for (size_t j = 0; channels[i].places && j < channels[i].nplaces; j++) {
+            archive_destroy(channels[i].places[j].archive);
+        }
+        free(channels[i].places);
+        free(channels[i].centres);
+        drf_names_free(&channels[i].metadata);
+    }
+    free(channels);
+}
+
+static status_t digital_rf_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct drf_channels named = {0};
+    struct digital_rf_channel *channels = NULL;
+    struct place *places = NULL;
+    struct archive *archive = NULL;
+    struct drf_fill fill = {.searched_left = digital_rf_searched};
+    size_t nplaces = 0;
+    int is_later = 0;
+    TRY(drf_list(input->paths, input->npaths, &named));
+    TRY(memory_zeroed(named.count, sizeof *channels, "channels", &channels));
+    for (size_t i = 0; i < named.count; i++) {
+        TRY(digital_rf_survey(&named.items[i], input->layout, &fill, &channels[i]));
+    }
+    for (size_t i = 0; i < named.count; i++) {
+        TRY(digital_rf_open_channel(&named.items[i], input->layout, &fill, i, &channels[i]));
+        nplaces += channels[i].nplaces;
+    }
+    TRY(named.count > 1 ? digital_rf_stack(&named, channels, input->layout) : STATUS_OK);
+    TRY(memory_zeroed(nplaces, sizeof *places, "files", &places));
+    nplaces = 0;
+    for (size_t i = 0; i < named.count; i++) {
+        memcpy(&places[nplaces], channels[i].places, channels[i].nplaces * sizeof *places);
+        nplaces += channels[i].nplaces;
+        channels[i].nplaces = 0; /* archives moved */
+        is_later = is_later || channels[i].is_later;
+    }
+    TRY(place_join(places, nplaces, PLACE_NEAR, &archive));
+    TRY(digital_rf_note_doubts(input->layout, &fill, is_later, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (size_t i = 0; places && i < nplaces; i++) {
+        archive_destroy(places[i].archive);
+    }
+    free(places);
+    digital_rf_channels_free(channels, named.count);
+    drf_free(&named);
+    return st;
+}
+
+const struct format digital_rf_format = {.name = "digital_rf",
+                                         .title = title,
+                                         .is_no_product = 1,
+                                         .recognise = digital_rf_recognise,
+                                         .open = digital_rf_open};

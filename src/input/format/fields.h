@@ -1,0 +1,93 @@
+/* What HDF5 files of known formats say of themselves, in attributes and small datasets, and the
+ * description that is made of it. Private to input/format/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
+#define VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
+
+#include "input/archive.h"
+#include "io/hdf5/h5_dataset.h"
+
+/* A file that is open, and the format that it is read as, for messages: "a Digital RF file". */
+struct fields {
+    const char *path, *format;
+    hid_t file;
+};
+
+/* Whether the HDF5 file at `path` has all of these, up to NULL: "group/dataset", or an attribute,
+ * "group@name" ("@name" of the root). Fails with DATA: it is not HDF5, or cannot be read. */
+status_t fields_have(const char *path, const char *const *names, int *is_it);
+
+/* A file that ends early is opened, too: of attributes and small datasets all must be there.
+ * fields_close() in any case. */
+status_t fields_open(const char *path, const char *format, struct fields *out);
+void fields_close(struct fields *fields);
+
+/* Attributes of `object` (a path inside the file, "/": the root), which may be scalars or arrays,
+ * whose first element counts. Without the object or the attribute *found = 0, and *out stays what
+ * it is; the fields_need_ functions fail with DATA then: file, attribute and format. */
+status_t fields_text(const struct fields *fields, const char *object, const char *name, char **out,
+                     int *found);
+status_t fields_f64(const struct fields *fields, const char *object, const char *name, double *out,
+                    int *found);
+status_t fields_i64(const struct fields *fields, const char *object, const char *name, int64_t *out,
+                    int *found);
+status_t fields_need_f64(const struct fields *fields, const char *object, const char *name,
+                         double *out);
+status_t fields_need_i64(const struct fields *fields, const char *object, const char *name,
+                         int64_t *out);
+
+/* All numbers of a dataset (*dataset) or of an attribute of it, or with `member` those of a member
+ * of its compound, as doubles or integers; free() returns them. Fail with DATA: it is not there, of
+ * another kind, or larger than such a thing can be. */
+status_t fields_f64s(const struct fields *fields, const char *dataset, const char *member,
+                     double **out, size_t *count);
+status_t fields_u64s(const struct fields *fields, const char *dataset, const char *member,
+                     uint64_t **out, size_t *count);
+status_t fields_attribute_f64s(const struct fields *fields, const char *object, const char *name,
+                               double **out, size_t *count);
+status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
+                               uint64_t **out, size_t *count);
+
+/* Texts of fixed length of a one-dimensional dataset, or of a member of its compound: free with
+ * h5_free_texts(). *count = 0 when there are none of these. Fails with DATA. */
+status_t fields_texts(const struct fields *fields, const char *dataset, const char *member,
+                      char ***out, size_t *count);
+
+/* The datasets whose path ("STATION_CS011/DIPOLE_001") is wanted and that have an attribute of that
+ * name, in the order of names. h5_free_texts() returns them. Fails with DATA. */
+status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
+                         const char *attribute, struct h5_names *out);
+
+/* Fails with DATA where a file that is truncated ends before the dataset does: for who reads it in
+ * another way than by the functions above. */
+status_t fields_require_whole(const struct fields *fields, const char *dataset);
+
+/* Extents of a dataset; fails with DATA when it is not there or has another rank. */
+status_t fields_shape(const struct fields *fields, const char *dataset, int rank, hsize_t *dims);
+
+/* Seconds since 1970 as the clocks of computers count them: without leap seconds. */
+struct utc fields_unix(int64_t seconds, double fraction);
+
+/* Puts a start of seconds since 1970 into `own`. A time before 2000 is that of a
+ * clock that was never set: the start is unknown then, an assumption that names the field. */
+status_t fields_start(const char *name, int64_t seconds, double fraction,
+                      const struct job_layout *layout, struct job_layout *own, char **assumed);
+
+/* Fails with DATA: a rate, or a frequency, that no telescope has. */
+status_t fields_check_rate(const struct fields *fields, double rate_hz);
+
+/* An archive of the dataset that `own` describes, made by archive_create() for this file: what the
+ * job's layout says is put over it. Frequencies, if `own` has any, must be one for each coarse
+ * channel. */
+status_t fields_describe(const struct fields *fields, const char *name,
+                         const struct job_layout *layout, struct job_layout *own,
+                         struct archive *archive);
+
+/* Of files that stand side by side along their coarse channels: the job's list, if it has one, is
+ * of all of them. Fails with USAGE: it lists more or less. */
+status_t fields_override_frequencies(const struct job_layout *layout, struct archive *archive);
+
+/* The archive was dedispersed coherently, each coarse channel to its own centre. Fails with DATA: a
+ * DM that is no number; without frequencies nothing is noted. */
+status_t fields_note_coherent(const struct fields *fields, double dm, struct archive *archive);
+
+#endif

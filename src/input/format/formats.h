@@ -1,0 +1,86 @@
+/* The formats that archives come in: one table, from which `layout: auto` and `voltmill info` tell
+ * what a path is, and by which it is opened. Private to input/ but for formats_recognise() and
+ * formats_is_other_filterbank().
+ *
+ * A format is a file of this folder with its row, named below in FORMATS. A path may be a file, a
+ * folder or one of a group of files, in HDF5 or not; what is opened is voltages or a filterbank. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_FORMATS_H
+#define VOLTMILL_ARCHIVE_FORMAT_FORMATS_H
+
+#include "input/archive.h"
+#include "input/fbh5/fbh5.h"
+
+/* What is to be opened: the job's paths (a format may take some of them together), and its
+ * description, whose values go before what the files say. */
+struct format_input {
+    char *const *paths; /* at least one */
+    size_t npaths;
+    const struct job_layout *layout;
+};
+
+struct format {
+    const char *name;     /* as input.layout.format has it */
+    const char *title;    /* "an archive in the native layout"; NULL when nothing shows it */
+    const char *expected; /* what a file is not that shows no sign of it, for messages; NULL: of
+                             the native layout alone is that worth saying */
+
+    int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
+    int is_product; /* products of voltmill alone: what is wrong with one is said of the product */
+
+    /* Whether what is at `path` is of this format: by its contents, never by its name alone. Fails
+     * with DATA when that cannot be told: formats of HDF5 files fail on all others, and so stand
+     * behind formats of other files. NULL: only a description leads to it. */
+    status_t (*recognise)(const char *path, int *is_it);
+
+    /* One of these. Voltages: an archive whose parts say where their bytes lie (archive_part), of
+     * what type the samples are and along which axes, their times, frequencies, gaps and what is
+     * lost; nothing is selected yet. Fail with DATA, or USAGE for what a description leaves out. */
+    status_t (*open)(const struct format_input *input, struct archive **out);
+    status_t (*open_filterbank)(const char *path, struct fbh5 **out);
+};
+
+/* Every format that can be recognised, in the order in which they are asked. */
+/* clang-format off */
+#define FORMATS(row) \
+    row(guppi_format) \
+    row(dada_format) \
+    row(digital_rf_format) \
+    row(drx_format) \
+    row(vdif_format) \
+    row(sigproc_format) \
+    row(psrfits_format) \
+    row(native_format) \
+    row(spectra_format) \
+    row(fbh5_format) \
+    row(pydaq_format) \
+    row(lofar_bf_format) \
+    row(lofar_tbb_format) \
+    row(chime_beam_format) \
+    row(chime_raw_format) \
+    row(meerkat_format) \
+    row(grex_format)
+/* clang-format on */
+
+#define FORMAT_DECLARED(name) extern const struct format name;
+FORMATS(FORMAT_DECLARED)
+FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
+
+/* The format of what is at `path`; NULL: none. Fails with DATA. */
+status_t formats_recognise(const char *path, const struct format **out);
+
+/* Whether what is at `path` is a filterbank that is no HDF5; HDF5 is not looked at. Fails with
+ * DATA.
+ */
+status_t formats_is_other_filterbank(const char *path, int *out);
+
+/* Opens voltages by the job's description, by the format that it names, or by that of the first
+ * path. Fails as open(); with USAGE: no format has that name. */
+status_t formats_open(const struct format_input *input, struct archive **out);
+
+/* Opens a filterbank by its format. Fails with DATA: what is missing. */
+status_t formats_open_filterbank(const char *path, struct fbh5 **out);
+
+/* Appends what there is: "an archive in the native layout nor a filterbank, nor of another ...". */
+status_t formats_add_titles(struct text *out);
+
+#endif

@@ -1,0 +1,335 @@
+/* Files one after the other, or each at its place: beside others, with real or imaginary parts. */
+#include "input/format/gather.h"
+
+#include "base/memory.h"
+#include "dsp/sample_time.h"
+#include "input/assumed.h"
+#include "input/cut.h"
+#include "input/join_files.h"
+#include "input/place.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What was opened, in the order of files; of each, real part and imaginary part. */
+struct gathered {
+    const struct format_input *input;
+    struct archive **archives;
+    size_t count;
+    int is_reim; /* two of them make one */
+};
+
+#define GATHER_ODD                                                                                 \
+    "input.files: %zu files, expected real and imaginary parts in turn: an even number"
+
+static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_file)
+{
+    status_t st = STATUS_OK;
+    const struct format_input *input = gathered->input;
+    struct job_layout layout = *input->layout;
+    int has_parts = layout.parts[0] != NULL;
+    size_t each = has_parts ? 2 : 1;
+    gathered->is_reim = has_parts || layout.is_reim_along;
+    REQUIRE(!layout.is_reim_along || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD,
+            input->npaths);
+    TRY(memory_zeroed(each * input->npaths, sizeof(struct archive *), "input files",
+                      &gathered->archives));
+    for (size_t i = 0; i < each * input->npaths; i++) {
+        if (has_parts) {
+            layout.dataset = layout.parts[i % 2];
+        }
+        TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
+        gathered->count = i + 1;
+        gathered->archives[i]->shape.is_reim_stacked = gathered->is_reim;
+    }
+out:
+    return st;
+}
+
+/* Whether archives at their own places begin at samples that are known: of each file, not each
+ * archive. */
+static status_t gather_check_first(const struct gathered *gathered, int *is_known)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = gathered->input->layout;
+    size_t units = gathered->count / (gathered->is_reim ? 2 : 1);
+    *is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
+    REQUIRE(layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
+            "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
+            layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
+out:
+    return st;
+}
+
+/* The number of the archive's first sample, of whatever count: `is_known` as above; else by start
+ * times, from the first archive's on, where all state one; else behind the archives before, or
+ * with all others. */
+static status_t gather_first_sample(const struct gathered *gathered, size_t i, int is_known,
+                                    const struct place *places, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    enum { MIDDLE = 62 }; /* what lies earlier than the first has a number, too */
+    const struct job_layout *layout = gathered->input->layout;
+    const struct archive *archive = gathered->archives[i];
+    const struct archive *first = gathered->archives[0];
+    size_t each = gathered->is_reim ? 2 : 1;
+    *out = 0;
+    if (is_known) {
+        *out = layout->time.nfirst_sample > 0 ? layout->time.first_sample[i / each]
+                                              : archive->parts[0].first_sample;
+    } else if (first->states.start && archive->states.start) {
+        struct sample_time start =
+            sample_time_between(first->sky.start, archive->sky.start, first->sample_rate_hz);
+        REQUIRE(start.whole < INT64_C(1) << (MIDDLE - 1) &&
+                    start.whole > -(INT64_C(1) << (MIDDLE - 1)),
+                STATUS_DATA, "%s and %s start at times that are absurdly far apart",
+                first->parts[0].path, archive->parts[0].path);
+        join_say_shift(archive, start);
+        *out = (uint64_t)((INT64_C(1) << MIDDLE) + start.whole);
+    } else if (first->shape.stacked == AXIS_TIME && i >= each) {
+        const struct place *before = &places[i - each];
+        *out = before->first_sample + before->archive->count[AXIS_TIME];
+    }
+out:
+    return st;
+}
+
+static status_t gather_at_places(struct gathered *gathered, int is_known, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    size_t each = gathered->is_reim ? 2 : 1;
+    struct place *places = NULL;
+    TRY(memory_zeroed(gathered->count, sizeof *places, "input files", &places));
+    for (size_t i = 0; i < gathered->count; i++) {
+        struct archive *archive = gathered->archives[i];
+        int is_time = archive->shape.stacked == AXIS_TIME;
+        REQUIRE(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
+                "%s has /gaps: it cannot stand beside others with samples of its own",
+                archive->parts[0].path);
+        places[i].archive = archive;
+        places[i].stack = is_time ? i % each : i;
+        TRY(gather_first_sample(gathered, i, is_known, places, &places[i].first_sample));
+    }
+    for (size_t i = 0; i < gathered->count; i++) {
+        gathered->archives[i]->parts[0].first_sample = 0; /* counted from its own start */
+        gathered->archives[i] = NULL;                     /* for `places` to keep */
+    }
+    TRY(place_join(places, gathered->count, PLACE_NEAR, out));
+out:
+    for (size_t i = 0; places && i < gathered->count; i++) {
+        archive_destroy(places[i].archive == gathered->archives[i] ? NULL : places[i].archive);
+    }
+    free(places);
+    return st;
+}
+
+/* The file of a sequence that follows: the next to start, or in the list if that is not known; NULL
+ * behind the last. */
+static const struct archive *gather_next(const struct gathered *gathered, size_t i)
+{
+    const struct archive *this = gathered->archives[i];
+    const struct archive *next = NULL;
+    int all_start = 1;
+    for (size_t j = 0; j < gathered->count; j++) {
+        const struct archive *other = gathered->archives[j];
+        all_start = all_start && other->states.start;
+        if (all_start && utc_difference(other->sky.start, this->sky.start) > 0 &&
+            (!next || utc_difference(other->sky.start, next->sky.start) < 0)) {
+            next = other;
+        }
+    }
+    return all_start ? next : i + 1 < gathered->count ? gathered->archives[i + 1] : NULL;
+}
+
+/* Leaves out of each file of a sequence what the next one repeats. Nothing repeats the end of the
+ * last; where the next one begins later than it should, what is before its begin is kept. Heaps are
+ * kept whole. */
+static status_t gather_cut_repeated(struct gathered *gathered)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < gathered->count; i++) {
+        struct archive *archive = gathered->archives[i];
+        struct archive_part *part = &archive->parts[0];
+        const struct archive *next = part->repeated > 0 ? gather_next(gathered, i) : NULL;
+        if (!next || archive->shape.stacked != AXIS_TIME) {
+            continue;
+        }
+        REQUIRE(part->repeated < part->samples, STATUS_DATA,
+                "%s: the next file repeats %" PRIu64 " of its %" PRIu64
+                " samples, by its header: expected fewer than all",
+                part->path, part->repeated, part->samples);
+        uint64_t kept = part->samples - part->repeated;
+        int64_t later =
+            next->states.start
+                ? sample_time_between(archive->sky.start, next->sky.start, archive->sample_rate_hz)
+                      .whole
+                : 0;
+        uint64_t begin = later > 0 ? min_u64((uint64_t)later, part->samples) : 0;
+        begin -= part->nruns > 0 ? begin % part->runs[0].steps : 0;
+        if (begin > kept) {
+            TRY(assume(&archive->assumed,
+                       "%" PRIu64 " samples should be repeated by the next file, %" PRIu64
+                       " are by its start: its start is used",
+                       part->repeated, part->samples - begin));
+            kept = begin;
+        }
+        TRY(cut_time(archive, kept));
+        for (uint32_t j = 0; j < part->nruns; j++) {
+            part->runs[j].pieces = kept / part->runs[j].steps;
+        }
+    }
+out:
+    return st;
+}
+
+/* Side by side, and not of the same times. */
+static int gather_is_uneven(const struct gathered *gathered)
+{
+    const struct archive *first = gathered->archives[0];
+    int is_uneven = 0;
+    int all_start = 1;
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct archive *archive = gathered->archives[i];
+        all_start = all_start && archive->states.start;
+        is_uneven = is_uneven || archive->count[AXIS_TIME] != first->count[AXIS_TIME] ||
+                    (all_start && sample_time_between(first->sky.start, archive->sky.start,
+                                                      first->sample_rate_hz)
+                                          .whole != 0);
+    }
+    return first->shape.stacked != AXIS_TIME && all_start && is_uneven;
+}
+
+/* Seconds that the last digit of a start stands for, as its value shows. */
+static double gather_start_step(struct utc start, enum job_unit unit)
+{
+    enum { DAY = 86400, DIGITS = 6, MJD_DIGITS = 10 };
+    int is_mjd = unit == UNIT_MJD;
+    double number = is_mjd ? utc_mjd(start) : start.second;
+    double rounding = is_mjd ? 2e-11 : 5e-7;
+    double power = 1;
+    for (int i = 0; i < (is_mjd ? MJD_DIGITS : DIGITS); i++) {
+        if (fabs(number * power - rint(number * power)) <= rounding * power) {
+            break;
+        }
+        power *= 10;
+    }
+    return (is_mjd ? DAY : 1) / power;
+}
+
+/* How far a start, `found` seconds behind the first, may lie from the samples before it and still
+ * be that of a computer's clock, or a coarse one: files of `length` seconds follow each other then.
+ */
+static double gather_start_doubt(double coarse, double found, double length)
+{
+    static const double clock_s = 0.1; /* such clocks and writers' buffers are as far off, */
+    static const double share = 0.05;  /* of a file: lost data are more */
+    static const double drift = 2e-5;
+    return fmax(fmin(clock_s, share * length), fmin(0.999 * coarse, 0.999)) + drift * found;
+}
+
+/* Starts that attributes of files of a sequence state, compared with the samples before them. One
+ * that all repeat is that of the first. */
+static status_t gather_compare_starts(const struct gathered *gathered)
+{
+    status_t st = STATUS_OK;
+    double worst = 0;
+    const struct job_layout *layout = gathered->input->layout;
+    struct archive *first = gathered->archives[0];
+    size_t each = gathered->is_reim ? 2 : 1;
+    uint64_t samples = 0;
+    int is_repeated = 1;
+    if (!layout->said[SAID_START].attribute || first->states.start ||
+        first->shape.stacked != AXIS_TIME) {
+        goto out;
+    }
+    for (size_t i = each; i < gathered->count; i++) {
+        is_repeated =
+            is_repeated && utc_difference(gathered->archives[i]->sky.start, first->sky.start) == 0;
+    }
+    for (size_t i = each; i < gathered->count && !is_repeated; i += each) {
+        const struct archive *next = gathered->archives[i];
+        samples += gathered->archives[i - each]->parts[0].samples;
+        enum job_unit unit = layout->said[SAID_START].unit;
+        double steps[] = {gather_start_step(first->sky.start, unit),
+                          gather_start_step(next->sky.start, unit)};
+        double stated = utc_difference(next->sky.start, first->sky.start);
+        double found = (double)samples / first->sample_rate_hz;
+        double apart = fabs(stated - found);
+        if (apart < fmax(0.999 * fmin(steps[0], steps[1]), 0.5 / first->sample_rate_hz)) {
+            continue;
+        }
+        worst = fmax(worst, apart);
+        double length = found / (double)(i / each);
+        REQUIRE(apart < gather_start_doubt(fmax(steps[0], steps[1]), found, length), STATUS_DATA,
+                "%s: %s states a start %.9g s after that of %s, but the %" PRIu64
+                " samples of the files before it are %.9g s: input.layout.start says when the "
+                "first file starts, input.layout.first_sample where each begins",
+                next->parts[0].path, layout->said[SAID_START].attribute, stated,
+                first->parts[0].path, samples, found);
+    }
+    if (worst > 0) {
+        TRY(assume(&first->assumed,
+                   "starts by %s are up to %.3g s from those that the samples before them give: "
+                   "files follow each other from the first on",
+                   layout->said[SAID_START].attribute, worst));
+    }
+    if (is_repeated && gathered->count > each) {
+        TRY(assume(&first->assumed,
+                   "%s states the same start in all %zu files: the first file starts then, the "
+                   "others follow",
+                   layout->said[SAID_START].attribute, gathered->count / each));
+    }
+out:
+    return st;
+}
+
+static status_t gather_put_together(struct gathered *gathered, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    int is_known = 0;
+    TRY(gather_check_first(gathered, &is_known));
+    TRY(is_known ? STATUS_OK : gather_compare_starts(gathered));
+    TRY(gather_cut_repeated(gathered));
+    if (is_known || gathered->is_reim || gather_is_uneven(gathered)) {
+        TRY(gather_at_places(gathered, is_known, out));
+    } else {
+        TRY(join_archives(gathered->archives, gathered->count));
+        *out = gathered->archives[0];
+        gathered->archives[0] = NULL;
+    }
+out:
+    return st;
+}
+
+status_t gather_opened(const struct format_input *input, struct archive **archives,
+                       struct archive **out)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = input->layout;
+    struct gathered gathered = {input, archives, input->npaths, layout->is_reim_along};
+    REQUIRE(!layout->parts[0], STATUS_USAGE,
+            "input.layout.parts are datasets, but %s is no HDF5 file", input->paths[0]);
+    REQUIRE(!gathered.is_reim || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD, input->npaths);
+    for (size_t i = 0; i < gathered.count; i++) {
+        archives[i]->shape.is_reim_stacked = gathered.is_reim;
+    }
+    TRY(gather_put_together(&gathered, out));
+out:
+    return st;
+}
+
+status_t gather_files(const struct format_input *input, gather_open_t *open_file,
+                      struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct gathered gathered = {.input = input};
+    TRY(gather_open_all(&gathered, open_file));
+    TRY(gather_put_together(&gathered, out));
+out:
+    for (size_t i = 0; i < gathered.count; i++) {
+        archive_destroy(gathered.archives[i]);
+    }
+    free(gathered.archives);
+    return st;
+}

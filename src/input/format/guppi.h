@@ -1,0 +1,118 @@
+/* GUPPI RAW: what the headers of the blocks of all files say. Private to the files guppi*.c. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
+#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
+
+#include "input/format/ascii.h"
+#include "input/format/recorder.h"
+
+/* What is the same in each block of a file. */
+struct guppi {
+    uint64_t block_bytes;        /* the last block may have less */
+    uint32_t stations, channels; /* of each station */
+    uint32_t pols, bits;
+    int is_complex;
+    int is_time_first; /* PKTFMT SIMPLE: [time][chan][pol]; else [station][chan][time][pol] */
+    double seconds;    /* from sample to sample */
+    double centre_hz, width_hz;
+    uint64_t step_bits; /* of a time step of all streams */
+    uint64_t stored;    /* samples of a block, */
+    uint64_t overlap;   /* samples of it that the next block repeats */
+    int has_start;
+    struct utc start; /* of packet `begin` */
+    int has_begin;
+    uint64_t begin;         /* PKTSTART */
+    uint64_t block_packets; /* PIPERBLK: by how much PKTIDX grows in a block; 0: not said */
+    int has_packet_bytes;
+    uint64_t packet_bytes; /* PKTSIZE; 0: not said */
+};
+
+/* Counts of packets as a header has them. */
+struct guppi_counts {
+    int has_received, has_dropped;
+    double received, dropped; /* NPKT, NDROP */
+    double expected;          /* DROPSTAT's denominator; 0: not said */
+};
+
+struct guppi_block {
+    uint64_t at;     /* of its samples in the file */
+    uint64_t stored; /* samples */
+    uint64_t packet; /* PKTIDX */
+    uint64_t first;  /* sample of the file */
+    struct guppi_counts counts;
+    uint32_t lost; /* the share of its packets, in 1 / LOST_WHOLE: of all, it is missing */
+};
+
+struct guppi_blocks {
+    struct guppi_block *items; /* at least one, ascending */
+    size_t count, room;
+    int has_packets; /* headers have PKTIDX */
+    uint64_t held;   /* bytes of the last one that are in the file */
+    double each;     /* samples that PKTIDX counts as one; 0: unknown */
+    double before;   /* samples from packet `begin` to the first block; below 0: it is earlier */
+};
+
+/* A file of the job. */
+struct guppi_file {
+    const char *path;
+    struct archive *archive; /* of one part; what is assumed about the file is noted here */
+    struct guppi guppi;
+    struct guppi_blocks blocks;
+    struct text first; /* header */
+};
+
+/* The words of the first header; those of the job go before. Fails with DATA. */
+status_t guppi_read_words(const struct ascii *header, const struct job_layout *layout,
+                          struct guppi *out, char **assumed);
+
+/* Notes what the first header leaves open, or says twice, when all blocks are known. */
+status_t guppi_note_words(const struct ascii *header, const struct job_layout *layout,
+                          const struct guppi *guppi, char **assumed);
+
+/* Fails with DATA unless a header says the same as the first one in all that must not change. The
+ * start is taken from it if those before said that theirs is invalid. */
+status_t guppi_compare_words(const struct ascii *first, const struct ascii *header,
+                             struct guppi *guppi);
+/* Whether a card is of such a word. */
+int guppi_watches(const char *card);
+
+/* Goes from header to header through an open file. Reads the words of the first, compares the
+ * others. Bytes that are no block are skipped, and noted. Fails with DATA. The items are to be
+ * freed in any case. */
+status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout *layout,
+                           struct guppi_file *file);
+
+/* Decides what PKTIDX counts, over the blocks of all files, and which samples each block has. Fails
+ * with DATA. */
+status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout);
+
+/* The time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off: seconds that
+ * the start time (STT_) is off from it; NAN: one of them, or the unit of PKTIDX, is unknown. */
+enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
+status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
+                         double *off);
+
+/* Which share of its packets each block of a file has lost. Fails with DATA: counts that contradict
+ * each other. */
+status_t guppi_read_counts(const struct ascii *header, struct guppi_counts *out);
+status_t guppi_weigh_blocks(struct guppi_file *file);
+
+/* Samples of a block without those that the next one repeats. */
+uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block);
+
+/* Fills in the part's runs, its samples that lack packets, and the archive's gaps: blocks at equal
+ * distances that follow each other without one are a run. Samples of two blocks are taken from the
+ * first. The runs end with what the next file would repeat, beyond the part's samples. Fails with
+ * DATA or DEVICE. */
+status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                        struct archive *archive);
+
+/* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
+ * the first samples of all; the rest is lost. Fails with DEVICE. */
+status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                         struct archive *archive);
+
+/* Of joined files: what the next one repeats is left out of each file's runs; nothing repeats the
+ * end of the last block, which is taken, too. Fails with DEVICE. */
+status_t guppi_end_runs(struct archive *archive);
+
+#endif

@@ -1,0 +1,420 @@
+/* GUPPI RAW: from header to header through a file. Each header is read, so that no block is taken
+ * on trust; what costs time is parsing, and cards that are as in the header before are not. Where a
+ * block ends but no header begins, the next one is sought. */
+#include "input/format/guppi.h"
+
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "io/apart.h"
+#include "io/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_READ = 8 << 10,
+    MOST_HEADER = 256 << 10,
+    DIRECT_BYTES = 512, /* headers are filled up to a multiple of it with DIRECTIO */
+    FIRST_KEY = 10,     /* bytes that all headers of a file begin with: "KEYWORD = " */
+    TELL_EVERY = 1024
+};
+
+/* One header, in a buffer of MOST_HEADER. */
+struct guppi_walk {
+    const char *path;
+    int fd;
+    uint64_t file_bytes;
+    const struct job_layout *layout;
+    struct guppi_file *file;
+    char *text, *before;       /* this header and the one before */
+    size_t length;             /* of `before`; 0: there is none */
+    size_t expected;           /* bytes to read at once */
+    char key[FIRST_KEY];       /* of the first header */
+    uint64_t header_at;        /* of the last block: its header, */
+    size_t header_bytes;       /* up to END, */
+    uint64_t block_bytes;      /* and its samples */
+    int is_padded;             /* its header is filled up */
+    int is_other_padding;      /* which is not as DIRECTIO says */
+    int is_filled;             /* its samples are filled up, too */
+    size_t followed;           /* headers that begin where the block before ends */
+    size_t skips;              /* places where none does, but one follows */
+    uint64_t skipped, skip_at; /* bytes there, and the first of them */
+    uint64_t missed_at;        /* where the first header was expected */
+};
+
+/* Content of the file where a header is expected. */
+enum guppi_found { FOUND_HEADER, FOUND_TORN, FOUND_NONE };
+
+/* Whether the file has the first key of its headers at this byte, as far as it goes. */
+static status_t guppi_has_key(const struct guppi_walk *walk, uint64_t at, int *has_key)
+{
+    status_t st = STATUS_OK;
+    char key[FIRST_KEY];
+    size_t bytes = at < walk->file_bytes ? (size_t)min_u64(FIRST_KEY, walk->file_bytes - at) : 0;
+    TRY(file_read(walk->fd, walk->path, at, key, bytes));
+    *has_key = bytes > 0 && memcmp(key, walk->key, bytes) == 0;
+out:
+    return st;
+}
+
+/* Reads the header at byte `at`: its text up to END. */
+static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out,
+                                  enum guppi_found *found)
+{
+    status_t st = STATUS_OK;
+    uint64_t left = walk->file_bytes - out->at;
+    size_t most = (size_t)min_u64(left, MOST_HEADER);
+    size_t got = 0;
+    size_t with = 0;
+    int ends = 0;
+    for (size_t wanted = walk->expected; !ends && got < most; wanted *= 4) {
+        size_t now = (size_t)min_u64(wanted, most);
+        TRY(file_read(walk->fd, walk->path, out->at + got, walk->text + got, now - got));
+        got = now;
+        ends = ascii_end_of_cards(walk->text, got, &out->length, &with);
+    }
+    int is_torn = ends == 0 && left < MOST_HEADER && walk->length > 0 &&
+                  memcmp(walk->text, walk->key, (size_t)min_u64(FIRST_KEY, got)) == 0;
+    *found = ends == 1 ? FOUND_HEADER : is_torn ? FOUND_TORN : FOUND_NONE;
+    REQUIRE(*found != FOUND_NONE || walk->length > 0, STATUS_DATA,
+            "%s: no header of a GUPPI RAW block at byte %" PRIu64
+            ": expected cards of %d characters up to one that says END, in at most %d bytes",
+            walk->path, out->at, ASCII_CARD, (int)min_u64(left, MOST_HEADER));
+    if (*found == FOUND_HEADER) {
+        out->text = walk->text;
+        out->path = walk->path;
+        out->has_cards = 1;
+        walk->header_at = out->at;
+        walk->header_bytes = with;
+        walk->expected = max_u64(with + DIRECT_BYTES, LEAST_READ);
+    }
+out:
+    return st;
+}
+
+static int guppi_is_count(const char *card)
+{
+    return memcmp(card, "NPKT ", 5) == 0 || memcmp(card, "NDROP ", 6) == 0 ||
+           memcmp(card, "DROPSTAT", 8) == 0;
+}
+
+/* Whether no card that must stay as it is differs from the header before; *same_counts: nor one
+ * that counts packets. */
+static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii *header,
+                              int *same_counts)
+{
+    int is_alike = 1;
+    *same_counts = walk->length == header->length;
+    if (walk->length != header->length) {
+        return 0;
+    }
+    for (size_t i = 0; i < header->length; i += ASCII_CARD) {
+        const char *one = walk->before + i;
+        const char *other = header->text + i;
+        if (memcmp(one, other, ASCII_CARD) != 0) {
+            is_alike = is_alike && !guppi_watches(one) && !guppi_watches(other);
+            *same_counts = *same_counts && !guppi_is_count(one) && !guppi_is_count(other);
+        }
+    }
+    return is_alike;
+}
+
+static status_t guppi_add_block(struct guppi_blocks *blocks, struct guppi_block block)
+{
+    status_t st = STATUS_OK;
+    if (blocks->count == blocks->room) {
+        size_t room = blocks->room > 0 ? 2 * blocks->room : 256;
+        struct guppi_block *grown = realloc(blocks->items, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: blocks of a GUPPI RAW file");
+        blocks->items = grown;
+        blocks->room = room;
+    }
+    blocks->items[blocks->count++] = block;
+out:
+    return st;
+}
+
+/* A header that differs from the one before: all must be alike, but the last block may be shorter.
+ */
+static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *header)
+{
+    status_t st = STATUS_OK;
+    struct guppi_file *file = walk->file;
+    struct guppi *guppi = &file->guppi;
+    if (walk->length == 0) {
+        TRY(guppi_read_words(header, walk->layout, guppi, &file->archive->assumed));
+        TRY(text_add_bytes(&file->first, header->text, header->length));
+        memcpy(walk->key, header->text, FIRST_KEY);
+        walk->block_bytes = guppi->block_bytes;
+        goto out;
+    }
+    const struct ascii first = {walk->path, 0, file->first.data, file->first.length, 1};
+    TRY(guppi_compare_words(&first, header, guppi));
+    TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &walk->block_bytes, NULL));
+    uint64_t bits = 8 * walk->block_bytes;
+    REQUIRE(walk->block_bytes <= guppi->block_bytes && bits % guppi->step_bits == 0 &&
+                bits / guppi->step_bits > guppi->overlap,
+            STATUS_DATA,
+            "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
+            " in that at byte %" PRIu64 ": blocks of one GUPPI RAW file must be alike, but for a "
+            "last one that is shorter by whole samples",
+            walk->path, guppi->block_bytes, walk->block_bytes, header->at);
+out:
+    return st;
+}
+
+static uint64_t guppi_direct(uint64_t bytes)
+{
+    return ceil_div_u64(bytes, DIRECT_BYTES) * DIRECT_BYTES;
+}
+
+/* Bytes of the header, with those that fill it up. */
+static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
+{
+    return is_padded ? guppi_direct(walk->header_bytes) : walk->header_bytes;
+}
+
+/* The block whose header was read; *at: what lies behind it. */
+static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *header, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    const uint64_t before = walk->block_bytes;
+    struct guppi_block block = {.lost = 0};
+    int has_packet = 0;
+    int same_counts = 0;
+    if (!guppi_is_as_before(walk, header, &same_counts)) {
+        TRY(guppi_take_words(walk, header));
+    }
+    const struct guppi *guppi = &walk->file->guppi;
+    REQUIRE(walk->length == 0 || before == guppi->block_bytes, STATUS_DATA,
+            "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
+            " in that before byte %" PRIu64
+            ", which is not the last: blocks of one GUPPI RAW file must be alike",
+            walk->path, guppi->block_bytes, before, header->at);
+    TRY(ascii_u64(header, "PKTIDX", 0, UINT64_MAX, &block.packet, &has_packet));
+    REQUIRE(walk->length == 0 || has_packet == blocks->has_packets, STATUS_DATA,
+            "%s: the header at byte %" PRIu64 " has %s PKTIDX, but that of the first block has %s",
+            walk->path, header->at, has_packet ? "a" : "no", has_packet ? "none" : "one");
+    if (same_counts) {
+        block.counts = blocks->items[blocks->count - 1].counts;
+    } else if (!walk->layout->ignores_dropped) {
+        TRY(guppi_read_counts(header, &block.counts));
+    }
+    blocks->has_packets = has_packet;
+    block.at = header->at + guppi_padded(walk, walk->is_padded);
+    block.stored = 8 * walk->block_bytes / guppi->step_bits;
+    TRY(guppi_add_block(blocks, block));
+    blocks->held = min_u64(walk->file_bytes - block.at, walk->block_bytes);
+    *at = block.at + (walk->is_filled ? guppi_direct(walk->block_bytes) : walk->block_bytes);
+    char *text = walk->before;
+    walk->before = walk->text;
+    walk->text = text;
+    walk->length = header->length;
+out:
+    return st;
+}
+
+/* Where the last block ends if its header is filled up, although DIRECTIO says that it is not, or
+ * the other way round; *at stays what it is if neither a header nor the end of the file is there.
+ */
+static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    uint64_t samples = walk->header_at + guppi_padded(walk, !walk->is_padded);
+    uint64_t end = samples + walk->block_bytes;
+    int has_key = end == walk->file_bytes;
+    if (guppi_padded(walk, 1) == walk->header_bytes || blocks->count == 0) {
+        goto out;
+    }
+    TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
+    if (has_key) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "DIRECTIO and the distance of headers differ: headers are taken %s",
+                   walk->is_padded ? "not to be filled up to 512 bytes"
+                                   : "to be filled up to 512 bytes"));
+        walk->is_padded = !walk->is_padded;
+        walk->is_other_padding = !walk->is_other_padding;
+        blocks->items[blocks->count - 1].at = samples;
+        blocks->held = walk->block_bytes;
+        *at = end;
+    }
+out:
+    return st;
+}
+
+/* Where the last block ends if samples are filled up, too, as some writers do for DIRECTIO; *at
+ * stays what it is otherwise. */
+static status_t guppi_try_filling(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = *at + guppi_direct(walk->block_bytes) - walk->block_bytes;
+    int has_key = end == walk->file_bytes;
+    if (!walk->is_padded || walk->followed > 0 || end == *at || end > walk->file_bytes) {
+        goto out;
+    }
+    TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
+    if (has_key) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "blocks are longer than BLOCSIZE: they are taken to be filled up to 512 bytes, "
+                   "as headers are (DIRECTIO)"));
+        walk->is_filled = 1;
+        *at = end;
+    }
+out:
+    return st;
+}
+
+/* The next byte from `at` on where a header begins that is complete and names its BLOCSIZE; the
+ * file's end: none does. */
+static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    const uint64_t header_at = walk->header_at;
+    const size_t header_bytes = walk->header_bytes;
+    *out = walk->file_bytes;
+    while (at + FIRST_KEY <= walk->file_bytes) {
+        size_t bytes = (size_t)min_u64(MOST_HEADER, walk->file_bytes - at);
+        apart_at("%s: bytes that are no block, at byte %" PRIu64, walk->path, at);
+        TRY(file_read(walk->fd, walk->path, at, walk->text, bytes));
+        const char *key = memmem(walk->text, bytes, walk->key, FIRST_KEY);
+        if (!key) {
+            at += bytes - FIRST_KEY + 1;
+            continue;
+        }
+        struct ascii header = {.path = walk->path, .at = at + (uint64_t)(key - walk->text)};
+        enum guppi_found found = FOUND_NONE;
+        TRY(guppi_read_header(walk, &header, &found));
+        if (found == FOUND_HEADER && ascii_find(&header, "BLOCSIZE", value)) {
+            *out = header.at;
+            break;
+        }
+        at = header.at + 1;
+    }
+    walk->header_at = header_at;
+    walk->header_bytes = header_bytes;
+out:
+    return st;
+}
+
+/* No header is at byte *at, where the last block should end. A header within the block shows that
+ * some of it is missing: no sample of it is where it should be. */
+static status_t guppi_skip(struct guppi_walk *walk, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    struct guppi_block *last = &blocks->items[blocks->count - 1];
+    uint64_t next = 0;
+    TRY(guppi_seek(walk, last->at, &next));
+    if (next == walk->file_bytes) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "the last %" PRIu64 " bytes of the file, from byte %" PRIu64
+                   " on, are no GUPPI RAW block: they are ignored",
+                   next - *at, *at));
+        *at = next;
+        goto out;
+    }
+    uint64_t from = min_u64(*at, next);
+    if (next < *at) {
+        last->lost = LOST_WHOLE;
+        from = last->at;
+    }
+    if (walk->skips == 0) {
+        walk->skip_at = from;
+        walk->missed_at = *at;
+    }
+    walk->skips++;
+    walk->skipped += next - from;
+    *at = next;
+out:
+    return st;
+}
+
+/* Whether some headers follow blocks as BLOCSIZE says: damage is then between them. */
+static status_t guppi_judge_skips(const struct guppi_walk *walk)
+{
+    status_t st = STATUS_OK;
+    const struct guppi *guppi = &walk->file->guppi;
+    REQUIRE(walk->skips <= walk->followed, STATUS_DATA,
+            "%s: no header of a GUPPI RAW block at byte %" PRIu64 ", where a block of BLOCSIZE = "
+            "%" PRIu64 " bytes ends; of %zu blocks %zu are followed by one",
+            walk->path, walk->missed_at, guppi->block_bytes, walk->file->blocks.count,
+            walk->followed);
+    if (walk->skips > 0) {
+        TRY(assume(&walk->file->archive->assumed,
+                   "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
+                   ", are no GUPPI RAW block: they are ignored, up to the next header",
+                   walk->skipped, walk->skips, walk->skip_at));
+    }
+out:
+    return st;
+}
+
+/* All headers; the words of the first one. */
+static status_t guppi_walk_blocks(struct guppi_walk *walk)
+{
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    struct guppi_blocks *blocks = &walk->file->blocks;
+    uint64_t at = 0;
+    int is_sought = 0; /* the header did not follow the block before */
+    while (at < walk->file_bytes) {
+        struct ascii header = {.path = walk->path, .at = at};
+        enum guppi_found found = FOUND_NONE;
+        if (blocks->count % TELL_EVERY == 0) {
+            apart_at("%s: the header at byte %" PRIu64, walk->path, at);
+        }
+        TRY(guppi_read_header(walk, &header, &found));
+        if (found == FOUND_NONE) {
+            uint64_t end = at;
+            TRY(guppi_try_padding(walk, &at));
+            TRY(at == end ? guppi_try_filling(walk, &at) : STATUS_OK);
+            is_sought = at == end;
+            TRY(is_sought ? guppi_skip(walk, &at) : STATUS_OK);
+            continue;
+        }
+        int is_direct = found == FOUND_HEADER && ascii_find(&header, "DIRECTIO", value) &&
+                        strcmp(value, "0") != 0;
+        walk->is_padded = is_direct != walk->is_other_padding;
+        if (found == FOUND_TORN || guppi_padded(walk, walk->is_padded) >= walk->file_bytes - at) {
+            REQUIRE(blocks->count > 0, STATUS_DATA, "%s ends with the header of its first block",
+                    walk->path);
+            report_warn("%s is cut off: it ends with a header, at byte %" PRIu64, walk->path, at);
+            break;
+        }
+        walk->followed += blocks->count > 0 && !is_sought;
+        is_sought = 0;
+        TRY(guppi_take_block(walk, &header, &at));
+        if (at > walk->file_bytes) {
+            TRY(guppi_try_padding(walk, &at));
+        }
+    }
+    TRY(guppi_judge_skips(walk));
+out:
+    return st;
+}
+
+status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout *layout,
+                           struct guppi_file *file)
+{
+    status_t st = STATUS_OK;
+    struct guppi_walk walk = {.path = file->path,
+                              .fd = fd,
+                              .file_bytes = file_bytes,
+                              .layout = layout,
+                              .file = file,
+                              .expected = LEAST_READ};
+    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
+    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
+    REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
+    TRY(guppi_walk_blocks(&walk));
+    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
+    TRY(guppi_note_words(&header, layout, &file->guppi, &file->archive->assumed));
+out:
+    free(walk.text);
+    free(walk.before);
+    return st;
+}

@@ -1,0 +1,338 @@
+/* GUPPI RAW: the words of a block's header, checked, and compared where two say the same. */
+#include "input/format/guppi.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "input/assumed.h"
+#include "input/format/override.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CHANNELS = 1 << 22, MOST_STATIONS = 1 << 16 };
+
+/* Words that must not change; those before SAME_TEXT are compared in other ways. */
+enum { SAME_TEXT = 5 };
+static const char *const watched[] = {"BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID",
+                                      "OBSNCHAN", "NANTS",    "NPOL",     "NBITS",    "PKTFMT",
+                                      "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW",
+                                      "PKTSIZE",  "PIPERBLK", "PKTSTART"};
+enum { WATCHED = sizeof watched / sizeof *watched };
+
+int guppi_watches(const char *card)
+{
+    for (int i = 0; i < WATCHED; i++) {
+        size_t length = strlen(watched[i]);
+        if (memcmp(card, watched[i], length) == 0 && (length == 8 || card[length] == ' ')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int guppi_same_value(const char *a, const char *b)
+{
+    double x = 0;
+    double y = 0;
+    return strcmp(a, b) == 0 || (ascii_parse_f64(a, &x) && ascii_parse_f64(b, &y) && x == y);
+}
+
+/* Day, second and its fraction as one time; none where STTVALID says that they are invalid. */
+static status_t guppi_read_start(const struct ascii *header, int *has_start, struct utc *start)
+{
+    status_t st = STATUS_OK;
+    uint64_t day = 0;
+    double second = 0;
+    double offset = 0;
+    double valid = 1;
+    int has_day = 0;
+    int has_second = 0;
+    int found = 0;
+    *has_start = 0;
+    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
+    if (valid == 0) {
+        goto out;
+    }
+    TRY(ascii_u64(header, "STT_IMJD", 0, 1000000, &day, &has_day));
+    TRY(ascii_f64(header, "STT_SMJD", 0, 86401, &second, &has_second));
+    TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, &found));
+    *has_start = has_day && has_second;
+    *start = utc_add((struct utc){(int32_t)day, second}, offset);
+out:
+    return st;
+}
+
+status_t guppi_compare_words(const struct ascii *first, const struct ascii *header,
+                             struct guppi *guppi)
+{
+    status_t st = STATUS_OK;
+    struct utc start = {0, 0};
+    int has_start = 0;
+    for (int i = SAME_TEXT; i < WATCHED; i++) {
+        char one[ASCII_VALUE] = "not there";
+        char other[ASCII_VALUE] = "not there";
+        ascii_find(first, watched[i], one);
+        ascii_find(header, watched[i], other);
+        REQUIRE(guppi_same_value(one, other), STATUS_DATA,
+                "%s: %s is %s in the header of the first block, but %s in that at byte %" PRIu64
+                ": blocks of one GUPPI RAW file must be alike",
+                header->path, watched[i], one, other, header->at);
+    }
+    TRY(guppi_read_start(header, &has_start, &start));
+    REQUIRE(!has_start || !guppi->has_start ||
+                (start.mjd_day == guppi->start.mjd_day && start.second == guppi->start.second),
+            STATUS_DATA,
+            "%s: STT_IMJD, STT_SMJD and STT_OFFS are MJD %d, %.17g s in the header of the first "
+            "block, but MJD %d, %.17g s in that at byte %" PRIu64
+            ": blocks of one GUPPI RAW file must be alike",
+            header->path, guppi->start.mjd_day, guppi->start.second, start.mjd_day, start.second,
+            header->at);
+    if (has_start && start.mjd_day > 0 && !guppi->has_start) {
+        guppi->has_start = 1;
+        guppi->start = start;
+    }
+out:
+    return st;
+}
+
+/* Coarse channels, polarisations, bits. */
+static status_t guppi_read_streams(const struct ascii *header, struct guppi *out)
+{
+    status_t st = STATUS_OK;
+    char format[ASCII_VALUE] = "";
+    uint64_t stations = 1;
+    uint64_t channels = 0;
+    uint64_t pols = 0;
+    uint64_t bits = 8;
+    int found = 0;
+    TRY(ascii_u64(header, "NANTS", 1, MOST_STATIONS, &stations, &found));
+    TRY(ascii_u64(header, "OBSNCHAN", 1, MOST_CHANNELS, &channels, NULL));
+    REQUIRE(channels % stations == 0, STATUS_DATA,
+            "%s: OBSNCHAN = %" PRIu64 " coarse channels of NANTS = %" PRIu64 " antennas together, "
+            "expected as many of each",
+            header->path, channels, stations);
+    TRY(ascii_u64(header, "NPOL", 1, 4, &pols, NULL));
+    REQUIRE(pols != 3, STATUS_DATA, "%s: NPOL = 3, expected 1, 2 or 4", header->path);
+    TRY(ascii_u64(header, "NBITS", 2, 16, &bits, &found));
+    REQUIRE(bits == 2 || bits == 4 || bits == 8 || bits == 16, STATUS_DATA,
+            "%s: NBITS = %" PRIu64 ", expected 2, 4, 8 or 16", header->path, bits);
+    ascii_find(header, "PKTFMT", format);
+    out->is_time_first = strcmp(format, "SIMPLE") == 0;
+    out->stations = (uint32_t)stations;
+    out->channels = (uint32_t)(channels / stations);
+    out->pols = (uint32_t)min_u64(pols, 2);
+    out->bits = (uint32_t)bits;
+    REQUIRE(!out->is_time_first || stations == 1, STATUS_DATA,
+            "%s: PKTFMT = SIMPLE with NANTS = %" PRIu64 ", expected one antenna", header->path,
+            stations);
+out:
+    return st;
+}
+
+/* Samples a second and the band: what the job says goes before the header. */
+static status_t guppi_read_rates(const struct ascii *header, const struct job_layout *layout,
+                                 struct guppi *out)
+{
+    status_t st = STATUS_OK;
+    double mhz = 0;
+    double width = 0;
+    int has_band = layout->freq.count > 0 || layout->freq.rule.has_start;
+    int found = 0;
+    if (layout->time.has_sample_rate || layout->time.has_sample_period) {
+        out->seconds = layout->time.has_sample_rate ? 1 / layout->time.sample_rate_hz
+                                                    : layout->time.sample_period_s;
+    } else {
+        TRY(ascii_f64(header, "TBIN", 1e-15, 1e9, &out->seconds, NULL));
+    }
+    TRY(ascii_f64(header, "OBSFREQ", -1e9, 1e9, &mhz, has_band ? &found : NULL));
+    TRY(ascii_f64(header, "OBSBW", -1e9, 1e9, &width, has_band ? &found : NULL));
+    out->centre_hz = 1e6 * mhz;
+    out->width_hz = has_band && !found ? out->channels / out->seconds : 1e6 * width;
+    REQUIRE(fabs(out->width_hz) > 0, STATUS_DATA,
+            "%s: OBSBW = 0 MHz, expected the width of %u coarse channels", header->path,
+            out->channels);
+out:
+    return st;
+}
+
+/* CHAN_BW repeats OBSBW / channels. Recorders that leave it as it was before are known: OBSBW is
+ * believed where TBIN agrees with it. `rates`: samples a second for each hertz of OBSBW. */
+static status_t guppi_check_width(const struct ascii *header, const struct job_layout *layout,
+                                  const struct guppi *guppi, double rates, char **assumed)
+{
+    status_t st = STATUS_OK;
+    double mhz = 0;
+    double each = 1e-6 * guppi->width_hz / guppi->channels;
+    int found = 0;
+    TRY(ascii_f64(header, "CHAN_BW", -1e9, 1e9, &mhz, &found));
+    if (mhz == 0 || layout->freq.count > 0 || layout->freq.rule.has_start ||
+        fabs(mhz - each) <= 1e-3 * fabs(each)) {
+        goto out;
+    }
+    REQUIRE((mhz > 0) == (each > 0), STATUS_DATA,
+            "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz: whether frequency rises or "
+            "falls is unknown (input.layout.freq_hz and sideband can say it)",
+            header->path, mhz, each);
+    REQUIRE(layout->has_domain || fabs(rates - 1) < 0.01, STATUS_DATA,
+            "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz, with a sample every TBIN = "
+            "%.9g s (input.layout.freq_hz, sample_rate_hz and domain can say what is right)",
+            header->path, mhz, each, guppi->seconds);
+    TRY(assume(assumed,
+               "CHAN_BW %.9g MHz and OBSBW / channels %.9g MHz differ: OBSBW is used, with which "
+               "TBIN agrees",
+               mhz, each));
+out:
+    return st;
+}
+
+/* Rate, band, and whether samples are complex: real ones come at twice the width of a coarse
+ * channel. */
+static status_t guppi_read_band(const struct ascii *header, const struct job_layout *layout,
+                                struct guppi *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    uint64_t products = 0;
+    TRY(guppi_read_rates(header, layout, out));
+    double each = fabs(out->width_hz) / out->channels;
+    double rates = 1 / (out->seconds * each);
+    out->is_complex = layout->has_domain ? layout->is_complex : rates < 1.75;
+    int is_known = rates > 0.99 && rates < 2.01 && (out->is_complex || rates > 1.99);
+    REQUIRE(layout->has_domain || is_known, STATUS_DATA,
+            "%s: a sample every TBIN = %g s, but coarse channels of %g Hz (OBSBW / OBSNCHAN): "
+            "expected as many samples a second, at most half as many more (oversampled), or twice "
+            "as many (real)",
+            header->path, out->seconds, each);
+    TRY(ascii_u64(header, "NPOL", 1, 4, &products, NULL));
+    REQUIRE(layout->has_domain || out->is_complex || products < 4, STATUS_DATA,
+            "%s: NPOL = 4 (two polarisations of complex samples), but a sample every TBIN = %g s "
+            "of coarse channels of %g Hz (OBSBW / OBSNCHAN) is real (input.layout.domain can say "
+            "what is right)",
+            header->path, out->seconds, each);
+    TRY(guppi_check_width(header, layout, out, rates, assumed));
+    TRY(override_has_frequencies(layout)
+            ? STATUS_OK
+            : recorder_check_band(header->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
+                                  assumed));
+out:
+    return st;
+}
+
+static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    out->step_bits =
+        (uint64_t)out->stations * out->channels * out->pols * out->bits * (out->is_complex ? 2 : 1);
+    TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &out->block_bytes, NULL));
+    REQUIRE(8 * out->block_bytes % out->step_bits == 0, STATUS_DATA,
+            "%s: BLOCSIZE = %" PRIu64 " bytes, expected whole time steps of %" PRIu64
+            " bits (%u antennas, %u channels, %u polarisations, %s, NBITS %u)",
+            header->path, out->block_bytes, out->step_bits, out->stations, out->channels, out->pols,
+            out->is_complex ? "complex" : "real", out->bits);
+    out->stored = 8 * out->block_bytes / out->step_bits;
+    TRY(ascii_u64(header, "OVERLAP", 0, out->stored - 1, &out->overlap, &found));
+    TRY(ascii_u64(header, "PIPERBLK", 0, UINT64_C(1) << 50, &out->block_packets, &found));
+    TRY(ascii_u64(header, "PKTSIZE", 0, UINT64_C(1) << 50, &out->packet_bytes,
+                  &out->has_packet_bytes));
+    TRY(ascii_u64(header, "PKTSTART", 0, UINT64_MAX, &out->begin, &out->has_begin));
+out:
+    return st;
+}
+
+/* Words that are missing, and what is taken in their place. */
+static status_t guppi_note_missing(const struct ascii *header, const struct job_layout *layout,
+                                   const struct guppi *guppi, char **assumed)
+{
+    status_t st = STATUS_OK;
+    static const char *const words[][2] = {
+        {"NBITS", "no NBITS: numbers are taken to have 8 bits"},
+        {"OVERLAP", "no OVERLAP: blocks are taken to repeat no samples"},
+        {"PKTFMT", "no PKTFMT: samples are taken to be [channel][time][polarisation], not SIMPLE"},
+        {"STT_IMJD", "no STT_IMJD: the start time is unknown"},
+        {"STT_SMJD", "no STT_SMJD: the start time is unknown"},
+        {"STT_OFFS", "no STT_OFFS: the start time is taken as a whole second"}};
+    char value[ASCII_VALUE];
+    double valid = 1;
+    int found = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        int is_start = strncmp(words[i][0], "STT_", 4) == 0;
+        if (!ascii_find(header, words[i][0], value) && !(is_start && layout->time.has_start)) {
+            TRY(assume(assumed, "%s", words[i][1]));
+        }
+    }
+    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
+    if (valid == 0 && !guppi->has_start && !layout->time.has_start) {
+        TRY(assume(assumed, "STTVALID 0: the start time (STT_) is not believed"));
+    } else if (!guppi->has_start && !layout->time.has_start &&
+               ascii_find(header, "STT_SMJD", value) && ascii_find(header, "STT_IMJD", value)) {
+        TRY(assume(assumed, "STT_IMJD = 0: the start time is unknown"));
+    }
+out:
+    return st;
+}
+
+/* NCHAN repeats the channels of one antenna. */
+static status_t guppi_check_channels(const struct ascii *header, const struct guppi *guppi,
+                                     char **assumed)
+{
+    status_t st = STATUS_OK;
+    double channels = 0;
+    int found = 0;
+    TRY(ascii_f64(header, "NCHAN", -1e9, 1e9, &channels, &found));
+    if (channels > 0 && channels != guppi->channels) {
+        TRY(assume(assumed, "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
+                   guppi->channels));
+    }
+out:
+    return st;
+}
+
+/* A position that is said twice. */
+static status_t guppi_check_position(const struct ascii *header, char **assumed)
+{
+    status_t st = STATUS_OK;
+    enum { TENTH = 10 };
+    double text[2] = {0, 0};
+    double degrees[2] = {0, 0};
+    char value[ASCII_VALUE];
+    if (!ascii_position(header, "RA_STR", "DEC_STR", &text[0], &text[1]) ||
+        !ascii_find(header, "RA", value) || !ascii_parse_f64(value, &degrees[0]) ||
+        !ascii_find(header, "DEC", value) || !ascii_parse_f64(value, &degrees[1])) {
+        goto out;
+    }
+    double off = fabs(remainder(degrees[0] - text[0], 360)) * cos(text[1] * M_PI / 180);
+    if (off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH) {
+        TRY(assume(assumed,
+                   "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
+                   "and DEC_STR are used",
+                   text[0], text[1], degrees[0], degrees[1]));
+    }
+out:
+    return st;
+}
+
+status_t guppi_read_words(const struct ascii *header, const struct job_layout *layout,
+                          struct guppi *out, char **assumed)
+{
+    status_t st = STATUS_OK;
+    TRY(guppi_read_streams(header, out));
+    TRY(guppi_read_band(header, layout, out, assumed));
+    TRY(guppi_read_block(header, out));
+    TRY(guppi_read_start(header, &out->has_start, &out->start));
+    out->has_start = out->has_start && out->start.mjd_day > 0;
+out:
+    return st;
+}
+
+status_t guppi_note_words(const struct ascii *header, const struct job_layout *layout,
+                          const struct guppi *guppi, char **assumed)
+{
+    status_t st = STATUS_OK;
+    TRY(guppi_note_missing(header, layout, guppi, assumed));
+    TRY(guppi_check_channels(header, guppi, assumed));
+    TRY(guppi_check_position(header, assumed));
+out:
+    return st;
+}

@@ -1,0 +1,352 @@
+/* LOFAR's beam-formed complex voltages (ICD-003): /SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s
+ * [time][channel] of floats, most often in an external .raw, a file for each of Xr, Xi, Yr, Yi
+ * (jjdmol/LOFAR, MSWriterDAL.cc; nextgen-astrodata/DAL, dal/lofar/BF_File.cc). */
+#include "input/format/lofar_bf.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "input/assumed.h"
+#include "input/cut.h"
+#include "input/format/formats.h"
+#include "input/format/override.h"
+#include "input/place.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char title[] = "a LOFAR beam-formed file";
+
+enum { COMPONENTS = 4, PARTS_OF_POL = 2 };
+static const char *const component_names[COMPONENTS] = {"Xr", "Xi", "Yr", "Yi"};
+
+/* What is found of an observation: a dataset for each component. */
+struct lofar_bf {
+    struct {
+        char *path;
+        char *dataset;
+        char *observation, *where; /* OBSERVATION_ID, pointing and beam */
+    } component[COMPONENTS];
+    struct place places[COMPONENTS];
+    size_t nplaces;
+    uint64_t declared; /* rows of the dataset with most of them */
+};
+
+static int lofar_bf_is_stokes(const char *path)
+{
+    const char *beam = strstr(path, "/BEAM_");
+    const char *stokes = beam ? strstr(beam, "/STOKES_") : NULL;
+    return strncmp(path, "SUB_ARRAY_POINTING_", 19) == 0 && stokes && !strchr(stokes + 1, '/') &&
+           !strstr(stokes, "_i2f") && strlen(path) < 200;
+}
+
+static status_t lofar_bf_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct h5_names names = {0};
+    TRY(fields_open(path, title, &fields));
+    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    *is_it = names.count > 0;
+out:
+    h5_free_texts(names.names, names.count);
+    fields_close(&fields);
+    return st;
+}
+
+/* Which of Xr, Xi, Yr, Yi a dataset is. Powers and scaled bytes are refused for what they are. */
+static status_t lofar_bf_find_component(const struct fields *fields, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    char scales[300];
+    int found = 0;
+    int has_scales = 0;
+    *out = -1;
+    TRY(fields_text(fields, name, "STOKES_COMPONENT", &text, &found));
+    for (int i = 0; i < COMPONENTS && found; i++) {
+        *out = strncmp(text, component_names[i], 2) == 0 ? i : *out;
+    }
+    REQUIRE(*out >= 0, STATUS_DATA,
+            "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi",
+            fields->path, name, found ? text : "?");
+    snprintf(scales, sizeof scales, "%s_i2f", name);
+    TRY(h5_has(fields->file, fields->path, scales, &has_scales));
+    REQUIRE(!has_scales, STATUS_DATA,
+            "%s: %s is of 8 bits with scales in %s, which are not read: expected floats, as LOFAR "
+            "writes them",
+            fields->path, name, scales);
+out:
+    free(text);
+    return st;
+}
+
+/* Bytes of the dataset that its files hold, of those that they are declared to hold. */
+static status_t lofar_bf_measure(const struct archive_part *part, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    int is_whole = 1;
+    *bytes = 0;
+    for (uint32_t i = 0; i < part->nextents && is_whole; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        struct stat info;
+        REQUIRE(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path,
+                strerror(errno));
+        uint64_t size = (uint64_t)info.st_size;
+        uint64_t there = size > extent->file_offset ? size - extent->file_offset : 0;
+        is_whole = there >= extent->bytes;
+        *bytes += min_u64(there, extent->bytes);
+    }
+out:
+    return st;
+}
+
+/* The archive's rows are those that its files hold: datasets promise more than was written. */
+static status_t lofar_bf_cut(const struct fields *fields, struct archive *archive, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    uint64_t row = archive->count[AXIS_CHAN] * archive->stored.element_bytes;
+    uint64_t bytes = 0;
+    if (part->nextents > 0) {
+        TRY(lofar_bf_measure(part, &bytes));
+        REQUIRE(bytes >= row, STATUS_DATA,
+                "%s: %s declares %" PRIu64 " rows of %" PRIu64
+                " bytes, but its external file holds only %" PRIu64 " bytes",
+                fields->path, name, part->samples, row, bytes);
+        TRY(cut_time(archive, min_u64(bytes / row, part->samples)));
+    }
+    TRY(memory_text(name, &part->dataset));
+out:
+    return st;
+}
+
+static status_t lofar_bf_open_dataset(const struct fields *fields, const char *name,
+                                      const struct job_layout *layout, struct lofar_bf *all,
+                                      struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    struct lofar_bf_place place = lofar_bf_place(name);
+    double dm = 0;
+    int64_t stated = 0;
+    int found = 0;
+    hsize_t dims[2];
+    TRY(fields_shape(fields, name, 2, dims));
+    TRY(archive_create(fields->path, &archive));
+    TRY(lofar_bf_fill(fields, &place, dims[1], layout, &own, &archive->assumed));
+    TRY(fields_describe(fields, "LOFAR beam-formed voltages", layout, &own, archive));
+    all->declared = max_u64(all->declared, dims[0]);
+    TRY(fields_i64(fields, name, "NOF_SAMPLES", &stated, &found));
+    TRY(found && (uint64_t)stated != dims[0]
+            ? assume(&archive->assumed,
+                     "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
+                     stated, name, (uint64_t)dims[0])
+            : STATUS_OK);
+    REQUIRE(!archive->is_complex, STATUS_DATA,
+            "%s: %s holds complex numbers, expected real ones of one component", fields->path,
+            name);
+    TRY(lofar_bf_cut(fields, archive, name));
+    TRY(lofar_bf_dm(fields, &place, &dm));
+    TRY(fields_note_coherent(fields, dm, archive));
+    archive->shape.stacked = AXIS_POL;
+    *out = archive;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    return st;
+}
+
+/* Notes a component; another of the same is of another observation, or another part of its band. */
+static status_t lofar_bf_note(const struct fields *fields, const char *name, int component,
+                              struct lofar_bf *all)
+{
+    status_t st = STATUS_OK;
+    char *id = NULL;
+    int found = 0;
+    struct lofar_bf_place place = lofar_bf_place(name);
+    TRY(fields_text(fields, "/", "OBSERVATION_ID", &id, &found));
+    TRY(found ? STATUS_OK : memory_text("?", &id));
+    for (int i = 0; i < COMPONENTS; i++) {
+        if (!all->component[i].path) {
+            continue;
+        }
+        REQUIRE(strcmp(all->component[i].observation, id) == 0 &&
+                    strcmp(all->component[i].where, place.beam) == 0,
+                STATUS_DATA,
+                "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
+                all->component[i].path, all->component[i].observation, all->component[i].where,
+                fields->path, id, place.beam);
+    }
+    REQUIRE(!all->component[component].path, STATUS_DATA,
+            "%s and %s both hold %s: parts of a band (P000, P001 ...) are read one by one",
+            all->component[component].path, fields->path, component_names[component]);
+    TRY(memory_text(fields->path, &all->component[component].path));
+    TRY(memory_text(name, &all->component[component].dataset));
+    TRY(memory_text(place.beam, &all->component[component].where));
+    all->component[component].observation = id;
+    id = NULL;
+out:
+    free(id);
+    return st;
+}
+
+static status_t lofar_bf_open_file(const char *path, const struct job_layout *layout,
+                                   struct lofar_bf *all)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct h5_names names = {0};
+    TRY(fields_open(path, title, &fields));
+    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    REQUIRE(names.count > 0, STATUS_DATA,
+            "%s holds no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path, title);
+    for (size_t i = 0; i < names.count; i++) {
+        int component = 0;
+        TRY(lofar_bf_find_component(&fields, names.names[i], &component));
+        TRY(lofar_bf_note(&fields, names.names[i], component, all));
+        struct place *place = &all->places[all->nplaces];
+        TRY(lofar_bf_open_dataset(&fields, names.names[i], layout, all, &place->archive));
+        place->stack = (uint64_t)component;
+        all->nplaces++;
+    }
+out:
+    h5_free_texts(names.names, names.count);
+    fields_close(&fields);
+    return st;
+}
+
+/* Where the number stands in "L999999_SAP000_B000_S0_P000_bf.h5"; 0: nowhere. */
+static size_t lofar_bf_digit(const char *path)
+{
+    for (const char *at = text_basename(path); *at; at++) {
+        if (at[0] == '_' && at[1] == 'S' && at[2] >= '0' && at[2] <= '3' && at[3] == '_') {
+            return (size_t)(at + 2 - path);
+        }
+    }
+    return 0;
+}
+
+/* Opens a file and those beside it that are of other components, unless they are open. */
+static status_t lofar_bf_open_siblings(const char *path, const struct job_layout *layout,
+                                       struct lofar_bf *all)
+{
+    status_t st = STATUS_OK;
+    char *name = NULL;
+    size_t digit = lofar_bf_digit(path);
+    TRY(memory_text(path, &name));
+    for (int i = 0; i < (digit > 0 ? COMPONENTS : 1); i++) {
+        int is_open = 0;
+        int exists = 1;
+        if (digit > 0) {
+            name[digit] = (char)('0' + i);
+            TRY(strcmp(name, path) == 0 ? STATUS_OK : file_exists(name, &exists));
+        }
+        for (int j = 0; j < COMPONENTS && exists && !is_open; j++) {
+            TRY(all->component[j].path ? file_is_same(all->component[j].path, name, &is_open)
+                                       : STATUS_OK);
+        }
+        TRY(exists && !is_open ? lofar_bf_open_file(name, layout, all) : STATUS_OK);
+    }
+out:
+    free(name);
+    return st;
+}
+
+static status_t lofar_bf_check(const struct lofar_bf *all)
+{
+    status_t st = STATUS_OK;
+    for (int i = 0; i < COMPONENTS; i++) {
+        const char *path = all->component[i].path;
+        const char *other = all->component[i ^ 1].path;
+        REQUIRE(path || !other, STATUS_DATA,
+                "%s holds %s, but %s is not there: expected beside it in a file of the same name "
+                "with _S%d_",
+                other, component_names[i ^ 1], component_names[i], i);
+    }
+    const struct archive *first = all->places[0].archive;
+    for (size_t i = 1; i < all->nplaces; i++) {
+        const struct archive *next = all->places[i].archive;
+        char a[UNITS_TEXT];
+        char b[UNITS_TEXT];
+        REQUIRE(
+            first->sky.has_start == next->sky.has_start &&
+                (!first->sky.has_start ||
+                 fabs(utc_difference(first->sky.start, next->sky.start)) * first->sample_rate_hz <
+                     0.5),
+            STATUS_DATA, "%s starts at %s, but %s at %s: they do not belong together",
+            first->parts[0].path, units_utc(first->sky.start, a), next->parts[0].path,
+            units_utc(next->sky.start, b));
+    }
+out:
+    return st;
+}
+
+/* Four components are two polarisations. */
+static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layout *layout,
+                              struct archive *archive)
+{
+    static const char *const pols[] = {"X", "Y"};
+    status_t st = STATUS_OK;
+    uint64_t count = archive->count[AXIS_POL] / PARTS_OF_POL;
+    int first = all->component[0].path ? 0 : 1;
+    archive->is_complex = 1;
+    archive->shape.is_reim_stacked = 1;
+    archive->present[AXIS_POL] = 1;
+    archive->count[AXIS_POL] = count;
+    archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
+    archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
+    TRY(memory_zeroed((size_t)count, sizeof *archive->names[AXIS_POL], "names",
+                      &archive->names[AXIS_POL]));
+    for (uint64_t i = 0; i < count; i++) {
+        TRY(memory_text(pols[(size_t)first + i], &archive->names[AXIS_POL][i]));
+    }
+    uint64_t samples = archive->count[AXIS_TIME];
+    TRY(samples == all->declared
+            ? STATUS_OK
+            : assume(&archive->assumed,
+                     "%" PRIu64 " rows are declared, the external files hold %" PRIu64,
+                     all->declared, samples));
+out:
+    return st;
+}
+
+static status_t lofar_bf_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct lofar_bf all = {.nplaces = 0};
+    struct archive *archive = NULL;
+    /* What the job says of complex samples is said of real ones here. */
+    struct job_layout layout = *input->layout;
+    layout.has_domain = 0;
+    layout.has_oversampling = 0;
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(lofar_bf_open_siblings(input->paths[i], &layout, &all));
+    }
+    TRY(lofar_bf_check(&all));
+    for (size_t i = 0; i < all.nplaces; i++) {
+        all.places[i].stack -= all.component[0].path ? 0 : PARTS_OF_POL;
+    }
+    TRY(place_join(all.places, all.nplaces, PLACE_NEAR, &archive));
+    TRY(lofar_bf_pair(&all, input->layout, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (int i = 0; i < COMPONENTS; i++) {
+        archive_destroy(all.places[i].archive);
+        free(all.component[i].path);
+        free(all.component[i].dataset);
+        free(all.component[i].observation);
+        free(all.component[i].where);
+    }
+    return st;
+}
+
+const struct format lofar_bf_format = {
+    .name = "lofar_bf", .title = title, .recognise = lofar_bf_recognise, .open = lofar_bf_open};

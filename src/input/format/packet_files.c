@@ -1,0 +1,199 @@
+/* Files of packets: what opening VDIF and DRX has in common. */
+#include "input/format/packet_files.h"
+
+#include "base/memory.h"
+#include "input/format/dataset.h"
+#include "input/format/said.h"
+#include "input/packets/decode.h"
+#include "input/packets/frames.h"
+#include "io/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static status_t packet_files_check_layout(const struct job_layout *layout, const char *path,
+                                          const char *format)
+{
+    status_t st = STATUS_OK;
+    const char *word = layout->has_domain                  ? "domain"
+                       : layout->numbers.has_packing       ? "packing"
+                       : layout->numbers.has_offset        ? "offset"
+                       : layout->numbers.has_missing_value ? "missing_value"
+                       : layout->time.nfirst_sample > 0    ? "first_sample"
+                       : layout->files_along != AXIS_TIME  ? "files_along"
+                                                           : NULL;
+    TRY(said_refuse(path, layout));
+    REQUIRE(!word, STATUS_USAGE, "input.layout.%s has no meaning for %s, whose headers say it",
+            word, format);
+out:
+    return st;
+}
+
+status_t packet_files_create(const struct format_input *input, const char *format,
+                             struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct packets *packets = NULL;
+    TRY(packet_files_check_layout(input->layout, input->paths[0], format));
+    TRY(archive_create(input->paths[0], &archive));
+    TRY(dataset_take_words(input->layout, archive));
+    free(archive->dataset);
+    archive->dataset = NULL;
+    TRY(memory_text("frames", &archive->dataset));
+    struct archive_part *part = &archive->parts[0];
+    TRY(memory_zeroed(1, sizeof *packets, "packets", &packets));
+    part->packets = packets;
+    part->npackets = 1;
+    for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
+        packets->place[i] = -1;
+    }
+    TRY(memory_zeroed(input->npaths, sizeof *packets->files, "input files", &packets->files));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(memory_text(input->paths[i], &packets->files[i].path));
+        packets->nfiles++;
+        TRY(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
+    }
+    part->file_bytes = sources_bytes(&part->storage.sources);
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,
+                           const struct packets_ends *ends, packet_files_look_t *look,
+                           void *context)
+{
+    status_t st = STATUS_OK;
+    uint64_t head = min_u64(file->frames, PACKETS_ENDS);
+    uint64_t tail = max_u64(head, file->frames - head);
+    uint64_t suspect = 0; /* the last frame that contradicts others, from 1 on */
+    for (uint64_t i = 0; i < file->frames; i = i + 1 == head ? tail : i + 1) {
+        const unsigned char *header =
+            i < head ? ends->first[i] : ends->last[i - (file->frames - head)];
+        st = look(context, file->path, i, frames_offset(frame_bytes, file, i), header);
+        if (st != STATUS_OK && st != STATUS_DEVICE &&
+            (suspect == 0 || i + 1 - suspect > PACKETS_AROUND)) {
+            report_clear();
+            st = STATUS_OK;
+            suspect = i + 1;
+        }
+        TRY(st);
+    }
+out:
+    return st;
+}
+
+static int packet_files_by_first(const void *left, const void *right)
+{
+    const struct packets_file *a = left;
+    const struct packets_file *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static status_t packet_files_find_span(const struct packets *packets, struct packets_file *held)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    TRY(file_open_read(held->path, &fd));
+    const struct packets_open file = {packets, held, fd, NULL};
+    uint64_t end = 0;
+    TRY(packets_known_end(&file, &end));
+    held->frames = end;
+    TRY(packets_span(&file, &held->first, &held->last));
+    TRY(packets_check_order(&file));
+out:
+    file_close(fd);
+    return st;
+}
+
+/* A time that is wrong, or files of two observations, would make one of mostly nothing. */
+static status_t packet_files_check_span(const struct packets *packets, uint64_t frames)
+{
+    enum { MOST_MISSING = 16, LEAST = 64 };
+    status_t st = STATUS_OK;
+    const struct packets_file *last = &packets->files[packets->nfiles - 1];
+    uint64_t held = frames / packets->nthreads;
+    REQUIRE(packets->periods / MOST_MISSING <= held + LEAST, STATUS_DATA,
+            "%s: its times, up to those of %s, are %" PRIu64
+            " frames of each thread, but the files hold %" PRIu64
+            ": do all frames belong to one observation?",
+            packets->files[0].path, last->path, packets->periods, held);
+out:
+    return st;
+}
+
+status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
+{
+    enum { FRAMES_AROUND = 256, LEAST_WINDOW = 8 };
+    status_t st = STATUS_OK;
+    uint64_t frames = 0;
+    packets->window = max_u64(LEAST_WINDOW, FRAMES_AROUND / packets->nthreads);
+    for (uint32_t i = 0; i < packets->nfiles; i++) {
+        TRY(packet_files_find_span(packets, &packets->files[i]));
+        frames += packets->files[i].frames;
+    }
+    qsort(packets->files, packets->nfiles, sizeof *packets->files, packet_files_by_first);
+    int64_t first = packets->files[0].first;
+    int64_t last = packets->files[0].last;
+    for (uint32_t i = 0; i < packets->nfiles; i++) {
+        last = packets->files[i].last > last ? packets->files[i].last : last;
+        packets->files[i].first -= first;
+        packets->files[i].last -= first;
+    }
+    packets->periods = (uint64_t)(last - first) + 1;
+    packets->origin += (uint64_t)first * per_period;
+    TRY(packet_files_check_span(packets, frames));
+out:
+    return st;
+}
+
+static void packet_files_add_dim(struct archive *archive, enum axis axis, uint64_t size)
+{
+    archive->shape.dims[archive->shape.ndims] =
+        (struct archive_dim){size, axis, archive->shape.ndims};
+    archive->shape.ndims++;
+    archive->count[axis] = size;
+    archive->present[axis] = 1;
+}
+
+status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
+                               struct utc start, uint64_t npols, uint64_t nchans,
+                               struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    struct packets *packets = part->packets;
+    double unit = decode_settle_format(packets);
+    REQUIRE(multiply_u64(packets->periods, packets->samples, &part->samples) &&
+                part->samples < UINT64_C(1) << 58,
+            STATUS_DATA, "%s: %" PRIu64 " frames of %u samples are absurd", part->path,
+            packets->periods, packets->samples);
+    archive->is_complex = packets->is_complex;
+    archive->format = packets->format;
+    archive->stored.nibbles =
+        (struct nibbles){packets->kind == PACKETS_VDIF, packets->kind == PACKETS_DRX};
+    archive->stored.element_bytes = sample_types[packets->format].bytes;
+    packet_files_add_dim(archive, AXIS_POL, npols);
+    packet_files_add_dim(archive, AXIS_CHAN, nchans);
+    archive->shape.time_dim = archive->shape.ndims;
+    packet_files_add_dim(archive, AXIS_TIME, part->samples);
+    if (packets->is_complex && !packets->is_packed) {
+        packet_files_add_dim(archive, AXIS_REIM, 2);
+    }
+    archive->sample_rate_hz = sample_rate_hz;
+    archive->scale *= unit;
+    archive->stored.is_dc_at_edge = 0; /* signs are turned when frames are taken apart */
+    if (!archive->sky.has_start) {
+        archive->sky.has_start = 1;
+        archive->states.start = 1;
+        archive->sky.start = start;
+    }
+    archive->are_by_start = 1;
+    archive->losses.may_lack = 1;
+    TRY(layout->nstreams > 0 ? STATUS_OK : dataset_settle_frequencies(layout, part->path, archive));
+out:
+    return st;
+}

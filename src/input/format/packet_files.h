@@ -1,0 +1,34 @@
+/* What formats of packets share when they are opened. Private to input/format/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_PACKET_FILES_H
+#define VOLTMILL_ARCHIVE_FORMAT_PACKET_FILES_H
+
+#include "input/format/formats.h"
+#include "input/packets/sync.h"
+
+/* An archive of one part that has packets, of which nothing is known but the names of its files
+ * and what the job's description says. Fails with USAGE where that says what the headers of the
+ * format, called `format`, say. */
+status_t packet_files_create(const struct format_input *input, const char *format,
+                             struct archive **out);
+
+/* Calls `look` with the headers of the first and last frames, as packets_seek_frames() found them.
+ * Where it fails, the frame contradicts what is known: once is damage, the failure is forgotten;
+ * twice within PACKETS_AROUND frames it is that of this function. */
+typedef status_t packet_files_look_t(void *context, const char *path, uint64_t frame,
+                                     uint64_t offset, const unsigned char *header);
+status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,
+                           const struct packets_ends *ends, packet_files_look_t *look,
+                           void *context);
+
+/* Once frames, their rate and an origin are known: the periods that each file covers, the first of
+ * all as the origin, files in order of time. Fails with DATA: files that do not rise in time, or
+ * are far from each other. */
+status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
+
+/* Fills in the archive from its packets, streams of which are [npols][nchans]: what their samples
+ * are and how they lie, their rate; its start is that of period 0 unless the job says another. */
+status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
+                               struct utc start, uint64_t npols, uint64_t nchans,
+                               struct archive *archive);
+
+#endif

@@ -1,0 +1,322 @@
+/* Columns of a PSRFITS table, and how samples are stored: bits, axes, scales, polarisations. */
+#include "base/memory.h"
+#include "base/units.h"
+#include "input/assumed.h"
+#include "input/format/psrfits.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MOST_DIMS = 8, KEY = 16 };
+
+static status_t psrfits_find_columns(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5_table *table = &fits->fbh5->table;
+    char *compressed = NULL;
+    const struct {
+        const char *name;
+        struct fits_column *column;
+    } wanted[] = {{"TSUBINT", &fits->lengths},   {"OFFS_SUB", &fits->times},
+                  {"DAT_FREQ", &fits->freqs},    {"DAT_WTS", &table->weights},
+                  {"DAT_OFFS", &table->offsets}, {"DAT_SCL", &table->scales},
+                  {"DATA", &fits->data}};
+    TRY(fits_unit_text(fits->unit, "ZTABLE", &compressed));
+    REQUIRE(!compressed || strcmp(compressed, "T") != 0, STATUS_DATA,
+            "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack", fits->path);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        TRY(fits_unit_column(fits->unit, wanted[i].name, wanted[i].column));
+    }
+    REQUIRE(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
+            fits->path);
+out:
+    free(compressed);
+    return st;
+}
+
+/* Counts of a row; NBITS, TFORM of DATA and the counts must agree. */
+static status_t psrfits_read_counts(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    struct fbh5_table *table = &fbh5->table;
+    uint64_t bits = 0;
+    uint64_t channels = 0;
+    uint64_t pols = 0;
+    uint64_t total = 0;
+    TRY(fits_unit_u64(fits->unit, "NBITS", 1, 32, &bits, NULL));
+    TRY(fits_unit_u64(fits->unit, "NCHAN", 1, 1 << 24, &channels, NULL));
+    TRY(fits_unit_u64(fits->unit, "NPOL", 1, 1 << 10, &pols, NULL));
+    TRY(fits_unit_u64(fits->unit, "NSBLK", 1, UINT64_C(1) << 32, &table->rows_each, NULL));
+    TRY(fits_unit_f64(fits->unit, "TBIN", 1e-15, 1e9, &fbh5->time.step, NULL));
+    table->bits = (uint32_t)bits;
+    fbh5->nchannels = (uint32_t)channels;
+    fbh5->nifs = (uint32_t)pols;
+    uint32_t type = bits <= 8 ? 'B' : bits == 16 ? 'I' : 'E';
+    uint64_t each = bits <= 8 ? 8 : bits; /* bits of an element */
+    REQUIRE(fits->data.type == type, STATUS_DATA,
+            "%s: NBITS is %" PRIu64 ", but TFORM%u of DATA says type %c, expected %c", fits->path,
+            bits, fits->data.number, (char)fits->data.type, (char)type);
+    REQUIRE(multiply_u64(channels * pols * bits, table->rows_each, &total) && total % each == 0 &&
+                total / each == fits->data.count,
+            STATUS_DATA,
+            "%s: NSBLK %" PRIu64 " spectra of NPOL %" PRIu64 ", NCHAN %" PRIu64 ", NBITS %" PRIu64
+            " are %" PRIu64 " elements of a row, but TFORM%u of DATA says %" PRIu64,
+            fits->path, table->rows_each, pols, channels, bits, total / each, fits->data.number,
+            fits->data.count);
+    if (fits->channels > 0 && fits->channels != channels) {
+        TRY(assume(&fbh5->assumed,
+                   "OBSNCHAN %" PRIu64 " and NCHAN %" PRIu64 " differ: NCHAN is used",
+                   fits->channels, channels));
+    }
+out:
+    return st;
+}
+
+/* "(1,1024,2,4096)": the lengths that are not 1, and their product. Returns 0 when it is no such
+ * text. */
+static int psrfits_parse_dims(const char *text, uint64_t dims[MOST_DIMS], size_t *count,
+                              uint64_t *product)
+{
+    const char *at = text;
+    *count = 0;
+    *product = 1;
+    for (char stop = '('; stop != ')';) {
+        char *end = NULL;
+        if (*at != stop) {
+            return 0;
+        }
+        uint64_t size = strtoull(at + 1, &end, 10);
+        end += strspn(end, " ");
+        if (end == at + 1 || *count == MOST_DIMS || !multiply_u64(*product, size, product)) {
+            return 0;
+        }
+        dims[*count] = size;
+        *count += size != 1;
+        stop = *end == ')' ? ')' : ',';
+        at = end;
+    }
+    return 1;
+}
+
+/* Whether the lengths are NCHAN, NPOL and NSBLK, but for those of 1. */
+static int psrfits_is_shape(const struct fbh5 *fbh5, const uint64_t *dims, size_t count,
+                            uint32_t by_channels, uint32_t by_spectra)
+{
+    const uint64_t wanted[] = {fbh5->nchannels / by_channels, fbh5->nifs,
+                               fbh5->table.rows_each / by_spectra};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (wanted[i] != 1 && (at == count || dims[at++] != wanted[i])) {
+            return 0;
+        }
+    }
+    return at == count;
+}
+
+/* TDIM of DATA has NCHAN, NPOL and NSBLK in this order. One that is not of as many elements as
+ * TFORM says is void by FITS; packed samples may be counted as such or as bytes. */
+static status_t psrfits_check_dims(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    char key[KEY];
+    char *text = NULL;
+    uint64_t dims[MOST_DIMS] = {0};
+    uint64_t product = 0;
+    size_t count = 0;
+    snprintf(key, sizeof key, "TDIM%u", fits->data.number);
+    TRY(fits_unit_text(fits->unit, key, &text));
+    if (!text) {
+        goto out;
+    }
+    uint32_t packed = fbh5->table.bits < 8 ? 8 / fbh5->table.bits : 1;
+    int is_list = psrfits_parse_dims(text, dims, &count, &product);
+    if (!is_list ||
+        (product != fits->data.count && product != (uint64_t)packed * fits->data.count)) {
+        TRY(assume(&fbh5->assumed,
+                   "%s %s of DATA is not of the %" PRIu64 " elements of TFORM%u: it is not used",
+                   key, text, fits->data.count, fits->data.number));
+        goto out;
+    }
+    /* Bytes of packed samples divide the channels, or the spectra. */
+    uint32_t by = product == fits->data.count ? packed : 1;
+    REQUIRE(count <= 1 || psrfits_is_shape(fbh5, dims, count, by, 1) ||
+                psrfits_is_shape(fbh5, dims, count, 1, by),
+            STATUS_DATA, "%s: %s of DATA is %s, but NCHAN is %u, NPOL %u, NSBLK %" PRIu64,
+            fits->path, key, text, fbh5->nchannels, fbh5->nifs, fbh5->table.rows_each);
+out:
+    free(text);
+    return st;
+}
+
+/* Whether numbers are signed. FITS moves them by TZERO: bytes are signed with -128, numbers of 16
+ * bits unsigned with 32768. SIGNINT makes plain bytes signed. */
+static status_t psrfits_read_sign(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    struct fbh5_table *table = &fbh5->table;
+    uint64_t number = 0;
+    int found = 0;
+    double moved = table->bits == 16 ? 32768 : table->bits == 8 ? -128 : 0;
+    table->is_moved = fabs(moved) > 0 && fabs(fits->data.zero - moved) < 0.5;
+    TRY(fits_unit_u64(fits->unit, "SIGNINT", 0, 1, &number, &found));
+    table->is_signed = table->bits == 16 || (table->bits == 8 && number == 1 && !table->is_moved);
+    int is_signed = table->is_signed != table->is_moved;
+    if (!found && table->bits <= 8 && !table->is_moved) {
+        TRY(assume(&fbh5->assumed, "no SIGNINT: samples are taken for unsigned"));
+    } else if (found && table->bits <= 16 && (number == 1) != is_signed) {
+        TRY(assume(&fbh5->assumed,
+                   "SIGNINT %" PRIu64 " and NBITS %u with TZERO%u %g differ: samples are %ssigned",
+                   number, table->bits, fits->data.number, fits->data.zero, is_signed ? "" : "un"));
+    }
+out:
+    return st;
+}
+
+/* Values are (((stored * TSCAL + TZERO) - ZERO_OFF) * DAT_SCL + DAT_OFFS) * DAT_WTS. */
+static status_t psrfits_read_zero(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    struct fbh5_table *table = &fbh5->table;
+    const struct fits_column *data = &fits->data;
+    double zero = 0;
+    int found = 0;
+    char key[KEY];
+    char *undefined = NULL;
+    int is_plain = data->scale <= 1 && data->scale >= 1 && data->zero <= 0 && data->zero >= 0;
+    REQUIRE(is_plain || table->bits >= 8, STATUS_DATA,
+            "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
+            table->bits, data->number, data->scale, data->number, data->zero);
+    TRY(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
+    TRY(found ? STATUS_OK : assume(&fbh5->assumed, "no ZERO_OFF: 0 is used"));
+    snprintf(key, sizeof key, "TNULL%u", data->number);
+    TRY(fits_unit_text(fits->unit, key, &undefined));
+    TRY(undefined ? assume(&fbh5->assumed, "%s %s of DATA is not used: such samples are values",
+                           key, undefined)
+                  : STATUS_OK);
+    table->unit = data->scale;
+    table->zero = (zero - data->zero) / data->scale;
+out:
+    free(undefined);
+    return st;
+}
+
+/* A column of scales: of each channel, or of each channel and polarisation; none: `other`. */
+static status_t psrfits_check_scales(struct psrfits *fits, const char *name,
+                                     const struct fits_column *column, uint64_t most, int other)
+{
+    status_t st = STATUS_OK;
+    uint64_t channels = fits->fbh5->nchannels;
+    REQUIRE(column->count == 0 || column->count == channels || column->count == most, STATUS_DATA,
+            "%s: column %s of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %" PRIu64
+            " and NPOL %u",
+            fits->path, name, column->count, column->number, channels, fits->fbh5->nifs);
+    if (column->count == 0) {
+        TRY(assume(&fits->fbh5->assumed, "no column %s: %d is used", name, other));
+    }
+out:
+    return st;
+}
+
+/* A column that is 0 in all rows was never filled in. */
+static status_t psrfits_is_zero(const struct psrfits *fits, const struct fits_column *column,
+                                int *out)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    int is_zero = column->count > 0;
+    TRY(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
+    for (uint64_t row = 0; is_zero && row < fits->fbh5->table.count; row++) {
+        TRY(fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, row), 0,
+                             column->count, values));
+        for (uint64_t i = 0; is_zero && i < column->count; i++) {
+            is_zero = values[i] >= 0 && values[i] <= 0;
+        }
+    }
+    *out = is_zero;
+out:
+    free(values);
+    return st;
+}
+
+static status_t psrfits_read_scales(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    struct fbh5_table *table = &fbh5->table;
+    uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
+    int is_zero = 0;
+    TRY(psrfits_check_scales(fits, "DAT_SCL", &table->scales, streams, 1));
+    TRY(psrfits_check_scales(fits, "DAT_OFFS", &table->offsets, streams, 0));
+    TRY(psrfits_check_scales(fits, "DAT_WTS", &table->weights, fbh5->nchannels, 1));
+    REQUIRE(table->scales.count == table->offsets.count || table->scales.count == 0 ||
+                table->offsets.count == 0,
+            STATUS_DATA, "%s: columns DAT_SCL and DAT_OFFS of SUBINT differ in length", fits->path);
+    TRY(psrfits_is_zero(fits, &table->scales, &is_zero));
+    if (is_zero) {
+        table->scales = (struct fits_column){0};
+        TRY(assume(&fbh5->assumed, "DAT_SCL is 0 in all rows: 1 is used"));
+    }
+    table->has_scales = 1;
+    table->scaled_ifs =
+        table->scales.count == streams || table->offsets.count == streams ? fbh5->nifs : 1;
+out:
+    return st;
+}
+
+/* POL_TYPE has as many names as NPOL says. A single polarisation is read whatever its name is. */
+static status_t psrfits_read_pols(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = fits->fbh5;
+    static const struct {
+        const char *name;
+        uint32_t pols;
+    } known[] = {{"AA+BB", 1}, {"PP+QQ", 1}, {"XX+YY", 1},    {"INTEN", 1},   {"AA", 1},
+                 {"BB", 1},    {"XX", 1},    {"YY", 1},       {"I", 1},       {"AABB", 2},
+                 {"PPQQ", 2},  {"XXYY", 2},  {"RRLL", 2},     {"LLRR", 2},    {"IV", 2},
+                 {"IQUV", 4},  {"STOKE", 4}, {"AABBCRCI", 4}, {"XXYYCRCI", 4}};
+    TRY(fits_unit_text(fits->unit, "POL_TYPE", &fbh5->pols));
+    if (!fbh5->pols && fbh5->nifs > 1) {
+        TRY(assume(&fbh5->assumed, "no POL_TYPE: its %u polarisations are taken for powers",
+                   fbh5->nifs));
+    }
+    for (size_t i = 0; fbh5->pols && i < sizeof known / sizeof *known; i++) {
+        if (strcasecmp(fbh5->pols, known[i].name) == 0 && known[i].pols != fbh5->nifs) {
+            REQUIRE(fbh5->nifs == 1, STATUS_DATA,
+                    "%s: NPOL is %u, but POL_TYPE is %s, which names %u", fits->path, fbh5->nifs,
+                    fbh5->pols, known[i].pols);
+            TRY(assume(&fbh5->assumed, "NPOL 1 and POL_TYPE %s differ: POL_TYPE is not used",
+                       fbh5->pols));
+            free(fbh5->pols);
+            fbh5->pols = NULL;
+        }
+    }
+out:
+    return st;
+}
+
+status_t psrfits_read_samples(struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    struct fbh5_table *table = &fits->fbh5->table;
+    TRY(psrfits_find_columns(fits));
+    TRY(psrfits_read_counts(fits));
+    TRY(psrfits_check_dims(fits));
+    TRY(psrfits_read_sign(fits));
+    TRY(psrfits_read_zero(fits));
+    TRY(psrfits_read_scales(fits));
+    TRY(psrfits_read_pols(fits));
+    table->is_big_endian = 1;
+    table->is_high_bit_first = 1;
+    table->data = fits->data.at;
+out:
+    return st;
+}

@@ -1,0 +1,433 @@
+/* SKA-Low's data acquisition (pydaq: AAVS, EDA2): channelised voltages of the antennas of a tile,
+ * /chan_/data [time][chan * antenna * pol], raw ones, /raw_/data [antenna * pol][time], and those
+ * of station beams, /polarization_p/data [time][chan] for each polarisation
+ * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "input/cut.h"
+#include "input/format/fields.h"
+#include "input/format/formats.h"
+#include "input/format/gather.h"
+#include "input/format/override.h"
+#include "input/place.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char title[] = "a pydaq file of SKA-Low";
+static const double chan_spacing_hz = 400e6 / 512;
+static const double raw_rate_hz = 800e6;
+enum { CHANNELS = 512, OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
+enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
+
+/* What /root says. */
+struct pydaq {
+    int64_t antennas, pols, chans, samples, blocks, channel, type;
+    double start, tsamp;
+    int is_start_unset;     /* ts_start is 0 */
+    const char *start_name; /* of the attribute that `start` is of */
+    double end;             /* 0: it does not say */
+    double first;           /* of /sample_timestamps; 0: there are none */
+    double timestamp;       /* of the file; 0: it does not say */
+};
+
+static status_t pydaq_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"root@n_antennas", "root@n_pols", "root@tsamp",
+                                        "root@n_blocks", NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* The first of the times of samples, where there are any; of a truncated file none. */
+static status_t pydaq_read_first(const struct fields *fields, double *first)
+{
+    static const char name[] = "sample_timestamps/data";
+    status_t st = STATUS_OK;
+    struct h5_dataset times = {0};
+    const hsize_t place[2] = {0, 0};
+    const hsize_t one = 1;
+    struct stat info;
+    hid_t memory = -1;
+    int is_there = 0;
+    if (stat(fields->path, &info) != 0 || h5_is_cut(fields->file, (uint64_t)info.st_size)) {
+        goto out;
+    }
+    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(h5_dataset_open(fields->file, fields->path, name, &times));
+    if (times.rank != 2 || times.count == 0 || H5Tget_class(times.type) != H5T_FLOAT) {
+        goto out;
+    }
+    TRY(h5_refuse_external(times.id, fields->path, name));
+    memory = H5Screate_simple(1, &one, NULL);
+    H5_TRY(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
+           fields->path, name);
+    H5_TRY(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
+           "%s: %s cannot be read", fields->path, name);
+out:
+    h5_close(memory);
+    h5_dataset_close(&times);
+    return st;
+}
+
+/* The spacing of coarse channels, and by how much they are oversampled, are the telescope's. */
+static status_t pydaq_check_rate(const struct fields *fields, const struct job_layout *layout,
+                                 const struct pydaq *said)
+{
+    status_t st = STATUS_OK;
+    double rate = said->type == TYPE_RAW
+                      ? raw_rate_hz
+                      : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
+    REQUIRE(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
+                fabs(said->tsamp * rate - 1) < 1e-3,
+            STATUS_DATA,
+            "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
+            "input.layout.sample_rate_hz says which is right",
+            fields->path, said->tsamp, said->type, 1 / rate);
+out:
+    return st;
+}
+
+/* Coarse channels are numbered from 0 Hz on. */
+static status_t pydaq_check_channels(const struct fields *fields, const struct job_layout *layout,
+                                     const struct pydaq *said)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(said->type == TYPE_RAW || override_has_frequencies(layout) ||
+                (said->channel >= 0 && said->channel < CHANNELS &&
+                 said->channel + said->chans <= CHANNELS),
+            STATUS_DATA,
+            "%s: channel_id %" PRId64 " and n_chans %" PRId64
+            " are no coarse channels of the 0 .. %d of SKA-Low: input.layout.freq_hz says their "
+            "frequencies",
+            fields->path, said->channel, said->chans, CHANNELS - 1);
+out:
+    return st;
+}
+
+/* Times that are there twice; which of them is kept up depends on the version of the writer. */
+static status_t pydaq_note_times(const struct pydaq *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double block = (double)said->samples * said->tsamp;
+    double held = (double)said->blocks * block;
+    double stated = said->end - said->start;
+    TRY(said->is_start_unset
+            ? assume(&archive->assumed,
+                     "ts_start is 0, timestamp %.17g s of 1970: timestamp is used", said->timestamp)
+            : STATUS_OK);
+    TRY(said->end > 0 && (stated > held + block || stated < held - 1.5 * block)
+            ? assume(&archive->assumed,
+                     "ts_start to ts_end are %.9g s, %" PRId64 " blocks of %" PRId64
+                     " samples %.9g s: ts_start and the samples are used",
+                     stated, said->blocks, said->samples, held)
+            : STATUS_OK);
+    TRY(said->first > 0 && fabs(said->first - said->start) > 0.5
+            ? assume(&archive->assumed,
+                     "ts_start is %.17g s of 1970, the first of /sample_timestamps %.17g s: "
+                     "ts_start is used",
+                     said->start, said->first)
+            : STATUS_OK);
+    TRY(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held)
+            ? assume(&archive->assumed,
+                     "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used",
+                     said->start, said->timestamp)
+            : STATUS_OK);
+out:
+    return st;
+}
+
+/* `timestamp` stands for ts_start where that is missing, or was never set. */
+static status_t pydaq_read_timestamp(const struct fields *fields, int has_start, struct pydaq *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(has_start ? fields_f64(fields, "root", "timestamp", &out->timestamp, &found)
+                  : fields_need_f64(fields, "root", "timestamp", &out->timestamp));
+    out->is_start_unset = has_start && out->start == 0 && out->timestamp > 0;
+    int is_other = !has_start || out->is_start_unset;
+    out->start_name = is_other ? "timestamp" : "ts_start";
+    out->start = is_other ? out->timestamp : out->start;
+out:
+    return st;
+}
+
+static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_need_i64(fields, "root", "type", &out->type));
+    TRY(fields_need_i64(fields, "root", "n_antennas", &out->antennas));
+    TRY(fields_need_i64(fields, "root", "n_pols", &out->pols));
+    TRY(fields_need_i64(fields, "root", "n_chans", &out->chans));
+    TRY(fields_need_i64(fields, "root", "n_samples", &out->samples));
+    TRY(fields_need_i64(fields, "root", "n_blocks", &out->blocks));
+    TRY(fields_need_i64(fields, "root", "channel_id", &out->channel));
+    TRY(fields_need_f64(fields, "root", "tsamp", &out->tsamp));
+    TRY(fields_f64(fields, "root", "ts_start", &out->start, &found));
+    TRY(pydaq_read_timestamp(fields, found, out));
+    TRY(fields_f64(fields, "root", "ts_end", &out->end, &found));
+    TRY(pydaq_read_first(fields, &out->first));
+    REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL || out->type == TYPE_STATION_BEAM,
+            STATUS_DATA,
+            "%s: /root says type %" PRId64 ": of pydaq files those of voltages are read, raw (1), "
+            "channelised (2) and of station beams (5)",
+            fields->path, out->type);
+    REQUIRE(out->antennas > 0 && out->antennas < 65536 && out->pols > 0 && out->pols <= 4 &&
+                out->chans > 0 && out->chans <= 65536,
+            STATUS_DATA,
+            "%s: /root says %" PRId64 " antennas, %" PRId64 " polarisations, %" PRId64
+            " channels: expected 1 or more of each",
+            fields->path, out->antennas, out->pols, out->chans);
+    REQUIRE(out->samples > 0 && out->blocks > 0 && out->samples < INT64_C(1) << 31 &&
+                out->blocks < INT64_C(1) << 31,
+            STATUS_DATA, "%s: /root says %" PRId64 " blocks of %" PRId64 " samples", fields->path,
+            out->blocks, out->samples);
+    REQUIRE(out->tsamp > 0 && out->tsamp < 1 && out->start >= 0 && out->start < 1e12, STATUS_DATA,
+            "%s: /root says one sample in %g s, the first at %g s of 1970", fields->path,
+            out->tsamp, out->start);
+out:
+    return st;
+}
+
+/* The clock runs at 800 MHz, so that rates are whole numbers of ticks. */
+static double pydaq_rate(double tsamp)
+{
+    double ticks = round(tsamp * 800e6);
+    return ticks >= 1 && fabs(ticks / 800e6 - tsamp) < 1e-6 * tsamp ? 800e6 / ticks : 1 / tsamp;
+}
+
+/* `pol`: of a station beam, whose polarisations are datasets of their own. */
+static status_t pydaq_fill(const struct pydaq *said, int64_t pol, const struct job_layout *layout,
+                           struct job_layout *own, char **assumed)
+{
+    status_t st = STATUS_OK;
+    int is_raw = said->type == TYPE_RAW;
+    if (said->type == TYPE_STATION_BEAM) {
+        TRY(memory_format(&own->dataset, "polarization_%" PRId64 "/data", pol));
+        TRY(memory_text("time,chan", &own->axes));
+        own->has_domain = 1; /* integrated beams hold power */
+        own->is_complex = 1;
+    } else if (is_raw) {
+        TRY(memory_text("raw_/data", &own->dataset));
+        TRY(memory_format(&own->axes, "station:%" PRId64 "*pol:%" PRId64 ",time", said->antennas,
+                          said->pols));
+    } else {
+        TRY(memory_text("chan_/data", &own->dataset));
+        TRY(memory_format(&own->axes, "time,chan:%" PRId64 "*station:%" PRId64 "*pol:%" PRId64,
+                          said->chans, said->antennas, said->pols));
+    }
+    own->time.has_sample_rate = 1;
+    own->time.sample_rate_hz = pydaq_rate(said->tsamp);
+    TRY(fields_start(said->start_name, (int64_t)said->start, said->start - floor(said->start),
+                     layout, own, assumed));
+    own->freq.count = is_raw ? 1 : (uint32_t)said->chans;
+    TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    if (is_raw) {
+        own->freq.hz[0] = own->time.sample_rate_hz / 4;
+        goto out;
+    }
+    for (uint32_t i = 0; i < own->freq.count; i++) {
+        own->freq.hz[i] = ((double)said->channel + i) * chan_spacing_hz;
+    }
+    own->has_oversampling = 1;
+    own->oversample.num = OVERSAMPLING_NUM;
+    own->oversample.den = OVERSAMPLING_DEN;
+out:
+    return st;
+}
+
+/* Files are made longer than what is in them: blocks that were written count. */
+static status_t pydaq_cut(const struct pydaq *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    uint64_t valid = (uint64_t)said->samples * (uint64_t)said->blocks;
+    REQUIRE(valid <= part->samples, STATUS_DATA,
+            "%s: /root says %" PRId64 " blocks of %" PRId64 " samples, but %s holds %" PRIu64
+            " times",
+            part->path, said->blocks, said->samples, archive->dataset, part->samples);
+    TRY(cut_time(archive, valid));
+out:
+    return st;
+}
+
+/* A dataset has all its streams side by side. Raw files are of the whole band, whatever n_chans is;
+ * those of station beams have a dataset for each polarisation. */
+static status_t pydaq_check_shape(const struct fields *fields, const struct pydaq *said,
+                                  const char *dataset, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    int is_raw = said->type == TYPE_RAW;
+    int is_there = 0;
+    hsize_t dims[2];
+    TRY(h5_has(fields->file, fields->path, dataset, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_shape(fields, dataset, 2, dims));
+    if (said->type == TYPE_STATION_BEAM) {
+        REQUIRE(dims[1] == (hsize_t)said->chans, STATUS_DATA,
+                "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", fields->path,
+                said->chans, dataset, (uint64_t)dims[1]);
+        goto out;
+    }
+    int64_t chans = is_raw ? 1 : said->chans;
+    hsize_t streams = dims[is_raw ? 0 : 1];
+    REQUIRE(streams == (hsize_t)(said->antennas * said->pols * chans), STATUS_DATA,
+            "%s: n_antennas = %" PRId64 ", n_pols = %" PRId64 " and %" PRId64
+            " channels%s are not the %" PRIu64 " streams of %s [%" PRIu64 "][%" PRIu64 "]",
+            fields->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
+            (uint64_t)streams, dataset, (uint64_t)dims[0], (uint64_t)dims[1]);
+    TRY(said->chans == chans ? STATUS_OK
+                             : assume(&archive->assumed,
+                                      "n_chans = %" PRId64 " and raw samples, which are of the "
+                                      "whole band, differ: n_chans is ignored",
+                                      said->chans));
+out:
+    return st;
+}
+
+static status_t pydaq_describe(const struct fields *fields, const struct pydaq *said, int64_t pol,
+                               const struct job_layout *layout, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    const char *name = said->type == TYPE_RAW       ? "pydaq, raw"
+                       : said->type == TYPE_CHANNEL ? "pydaq, channelised"
+                                                    : "pydaq, station beam";
+    TRY(archive_create(fields->path, &archive));
+    TRY(pydaq_fill(said, pol, layout, &own, &archive->assumed));
+    TRY(layout->axes ? STATUS_OK : pydaq_check_shape(fields, said, own.dataset, archive));
+    TRY(fields_describe(fields, name, layout, &own, archive));
+    TRY(pydaq_check_rate(fields, layout, said));
+    TRY(pydaq_check_channels(fields, layout, said));
+    TRY(pydaq_cut(said, archive));
+    TRY(override_has(layout, SAID_START) || !archive->sky.has_start
+            ? STATUS_OK
+            : pydaq_note_times(said, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    return st;
+}
+
+static status_t pydaq_open_file(const char *path, const struct job_layout *layout,
+                                struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct pydaq said = {0};
+    TRY(fields_open(path, title, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type != TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of a station beam, the files before it are of antennas", path);
+    TRY(pydaq_describe(&fields, &said, 0, layout, out));
+out:
+    fields_close(&fields);
+    return st;
+}
+
+/* Polarisations of station beams: datasets side by side, in files that follow each other. */
+struct pydaq_beams {
+    struct place *places; /* [file][pol] */
+    size_t count, room;
+    double start; /* of the first file */
+};
+
+static status_t pydaq_open_beam(const char *path, const struct job_layout *layout,
+                                struct pydaq_beams *beams)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct pydaq said = {0};
+    char *next = NULL;
+    int has_next = 0;
+    TRY(fields_open(path, title, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
+            said.type);
+    TRY(memory_format(&next, "polarization_%" PRId64, said.pols));
+    TRY(h5_has(fields.file, path, next, &has_next));
+    REQUIRE(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
+            said.pols, next);
+    beams->start = beams->count == 0 ? said.start : beams->start;
+    double after = (said.start - beams->start) * pydaq_rate(said.tsamp);
+    REQUIRE(beams->count + (size_t)said.pols <= beams->room && fabs(after) < 2e18, STATUS_DATA,
+            "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
+            said.start);
+    for (int64_t i = 0; i < said.pols; i++) {
+        struct place *place = &beams->places[beams->count++];
+        TRY(pydaq_describe(&fields, &said, i, layout, &place->archive));
+        place->stack = (uint64_t)i;
+        place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
+        struct archive *archive = place->archive;
+        archive->shape.stacked = AXIS_POL;
+        TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
+        TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
+        TRY(memory_format(&archive->names[AXIS_POL][0], "%" PRId64, i));
+    }
+out:
+    free(next);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t pydaq_open_beams(const struct format_input *input, struct archive **out)
+{
+    enum { MOST_POLS = 4 };
+    status_t st = STATUS_OK;
+    struct pydaq_beams beams = {.room = MOST_POLS * input->npaths};
+    TRY(memory_zeroed(beams.room, sizeof *beams.places, "polarisations", &beams.places));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(pydaq_open_beam(input->paths[i], input->layout, &beams));
+    }
+    TRY(place_join(beams.places, beams.count, PLACE_NEAR, out));
+    TRY(override_has_frequencies(input->layout)
+            ? STATUS_OK
+            : assume(&(*out)->assumed,
+                     "frequencies: channel_id is taken for the number of the first "
+                     "coarse channel"));
+out:
+    for (size_t i = 0; beams.places && i < beams.count; i++) {
+        archive_destroy(beams.places[i].archive);
+    }
+    free(beams.places);
+    return st;
+}
+
+static status_t pydaq_is_beam(const char *path, int *is_it)
+{
+    static const char *const names[] = {"polarization_0/data", NULL};
+    return fields_have(path, names, is_it);
+}
+
+static status_t pydaq_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    int is_beam = 0;
+    TRY(pydaq_is_beam(input->paths[0], &is_beam));
+    TRY(is_beam ? pydaq_open_beams(input, &archive)
+                : gather_files(input, pydaq_open_file, &archive));
+    TRY(override_has(input->layout, SAID_SIDEBAND) || !archive->is_complex
+            ? STATUS_OK
+            : assume(&archive->assumed, "sideband +1: the file does not say"));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+const struct format pydaq_format = {
+    .name = "pydaq", .title = title, .recognise = pydaq_recognise, .open = pydaq_open};

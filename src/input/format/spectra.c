@@ -1,0 +1,422 @@
+/* Our own product of kind `spectra` as an archive: each channel of the filter bank that made it is
+ * a coarse channel, each spectrum a sample. docs/products.md has the layout,
+ * product/kind/bank_kind.c writes it. */
+#include "base/memory.h"
+#include "base/terms.h"
+#include "input/assumed.h"
+#include "input/format/fields.h"
+#include "input/format/formats.h"
+#include "input/format/gather.h"
+#include "input/format/override.h"
+#include "input/format/spectra_gaps.h"
+#include "input/read/numbers.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "complex spectra of voltmill";
+
+/* What the root says of the bank. */
+struct spectra_said {
+    int64_t channels, taps, integrate, num, den, first_channel, average;
+    double sample_rate_hz, first_time;
+    int is_real, is_fft_order;
+    int is_reversed; /* frequency falls with phase rotation in its channels */
+};
+
+static status_t spectra_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"spectra", "coefficients", "@channels", "@taps", NULL};
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    char *format = NULL;
+    int found = 0;
+    TRY(fields_have(path, names, is_it));
+    if (*is_it) {
+        TRY(h5_open_cut_file(path, &file));
+        TRY(h5_find_text(file, path, "format", &format, &found));
+        *is_it = found && strcmp(format, product_name(PRODUCT_SPECTRA)) == 0;
+    }
+out:
+    free(format);
+    h5_close(file);
+    return st;
+}
+
+static status_t spectra_need_text(const struct fields *fields, const char *object, const char *name,
+                                  char **out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_text(fields, object, name, out, &found));
+    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", fields->path, object,
+            name, fields->format);
+out:
+    return st;
+}
+
+/* Of what the bank was made. Complex samples of sideband -1 were conjugated, the band of real ones
+ * was turned round, but not in the order of the transform. */
+static status_t spectra_read_domain(const struct fields *fields, struct spectra_said *out)
+{
+    status_t st = STATUS_OK;
+    char *domain = NULL;
+    char *order = NULL;
+    int64_t sideband = 0;
+    TRY(spectra_need_text(fields, "/", "domain", &domain));
+    TRY(spectra_need_text(fields, "/", "order", &order));
+    TRY(fields_need_i64(fields, "/", "sideband", &sideband));
+    out->is_real = strcmp(domain, "real") == 0;
+    REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
+            "%s: domain is %s, expected complex or real", fields->path, domain);
+    out->is_fft_order = strcmp(order, order_name(ORDER_FFT)) == 0;
+    REQUIRE(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
+            "%s: order is %s, expected %s or %s", fields->path, order, order_name(ORDER_ASCENDING),
+            order_name(ORDER_FFT));
+    out->is_reversed = out->is_real && sideband == -1 && out->is_fft_order;
+out:
+    free(domain);
+    free(order);
+    return st;
+}
+
+static status_t spectra_read_root(const struct fields *fields, struct spectra_said *out)
+{
+    enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
+    status_t st = STATUS_OK;
+    int found = 0;
+    int has_num = 0;
+    int has_den = 0;
+    *out = (struct spectra_said){.num = 1, .den = 1, .average = 1};
+    TRY(fields_need_i64(fields, "/", "channels", &out->channels));
+    TRY(fields_need_i64(fields, "/", "taps", &out->taps));
+    TRY(fields_need_i64(fields, "/", "integrate", &out->integrate));
+    TRY(fields_need_f64(fields, "/", "sample_rate_hz", &out->sample_rate_hz));
+    TRY(fields_need_f64(fields, "/", "first_time", &out->first_time));
+    TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &has_num));
+    TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &has_den));
+    REQUIRE(has_num == has_den, STATUS_DATA,
+            "%s has no attribute %s, expected oversampling_num and oversampling_den, or neither",
+            fields->path, has_num ? "oversampling_den" : "oversampling_num");
+    TRY(fields_i64(fields, "/", "first_channel", &out->first_channel, &found));
+    TRY(fields_i64(fields, "/", "average", &out->average, &found));
+    TRY(spectra_read_domain(fields, out));
+    REQUIRE(out->channels > 0 && out->channels <= MOST_CHANNELS && out->taps > 0 &&
+                out->taps <= MOST_TAPS,
+            STATUS_DATA, "%s: a filter bank of %" PRId64 " channels and %" PRId64 " taps",
+            fields->path, out->channels, out->taps);
+    REQUIRE(out->den >= 1 && out->num >= out->den && out->num <= 1000000, STATUS_DATA,
+            "%s: oversampling is %" PRId64 "/%" PRId64 ", expected 1 or more", fields->path,
+            out->num, out->den);
+    REQUIRE(out->channels * (out->is_real ? 2 : 1) * out->den % out->num == 0, STATUS_DATA,
+            "%s: with %" PRId64 " channels, oversampling %" PRId64 "/%" PRId64
+            " has no whole number of samples between spectra",
+            fields->path, out->channels, out->num, out->den);
+    REQUIRE(out->integrate == 1 && out->average == 1, STATUS_DATA,
+            "%s: integrate is %" PRId64 ", average %" PRId64
+            ": spectra that were added up are no voltages",
+            fields->path, out->integrate, out->average);
+    REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12 && out->first_channel >= 0,
+            STATUS_DATA, "%s: first_time is %g, first_channel %" PRId64, fields->path,
+            out->first_time, out->first_channel);
+    TRY(fields_check_rate(fields, out->sample_rate_hz));
+out:
+    return st;
+}
+
+static const char *spectra_domain(const struct spectra_said *said)
+{
+    return said->is_real ? "real" : "complex";
+}
+
+/* Samples in a raw spectrum. */
+static int64_t spectra_points(const struct spectra_said *said)
+{
+    return said->channels * (said->is_real ? 2 : 1);
+}
+
+/* The samples of a stream of a channel come once every hop. */
+static double spectra_rate(const struct spectra_said *said)
+{
+    return said->sample_rate_hz / (double)(spectra_points(said) * said->den / said->num);
+}
+
+/* The step of /time, which the bank makes as well. */
+static status_t spectra_check_step(const struct fields *fields, const struct spectra_said *said)
+{
+    status_t st = STATUS_OK;
+    const double expected = 1 / spectra_rate(said);
+    double step = expected;
+    TRY(fields_f64(fields, "/", "time_step", &step, &(int){0}));
+    REQUIRE(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
+            "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
+            ", domain %s and oversampling %" PRId64 "/%" PRId64
+            " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
+            fields->path, step, said->sample_rate_hz, said->channels, spectra_domain(said),
+            said->num, said->den, expected);
+out:
+    return st;
+}
+
+/* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie
+ * as far apart as they are wide; coarse channels may have gaps between them. */
+static status_t spectra_check_frequencies(const struct fields *fields,
+                                          const struct spectra_said *said, const double *freq_hz,
+                                          size_t count)
+{
+    status_t st = STATUS_OK;
+    const double width = said->sample_rate_hz / (double)spectra_points(said);
+    const int is_whole = said->first_channel == 0 && count % (size_t)said->channels == 0;
+    const int has_neighbours = said->channels >= 4 && count >= 3;
+    double least = INFINITY;
+    double most = 0;
+    int is_ascending = 1;
+    for (size_t i = 1; i < count; i++) {
+        least = fmin(least, fabs(freq_hz[i] - freq_hz[i - 1]));
+        most = fmax(most, fabs(freq_hz[i]));
+        is_ascending = is_ascending && freq_hz[i] > freq_hz[i - 1];
+    }
+    const double rounding = 1e-6 * width + 1e-15 * most;
+    REQUIRE(count < 2 ||
+                (least >= width - rounding && (!has_neighbours || least <= width + rounding)),
+            STATUS_DATA,
+            "%s: /frequency has channels %.10g Hz apart, but sample_rate_hz %.17g, channels "
+            "%" PRId64 " and domain %s make %.10g Hz: input.layout.freq_hz says what is right",
+            fields->path, least, said->sample_rate_hz, said->channels, spectra_domain(said), width);
+    REQUIRE(said->is_fft_order ? said->is_real || !is_whole || !is_ascending : is_ascending,
+            STATUS_DATA,
+            "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right",
+            fields->path, order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
+            is_ascending ? "ascends" : "does not ascend");
+out:
+    return st;
+}
+
+/* Sample 0 is spectrum 0, taken at the centre of what it is made of. */
+static status_t spectra_read_start(const struct fields *fields, const struct spectra_said *said,
+                                   struct job_layout *own, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    int64_t day = 0;
+    double second = 0;
+    int has_second = 0;
+    int has_scale = 0;
+    char *scale = NULL;
+    TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->time.has_start));
+    TRY(fields_f64(fields, "/", "start_second", &second, &has_second));
+    REQUIRE(own->time.has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
+                second < 86401,
+            STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
+            fields->path, day, second);
+    own->time.start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
+    TRY(fields_text(fields, "/", "time_scale", &scale, &has_scale));
+    REQUIRE(!has_scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
+            "%s: time_scale is %s, expected UTC", fields->path, scale);
+    if (own->time.has_start && !has_scale) {
+        TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
+    }
+out:
+    free(scale);
+    return st;
+}
+
+/* "time,pol,frequency": frequencies are what coarse channels are here. */
+static status_t spectra_read_axes(const struct fields *fields, struct job_layout *own)
+{
+    static const char last[] = ",frequency";
+    status_t st = STATUS_OK;
+    char *axes = NULL;
+    TRY(spectra_need_text(fields, "spectra", "axes", &axes));
+    size_t length = strlen(axes);
+    REQUIRE(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0, STATUS_DATA,
+            "%s: the axes of /spectra are %s, expected frequency as the last", fields->path, axes);
+    TRY(memory_format(&own->axes, "%.*s,chan", (int)(length - strlen(last)), axes));
+    TRY(memory_text("spectra", &own->dataset));
+out:
+    free(axes);
+    return st;
+}
+
+static status_t spectra_read_names(const struct fields *fields, enum axis axis,
+                                   struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    int found = 0;
+    TRY(h5_has(fields->file, fields->path, axis_name(axis), &found));
+    if (found) {
+        TRY(fields_require_whole(fields, axis_name(axis)));
+        TRY(h5_read_texts(fields->file, fields->path, axis_name(axis), &archive->names[axis],
+                          &count));
+        archive->count[axis] = count;
+    }
+out:
+    return st;
+}
+
+/* Of voltages that were dedispersed coherently before. */
+static status_t spectra_read_coherent(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double *delay_hz = NULL;
+    size_t count = 0;
+    int found = 0;
+    TRY(fields_f64(fields, "/", "coherent_dm", &archive->coherent.dm, &found));
+    if (found) {
+        TRY(fields_need_f64(fields, "/", "coherent_constant", &archive->coherent.constant));
+        TRY(fields_f64s(fields, "delay_hz", NULL, &delay_hz, &count));
+        REQUIRE(count == archive->count[AXIS_CHAN], STATUS_DATA,
+                "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+                " channels",
+                fields->path, count, archive->count[AXIS_CHAN]);
+        archive->coherent.delay_hz = delay_hz;
+        delay_hz = NULL;
+    }
+out:
+    free(delay_hz);
+    return st;
+}
+
+/* Few bits: what 1 of a number is, in each block of rows, for each channel. */
+static status_t spectra_read_steps(const struct fields *fields, struct archive *archive)
+{
+    enum { MOST_STEPS = 1 << 24 };
+    static const char *const names[] = {"scale", "offset", NULL};
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    uint64_t lines = 1; /* of a time step */
+    hsize_t dims[3];
+    double *offset = NULL;
+    int64_t rows = 0;
+    int64_t blank = 0;
+    size_t count = 0;
+    int is_there = 0;
+    if (archive->format == SAMPLE_F32) {
+        goto out;
+    }
+    TRY(fields_have(fields->path, names, &is_there));
+    REQUIRE(
+        is_there, STATUS_DATA,
+        "%s: /spectra holds few bits, expected /scale and /offset, which say what they stand for",
+        fields->path);
+    TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
+    TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
+    TRY(fields_shape(fields, "scale", 3, dims));
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        lines *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
+    }
+    REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
+                lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
+                (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
+            STATUS_DATA, "%s: /scale does not fit the rows, polarisations and channels of /spectra",
+            fields->path);
+    REQUIRE(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
+            "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
+            "first any number of rows has one block",
+            fields->path, (uint64_t)dims[0] * lines, MOST_STEPS);
+    TRY(fields_f64s(fields, "scale", NULL, &part->steps, &count));
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
+                "%s: /scale holds %g, expected numbers above 0", fields->path, part->steps[i]);
+    }
+    part->nsteps = count;
+    part->step_rows = (uint64_t)rows;
+    TRY(fields_f64s(fields, "offset", NULL, &offset, &count));
+    REQUIRE(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
+            fields->path, count, part->nsteps);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
+                fields->path, offset[i]);
+    }
+    TRY(numbers_settle_steps(archive, (int32_t)blank));
+out:
+    free(offset);
+    return st;
+}
+
+/* Which channels they are, and the filter that made them. */
+static status_t spectra_note_bank(const struct fields *fields, const struct spectra_said *said,
+                                  struct archive *archive)
+{
+    enum { MOST_COEFFICIENTS = 1 << 22 };
+    status_t st = STATUS_OK;
+    const int64_t points = spectra_points(said);
+    size_t count = 0;
+    archive->bank = (struct archive_bank){.channels = (uint32_t)said->channels,
+                                          .taps = (uint32_t)said->taps,
+                                          .first_channel = (uint64_t)said->first_channel,
+                                          .is_real = said->is_real,
+                                          .is_fft_order = said->is_fft_order};
+    if (points * said->taps <= MOST_COEFFICIENTS) {
+        TRY(fields_f64s(fields, "coefficients", NULL, &archive->bank.prototype, &count));
+        archive->bank.nprototype = count;
+        REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
+                "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
+                " taps, as channels %" PRId64 " and domain %s say",
+                fields->path, count, points, said->taps, said->channels, spectra_domain(said));
+    }
+out:
+    return st;
+}
+
+static status_t spectra_open_file(const char *path, const struct job_layout *layout,
+                                  struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct spectra_said said;
+    struct archive *archive = NULL;
+    struct job_layout own = {.has_sideband = 1, .has_oversampling = 1};
+    size_t count = 0;
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(spectra_read_root(&fields, &said));
+    own.sideband = said.is_reversed ? -1 : 1;
+    own.time.has_sample_rate = 1;
+    own.time.sample_rate_hz = spectra_rate(&said);
+    own.oversample.num = (uint32_t)said.num;
+    own.oversample.den = (uint32_t)said.den;
+    TRY(spectra_read_start(&fields, &said, &own, archive));
+    TRY(spectra_read_axes(&fields, &own));
+    TRY(fields_f64s(&fields, "frequency", NULL, &own.freq.hz, &count));
+    own.freq.count = (uint32_t)count;
+    if (!override_has_rate(layout)) {
+        TRY(spectra_check_step(&fields, &said));
+        TRY(override_has_frequencies(layout)
+                ? STATUS_OK
+                : spectra_check_frequencies(&fields, &said, own.freq.hz, count));
+    }
+    TRY(fields_text(&fields, "/", "telescope", &own.sky.telescope, &(int){0}));
+    TRY(fields_text(&fields, "/", "source", &own.sky.source, &(int){0}));
+    TRY(fields_f64(&fields, "/", "ra_deg", &own.sky.ra_deg, &own.sky.has_ra));
+    TRY(fields_f64(&fields, "/", "dec_deg", &own.sky.dec_deg, &own.sky.has_dec));
+    TRY(spectra_read_names(&fields, AXIS_STATION, archive));
+    TRY(spectra_read_names(&fields, AXIS_POL, archive));
+    TRY(fields_describe(&fields, "spectra", layout, &own, archive));
+    TRY(spectra_read_steps(&fields, archive));
+    TRY(spectra_note_bank(&fields, &said, archive));
+    TRY(spectra_read_gaps(&fields, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
+    TRY(spectra_read_coherent(&fields, archive));
+    TRY(assumed_read(fields.file, path, &archive->assumed));
+    *out = archive;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t spectra_open(const struct format_input *input, struct archive **out)
+{
+    return gather_files(input, spectra_open_file, out);
+}
+
+const struct format spectra_format = {.name = "spectra",
+                                      .title = title,
+                                      .is_product = 1,
+                                      .recognise = spectra_recognise,
+                                      .open = spectra_open};

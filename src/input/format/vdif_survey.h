@@ -1,0 +1,42 @@
+/* Facts that the first, the last and some other frames of VDIF files state. Private to
+ * input/format/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
+#define VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
+
+#include "input/packets/sync.h"
+#include "input/packets/vdif_header.h"
+
+/* Frames of a thread in a second, by the first thread's clock. */
+struct vdif_counted {
+    uint32_t frames, thread;
+    int64_t second;
+};
+
+struct vdif_survey {
+    const char *wanted; /* a station's name; NULL: there is but one */
+    int has_first;
+    struct vdif_header first; /* of the first frame that counts */
+    struct packets_mark mark; /* of headers like it */
+    uint64_t header_bytes;
+    int is_unsure; /* of a legacy header's length: bytes 20 to 23 are the same in all frames */
+    unsigned char has_thread[PACKETS_THREADS];
+    int64_t ahead[PACKETS_THREADS]; /* seconds that a thread's clock is ahead of the first's */
+    struct vdif_counted most;       /* of seconds that end in the files; .frames 0: none does */
+    struct vdif_counted fewest; /* of a thread that has as many in two seconds, of which hardly any
+                                   frame is missing; .frames 0: there is none */
+    struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
+};
+
+/* Whether frames begin in a file. Fails with DATA. */
+status_t vdif_survey_recognise(const char *path, int *is_it);
+
+/* Seconds that a thread's clock is behind that of the thread whose clock is farthest ahead. Some
+ * recorders lose high bits of some threads' seconds. */
+uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread);
+
+/* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
+ * flagged invalid counts. Fails with DATA or USAGE: it is not like those before it, or of another
+ * station. */
+status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
+
+#endif

@@ -1,0 +1,47 @@
+/* A chunked dataset, read without HDF5's filters: chunks are read at their places and decompressed
+ * by several threads at once. One thread of the caller's at a time, which may use HDF5. */
+#ifndef VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_H
+#define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_H
+
+#include "input/hdf5/unfilter.h"
+#include "io/identity.h"
+
+#include <hdf5.h>
+#include <stdint.h>
+
+enum { CHUNKS_MOST_RANK = H5S_MAX_RANK };
+
+struct chunks_spec {
+    const char *path, *name;  /* of the file that holds it, and of the dataset, for messages */
+    struct identity identity; /* of the file */
+    haddr_t address;          /* of the dataset in it */
+    int rank;
+    hsize_t dims[CHUNKS_MOST_RANK], chunk[CHUNKS_MOST_RANK];
+    uint64_t element_bytes, chunk_bytes;
+    uint32_t number_bytes; /* that are turned round, in the other byte order; 1: none */
+    struct chunk_filters filters;
+    int are_edges_plain;  /* chunks that the dataset does not fill went through no filter */
+    int along;            /* the dimension along which is read; -1: any */
+    uint64_t cache_bytes; /* of chunks that are kept from read to read */
+    uint32_t threads;
+};
+
+typedef struct chunks chunks_t;
+
+/* The names must outlive it. Fails with DATA or DEVICE. */
+status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
+void chunks_close(chunks_t *chunks);
+
+/* Elements start .. start + count - 1 of each dimension, which may be none; that at `start` goes to
+ * `out`, the next one of dimension i stride[i] bytes further. */
+struct chunk_box {
+    hsize_t start[CHUNKS_MOST_RANK], count[CHUNKS_MOST_RANK];
+    uint64_t stride[CHUNKS_MOST_RANK];
+    unsigned char *out;
+};
+
+/* Reads them all; no chunk twice. Elements of chunks that were never written stay as they are.
+ * Fails with DATA, naming file, dataset and chunk; with DEVICE. */
+status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes);
+
+#endif

@@ -1,0 +1,76 @@
+/* A dataset as it is stored, with all that lies behind it: external links, external files, sources
+ * of virtual datasets and their own storage.
+ *
+ * HDF5 gives fill values, usually zeros, for whatever it cannot find: sources that are not there or
+ * cannot be opened, elements without a source, chunks and datasets that were never written. So
+ * virtual datasets are never read through HDF5's own layer: each mapping is read from its source,
+ * which must open; and when the work is planned, all that has no samples is found. */
+#ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_H
+#define VOLTMILL_ARCHIVE_STORAGE_STORED_H
+
+#include "input/hdf5/sources.h"
+#include "io/hdf5/h5.h"
+
+/* Elements that no one has written or can open. */
+struct lost_piece {
+    hid_t space; /* of the dataset: they are selected */
+    char *why;
+};
+struct lost_pieces {
+    struct lost_piece *items;
+    uint32_t count;
+};
+void lost_pieces_free(struct lost_pieces *lost);
+
+typedef struct depot depot_t;
+
+struct depot_spec {
+    const char *path, *name;       /* of the dataset */
+    struct storage *found;         /* when planning: files are added to it */
+    const struct storage *storage; /* when reading: all files must be of these */
+    int along;                     /* the dimension along which is read */
+    uint64_t cache_bytes;          /* of chunks that are kept */
+    uint32_t threads;              /* that decompress chunks; 0: one */
+};
+
+/* Opens it. The names and the storage must outlive the depot. Keeps its sources open, as long as
+ * they take no more than half of the file descriptors that this process may have (but 20 at any
+ * rate), and their chunks cache_bytes. Fails with DATA: what is wrong with the file, a missing
+ * filter, a file that is not what it was; with DEVICE: memory or file descriptors. Uses HDF5, as
+ * all here. */
+status_t depot_open(const struct depot_spec *spec, depot_t **out);
+void depot_close(depot_t *depot);
+
+hid_t depot_dataset(const depot_t *depot);
+
+/* Gives away where the bytes of a contiguous dataset lie, in the order of its elements: in its file
+ * or in external ones. None: only HDF5 knows. */
+void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
+
+/* When planning: what has no samples; free the pieces in any case. Beside that, bytes of the
+ * largest chunk of it and of its sources, and of all chunks that one index of the dimension along
+ * which is read touches; 0 without chunks. Fails as depot_open() does. */
+struct depot_found {
+    struct lost_pieces lost;
+    uint64_t chunk_bytes, row_bytes;
+};
+status_t depot_search(depot_t *depot, struct depot_found *out);
+
+/* Reads what is selected in `wanted` (of the dataset) to what is selected in `memory`. What was
+ * found to have no samples may be anything. Fails with DATA or DEVICE. */
+struct depot_read {
+    hid_t type; /* in memory */
+    hid_t memory, wanted;
+    void *out;
+    const char *what; /* for messages: "samples 1 .. 2" */
+};
+status_t depot_read(depot_t *depot, const struct depot_read *read);
+
+/* Whether the last failure was that of samples which cannot be read, where all else is well. */
+int depot_is_unreadable(const depot_t *depot);
+
+/* When planning: a dataset that says what others mean must have all its elements. Notes its files.
+ * Fails with DATA. A dataset that is not there is none. */
+status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
+
+#endif

@@ -1,0 +1,317 @@
+/* Elements of a dataset that no one has written, or that nobody can open: what HDF5 would give as
+ * fill values. */
+#include "base/memory.h"
+#include "input/hdf5/joined.h"
+#include "input/hdf5/stored_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Elements first .. end - 1, counted with the last dimension fastest, but whole rows of all that
+ * follows dimension `along`: who reads that in time reads whole steps. Takes as few boxes as may
+ * be. */
+static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_t end,
+                                  const char *why)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    uint64_t row = 1;
+    for (int i = stored->rank - 1; i > stored->along && stored->along >= 0; i--) {
+        row *= stored->dims[i];
+    }
+    first -= first % row;
+    end = ceil_div_u64(end, row) * row;
+    while (first < end) {
+        hsize_t start[H5S_MAX_RANK] = {0};
+        hsize_t count[H5S_MAX_RANK];
+        uint64_t at = first;
+        uint64_t unit = 1;
+        int d = stored->rank - 1;
+        for (int i = stored->rank; i-- > 0;) {
+            start[i] = at % stored->dims[i];
+            count[i] = 1;
+            at /= stored->dims[i];
+        }
+        while (d > 0 && start[d] == 0 && unit * stored->dims[d] <= end - first) {
+            count[d] = stored->dims[d];
+            unit *= stored->dims[d];
+            d--;
+        }
+        count[d] = min_u64((end - first) / unit, stored->dims[d] - start[d]);
+        space = H5Screate_simple(stored->rank, stored->dims, NULL);
+        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+               "%s: %s cannot be selected", stored->path, stored->name);
+        hid_t given = space;
+        space = -1;
+        TRY(stored_add_lost(&stored->lost, given, why));
+        first += count[d] * unit;
+    }
+out:
+    h5_close(space);
+    return st;
+}
+
+/* Where the bytes lie behind the end of a file, HDF5 gives zeros. `at`: the first byte of the
+ * dataset that is in the extent. */
+static status_t stored_find_cut(struct stored *stored, const struct archive_extent *extent,
+                                uint64_t at)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    char *why = NULL;
+    int is_external = stored->nexternals > 0;
+    REQUIRE(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path, strerror(errno));
+    uint64_t there = (uint64_t)info.st_size;
+    there -= min_u64(there, extent->file_offset);
+    if (there >= extent->bytes) {
+        goto out;
+    }
+    TRY(memory_format(&why,
+                      "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at "
+                      "%llu",
+                      extent->path, is_external ? stored->home : "its dataset",
+                      (unsigned long long)extent->bytes, (unsigned long long)extent->file_offset,
+                      is_external ? " in it" : "", (unsigned long long)info.st_size));
+    TRY(stored_lose_range(stored, (at + there) / stored->element_bytes,
+                          ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
+out:
+    free(why);
+    return st;
+}
+
+/* In pieces of files. */
+static status_t stored_find_lost_contiguous(struct stored *stored)
+{
+    status_t st = STATUS_OK;
+    uint64_t at = 0;
+    if (stored->nextents == 0 && stored->nexternals == 0) {
+        TRY(stored_lose(stored, -1, "", "was never written"));
+    }
+    for (uint32_t i = 0; i < stored->nextents; i++) {
+        TRY(stored_find_cut(stored, &stored->extents[i], at));
+        at += stored->extents[i].bytes;
+    }
+out:
+    return st;
+}
+
+/* Numbers that lose nothing when they are read as those of the virtual dataset. */
+static int stored_number_fits(hid_t source, hid_t wanted)
+{
+    H5T_class_t class = H5Tget_class(source);
+    if (class != H5Tget_class(wanted) || H5Tget_size(source) > H5Tget_size(wanted)) {
+        return 0;
+    }
+    return class == H5T_FLOAT ||
+           (class == H5T_INTEGER && H5Tget_sign(source) == H5Tget_sign(wanted)) ||
+           H5Tequal(source, wanted) > 0;
+}
+
+/* HDF5 matches the members of compounds by their names, and leaves out those it does not find. */
+static int stored_type_fits(hid_t source, hid_t wanted)
+{
+    if (H5Tget_class(wanted) != H5T_COMPOUND || H5Tget_class(source) != H5T_COMPOUND) {
+        return stored_number_fits(source, wanted);
+    }
+    int fits = H5Tget_nmembers(source) == H5Tget_nmembers(wanted);
+    for (int i = 0; fits && i < H5Tget_nmembers(wanted); i++) {
+        char *name = H5Tget_member_name(wanted, (unsigned)i);
+        int at = name ? H5Tget_member_index(source, name) : -1;
+        hid_t mine = H5Tget_member_type(wanted, (unsigned)i);
+        hid_t theirs = at >= 0 ? H5Tget_member_type(source, (unsigned)at) : -1;
+        fits = theirs >= 0 && stored_number_fits(theirs, mine);
+        h5_close(mine);
+        h5_close(theirs);
+        H5free_memory(name);
+    }
+    return fits;
+}
+
+static status_t stored_check_type(const struct stored *stored, const struct stored *source)
+{
+    status_t st = STATUS_OK;
+    hid_t mine = H5Dget_type(stored->dataset);
+    hid_t theirs = H5Dget_type(source->dataset);
+    H5_TRY(mine, "%s: %s has no type", stored->path, stored->name);
+    H5_TRY(theirs, "%s: %s has no type", source->path, source->name);
+    REQUIRE(stored_type_fits(theirs, mine), STATUS_DATA,
+            "its %s holds elements of another type, which do not fit those of %s", source->name,
+            stored->name);
+out:
+    h5_close(mine);
+    h5_close(theirs);
+    return st;
+}
+
+static status_t stored_search(depot_t *depot, struct stored *stored);
+
+/* What the source has not, as it lies in the virtual dataset. */
+static status_t stored_map_lost(struct stored *stored, const struct mapping *mapping,
+                                const struct lost_pieces *lost)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < lost->count; i++) {
+        hid_t here =
+            H5Sselect_project_intersection(mapping->there, mapping->here, lost->items[i].space);
+        H5_TRY(here, "%s: what is lost of %s cannot be selected", mapping->path, mapping->name);
+        if (H5Sget_select_npoints(here) > 0) {
+            TRY(stored_add_lost(&stored->lost, here, lost->items[i].why));
+        } else {
+            h5_close(here);
+        }
+    }
+out:
+    return st;
+}
+
+static status_t stored_search_source(depot_t *depot, struct stored *stored, struct mapping *mapping)
+{
+    status_t st = STATUS_OK;
+    struct stored *source = NULL;
+    TRY(depot_take(depot, stored, mapping, &source));
+    TRY(stored_check_type(stored, source));
+    TRY(mapping_settle(mapping, source->space));
+    TRY(stored_search(depot, source));
+    mapping->row_bytes = source->row_bytes;
+    TRY(stored_map_lost(stored, mapping, &source->lost));
+out:
+    depot_give(depot, source);
+    return st;
+}
+
+/* The source cannot be read: its elements are lost, and so it is noted. */
+static status_t stored_note_absent(depot_t *depot, struct stored *stored,
+                                   const struct mapping *mapping, const char *cause)
+{
+    status_t st = STATUS_OK;
+    struct storage *storage = depot->spec.found;
+    struct text key = {0};
+    struct text why = {0};
+    size_t length = strlen(mapping->path);
+    if (strncmp(cause, mapping->path, length) == 0) {
+        cause += length + strspn(cause + length, ": ");
+    }
+    TRY(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
+    TRY(stored_add_lost(&stored->lost, H5Scopy(mapping->here), why.data));
+    TRY(storage_key(mapping->path, mapping->name, &key));
+    if (!storage_is_absent(storage, key.data)) {
+        char **grown = realloc(storage->absent, (storage->nabsent + 1) * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: absent sources");
+        storage->absent = grown;
+        grown[storage->nabsent++] = key.data;
+        key = (struct text){0};
+    }
+out:
+    text_free(&key);
+    text_free(&why);
+    return st;
+}
+
+static status_t stored_search_mapping(depot_t *depot, struct stored *stored,
+                                      struct mapping *mapping)
+{
+    status_t st = STATUS_OK;
+    char *cause = NULL;
+    if (H5Sget_select_npoints(mapping->here) == 0) {
+        goto out;
+    }
+    st = stored_search_source(depot, stored, mapping);
+    if (st == STATUS_DATA && !depot->is_hard) {
+        TRY(memory_text(report_cause(), &cause));
+        report_clear();
+        TRY(stored_note_absent(depot, stored, mapping, cause));
+    }
+out:
+    free(cause);
+    return st;
+}
+
+/* Elements that no mapping gives. */
+static status_t stored_find_unmapped(struct stored *stored)
+{
+    status_t st = STATUS_OK;
+    struct joined all;
+    hid_t mapped = -1;
+    hid_t rest = -1;
+    const hsize_t zeros[H5S_MAX_RANK] = {0};
+    joined_begin(&all, stored->path);
+    if (stored->mappings.count == 0) {
+        TRY(stored_lose(stored, -1, "", "is a virtual dataset without sources"));
+        goto out;
+    }
+    for (size_t i = 0; i < stored->mappings.count; i++) {
+        TRY(joined_add(&all, H5Scopy(stored->mappings.items[i].here)));
+    }
+    TRY(joined_end(&all, &mapped));
+    rest = H5Screate_simple(stored->rank, stored->dims, NULL);
+    H5_TRY(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
+           "%s: %s cannot be selected", stored->path, stored->name);
+    if (H5Sget_select_npoints(mapped) > 0) {
+        H5_TRY(H5Smodify_select(rest, H5S_SELECT_NOTB, mapped),
+               "%s: the mappings of %s cannot be joined", stored->path, stored->name);
+    }
+    if (H5Sget_select_npoints(rest) > 0) {
+        hid_t given = rest;
+        rest = -1;
+        TRY(stored_lose(stored, given, "", "is a virtual dataset that has no source for them"));
+    }
+out:
+    joined_free(&all);
+    h5_close(mapped);
+    h5_close(rest);
+    return st;
+}
+
+static status_t stored_search(depot_t *depot, struct stored *stored)
+{
+    status_t st = STATUS_OK;
+    if (stored->is_searched || H5Sget_simple_extent_npoints(stored->space) <= 0) {
+        goto out;
+    }
+    if (stored->layout == H5D_CHUNKED) {
+        TRY(stored_find_lost_chunks(stored));
+    } else if (stored->layout == H5D_CONTIGUOUS) {
+        TRY(stored_find_lost_contiguous(stored));
+    } else if (stored->layout == H5D_VIRTUAL) {
+        for (size_t i = 0; i < stored->mappings.count; i++) {
+            TRY(stored_search_mapping(depot, stored, &stored->mappings.items[i]));
+        }
+        TRY(stored_find_unmapped(stored));
+        TRY(stored_source_row(stored, &stored->row_bytes));
+    }
+    depot->chunk_bytes = max_u64(depot->chunk_bytes, stored->chunk_bytes);
+    stored->is_searched = 1;
+out:
+    return st;
+}
+
+status_t depot_search(depot_t *depot, struct depot_found *out)
+{
+    status_t st = STATUS_OK;
+    struct stored *root = depot->open[0];
+    TRY(stored_search(depot, root));
+    out->lost = root->lost;
+    root->lost = (struct lost_pieces){NULL, 0};
+    out->chunk_bytes = depot->chunk_bytes;
+    out->row_bytes = max_u64(root->row_bytes, depot->chunk_bytes);
+out:
+    return st;
+}
+
+status_t stored_require_whole(const char *path, const char *name, struct storage *storage)
+{
+    status_t st = STATUS_OK;
+    depot_t *depot = NULL;
+    struct depot_found found = {.chunk_bytes = 0};
+    const struct depot_spec spec = {.path = path, .name = name, .found = storage};
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that cannot be had: %s",
+            path, stored_slash(name), name, found.lost.items[0].why);
+out:
+    lost_pieces_free(&found.lost);
+    depot_close(depot);
+    return st;
+}

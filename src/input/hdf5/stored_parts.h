@@ -1,0 +1,139 @@
+/* What the files of stored.h share. For nobody else. */
+#ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
+#define VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
+
+#include "input/hdf5/chunks.h"
+#include "input/hdf5/stored.h"
+
+enum {
+    MOST_DEPTH = 16,
+    LEAST_OPEN = 20 /* that must be possible: more than levels */
+};
+
+/* What a virtual dataset consists of: elements of it, and as many of a source, in the same order.
+ */
+struct mapping {
+    char *path;  /* of the source's file, as it is found from here */
+    char *name;  /* of the dataset in it */
+    hid_t here;  /* dataspace of the virtual dataset */
+    hid_t there; /* of the source, as the mapping knows it until mapping_settle() */
+    int is_settled;
+    int unlimited[2]; /* dimension along which `here` and `there` go on without an end; -1: none */
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK]; /* that hold all of `here` */
+    uint32_t slot; /* where the source was open last, for input/hdf5/stored.c; 0: it never was */
+    uint64_t row_bytes; /* of the source's chunks: input/hdf5/stored_row.c */
+};
+
+struct mappings {
+    struct mapping *items;
+    size_t count;
+};
+
+/* Those of a dataset in the file at `home`; names with %b are written out, and all ends at the
+ * dataset's present shape. mappings_free() in any case. Fails with DATA. */
+status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
+void mappings_free(struct mappings *mappings);
+
+/* Fits the mapping to the shape of its source, which is `space`: what goes on without an end stops
+ * where either does. Fails with DATA: the source has another rank or ends before the mapping. */
+status_t mapping_settle(struct mapping *mapping, hid_t space);
+
+/* The dimension of the source along which dimension `along` of the virtual dataset runs; -1: there
+ * is none, or it is not clear. */
+int mapping_along(const struct mapping *mapping, int along);
+
+/* One dataset, open. */
+struct stored {
+    char *path, *name; /* as it was asked for */
+    char *home;        /* the file that really holds it */
+    struct identity identity;
+    haddr_t address; /* in that file: which dataset it is, whatever it is called */
+    hid_t dataset, space;
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+    uint64_t element_bytes, bytes; /* of an element, and of all */
+    H5D_layout_t layout;
+    hsize_t chunk[H5S_MAX_RANK];
+    uint64_t chunk_bytes;
+    struct chunk_filters filters;
+    int is_own;                     /* chunked, and we know all its filters */
+    int has_all;                    /* HDF5 has all its filters */
+    chunks_t *chunks;               /* once something was read in our way */
+    int along;                      /* the dimension along which is read; -1: none is known */
+    uint64_t row_bytes;             /* of all chunks that one index of it touches */
+    struct archive_extent *extents; /* where its bytes lie, in order, if it is contiguous */
+    uint32_t nextents, nexternals;
+    int is_beside;
+    struct mappings mappings;
+    char **files; /* that were opened for it */
+    uint32_t nfiles;
+    struct lost_pieces lost;
+    int is_searched; /* for what is lost */
+    struct {
+        uint64_t kept;  /* of row_bytes, by HDF5 */
+        uint64_t used;  /* when */
+        uint32_t pins;  /* by whom: each virtual dataset on the way to what is being read */
+        int is_touched; /* since stored_check() */
+    } source;           /* of a virtual dataset */
+};
+
+struct depot {
+    struct depot_spec spec;
+    struct stored **open; /* [nslots], NULL: none; 0: the dataset itself */
+    uint32_t nslots, nopen, most;
+    uint64_t kept; /* by all sources */
+    uint64_t clock;
+    uint64_t chunk_bytes;           /* the most of all that was looked through */
+    struct stored *way[MOST_DEPTH]; /* from the dataset to what is being read, without itself */
+    int depth;
+    int is_hard;       /* a failure is not that of one source: nothing can be read */
+    int is_unreadable; /* a failure is that of samples */
+};
+
+/* The dataset of the depot itself; or the source of a mapping of `by`. Fails as depot_open(). */
+status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+                     struct stored **out);
+void stored_free(struct stored *stored);
+
+/* "/" for a name that does not begin with one. */
+const char *stored_slash(const char *name);
+
+/* Adds elements to what is lost of a dataset; both take `space`, whatever comes. The second, of all
+ * its elements when `space` is below 0, says "FILE: chunks of /NAME were never written". */
+status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why);
+status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what);
+status_t stored_find_lost_chunks(struct stored *stored);
+
+/* Bytes of chunks that may be kept. */
+uint64_t depot_budget(const depot_t *depot);
+
+/* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
+ * DATA: it is on the way already, or as depot_open() does. */
+status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
+                    struct stored **out);
+void depot_give(depot_t *depot, struct stored *stored);
+
+/* What was read since the last look is that of the files as they were planned. Fails with DATA. */
+status_t stored_check(const depot_t *depot, struct stored *stored);
+
+/* What the filters of a dataset are, and who can undo them. Fails with DATA: nobody here can. */
+status_t stored_look_at_filters(hid_t plist, struct stored *stored);
+
+/* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
+ * DEVICE. */
+status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
+                            int *is_done);
+
+/* All files that were found. */
+const struct sources *depot_sources(const depot_t *depot);
+
+/* Bytes of all chunks that one index of its dimension `along` touches, at most: of a chunked
+ * dataset; of a virtual one, in its sources, whose own are known. Fails with DEVICE. */
+uint64_t stored_chunk_row(const struct stored *stored);
+status_t stored_source_row(const struct stored *stored, uint64_t *out);
+
+/* How an absent source is noted. */
+status_t storage_key(const char *path, const char *name, struct text *out);
+int storage_is_absent(const struct storage *storage, const char *key);
+
+#endif

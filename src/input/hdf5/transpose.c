@@ -1,0 +1,250 @@
+/* Bytes and bits of elements, transposed in tiles that stay in the nearest cache: bytes by
+ * interleaving pairs of planes, bits in words of 8 x 8. Written such that compilers make SIMD of
+ * the loops. */
+#include "input/hdf5/transpose.h"
+
+#include "input/hdf5/transpose_parts.h"
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    TILE = 512,    /* elements */
+    MOST_SIZE = 16 /* of an element, in a tile */
+};
+
+/* Compiled for AVX2, too, with all that it calls; which one is taken shows when the program starts.
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TRANSPOSE_WIDE __attribute__((target_clones("avx2", "default"), flatten))
+#else
+#define TRANSPOSE_WIDE
+#endif
+
+#define DEFINE_INTERLEAVE(name, type)                                                              \
+    static void name(const void *restrict even, const void *restrict odd, size_t count,            \
+                     void *restrict out)                                                           \
+    {                                                                                              \
+        const type *restrict a = even;                                                             \
+        const type *restrict b = odd;                                                              \
+        type *restrict to = out;                                                                   \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            to[2 * i] = a[i];                                                                      \
+            to[2 * i + 1] = b[i];                                                                  \
+        }                                                                                          \
+    }
+
+/* Their pointers may lie anywhere. */
+typedef uint16_t anywhere16 __attribute__((aligned(1), may_alias));
+typedef uint32_t anywhere32 __attribute__((aligned(1), may_alias));
+
+DEFINE_INTERLEAVE(transpose_pairs_8, unsigned char)
+DEFINE_INTERLEAVE(transpose_pairs_16, anywhere16)
+DEFINE_INTERLEAVE(transpose_pairs_32, anywhere32)
+
+/* Eight planes, `stride` bytes apart and of `count` bytes each, become one of words. */
+static void transpose_eight(const unsigned char *in, size_t stride, size_t count,
+                            unsigned char *out)
+{
+    unsigned char two[4][2 * TILE];
+    unsigned char four[2][4 * TILE];
+    for (size_t i = 0; i < 4; i++) {
+        transpose_pairs_8(in + 2 * i * stride, in + (2 * i + 1) * stride, count, two[i]);
+    }
+    transpose_pairs_16(two[0], two[1], count, four[0]);
+    transpose_pairs_16(two[2], two[3], count, four[1]);
+    transpose_pairs_32(four[0], four[1], count, out);
+}
+
+static void transpose_four(const unsigned char *in, size_t stride, size_t count, unsigned char *out)
+{
+    unsigned char two[2][2 * TILE];
+    transpose_pairs_8(in, in + stride, count, two[0]);
+    transpose_pairs_8(in + 2 * stride, in + 3 * stride, count, two[1]);
+    transpose_pairs_16(two[0], two[1], count, out);
+}
+
+/* At most TILE elements. */
+static void transpose_tile(const unsigned char *in, size_t stride, size_t count, size_t size,
+                           unsigned char *out)
+{
+    switch (size) {
+    case 1:
+        memcpy(out, in, count);
+        break;
+    case 2:
+        transpose_pairs_8(in, in + stride, count, out);
+        break;
+    case 4:
+        transpose_four(in, stride, count, out);
+        break;
+    case 8:
+        transpose_eight(in, stride, count, out);
+        break;
+    default:
+        for (size_t b = 0; b < size; b++) {
+            for (size_t i = 0; i < count; i++) {
+                out[i * size + b] = in[b * stride + i];
+            }
+        }
+    }
+}
+
+void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_t size,
+                     unsigned char *out)
+{
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t now = count - i < TILE ? count - i : TILE;
+        transpose_tile(in + i, stride, now, size, out + i * size);
+    }
+}
+
+/* Each word is a square of 8 x 8 bits: byte k, bit j becomes byte j, bit k. */
+static void transpose_squares(unsigned char *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x;
+        memcpy(&x, words + 8 * i, sizeof x);
+        x = le64toh(x);
+        uint64_t t = (x ^ (x >> 7)) & UINT64_C(0x00aa00aa00aa00aa);
+        x ^= t ^ (t << 7);
+        t = (x ^ (x >> 14)) & UINT64_C(0x0000cccc0000cccc);
+        x ^= t ^ (t << 14);
+        t = (x ^ (x >> 28)) & UINT64_C(0x00000000f0f0f0f0);
+        x ^= t ^ (t << 28);
+        x = htole64(x);
+        memcpy(words + 8 * i, &x, sizeof x);
+    }
+}
+
+/* One byte plane of a tile, of eight bit planes. */
+static void transpose_plane(const unsigned char *in, size_t row, size_t count, unsigned char *out)
+{
+    transpose_eight(in, row, count / 8, out);
+    transpose_squares(out, count / 8);
+}
+
+/* Of elements that no tile holds: so few archives have them that they may take their time. */
+static void transpose_large(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+{
+    unsigned char plane[TILE];
+    size_t row = count / 8;
+    for (size_t b = 0; b < size; b++) {
+        for (size_t i = 0; i < count; i += TILE) {
+            size_t now = count - i < TILE ? count - i : TILE;
+            transpose_plane(in + 8 * b * row + i / 8, row, now, plane);
+            for (size_t j = 0; j < now; j++) {
+                out[(i + j) * size + b] = plane[j];
+            }
+        }
+    }
+}
+
+TRANSPOSE_WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
+                                         unsigned char *out)
+{
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t now = count - i < TILE ? count - i : TILE;
+        for (size_t b = 0; b < size; b++) {
+            unsigned char *to = out + b * count + i;
+            const unsigned char *from = in + i * size + b;
+            for (size_t j = 0; j < now; j++) {
+                to[j] = from[j * size];
+            }
+        }
+    }
+}
+
+static void transpose_plain_from(const unsigned char *in, size_t count, size_t size,
+                                 unsigned char *out)
+{
+    unsigned char planes[MOST_SIZE * TILE];
+    size_t row = count / 8;
+    if (size > MOST_SIZE) {
+        transpose_large(in, count, size, out);
+        return;
+    }
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t now = count - i < TILE ? count - i : TILE;
+        unsigned char *to = size == 1 ? out + i : planes;
+        for (size_t b = 0; b < size; b++) {
+            transpose_plane(in + 8 * b * row + i / 8, row, now, to + b * TILE);
+        }
+        if (size > 1) {
+            transpose_tile(planes, TILE, now, size, out + i * size);
+        }
+    }
+}
+
+static void transpose_plain_into(const unsigned char *in, size_t count, size_t size,
+                                 unsigned char *out)
+{
+    unsigned char plane[TILE];
+    size_t row = count / 8;
+    for (size_t b = 0; b < size; b++) {
+        for (size_t i = 0; i < count; i += TILE) {
+            size_t now = count - i < TILE ? count - i : TILE;
+            for (size_t j = 0; j < now; j++) {
+                plane[j] = in[(i + j) * size + b];
+            }
+            transpose_squares(plane, now / 8);
+            for (size_t k = 0; k < 8; k++) {
+                for (size_t j = 0; j < now / 8; j++) {
+                    out[(8 * b + k) * row + i / 8 + j] = plane[8 * j + k];
+                }
+            }
+        }
+    }
+}
+
+const struct transpose_simd transpose_plain = {"plain", 0, transpose_plain_from,
+                                               transpose_plain_into};
+
+static int transpose_has_avx512(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+const struct transpose_simd *transpose_simd(size_t i)
+{
+#ifdef __x86_64__
+    const struct transpose_simd *all[] = {transpose_has_avx512() ? &transpose_avx512 : NULL,
+                                          __builtin_cpu_supports("avx2") ? &transpose_avx2 : NULL,
+                                          &transpose_sse2, &transpose_plain};
+#else
+    const struct transpose_simd *all[] = {&transpose_plain};
+#endif
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        if (all[at] && i-- == 0) {
+            return all[at];
+        }
+    }
+    return NULL;
+}
+
+/* The widest that finds enough columns. */
+static const struct transpose_simd *transpose_choose(size_t count)
+{
+    size_t i = 0;
+    while (transpose_simd(i)->least > count / 8) {
+        i++;
+    }
+    return transpose_simd(i);
+}
+
+void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+{
+    transpose_choose(count)->from_bits(in, count, size, out);
+}
+
+void transpose_into_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+{
+    transpose_choose(count)->into_bits(in, count, size, out);
+}

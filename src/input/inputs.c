@@ -1,0 +1,282 @@
+/* The list of a product's input files, and what identifies their contents. */
+#include "input/inputs.h"
+
+#include "base/memory.h"
+#include "dsp/telescope.h"
+#include "input/coefficients/coefficients.h"
+#include "io/identity.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Bytes that are read to know what is in a file; in all files, if that leaves no file with less
+ * than the least. */
+static const uint64_t most_bytes = 3 << 20;
+static const uint64_t all_bytes = 64 << 20;
+static const uint64_t least_bytes = 12 << 10;
+
+static status_t inputs_add(struct inputs *inputs, const char *path, const char *small,
+                           uint32_t products)
+{
+    status_t st = STATUS_OK;
+    if (inputs->count == inputs->room) {
+        size_t room = inputs->room > 0 ? 2 * inputs->room : 16;
+        struct input *grown = realloc(inputs->files, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: names of the input");
+        inputs->files = grown;
+        inputs->room = room;
+    }
+    inputs->files[inputs->count] = (struct input){.small = small, .products = products};
+    TRY(memory_text(path, &inputs->files[inputs->count].path));
+    inputs->count++;
+out:
+    return st;
+}
+
+/* By path, then as they came. */
+static int inputs_compare(const void *left, const void *right)
+{
+    const struct input *a = *(const struct input *const *)left;
+    const struct input *b = *(const struct input *const *)right;
+    int order = strcmp(a->path, b->path);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* A virtual dataset names a source once for each piece of it. */
+static status_t inputs_drop_repeated(struct inputs *inputs)
+{
+    status_t st = STATUS_OK;
+    struct input **sorted = NULL;
+    size_t kept = 0;
+    struct input *last = NULL;
+    TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
+    for (size_t i = 0; i < inputs->count; i++) {
+        sorted[i] = &inputs->files[i];
+    }
+    qsort(sorted, inputs->count, sizeof *sorted, inputs_compare);
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (last && strcmp(last->path, sorted[i]->path) == 0) {
+            last->products |= sorted[i]->products;
+            free(sorted[i]->path);
+            sorted[i]->path = NULL;
+        } else {
+            last = sorted[i];
+        }
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->files[i].path) {
+            inputs->files[kept++] = inputs->files[i];
+        }
+    }
+    inputs->count = kept;
+out:
+    free(sorted);
+    return st;
+}
+
+/* A file of coefficients, without the name of what is taken of it. */
+static status_t inputs_add_coefficients(struct inputs *inputs, const char *named, const char *small,
+                                        uint32_t products)
+{
+    status_t st = STATUS_OK;
+    char *path = NULL;
+    const char *member = NULL;
+    TRY(coefficients_split(named, &path, &member));
+    TRY(inputs_add(inputs, path, small, products));
+out:
+    free(path);
+    return st;
+}
+
+/* The products of a filter bank, as struct input's. */
+static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
+{
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        products |= job->products[i].bank == bank ? UINT32_C(1) << i : 0;
+    }
+    return products;
+}
+
+status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(inputs_add(&inputs, part->path, NULL, UINT32_MAX));
+        for (uint32_t j = 0; j < part->storage.sources.count; j++) {
+            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL, UINT32_MAX));
+        }
+    }
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        const char *path = job->banks[i].window.path;
+        TRY(path ? inputs_add_coefficients(&inputs, path, "the file of the window",
+                                           inputs_products_of(job, i))
+                 : STATUS_OK);
+    }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        const char *path = job->products[i].sum_file;
+        const char *mask = job->products[i].flag.mask;
+        TRY(path ? inputs_add(&inputs, path, "the file of sum_weights", UINT32_C(1) << i)
+                 : STATUS_OK);
+        for (uint32_t j = 0; j < job->products[i].ndroop; j++) {
+            const char *droop = job->products[i].droop[j].path;
+            TRY(droop ? inputs_add(&inputs, droop, "the table of the droop", UINT32_C(1) << i)
+                      : STATUS_OK);
+        }
+        TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
+    }
+    if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {
+        TRY(inputs_add_coefficients(&inputs, job->synthesise.prototype, "the file of the prototype",
+                                    UINT32_MAX));
+    }
+    for (uint32_t i = 0; i < job->nfilters; i++) {
+        const char *path = job_filter_file(&job->filters[i]);
+        int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);
+        TRY(path && !is_name
+                ? inputs_add_coefficients(&inputs, path, "the file of coefficients", UINT32_MAX)
+                : STATUS_OK);
+    }
+    TRY(inputs_drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs one = {0};
+    for (size_t at = 0; at < inputs->count; at++) {
+        const struct input *input = &inputs->files[at];
+        if (input->products >> i & 1) {
+            TRY(inputs_add(&one, input->path, input->small, UINT32_MAX));
+        }
+    }
+    *out = one;
+    one = (struct inputs){0};
+out:
+    inputs_free(&one);
+    return st;
+}
+
+status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    TRY(inputs_add(&inputs, path, NULL, UINT32_MAX));
+    for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
+        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
+    }
+    TRY(inputs_drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+/* To the nanosecond, where the file system has it. */
+static status_t inputs_add_time(const struct identity *identity, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char date[UNITS_TEXT];
+    struct tm utc;
+    time_t seconds = (time_t)identity->changed_s;
+    if (gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0) {
+        TRY(text_add(out, "%s.%09u", date, identity->changed_ns));
+    } else {
+        TRY(text_add(out, "%" PRId64 ".%09u s after 1970", identity->changed_s,
+                     identity->changed_ns));
+    }
+out:
+    return st;
+}
+
+status_t inputs_times(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity;
+        TRY(identity_of_path(inputs->files[i].path, &identity));
+        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
+                     identity.bytes));
+        TRY(inputs_add_time(&identity, out));
+        TRY(text_add(out, "\n"));
+    }
+out:
+    return st;
+}
+
+static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64_t bytes,
+                                   uint32_t crc, struct text *out)
+{
+    return text_add(out, "%s%s (%" PRIu64 " bytes), sampled CRC-32 %08" PRIx32, i ? "\n" : "",
+                    inputs->files[i].path, bytes, crc);
+}
+
+status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity = {.bytes = UINT64_MAX};
+        if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
+            report_clear();
+        }
+        TRY(inputs_add_content(inputs, i, identity.bytes, 0, out));
+    }
+out:
+    return st;
+}
+
+/* Bytes of a file that are looked at. */
+static uint64_t inputs_most_of(const struct inputs *inputs, const struct input *input)
+{
+    uint64_t share = all_bytes / inputs->count;
+    return input->small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
+}
+
+status_t inputs_contents(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->files[i];
+        uint64_t bytes = 0;
+        uint32_t crc = 0;
+        TRY(identity_sampled_crc(input->path, inputs_most_of(inputs, input), &bytes, &crc));
+        TRY(inputs_add_content(inputs, i, bytes, crc, out));
+    }
+out:
+    return st;
+}
+
+status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out)
+{
+    status_t st = STATUS_OK;
+    const char *found = NULL;
+    for (size_t i = 0; i < inputs->count && !found; i++) {
+        const struct input *input = &inputs->files[i];
+        struct identity now;
+        TRY(identity_of_path(input->path, &now));
+        int is_later = now.changed_s != made->changed_s ? now.changed_s > made->changed_s
+                                                        : now.changed_ns > made->changed_ns;
+        found = is_later && now.bytes > inputs_most_of(inputs, input) ? input->path : NULL;
+    }
+    *out = found;
+out:
+    return st;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        free(inputs->files[i].path);
+    }
+    free(inputs->files);
+    *inputs = (struct inputs){0};
+}

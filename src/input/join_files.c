@@ -1,0 +1,424 @@
+/* Files of one observation: compared, put in order by their start times, joined along time or a
+ * stream axis. */
+#include "input/join_files.h"
+
+#include "base/memory.h"
+#include "dsp/sample_time.h"
+#include "input/assumed.h"
+#include "input/read/numbers.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int join_same_names(const struct archive *a, const struct archive *b, enum axis axis)
+{
+    int same = !a->names[axis] == !b->names[axis];
+    for (uint64_t i = 0; same && a->names[axis] && i < a->count[axis]; i++) {
+        same = strcmp(a->names[axis][i], b->names[axis][i]) == 0;
+    }
+    return same;
+}
+
+/* The native layout alone says any, and its files are joined along time. */
+static int join_same_delays(const struct archive *a, const struct archive *b)
+{
+    return !a->coherent.delay_hz == !b->coherent.delay_hz && a->coherent.dm == b->coherent.dm &&
+           a->coherent.constant == b->coherent.constant &&
+           (!a->coherent.delay_hz ||
+            memcmp(a->coherent.delay_hz, b->coherent.delay_hz,
+                   (size_t)a->count[AXIS_CHAN] * sizeof *a->coherent.delay_hz) == 0);
+}
+
+/* What two files do not have in common, though they should; NULL if nothing. */
+static const char *join_difference(const struct archive *a, const struct archive *b)
+{
+    if (a->shape.ndims != b->shape.ndims || a->shape.time_dim != b->shape.time_dim) {
+        return "axes";
+    }
+    for (uint32_t i = 0; i < a->shape.ndims; i++) {
+        if (a->shape.dims[i].axis != b->shape.dims[i].axis) {
+            return "axes";
+        }
+    }
+    if (!numbers_are_alike(a, b) || a->is_complex != b->is_complex ||
+        a->stored.is_compound != b->stored.is_compound ||
+        a->stored.swap_bytes != b->stored.swap_bytes ||
+        memcmp(&a->stored.nibbles, &b->stored.nibbles, sizeof a->stored.nibbles) != 0) {
+        return "sample types";
+    }
+    if (a->sideband != b->sideband) {
+        return "sidebands";
+    }
+    if (a->oversample.num != b->oversample.num || a->oversample.den != b->oversample.den) {
+        return "oversampling ratios";
+    }
+    if (memcmp(&a->bank, &b->bank, offsetof(struct archive_bank, prototype)) != 0 ||
+        a->bank.nprototype != b->bank.nprototype ||
+        (a->bank.nprototype > 0 &&
+         memcmp(a->bank.prototype, b->bank.prototype,
+                (size_t)a->bank.nprototype * sizeof *a->bank.prototype) != 0)) {
+        return "filter banks";
+    }
+    if (a->stored.has_missing_value != b->stored.has_missing_value ||
+        memcmp(&a->stored.missing_value, &b->stored.missing_value,
+               sizeof a->stored.missing_value) != 0) {
+        return "missing values";
+    }
+    if (a->scale != b->scale) {
+        return "scales";
+    }
+    if (!join_same_delays(a, b)) {
+        return "coherent dedispersion";
+    }
+    for (int i = 0; i < STREAM_AXES; i++) {
+        if (archive_stream_axes[i] != a->shape.stacked &&
+            !join_same_names(a, b, archive_stream_axes[i])) {
+            return "names of streams";
+        }
+    }
+    return NULL;
+}
+
+/* Compares two files with the same axes. */
+static status_t join_check_shapes(const struct archive *a, const struct archive *b,
+                                  int times_differ)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < a->shape.ndims; i++) {
+        const struct archive_dim *one = &a->shape.dims[i];
+        const struct archive_dim *other = &b->shape.dims[i];
+        REQUIRE(one->size == other->size || (one->axis == AXIS_TIME && times_differ), STATUS_DATA,
+                "%s and %s do not belong to one observation: their shapes differ, %" PRIu64
+                " and %" PRIu64 " along %s",
+                a->parts[0].path, b->parts[0].path, one->size, other->size, axis_name(one->axis));
+    }
+out:
+    return st;
+}
+
+/* Of two files with as many coarse channels. */
+static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
+{
+    status_t st = STATUS_OK;
+    int is_said = a->states.freq && b->states.freq && a->shape.stacked != AXIS_CHAN;
+    for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
+        REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
+                "%s and %s do not belong to one observation: their freq_hz differ, coarse channel "
+                "%" PRIu64 " lies at %.17g Hz and %.17g Hz",
+                a->parts[0].path, b->parts[0].path, i, a->freq_hz[i], b->freq_hz[i]);
+    }
+out:
+    return st;
+}
+
+enum join_fact {
+    JOIN_TYPE,
+    JOIN_NUMBERS,
+    JOIN_AXES,
+    JOIN_BAND,
+    JOIN_SCALE,
+    JOIN_NAMES,
+    JOIN_FACTS
+};
+
+/* The names of one axis' indices, or of as many as a line takes. */
+static status_t join_describe_names(const struct archive *archive, struct text *out)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 4 };
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+        TRY(text_add(out, "%s%s", count > 0 ? axis_name(axis) : "", count > MOST ? " ..." : ""));
+        for (uint64_t k = 0; k < count && count <= MOST; k++) {
+            TRY(text_add(out, " %s", archive->names[axis][k]));
+        }
+    }
+    TRY(out->length == 0 ? text_add(out, "no names") : STATUS_OK);
+out:
+    return st;
+}
+
+/* One fact about samples, for messages: "8 bit complex", "[chan][time][pol]". */
+static status_t join_describe(const struct archive *archive, enum join_fact fact, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive_number *number = &archive->stored.number;
+    switch (fact) {
+    case JOIN_TYPE:
+        return text_add(out, "%s %s", sample_types[archive->format].name,
+                        archive->is_complex ? "complex" : "real");
+    case JOIN_NUMBERS:
+        return text_add(out, "%s-endian, offset %.9g, 0 Hz at the %s",
+                        archive->stored.swap_bytes || number->is_big_endian ? "big" : "little",
+                        number->offset, archive->stored.is_dc_at_edge ? "edge" : "centre");
+    case JOIN_BAND:
+        return text_add(out, "sideband %+d, oversampling %u/%u", archive->sideband,
+                        archive->oversample.num, archive->oversample.den);
+    case JOIN_SCALE:
+        return text_add(out, "scale %.9g", archive->scale);
+    case JOIN_AXES:
+        for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+            TRY(text_add(out, "[%s]", axis_name(archive->shape.dims[i].axis)));
+        }
+        break;
+    default:
+        return join_describe_names(archive, out);
+    }
+out:
+    return st;
+}
+
+/* Appends the facts in which two files differ: ", 8 bit complex and 16 bit complex". */
+static status_t join_add_differences(const struct archive *a, const struct archive *b,
+                                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text one = {0};
+    struct text other = {0};
+    for (int fact = 0; fact < JOIN_FACTS; fact++) {
+        text_free(&one);
+        text_free(&other);
+        TRY(join_describe(a, (enum join_fact)fact, &one));
+        TRY(join_describe(b, (enum join_fact)fact, &other));
+        TRY(strcmp(one.data, other.data) == 0 ? STATUS_OK
+                                              : text_add(out, ", %s and %s", one.data, other.data));
+    }
+out:
+    text_free(&one);
+    text_free(&other);
+    return st;
+}
+
+status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
+{
+    status_t st = STATUS_OK;
+    const char *what = join_difference(a, b);
+    struct text facts = {0};
+    int is_one_station = a->shape.stacked != AXIS_STATION && a->sky.telescope && b->sky.telescope;
+    REQUIRE(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
+            "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
+            a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
+    REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
+            "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
+            "%.17g Hz",
+            a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
+    if (what) {
+        TRY(join_add_differences(a, b, &facts));
+        FAIL(STATUS_DATA, "%s and %s do not belong to one observation: their %s differ%s",
+             a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
+    }
+    TRY(join_check_shapes(a, b, times_differ));
+    TRY(join_check_frequencies(a, b));
+out:
+    text_free(&facts);
+    return st;
+}
+
+status_t join_take_assumed(struct archive *base, struct archive *next)
+{
+    status_t st = STATUS_OK;
+    static const double limit = 0.1; /* degrees */
+    const double degree = M_PI / 180;
+    double ra =
+        remainder(next->sky.ra_deg - base->sky.ra_deg, 360) * cos(base->sky.dec_deg * degree);
+    double dec = next->sky.dec_deg - base->sky.dec_deg;
+    int are_beams = base->shape.stacked == AXIS_BEAM;
+    if (!are_beams && base->sky.source && next->sky.source &&
+        strcmp(base->sky.source, next->sky.source) != 0) {
+        TRY(assume(&next->assumed, "source %s and %s of the first file differ: %s is kept",
+                   next->sky.source, base->sky.source, base->sky.source));
+    }
+    if (!are_beams && base->sky.has_position && next->sky.has_position && hypot(ra, dec) > limit) {
+        TRY(assume(&next->assumed,
+                   "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
+                   "these are kept",
+                   next->sky.ra_deg, next->sky.dec_deg, base->sky.ra_deg, base->sky.dec_deg));
+    }
+    TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
+out:
+    return st;
+}
+
+void join_say_shift(const struct archive *next, struct sample_time start)
+{
+    enum { OF_A_SAMPLE = 100 };
+    if (fabs(start.over) > 1.0 / OF_A_SAMPLE + start.doubt) {
+        report_warn(
+            "%s starts %.2f of a sample (%.3g s) %s than the samples of the files before it "
+            "would go on: taken as if it did not",
+            next->parts[0].path, fabs(start.over), fabs(start.over) / next->sample_rate_hz,
+            start.over > 0 ? "later" : "earlier");
+    }
+}
+
+/* How many samples are missing between the files before, of `samples`, and the next: their start
+ * times tell, if they have any. They must not overlap, and more must be there than is missing
+ * (`held`, in all files): another observation is among them else. */
+static status_t join_find_gap(const struct archive *base, uint64_t samples, uint64_t held,
+                              const struct archive *next, uint64_t *gap)
+{
+    status_t st = STATUS_OK;
+    *gap = 0;
+    if (base->states.start && next->states.start) {
+        struct sample_time start =
+            sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz);
+        int64_t behind = start.whole - (int64_t)samples;
+        REQUIRE(behind >= 0, STATUS_DATA,
+                "%s starts %.1f samples before the end of the files before it: files of one "
+                "observation must not overlap",
+                next->parts[0].path, -((double)behind + start.over));
+        REQUIRE((uint64_t)behind <= held, STATUS_DATA,
+                "%s starts %.1f samples behind the end of the files before it, more than all files "
+                "hold together: do they belong to one observation?",
+                next->parts[0].path, (double)behind + start.over);
+        join_say_shift(next, start);
+        *gap = (uint64_t)behind;
+    }
+out:
+    return st;
+}
+
+/* Channels of a filter bank of ours turn on from the first sample of their own file: files go on in
+ * phase where they begin whole turns of the transform later, every `num` spectra; `begin` in rows
+ * behind the first file's. */
+static status_t join_check_phases(const struct archive *base, const struct archive *next,
+                                  uint64_t begin)
+{
+    status_t st = STATUS_OK;
+    enum { OF_A_SAMPLE = 100 };
+    struct sample_time start = {.over = 0};
+    if (base->bank.channels == 0) {
+        return STATUS_OK;
+    }
+    const uint64_t turn =
+        base->oversample.num / gcd_u64(base->oversample.num, base->oversample.den);
+    if (base->states.start && next->states.start) {
+        start = sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz);
+    }
+    REQUIRE(begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
+            "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
+            "their own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
+            next->parts[0].path, (double)begin + start.over, base->parts[0].path, turn);
+out:
+    return st;
+}
+
+static int join_by_start(const void *left, const void *right)
+{
+    const struct archive *a = *(struct archive *const *)left;
+    const struct archive *b = *(struct archive *const *)right;
+    double difference = utc_difference(a->sky.start, b->sky.start);
+    return (difference > 0) - (difference < 0);
+}
+
+static status_t join_append_numbers(double **base, uint64_t had, const double *next, uint64_t more)
+{
+    status_t st = STATUS_OK;
+    double *numbers = realloc(*base, (size_t)(had + more) * sizeof *numbers);
+    REQUIRE(numbers, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
+    memcpy(numbers + had, next, (size_t)more * sizeof *numbers);
+    *base = numbers;
+out:
+    return st;
+}
+
+status_t join_append_stack(struct archive *base, const struct archive *next)
+{
+    status_t st = STATUS_OK;
+    enum axis axis = base->shape.stacked;
+    uint64_t had = base->count[axis];
+    uint64_t more = next->count[axis];
+    if (base->states.freq && axis == AXIS_CHAN) {
+        TRY(join_append_numbers(&base->freq_hz, had, next->freq_hz, more));
+    }
+    if (base->names[axis] && next->names[axis]) {
+        char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);
+        REQUIRE(names, STATUS_DEVICE, "out of memory: names of axis %s", axis_name(axis));
+        memcpy(names + had, next->names[axis], (size_t)more * sizeof *names);
+        memset(next->names[axis], 0, (size_t)more * sizeof *names); /* they moved */
+        base->names[axis] = names;
+    } else if (base->names[axis]) {
+        h5_free_texts(base->names[axis], (size_t)had);
+        base->names[axis] = NULL;
+    }
+    base->count[axis] = had + more;
+    base->present[axis] = 1;
+out:
+    return st;
+}
+
+static uint64_t join_sum_samples(struct archive *const *files, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += files[i]->parts[0].samples;
+    }
+    return sum;
+}
+
+/* Joins files[1..] to files[0], which becomes the observation. */
+static status_t join_all(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive *base = files[0];
+    struct archive_part *parts = realloc(base->parts, count * sizeof *parts);
+    REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
+    base->parts = parts;
+    uint64_t samples = base->parts[0].samples;
+    uint64_t held = join_sum_samples(files, count);
+    TRY(base->shape.stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));
+    for (size_t i = 1; i < count; i++) {
+        struct archive *next = files[i];
+        TRY(join_check_alike(base, next, base->shape.stacked == AXIS_TIME));
+        TRY(join_take_assumed(base, next));
+        if (base->shape.stacked == AXIS_TIME) {
+            uint64_t gap = 0;
+            TRY(join_find_gap(base, samples, held, next, &gap));
+            samples += gap;
+            TRY(join_check_phases(base, next, samples));
+            TRY(join_append_gaps(base, next, gap, samples));
+        } else {
+            REQUIRE(next->sky.has_start == base->sky.has_start &&
+                        (!base->sky.has_start ||
+                         sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz)
+                                 .whole == 0),
+                    STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
+                    next->parts[0].path);
+            if (base->sky.has_start) {
+                join_say_shift(next, sample_time_between(base->sky.start, next->sky.start,
+                                                         base->sample_rate_hz));
+            }
+            TRY(join_append_stack(base, next));
+        }
+        struct archive_part part = next->parts[0];
+        next->nparts = 0; /* its contents move */
+        part.first_sample = base->shape.stacked == AXIS_TIME ? samples : 0;
+        part.stack = base->shape.stacked == AXIS_TIME ? 0 : i;
+        base->parts[base->nparts++] = part;
+        samples += base->shape.stacked == AXIS_TIME ? part.samples : 0;
+    }
+    base->count[AXIS_TIME] = samples;
+out:
+    return st;
+}
+
+status_t join_archives(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    int all_start = 1;
+    for (size_t i = 0; i < count; i++) {
+        all_start = all_start && files[i]->states.start;
+    }
+    int are_by_start = all_start && files[0]->shape.stacked == AXIS_TIME;
+    if (are_by_start) {
+        qsort(files, count, sizeof(struct archive *), join_by_start);
+    }
+    TRY(join_all(files, count));
+    files[0]->are_by_start = are_by_start;
+out:
+    return st;
+}

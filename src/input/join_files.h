@@ -1,0 +1,39 @@
+/* Files of one observation, joined. Private to input/. */
+#ifndef VOLTMILL_ARCHIVE_JOIN_H
+#define VOLTMILL_ARCHIVE_JOIN_H
+
+#include "dsp/sample_time.h"
+#include "input/archive.h"
+
+/* Joins files[1..] to files[0], each an archive of one part, along files[0]->stacked: in the order
+ * of their start times if they continue in time and all state one, else in the order given. What
+ * moved is gone from the others. Fails with DATA: two files that are not of one observation, and
+ * what differs. */
+status_t join_archives(struct archive **files, size_t count);
+
+/* Samples are counted, so what the time of a file says beyond that is lost: said where it is more
+ * than the rounding of the times. */
+void join_say_shift(const struct archive *next, struct sample_time start);
+
+/* Fails with DATA: two archives that are not alike in all but time and the axis along which they
+ * are stacked, and what differs; unless `times_differ`, both have as many samples. */
+status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ);
+
+/* Notes where two files state different sources or positions, of which the first file's are kept.
+ * Then adds the assumptions of `next`. Fails with DEVICE (memory). */
+status_t join_take_assumed(struct archive *base, struct archive *next);
+
+/* Appends what `next` has along the stacked axis: its count, frequencies or names. */
+status_t join_append_stack(struct archive *base, const struct archive *next);
+
+/* Along time: appends those of `next`, which begins at sample `at`, and `missing` samples before
+ * it. Fails with DEVICE (memory). */
+status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
+                          uint64_t at);
+
+/* Side by side along files[0]->stacked, before they are joined: what all streams of one file lack,
+ * these streams of the observation lack. All of them become files[0]'s. Fails with DEVICE
+ * (memory), with DATA: too many. */
+status_t join_spread_gaps(struct archive **files, size_t count);
+
+#endif

@@ -1,0 +1,298 @@
+/* Samples that cannot be read: from elements of a dataset to times of the selected streams. */
+#include "input/lost.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BOXES = 1 << 20 };
+
+/* HDF5 counts every element of a selection that was not made of blocks: what touches is made one.
+ */
+static status_t lost_join_touching(hid_t space)
+{
+    status_t st = STATUS_OK;
+    hsize_t start[H5S_MAX_RANK];
+    hsize_t stride[H5S_MAX_RANK];
+    hsize_t count[H5S_MAX_RANK];
+    hsize_t block[H5S_MAX_RANK];
+    if (H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0) {
+        goto out;
+    }
+    H5_TRY(H5Sget_regular_hyperslab(space, start, stride, count, block),
+           "what is lost cannot be listed");
+    for (int d = 0; d < H5Sget_simple_extent_ndims(space); d++) {
+        if (stride[d] == block[d] || count[d] == 1) {
+            block[d] *= count[d];
+            stride[d] = block[d];
+            count[d] = 1;
+        }
+    }
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block),
+           "what is lost cannot be listed");
+out:
+    return st;
+}
+
+/* The boxes of one piece. */
+static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box **out,
+                               uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    hsize_t *corners = NULL;
+    hsize_t dims[H5S_MAX_RANK];
+    int rank = H5Sget_simple_extent_dims(piece->space, dims, NULL);
+    int is_all = H5Sget_select_type(piece->space) == H5S_SEL_ALL;
+    TRY(lost_join_touching(piece->space));
+    hssize_t blocks = is_all ? 1 : H5Sget_select_hyper_nblocks(piece->space);
+    REQUIRE(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
+            STATUS_DATA, "too much is missing here and there: %s", piece->why);
+    size_t width = (size_t)rank;
+    TRY(memory_zeroed((size_t)blocks, 2 * width * sizeof *corners, "what is lost", &corners));
+    if (is_all) {
+        for (size_t d = 0; d < width; d++) {
+            corners[width + d] = dims[d] - 1;
+        }
+    } else if (blocks > 0) {
+        H5_TRY(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
+               "what is lost cannot be listed: %s", piece->why);
+    }
+    struct lost_box *grown = realloc(*out, (*count + (size_t)blocks + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost");
+    *out = grown;
+    for (hssize_t i = 0; i < blocks; i++) {
+        struct lost_box *box = &grown[*count];
+        *box = (struct lost_box){.why = NULL};
+        for (size_t d = 0; d < width; d++) {
+            box->low[d] = corners[(size_t)i * 2 * width + d];
+            box->high[d] = corners[((size_t)i * 2 + 1) * width + d] + 1;
+        }
+        (*count)++;
+        TRY(memory_text(piece->why, &box->why));
+    }
+out:
+    free(corners);
+    return st;
+}
+
+status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        TRY(lost_add_boxes(&pieces->items[i], out, count));
+    }
+out:
+    return st;
+}
+
+status_t lost_add_range(struct lost_range **ranges, uint32_t *count, uint64_t first,
+                        uint64_t samples, const char *why)
+{
+    status_t st = STATUS_OK;
+    struct lost_range *grown = realloc(*ranges, ((size_t)*count + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost");
+    *ranges = grown;
+    grown[*count] = (struct lost_range){.first = first, .count = samples, .why = NULL};
+    (*count)++;
+    TRY(memory_text(why, &grown[*count - 1].why));
+out:
+    return st;
+}
+
+static int lost_by_first(const void *left, const void *right)
+{
+    const struct lost_range *a = left;
+    const struct lost_range *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+void lost_join_ranges(struct lost_range *ranges, uint32_t *count)
+{
+    uint32_t kept = 0;
+    if (*count > 1) {
+        qsort(ranges, *count, sizeof *ranges, lost_by_first);
+    }
+    for (uint32_t i = 0; i < *count; i++) {
+        struct lost_range *last = kept > 0 ? &ranges[kept - 1] : NULL;
+        uint64_t end = ranges[i].first + ranges[i].count;
+        int is_inside = last && end <= last->first + last->count;
+        if (is_inside || (last && ranges[i].first <= last->first + last->count &&
+                          strcmp(last->why, ranges[i].why) == 0)) {
+            last->count = max_u64(last->first + last->count, end) - last->first;
+            free(ranges[i].why);
+        } else {
+            uint64_t taken = last ? last->first + last->count : 0;
+            ranges[kept] = ranges[i];
+            ranges[kept].first = max_u64(taken, ranges[i].first);
+            ranges[kept].count = end - ranges[kept].first;
+            kept++;
+        }
+    }
+    *count = kept;
+}
+
+/* How many of the first n indices of each dimension of the dataset the selected streams use. */
+struct uses {
+    uint64_t *below[ARCHIVE_DIMS]; /* [size + 1]; NULL: time */
+    uint64_t size[ARCHIVE_DIMS];
+};
+
+static void lost_uses_free(struct uses *uses)
+{
+    for (int d = 0; d < ARCHIVE_DIMS; d++) {
+        free(uses->below[d]);
+    }
+}
+
+/* Whether the selection has index `at` of the axis, in the file of this place on the stack. */
+static int lost_axis_uses(const struct archive *archive, const struct archive_part *part,
+                          const struct archive_dim *dim, uint64_t at)
+{
+    if (dim->axis == AXIS_REIM) {
+        return 1;
+    }
+    if (dim->axis == archive->shape.stacked) {
+        at += part->stack * dim->size;
+    }
+    for (uint32_t i = 0; i < archive->nselected[dim->axis]; i++) {
+        if (archive->selected[dim->axis][i] == at) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Which files that stand side by side hold some of a stream: an axis that no file has, too. */
+static int lost_part_is_used(const struct archive *archive, const struct archive_part *part)
+{
+    if (archive->shape.stacked == AXIS_TIME) {
+        return 1;
+    }
+    const struct archive_dim alone = {.axis = archive->shape.stacked, .size = 1};
+    const struct archive_dim *dim = &alone;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        dim = archive->shape.dims[i].axis == archive->shape.stacked ? &archive->shape.dims[i] : dim;
+    }
+    for (uint64_t i = 0; i < dim->size; i++) {
+        if (lost_axis_uses(archive, part, dim, i)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of dimension d, which may join several axes, the slowest first. */
+static status_t lost_uses_count(const struct archive *archive, const struct archive_part *part,
+                                uint32_t d, struct uses *uses)
+{
+    status_t st = STATUS_OK;
+    uint64_t size = 1;
+    char *used = NULL;
+    char *next = NULL;
+    TRY(memory_zeroed(1, 1, "streams", &used));
+    used[0] = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        const struct archive_dim *dim = &archive->shape.dims[i];
+        if (dim->dimension != d) {
+            continue;
+        }
+        TRY(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
+        for (uint64_t k = 0; k < dim->size; k++) {
+            int is_used = lost_axis_uses(archive, part, dim, k);
+            for (uint64_t j = 0; j < size && is_used; j++) {
+                next[j * dim->size + k] = used[j];
+            }
+        }
+        free(used);
+        used = next;
+        next = NULL;
+        size *= dim->size;
+    }
+    TRY(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
+    for (uint64_t i = 0; i < size; i++) {
+        uses->below[d][i + 1] = uses->below[d][i] + (uint64_t)used[i];
+    }
+    uses->size[d] = size;
+out:
+    free(used);
+    free(next);
+    return st;
+}
+
+/* Whether some of the box is of a selected stream. */
+static int lost_uses_meet(const struct uses *uses, const struct lost_box *box)
+{
+    for (int d = 0; d < ARCHIVE_DIMS; d++) {
+        const uint64_t *below = uses->below[d];
+        if (below && below[min_u64(box->high[d], uses->size[d])] ==
+                         below[min_u64(box->low[d], uses->size[d])]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Adds samples low .. high - 1, but for those in gaps. */
+static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uint64_t high,
+                                      const char *why)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = archive_gap_after(archive, low); i < archive->losses.ngaps && low < high; i++) {
+        uint64_t from = archive->losses.gaps[i][0];
+        uint64_t to = from + archive->losses.gaps[i][1];
+        if (from >= high) {
+            break;
+        }
+        if (from > low) {
+            TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, from - low,
+                               why));
+        }
+        low = to;
+    }
+    if (low < high) {
+        TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, high - low, why));
+    }
+out:
+    return st;
+}
+
+static status_t lost_apply_part(struct archive *archive, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct uses uses = {.size = {0}};
+    uint64_t end = archive->first_sample + archive->samples;
+    if (part->nboxes == 0 || !lost_part_is_used(archive, part)) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        uint32_t d = archive->shape.dims[i].dimension;
+        if (d != archive->shape.time_dim && !uses.below[d]) {
+            TRY(lost_uses_count(archive, part, d, &uses));
+        }
+    }
+    for (uint32_t i = 0; i < part->nboxes; i++) {
+        const struct lost_box *box = &part->boxes[i];
+        uint64_t low = part->first_sample + box->low[archive->shape.time_dim];
+        uint64_t high = part->first_sample + box->high[archive->shape.time_dim];
+        low = max_u64(low, archive->first_sample);
+        high = min_u64(high, end);
+        if (low < high && lost_uses_meet(&uses, box)) {
+            TRY(lost_add_between_gaps(archive, low, high, box->why));
+        }
+    }
+out:
+    lost_uses_free(&uses);
+    return st;
+}
+
+status_t lost_apply(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(lost_apply_part(archive, &archive->parts[i]));
+    }
+    lost_join_ranges(archive->losses.lost, &archive->losses.nlost);
+out:
+    return st;
+}

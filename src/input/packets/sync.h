@@ -1,0 +1,47 @@
+/* Where frames lie in a file: one behind the other, unless bytes between them are none of a frame's
+ * or some are missing. Private to input/.
+ *
+ * A scan walks from header to header by the frames' length. Where no header (loose mark) is found,
+ * it searches for the next one that is beyond doubt (strict mark), at any byte. If that lies a
+ * whole number of lengths on, there are only frames with damaged headers in between. Otherwise the
+ * frame before is torn, or bytes were inserted into it, or behind it: nothing tells which, so it is
+ * left out. It stays where the bytes up to the next header repeat one word of 4 bytes, at least
+ * twice, and its own end does not: a filling. It stays also where no header follows at all: such
+ * bytes are the file's end. */
+#ifndef VOLTMILL_ARCHIVE_PACKETS_SYNC_H
+#define VOLTMILL_ARCHIVE_PACKETS_SYNC_H
+
+#include "input/packets/packets.h"
+
+/* Frames of each end of a file whose headers are read when it is opened. */
+enum { PACKETS_ENDS = 2048 };
+
+/* A file whose frames are sought. */
+struct packets_seek {
+    int fd;
+    const char *path;
+    const char *noun; /* "VDIF frame" */
+    uint64_t bytes;   /* of the file */
+    uint64_t frame_bytes, header_bytes;
+    const struct packets_mark *mark;
+};
+
+/* Headers of the first and last frames, where they were read: frames 0 .. PACKETS_ENDS - 1 and the
+ * last ones, as far as there are any. */
+struct packets_ends {
+    unsigned char first[PACKETS_ENDS][PACKETS_MOST_HEADER];
+    unsigned char last[PACKETS_ENDS][PACKETS_MOST_HEADER];
+};
+
+/* The first byte from `from` on, before `end`, where a header is, by the strict mark; `end`: none.
+ * Fails with DATA. */
+status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
+                             uint64_t *out);
+
+/* Finds the file's frames, of which the first lies at `begin`: frames, runs, scanned; and the
+ * headers of those at its ends. Warns of bytes that are no frames. Reads some headers, and all of
+ * the file from the first surprise on. Fails with DATA. */
+status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
+                             struct packets_file *out, struct packets_ends *ends);
+
+#endif

@@ -1,0 +1,211 @@
+/* VDIF frames' headers. */
+#include "input/packets/vdif_header.h"
+
+#include "base/units.h"
+#include "input/packets/frames.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST_DAY = 51544 /* MJD of 2000-01-01 */, FILL = 0x11223344 };
+
+static const uint32_t vdif_sync = 0xacabfeed; /* word 5 of EDV 1, 3 and 4 */
+
+static uint32_t vdif_word(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static uint32_t vdif_bits(uint32_t word, uint32_t low, uint32_t count)
+{
+    return word >> low & ((1u << count) - 1);
+}
+
+void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
+{
+    uint32_t w[4];
+    for (int i = 0; i < 4; i++) {
+        w[i] = vdif_word(bytes + 4 * i);
+    }
+    *out = (struct vdif_header){
+        .is_fill = (w[0] | w[1] | w[2] | w[3]) == 0 ||
+                   (w[0] == FILL && w[1] == FILL && w[2] == FILL && w[3] == FILL),
+        .is_invalid = (int)vdif_bits(w[0], 31, 1),
+        .is_legacy = (int)vdif_bits(w[0], 30, 1),
+        .seconds = vdif_bits(w[0], 0, 30),
+        .epoch = vdif_bits(w[1], 24, 6),
+        .unassigned = vdif_bits(w[1], 30, 2),
+        .frame = vdif_bits(w[1], 0, 24),
+        .channels_log2 = vdif_bits(w[2], 24, 5),
+        .bytes = 8 * (uint64_t)vdif_bits(w[2], 0, 24),
+        .is_complex = (int)vdif_bits(w[3], 31, 1),
+        .bits = vdif_bits(w[3], 26, 5) + 1,
+        .thread = vdif_bits(w[3], 16, 10),
+        .station = vdif_bits(w[3], 0, 16),
+    };
+    if (!out->is_legacy) {
+        uint32_t extended = vdif_word(bytes + VDIF_LEGACY_BYTES);
+        out->edv = vdif_bits(extended, 24, 8);
+        if (out->edv == 1 || out->edv == 3) {
+            out->rate_hz = (vdif_bits(extended, 23, 1) ? 1e6 : 1e3) * vdif_bits(extended, 0, 23);
+        }
+        out->has_mask = out->edv == 4 && vdif_word(bytes + VDIF_LEGACY_BYTES + 4) == vdif_sync;
+        out->mask_bits = vdif_bits(extended, 16, 8);
+        out->mask = vdif_word(bytes + VDIF_LEGACY_BYTES + 8) |
+                    (uint64_t)vdif_word(bytes + VDIF_LEGACY_BYTES + 12) << 32;
+    }
+}
+
+void vdif_mark(const unsigned char *bytes, struct packets_mark *out)
+{
+    static const unsigned char strict[PACKETS_MARK] = {0,    0,    0,    0xc0, 0,    0,    0, 0,
+                                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc};
+    static const unsigned char loose[PACKETS_MARK] = {0, 0, 0, 0x40, 0, 0, 0, 0, 0xff, 0xff, 0xff};
+    static const unsigned char invalid[PACKETS_MARK] = {0, 0, 0, 0x80};
+    *out = (struct packets_mark){.needle = 8};
+    memcpy(out->value, bytes, PACKETS_MARK);
+    memcpy(out->strict, strict, PACKETS_MARK);
+    memcpy(out->loose, loose, PACKETS_MARK);
+    memcpy(out->invalid, invalid, PACKETS_MARK);
+}
+
+const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT])
+{
+    uint32_t high = station >> 8;
+    uint32_t low = station & 0xff;
+    if (high > ' ' && high < 0x7f && low >= ' ' && low < 0x7f) {
+        snprintf(text, UNITS_TEXT, "%c%c", (char)high, (char)low);
+    } else {
+        snprintf(text, UNITS_TEXT, "%u", station);
+    }
+    return text;
+}
+
+/* Up to 2031 every fourth year has a day more. */
+struct utc vdif_epoch_utc(uint32_t epoch)
+{
+    uint32_t year = epoch / 2;
+    uint32_t days = 365 * year + (year + 3) / 4;
+    days += epoch % 2 ? (year % 4 ? 181 : 182) : 0;
+    return (struct utc){.mjd_day = FIRST_DAY + (int32_t)days, .second = 0};
+}
+
+uint64_t vdif_second(uint32_t epoch, uint32_t seconds)
+{
+    struct utc utc = vdif_epoch_utc(epoch);
+    uint64_t days = (uint64_t)(utc.mjd_day - FIRST_DAY);
+    uint64_t leaps = (uint64_t)(leap_seconds_before(utc.mjd_day) - leap_seconds_before(FIRST_DAY));
+    return 86400 * days + leaps + seconds;
+}
+
+/* Fails with DATA where the frame is not as those before it. */
+static status_t vdif_check_alike(const struct packets *packets, const char *path, uint64_t offset,
+                                 const struct vdif_header *header)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(1u << header->channels_log2 == packets->channels && header->bits == packets->bits &&
+                header->is_complex == packets->is_complex &&
+                header->is_legacy == packets->is_legacy,
+            STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " holds %u channels of %u bit %s (%s header), "
+            "those before it %u of %u bit %s (%s header)",
+            path, offset, 1u << header->channels_log2, header->bits,
+            header->is_complex ? "complex" : "real", header->is_legacy ? "legacy" : "full",
+            packets->channels, packets->bits, packets->is_complex ? "complex" : "real",
+            packets->is_legacy ? "legacy" : "full");
+    REQUIRE(packets->stated_rate_hz == 0 || header->rate_hz == packets->stated_rate_hz, STATUS_DATA,
+            "%s: the header of the VDIF frame at byte %" PRIu64
+            " says a sample rate of %.9g Hz, those before it %.9g",
+            path, offset, header->rate_hz, packets->stated_rate_hz);
+    REQUIRE(packets->mask_bits == 0 || header->has_mask, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " has no validity mask (EDV %u), those before it "
+            "have one (EDV 4)",
+            path, offset, header->edv);
+    REQUIRE(packets->mask_bits == 0 || header->mask_bits == packets->mask_bits, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64
+            " has a validity mask of %u bits, those before it of %u",
+            path, offset, header->mask_bits, packets->mask_bits);
+out:
+    return st;
+}
+
+/* The groups of channels that a frame's mask says are valid. */
+static uint64_t vdif_groups(const struct packets *packets, const struct vdif_header *header)
+{
+    uint64_t groups = 0;
+    if (packets->mask_bits == 0) {
+        return UINT64_MAX;
+    }
+    uint32_t each = packets->channels / packets->mask_bits;
+    for (uint32_t i = 0; i < packets->channels; i++) {
+        groups |= header->mask >> i / each & 1 ? frames_group(packets, i) : 0;
+    }
+    return groups;
+}
+
+static status_t vdif_check_station(const struct packets *packets, const char *path, uint64_t offset,
+                                   const struct vdif_header *header)
+{
+    status_t st = STATUS_OK;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    REQUIRE(header->station == packets->station || packets->has_others, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of %s: "
+            "input.layout.station says which to read",
+            path, offset, vdif_station_name(header->station, a),
+            vdif_station_name(packets->station, b));
+out:
+    return st;
+}
+
+status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
+                       const unsigned char *bytes)
+{
+    struct vdif_header header;
+    vdif_header_read(bytes, &header);
+    return report_fail(STATUS_DATA,
+                       "%s: the VDIF frame at byte %" PRIu64
+                       " is number %u of its second, but at %" PRIu64
+                       " samples a second, %u in a frame, there are %" PRIu64
+                       " in one: input.layout.sample_rate_hz says the rate",
+                       path, offset, header.frame, packets->rate * packets->samples,
+                       packets->samples, packets->rate);
+}
+
+status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
+                    const unsigned char *bytes, struct packet *out)
+{
+    status_t st = STATUS_OK;
+    struct vdif_header header;
+    vdif_header_read(bytes, &header);
+    *out =
+        (struct packet){.is_absent = !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
+    if (out->is_absent || header.is_invalid) {
+        goto out;
+    }
+    TRY(vdif_check_station(packets, path, offset, &header));
+    if (header.station != packets->station) {
+        goto out;
+    }
+    TRY(vdif_check_alike(packets, path, offset, &header));
+    int16_t place = packets->place[header.thread];
+    REQUIRE(place >= 0 || packets->has_list, STATUS_DATA,
+            "%s: the VDIF frame at byte %" PRIu64
+            " is of thread %u, which none of the first and last frames is of: "
+            "input.layout.streams says which threads to read",
+            path, offset, header.thread);
+    if (place < 0) {
+        goto out;
+    }
+    uint64_t second = vdif_second(header.epoch, header.seconds) + packets->threads[place].behind;
+    out->is_known = 1;
+    out->groups = vdif_groups(packets, &header);
+    out->is_good = out->groups != 0;
+    out->is_beyond = header.frame >= packets->rate;
+    out->period = (int64_t)(second * packets->rate + header.frame - packets->origin);
+    out->thread = (uint32_t)place;
+out:
+    return st;
+}

@@ -1,0 +1,47 @@
+/* Headers of VDIF frames (VLBI Data Interchange Format 1.1.1), bit by bit. Private to input/. */
+#ifndef VOLTMILL_ARCHIVE_PACKETS_VDIF_HEADER_H
+#define VOLTMILL_ARCHIVE_PACKETS_VDIF_HEADER_H
+
+#include "base/units.h"
+#include "input/packets/packets.h"
+
+enum { VDIF_LEGACY_BYTES = 16, VDIF_BYTES = 32 };
+
+struct vdif_header {
+    int is_fill; /* no header: zeros, or a recorder's pattern */
+    int is_invalid, is_legacy, is_complex;
+    uint32_t epoch;      /* half years since 2000 */
+    uint32_t unassigned; /* bits 30 and 31 of word 1, which should be 0 */
+    uint32_t seconds;    /* since then, leap seconds counted */
+    uint32_t frame;      /* of the second */
+    uint64_t bytes;      /* of the frame, with its header */
+    uint32_t channels_log2, bits, thread, station;
+    uint32_t edv;       /* 0 of legacy ones */
+    double rate_hz;     /* as EDV 1 and 3 say it: samples a second if complex, half of them if real;
+                           else 0 */
+    int has_mask;       /* EDV 4 (DiFX's vdifio): it says which channels are valid */
+    uint32_t mask_bits; /* of EDV 4: 1 to 64, which divide the channels */
+    uint64_t mask;      /* its lowest bits: the first channels */
+};
+
+/* From VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES. */
+void vdif_header_read(const unsigned char *bytes, struct vdif_header *out);
+
+/* The two characters of a station's id, or its number. Returns `text`. */
+const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
+
+/* UTC of the reference epoch; whole seconds from 2000-01-01 to a header's. */
+struct utc vdif_epoch_utc(uint32_t epoch);
+uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
+
+/* The mark of headers like this one: the strict one is all of words 2 and 3 but the thread. */
+void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
+
+/* packets_parse() of VDIF. */
+status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
+                    const unsigned char *header, struct packet *out);
+/* Fails with DATA: a frame's number is one that no second has. */
+status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
+                       const unsigned char *header);
+
+#endif

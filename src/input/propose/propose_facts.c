@@ -1,0 +1,325 @@
+/* Values of known names: numbers, texts with and without units, in attributes and datasets. */
+#include "input/propose/propose_parts.h"
+
+#include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FACTS = 4096, MOST_VALUES = 1 << 20, MOST_TEXT = 4096 };
+
+static void fact_free(struct propose_fact *fact)
+{
+    free(fact->where);
+    free(fact->text);
+    free(fact->member);
+}
+
+/* Room for one more; *fact belongs to the proposal from then on. */
+static status_t fact_add(struct proposal *p, struct propose_fact *fact)
+{
+    status_t st = STATUS_OK;
+    struct propose_fact *facts = NULL;
+    if (p->nfacts == MOST_FACTS) {
+        goto out;
+    }
+    facts = realloc(p->facts, (p->nfacts + 1) * sizeof *facts);
+    REQUIRE(facts, STATUS_DEVICE, "out of memory: facts of a file");
+    p->facts = facts;
+    p->facts[p->nfacts++] = *fact;
+    *fact = (struct propose_fact){.count = 0};
+out:
+    return st;
+}
+
+static void fact_take_unit(struct propose_fact *fact, const char *text)
+{
+    int is_known = 0;
+    enum job_unit unit = propose_unit_of(text, &is_known);
+    int is_other = fact->unit != UNIT_NONE && unit != UNIT_NONE && unit != fact->unit;
+    fact->is_unknown |= !is_known || is_other || !propose_may_have(fact->word->means, unit) ? 1 : 0;
+    fact->unit = unit != UNIT_NONE ? unit : fact->unit;
+}
+
+/* A number in a text, perhaps with its unit: "1.28 MHz". */
+static void fact_take_text(struct propose_fact *fact)
+{
+    char *end = NULL;
+    char *text = fact->text;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        text[--length] = '\0';
+    }
+    memmove(text, text + strspn(text, " \t\r\n"), length - strspn(text, " \t\r\n") + 1);
+    double value = strtod(text, &end);
+    int is_known = 0;
+    (void)propose_unit_of(end, &is_known);
+    fact->first = fact->last = NAN;
+    if (end > text && isfinite(value) && is_known) {
+        fact->first = fact->last = value;
+        if (*end) {
+            fact_take_unit(fact, end);
+        }
+    }
+}
+
+/* The unit that an attribute beside it states: NAME_UNIT; of a dataset its own `units`. */
+static status_t fact_find_unit(const struct proposal *p, hid_t object, const char *attribute,
+                               struct propose_fact *fact)
+{
+    static const char *const endings[] = {"unit", "units", "UNIT", "UNITS", "Unit", "Units"};
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    char *text = NULL;
+    int found = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !found; i++) {
+        text_free(&name);
+        TRY(attribute ? text_add(&name, "%s_%s", attribute, endings[i])
+                      : text_add(&name, "%s", endings[i]));
+        TRY(h5_find_text(object, p->path, name.data, &text, &found));
+    }
+    if (found) {
+        fact_take_unit(fact, text);
+    }
+out:
+    text_free(&name);
+    free(text);
+    return st;
+}
+
+/* The first and the last of an attribute's numbers; of a number of another kind, none. */
+static status_t fact_read_attribute(const struct proposal *p, hid_t object, const char *name,
+                                    struct propose_fact *fact)
+{
+    status_t st = STATUS_OK;
+    double *numbers = NULL;
+    hid_t id = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t type = id >= 0 ? H5Aget_type(id) : -1;
+    hid_t space = id >= 0 ? H5Aget_space(id) : -1;
+    H5_TRY(space, "%s: %s cannot be opened", p->path, fact->where);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    H5T_class_t class = H5Tget_class(type);
+    int found = 0;
+    if (count < 1 || count > MOST_VALUES) {
+        goto out;
+    }
+    if (class == H5T_STRING) {
+        TRY(h5_find_text(object, p->path, name, &fact->text, &found));
+    } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
+        TRY(memory_zeroed((size_t)count, sizeof *numbers, "an attribute", &numbers));
+        H5_TRY(H5Aread(id, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read", p->path,
+               fact->where);
+        fact->first = numbers[0];
+        fact->last = numbers[count - 1];
+        found = 1;
+    }
+    fact->count = found ? (uint64_t)count : 0;
+out:
+    free(numbers);
+    h5_close(space);
+    h5_close(type);
+    h5_close(id);
+    return st;
+}
+
+status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
+                                const char *attribute, int is_of_data)
+{
+    status_t st = STATUS_OK;
+    struct propose_fact fact = {
+        .is_attribute = 1, .is_of_data = is_of_data, .first = NAN, .last = NAN};
+    fact.word = propose_word_of(attribute, &fact.unit);
+    if (!fact.word || fact.word->means == MEANS_ASIDE) {
+        goto out;
+    }
+    TRY(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
+    st = fact_read_attribute(p, object, attribute, &fact);
+    if (st == STATUS_DATA && !strstr(report_cause(), "file read failed")) {
+        st = report_forgive(st); /* an attribute of an odd type states nothing */
+        goto out;
+    }
+    TRY(st);
+    if (fact.text) {
+        fact_take_text(&fact);
+    }
+    TRY(fact_find_unit(p, object, attribute, &fact));
+    TRY(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
+out:
+    fact_free(&fact);
+    return st;
+}
+
+/* A text that is the only value of a dataset. */
+static status_t fact_read_text(const struct proposal *p, const struct h5_dataset *data,
+                               struct propose_fact *fact)
+{
+    status_t st = STATUS_OK;
+    char *variable = NULL;
+    size_t size = H5Tget_size(data->type);
+    if (H5Tis_variable_str(data->type) > 0) {
+        H5_TRY(H5Dread(data->id, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &variable),
+               "%s: %s cannot be read", p->path, fact->where);
+        TRY(memory_format(&fact->text, "%.4096s", variable ? variable : ""));
+        H5free_memory(variable);
+    } else if (size <= MOST_TEXT) {
+        TRY(memory_zeroed(size + 1, 1, "a text", &fact->text));
+        H5_TRY(H5Dread(data->id, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, fact->text),
+               "%s: %s cannot be read", p->path, fact->where);
+    }
+    fact->count = fact->text ? 1 : 0;
+out:
+    return st;
+}
+
+/* The member of a compound that holds frequencies; NULL: none does. */
+static char *fact_member(hid_t type, enum job_unit *unit)
+{
+    int count = H5Tget_nmembers(type);
+    for (int i = 0; i < count; i++) {
+        char *name = H5Tget_member_name(type, (unsigned)i);
+        H5T_class_t class = H5Tget_member_class(type, (unsigned)i);
+        enum job_unit named = UNIT_NONE;
+        const struct propose_word *word = name ? propose_word_of(name, &named) : NULL;
+        int is_it = (word && word->means == MEANS_CENTRE) ||
+                    (name && (strcmp(name, "centre") == 0 || strcmp(name, "center") == 0));
+        if (is_it && (class == H5T_INTEGER || class == H5T_FLOAT)) {
+            *unit = named;
+            return name;
+        }
+        H5free_memory(name);
+    }
+    return NULL;
+}
+
+static status_t fact_read_numbers(const struct proposal *p, const struct h5_dataset *data,
+                                  const char *member, struct propose_fact *fact)
+{
+    status_t st = STATUS_OK;
+    double *numbers = NULL;
+    hid_t type = member ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
+    H5_TRY(type, "%s: %s cannot be read", p->path, fact->where);
+    if (member) {
+        H5_TRY(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read", p->path,
+               fact->where);
+    }
+    TRY(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
+    TRY(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
+    fact->count = data->count;
+    fact->first = numbers[0];
+    fact->last = numbers[data->count - 1];
+out:
+    free(numbers);
+    h5_close(type);
+    return st;
+}
+
+/* Whether the bytes of a dataset are its file's own, and were written. */
+static int fact_is_stored(const struct proposal *p, const struct h5_dataset *data, const char *name)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    hid_t plist = H5Dget_create_plist(data->id);
+    int is_virtual = plist < 0 || H5Pget_layout(plist) == H5D_VIRTUAL;
+    h5_close(plist);
+    int is_external = h5_refuse_external(data->id, p->path, name) != STATUS_OK;
+    if (is_external) {
+        report_clear();
+    }
+    return !is_virtual && !is_external && H5Dget_space_status(data->id, &status) >= 0 &&
+           status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+}
+
+status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    struct propose_fact fact = {.first = NAN, .last = NAN};
+    char *member = NULL;
+    hid_t id = dataset;
+    fact.word = propose_word_of(text_basename(name), &fact.unit);
+    if (!fact.word) {
+        goto out;
+    }
+    H5_TRY(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
+    TRY(memory_format(&fact.where, "/%s", name));
+    TRY(h5_dataset_of(id, p->path, &data));
+    int is_list = fact.word->means == MEANS_CENTRE && data.rank == 1 && data.count <= MOST_VALUES;
+    H5T_class_t class = H5Tget_class(data.type);
+    if (data.count < 1 || (data.count > 1 && !is_list) || !fact_is_stored(p, &data, name)) {
+        goto out;
+    }
+    member = class == H5T_COMPOUND && is_list ? fact_member(data.type, &fact.unit) : NULL;
+    if (class == H5T_STRING && data.count == 1) {
+        TRY(fact_read_text(p, &data, &fact));
+        fact_take_text(&fact);
+    } else if (class == H5T_INTEGER || class == H5T_FLOAT || member) {
+        TRY(fact_read_numbers(p, &data, member, &fact));
+        TRY(memory_text(member, &fact.member));
+    }
+    TRY(fact_find_unit(p, dataset, NULL, &fact));
+    TRY(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
+out:
+    H5free_memory(member);
+    h5_dataset_close(&data);
+    fact_free(&fact);
+    return st;
+}
+
+void propose_facts_free(struct proposal *p)
+{
+    for (size_t i = 0; i < p->nfacts; i++) {
+        fact_free(&p->facts[i]);
+    }
+    free(p->facts);
+}
+
+/* Whether a fact is about the samples: it is no attribute of another dataset. */
+static int fact_is_near(const struct proposal *p, const struct propose_fact *fact)
+{
+    const struct propose_data *const of[] = {p->re, p->im};
+    size_t length = strcspn(fact->where, "@");
+    int is_near = !fact->is_of_data;
+    for (int i = 0; i < 2 && of[i]; i++) {
+        is_near |= strlen(of[i]->path) == length && strncmp(of[i]->path, fact->where, length) == 0;
+    }
+    return is_near;
+}
+
+size_t propose_facts_of(const struct proposal *p, enum propose_meaning means,
+                        const struct propose_fact *out[PROPOSE_FACTS])
+{
+    size_t count = 0;
+    /* Classes of facts: near and strong, near and weak, far and strong, far and weak. */
+    for (int class = 0; class < 4 && count == 0; class ++) {
+        for (size_t i = 0; i < p->nfacts && count < PROPOSE_FACTS; i++) {
+            const struct propose_fact *fact = &p->facts[i];
+            int is_it = fact->word->means == means && fact_is_near(p, fact) == (class < 2) &&
+                        fact->word->is_weak == class % 2;
+            size_t at = count;
+            if (!is_it) {
+                continue;
+            }
+            for (; at > 0 && out[at - 1]->word > fact->word; at--) {
+                out[at] = out[at - 1];
+            }
+            out[at] = fact;
+            count++;
+        }
+    }
+    return count;
+}
+
+uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means)
+{
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    size_t count = propose_facts_of(p, means, facts);
+    int is_same = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        is_same = is_same && facts[i]->count == 1 && facts[i]->first == facts[0]->first &&
+                  facts[i]->first >= 1 && facts[i]->first <= 0x1p53;
+    }
+    return is_same ? (uint64_t)facts[0]->first : 0;
+}

@@ -1,0 +1,109 @@
+/* Facts that a file states, and what is made of them. private to input/propose/. */
+#ifndef VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_PARTS_H
+#define VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_PARTS_H
+
+#include "base/text.h"
+#include "base/units.h"
+#include "input/propose/propose_words.h"
+#include "io/hdf5/h5.h"
+
+/* A value whose name is a known word. */
+struct propose_fact {
+    const struct propose_word *word;
+    char *where;  /* "/group@name", "/dataset" */
+    char *text;   /* NULL: it is a number */
+    char *member; /* of a compound; NULL: it is none */
+    int is_attribute;
+    int is_of_data;     /* of a dataset of several values: counts for it alone */
+    uint64_t count;     /* of values */
+    double first, last; /* NAN: the text is no number */
+    enum job_unit unit; /* by name, text, or an attribute beside it */
+    int is_unknown;     /* a unit is stated, but none that is known, or two */
+};
+
+/* A dataset of numbers. */
+struct propose_data {
+    char *path;
+    uint64_t numbers; /* a compound of two counts as two */
+    int is_compound, is_unsigned;
+    H5T_class_t class;
+    size_t bytes; /* of a number */
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+};
+
+struct propose_axes {
+    int rank;
+    enum axis axis[H5S_MAX_RANK]; /* AXIS_KINDS: open */
+    int is_open;                  /* one of them is, or there are too many */
+    int is_guess;                 /* some follow from sizes alone */
+    uint64_t chans, times;        /* 1: there is no such axis */
+    int is_real;
+    enum propose_meaning contrary; /* states another size of an open axis; MEANINGS: none does */
+    const char *power; /* a dimension's word by which real numbers are powers; or NULL */
+};
+
+struct proposal {
+    const char *path;
+    hid_t file;
+    struct text *attributes; /* a line each */
+    int lines;
+    struct propose_fact *facts;
+    size_t nfacts;
+    struct propose_data *data;
+    size_t ndata;
+    const struct propose_data *re, *im; /* the samples; `im`: those are the real parts only */
+    struct propose_axes axes;
+    uint64_t oversampling_num; /* channels of a filter bank are a multiple of it; 0: of none */
+    struct text *out;
+};
+
+/* Note the value of an attribute of an open object, of a dataset, if its name is a known word.
+ * `name`: of the object, without the first slash. Fail with DEVICE; with DATA where the file cannot
+ * be read. */
+status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
+                                const char *attribute, int is_of_data);
+status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
+
+/* Chooses the samples: the largest dataset of numbers, or two that are real and imaginary parts. */
+void propose_choose(struct proposal *p);
+
+/* Facts of a meaning about the samples, the first that counts first; those of other datasets only
+ * where there is none. Returns how many there are, at most `most`. */
+enum { PROPOSE_FACTS = 16 };
+size_t propose_facts_of(const struct proposal *p, enum propose_meaning means,
+                        const struct propose_fact *out[PROPOSE_FACTS]);
+/* A whole number of a meaning; 0: not stated, or differently. */
+uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
+
+void propose_facts_free(struct proposal *p);
+
+/* Finds what the dimensions of the samples are. Fails with DATA. */
+status_t propose_find_axes(struct proposal *p);
+
+/* A factor that makes Hz of a frequency: by its unit, or by its size (*is_guess). 0: open. */
+double propose_hz_factor(const struct propose_fact *fact, int *is_guess);
+/* "/@fs = 1.28e6 Hz" */
+status_t propose_add_fact(struct text *out, const struct propose_fact *fact);
+/* A text in quotes; a path or name without, where it needs none. */
+status_t propose_add_quoted(struct text *out, const char *text);
+status_t propose_add_path(struct text *out, const char *path);
+/* A number that YAML takes for one. */
+status_t propose_add_number(struct text *out, double value);
+
+/* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and
+ * differently. Fail with DEVICE. */
+status_t propose_add_rate(struct proposal *p);
+status_t propose_add_frequencies(const struct proposal *p);
+status_t propose_add_start(const struct proposal *p);
+
+/* Appends the job. Fails with DATA. */
+status_t propose_add_job(struct proposal *p);
+/* Appends the rest of a job, which runs: a filter bank and power for this number of samples.
+ * `parts`: its channels are a multiple of them. */
+status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
+                            struct text *out);
+/* Appends "input:", the file, and "layout:". */
+status_t propose_add_input(const char *path, struct text *out);
+
+#endif

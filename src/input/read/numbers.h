@@ -1,0 +1,72 @@
+/* Numbers as files store them, made into those that are handed out: 8 or 16-bit integers, or 32-bit
+ * floating point.
+ *
+ * Who opens an archive says how they are stored (archive->number) and calls numbers_settle(); who
+ * reads makes them with numbers_make(), and, where 0 Hz is at the edge of the coarse channel, turns
+ * every other sample with numbers_turn(). */
+#ifndef VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_H
+#define VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_H
+
+#include "input/archive.h"
+
+/* For who opens an archive, at the end: from what it says of stored numbers, which are
+ *   number.kind other than NUMBER_PLAIN: as `number` says, missing_value being a stored number, or
+ *   NUMBER_PLAIN: as format, nibbles (of I4, whose missing_value is the byte) and swap_bytes say,
+ * from is_complex, is_compound and is_dc_at_edge to what is handed out: sets format, element_bytes
+ * and, where they change, number, is_compound, swap_bytes and the missing value.
+ *
+ * The format is I8 or I16 where that holds all numbers exactly (also turned, where 0 Hz is at the
+ * edge: -128 becomes 128), else F32. 8 bits whose offset is half a step are handed out doubled:
+ * `scale` becomes half of what it was. Where a missing value could be mistaken for a number that is
+ * handed out, missing numbers become NaN. 4 + 4 bits whose 0 Hz is at the edge become a compound of
+ * two. Fails with DATA: such numbers cannot be; a real sample has no 0 Hz at the edge. */
+status_t numbers_settle(struct archive *archive);
+
+/* For who opens an archive whose stored numbers q, signed pairs, are volts times the parts'
+ * `steps`, behind numbers_settle(): sets what that sets to 32-bit floats, `blank` being no number.
+ * Fails with DATA: they are stored otherwise. */
+status_t numbers_settle_steps(struct archive *archive, int32_t blank);
+
+typedef struct numbers numbers_t;
+
+/* As a settled archive has them. Fails with DEVICE (memory). */
+status_t numbers_create(const struct archive *archive, numbers_t **out);
+void numbers_destroy(numbers_t *numbers);
+
+/* Whether they are handed out as they are stored, byte for byte: numbers_make() only copies. */
+int numbers_are_plain(const numbers_t *numbers);
+/* Bits of one as it is stored; bytes of one as it is handed out. Of 4 + 4 bits that are handed out
+ * so, both parts together are one number of 8 bits. */
+uint32_t numbers_bits(const numbers_t *numbers);
+uint32_t numbers_bytes(const numbers_t *numbers);
+
+/* Makes `count` numbers, of which the first is stored `bit` bits behind `from`: a multiple of
+ * numbers_bits(), in the order of the numbers, not of the bits of a byte. `from` and `to` need not
+ * be aligned and do not overlap. NaN and infinities stay what they are; 64-bit numbers beyond those
+ * of 32 bits become infinite.
+ *
+ *   to   [count] of numbers_bytes() */
+void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t count,
+                  void *to);
+
+/* Moves 0 Hz from the edge of the coarse channel to its centre, if it is there, in numbers that
+ * were made: multiplies by (-1)^n, n the sample's number in the observation.
+ *
+ *   data    [steps][each] of numbers_bytes()
+ *   first   n of the first time step */
+void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint64_t each,
+                  void *data);
+
+/* Multiplies numbers that were made by what 1 of them is, where each part says it: in double, to
+ * the nearest float.
+ *
+ *   data            [steps][kept] of numbers_bytes(): of a time step's `each` numbers those from
+ *                   `skipped` on
+ *   first           the first time step's number in the part */
+void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
+                   uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data);
+
+/* Whether two archives hand out the same of what they store in the same way. */
+int numbers_are_alike(const struct archive *a, const struct archive *b);
+
+#endif

@@ -1,0 +1,125 @@
+/* Reads samples of a range of streams into one block of memory, the slab.
+ *
+ * Each stream keeps the order in which the archive has it: the slab is the dataset with the time
+ * axis cut to the samples wanted and, outside of it, only the blocks that the streams need:
+ *
+ *   slab   bytes [blocks][count][width]
+ *
+ * A sample of a stream is found by an offset and a stride (slab_offsets), so nothing is ever
+ * rearranged before the filter unpacks it. */
+#ifndef VOLTMILL_ARCHIVE_READER_H
+#define VOLTMILL_ARCHIVE_READER_H
+
+#include "input/archive.h"
+#include "io/mapping.h"
+
+/* Which bytes the streams first_stream .. first_stream + nstreams - 1 need. */
+struct slab {
+    uint32_t first_stream, nstreams;
+    uint64_t *blocks; /* indices of the blocks outside the time axis, ascending */
+    uint64_t nblocks;
+    uint64_t inner_bytes; /* of one time step of one block, in the archive */
+    uint64_t low_byte;    /* the part of it that is kept: width bytes from low_byte */
+    uint64_t width;
+    uint64_t *slot[2];  /* [nstreams] place of the block of real and imaginary part in `blocks` */
+    uint64_t *inner[2]; /* [nstreams] bytes from the start of a kept time step */
+};
+
+status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
+                     struct slab **out);
+void slab_destroy(struct slab *slab);
+
+/* Bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
+uint64_t slab_bytes(const struct slab *slab, uint64_t count);
+
+/* Byte offsets of sample 0 of each stream in a slab of `count` samples, of the real (or only) and
+ * the imaginary part; two samples in a row lie slab->width bytes apart.
+ *
+ *   re, im   size_t [nstreams]   */
+void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im);
+
+typedef struct reader reader_t;
+
+/* A reader of one rank, keeping files open, and up to cache_bytes of the chunks of a dataset that
+ * is read through HDF5. `threads` share a long read. The archive must outlive it. */
+status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
+                       reader_t **out);
+void reader_destroy(reader_t *reader);
+/* So many threads decompress chunks, instead of `threads`. Before the first read. */
+void reader_unpack_by(reader_t *reader, uint32_t threads);
+
+/* Samples of the observation that a read did not find, each now zero volts. Starts from {0}; grows
+ * and is kept from read to read: count = 0 empties it. */
+#define LOSS_OF_ALL UINT32_MAX
+struct loss {
+    uint32_t stream; /* selected, of the archive; LOSS_OF_ALL: each of the slab */
+    uint64_t first, count;
+};
+struct losses {
+    struct loss *items; /* in no order; a sample may be in several */
+    size_t count, room;
+};
+/* Fails with DEVICE (memory). */
+status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);
+void losses_free(struct losses *losses);
+
+/* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
+ * slab_bytes(count). Numbers come in this machine's byte order and in the archive's format; samples
+ * that are in gaps, or of which the archive says nothing, become zero volts, and with `losses` (may
+ * be NULL) are added there. Numbers that are not finite, and the missing value, are for the caller
+ * to find. Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was
+ * when the archive was opened. May use HDF5: one thread at a time. */
+status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                     void *out, struct losses *losses);
+
+/* Whether the last failure was that of samples which cannot be read, where all else is well: the
+ * file is what it was, memory and file descriptors are there. */
+int reader_is_unreadable(const reader_t *reader);
+
+/* The same for what can perhaps not be read: samples that cannot become zero volts and are added to
+ * `unread`. In pieces of samples that follow from the archive alone, counted from the first
+ * selected one, they are one range, from the first that cannot be read to the last; so what is
+ * given up does not depend on which samples are asked for. Fails as reader_read() does for other
+ * reasons. */
+status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                        void *out, struct losses *losses, struct losses *unread);
+
+/* The same samples where they lie in the file, if they lie there as a slab and this machine can
+ * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
+ * with DATA. */
+status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                    mapping_t **out);
+
+/* Whether the samples of each part lie in one piece of a file, as a slab, so that most blocks of
+ * them, those without gaps, can be mapped or ingested. */
+int reader_lies_whole(const struct archive *archive, const struct slab *slab);
+
+/* The same samples in pieces, filled by threads beside the caller's: where each puts its next one,
+ * of `piece` bytes at most, and that it has put there bytes at .. at + bytes - 1 of the slab. */
+struct reader_pieces {
+    void *context;
+    uint64_t piece;
+    uint32_t threads; /* that may fill pieces, numbered from 0 on */
+    status_t (*room)(void *context, uint32_t thread, void **out);
+    void (*put)(void *context, uint32_t thread, uint64_t at, uint64_t bytes);
+};
+
+/* Sets the reader's threads to work. Gives *begun = 0, and does nothing, when the samples do not
+ * lie in one file as a slab, are not all there, or are too few; when the reader has no threads
+ * beside the caller's, or more than `to`; and while another ingest is under way, when they lie in
+ * another file or two are. Fails with DATA, or DEVICE (memory). */
+status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
+                             uint64_t count, const struct reader_pieces *to, int *begun);
+/* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
+ * put. Gives *done = 0 when some could not be read: these samples must be read as ever, and the
+ * next one, which is still to be ended, is worked on no more either, so that the reader is free for
+ * that. A tend() that fails has seen to it that nobody waits in room(), as has who destroys a
+ * reader with one under way. Fails as tend() does, or with DATA, as reader_read(). */
+status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
+
+/* After use of such a mapping: fails with DATA when the file is not what it was when the archive
+ * was opened. */
+status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
+                             uint64_t count);
+
+#endif

@@ -1,0 +1,362 @@
+/* Reads through HDF5: datasets in chunks, compressed, or of a type that must be converted. */
+#include "base/memory.h"
+#include "input/read/reader_parts.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STORED_BYTES = 4 << 20 /* of time steps that are not handed out as they are stored */ };
+
+void reader_close_hdf5(reader_t *reader)
+{
+    h5_close(reader->memory_type);
+    depot_close(reader->depot);
+    reader->depot = NULL;
+    reader->memory_type = -1;
+    reader->part = NULL;
+}
+
+/* The type in memory of plain numbers: what the unpacker expects, in this machine's byte order. The
+ * file's own type does not tell: an integer of 2 bytes may have 8 bits. */
+static hid_t reader_number_type(enum sample_format format)
+{
+    switch (format) {
+    case SAMPLE_I4:
+        return H5T_NATIVE_UINT8;
+    case SAMPLE_I8:
+        return H5T_NATIVE_INT8;
+    case SAMPLE_I16:
+        return H5T_NATIVE_INT16;
+    default:
+        return H5T_NATIVE_FLOAT;
+    }
+}
+
+/* Numbers that are made of others come as they are stored; those that no machine has (24 bits, say)
+ * as HDF5 makes them into what archive->number tells of. */
+static hid_t reader_stored_type(hid_t stored, const struct archive_number *number)
+{
+    int is_float = number->kind == NUMBER_FLOAT;
+    int is_odd = 8 * H5Tget_size(stored) != (number->bits < 8 ? 8 : number->bits) ||
+                 H5Tget_precision(stored) != 8 * H5Tget_size(stored);
+    if (!is_float && is_odd) {
+        hid_t type = H5Tcopy(number->bits == 8    ? H5T_STD_I8LE
+                             : number->bits == 16 ? H5T_STD_I16LE
+                             : number->bits == 32 ? H5T_STD_I32LE
+                                                  : H5T_STD_I64LE);
+        H5Tset_sign(type, number->kind == NUMBER_SIGNED ? H5T_SGN_2 : H5T_SGN_NONE);
+        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
+        return type;
+    }
+    if (is_float && number->bits > 16) {
+        hid_t type = H5Tcopy(number->bits == 32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE);
+        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
+        return type;
+    }
+    return H5Tcopy(stored);
+}
+
+/* Elements of the dataset are pairs: not bytes of 4 + 4 bits, which make pairs. */
+static int reader_has_pairs(const struct archive *archive)
+{
+    int is_in_byte = archive->stored.number.kind != NUMBER_PLAIN && archive->stored.number.bits < 8;
+    return archive->stored.is_compound && !is_in_byte;
+}
+
+static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t stored = H5Dget_type(dataset);
+    hid_t number = -1;
+    hid_t type = -1;
+    if (archive->stored.number.kind != NUMBER_PLAIN) {
+        hid_t one = reader_has_pairs(archive) ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
+        number = reader_stored_type(one, &archive->stored.number);
+        h5_close(one);
+    } else if (archive->format == SAMPLE_I4) {
+        number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
+    } else {
+        number = H5Tcopy(reader_number_type(archive->format));
+    }
+    H5_TRY(number, "a type of numbers cannot be made");
+    if (!reader_has_pairs(archive)) {
+        type = number;
+        number = -1;
+    } else {
+        size_t size = H5Tget_size(number);
+        type = H5Tcreate(H5T_COMPOUND, 2 * size);
+        /* HDF5 matches members by name, whatever the file calls them. */
+        for (unsigned i = 0; i < 2; i++) {
+            char *name = H5Tget_member_name(stored, i);
+            herr_t status = name ? H5Tinsert(type, name, i * size, number) : -1;
+            H5free_memory(name);
+            H5_TRY(status, "a compound type cannot be made");
+        }
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(number);
+    h5_close(stored);
+    return st;
+}
+
+/* Numbers below 8 bits: the dataset's last dimension counts bytes of so many, but those of a pair.
+ */
+static uint64_t reader_per_element(const reader_t *reader)
+{
+    const struct archive *archive = reader->archive;
+    uint32_t bits = archive->stored.number.bits;
+    int are_several =
+        archive->stored.number.kind != NUMBER_PLAIN && bits < 8 && !archive->stored.is_compound;
+    return are_several ? 8 / bits : 1;
+}
+
+/* How much of the outermost dimension, which is not time, a part has. */
+static uint64_t reader_outermost(const reader_t *reader)
+{
+    const struct archive *archive = reader->archive;
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        size *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
+    }
+    return size;
+}
+
+static const char *reader_dataset(const reader_t *reader, const struct archive_part *part)
+{
+    return part->dataset ? part->dataset : reader->archive->dataset;
+}
+
+/* Rank 0 looked at the file when the job began; it must still have room for what is read into the
+ * slab: the same axes beside time. */
+static status_t reader_check_shape(const reader_t *reader, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    uint64_t expected = 1;
+    uint64_t found = 1;
+    hid_t space = H5Dget_space(depot_dataset(reader->depot));
+    int ndims = H5Sget_simple_extent_dims(space, dims, NULL);
+    h5_close(space);
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        expected *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
+    }
+    if (ndims - 1 != (int)archive->shape.time_dim) {
+        expected /= reader_per_element(reader);
+    }
+    int is_long = dims[0] >= part->origin && dims[0] - part->origin >= reader_outermost(reader);
+    if (archive->shape.time_dim > 0) {
+        dims[0] = is_long ? reader_outermost(reader) : 0;
+    }
+    for (int i = 0; i < ndims && found > 0; i++) {
+        int is_time = i == (int)archive->shape.time_dim;
+        found = multiply_u64(found, is_time ? 1 : dims[i], &found) ? found : 0;
+    }
+    REQUIRE(ndims > (int)archive->shape.time_dim && found == expected, STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path,
+            reader_dataset(reader, part));
+out:
+    return st;
+}
+
+/* Opens the part, which stays open for the next read: chunk_steps are known. */
+static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = -1;
+    const struct depot_spec spec = {.path = part->path,
+                                    .name = reader_dataset(reader, part),
+                                    .storage = &part->storage,
+                                    .along = (int)reader->archive->shape.time_dim,
+                                    .cache_bytes = reader->cache_bytes,
+                                    .threads = reader->unpackers};
+    if (reader->part == part) {
+        goto out;
+    }
+    reader_close_hdf5(reader);
+    TRY(depot_open(&spec, &reader->depot));
+    TRY(reader_check_shape(reader, part));
+    plist = H5Dget_create_plist(depot_dataset(reader->depot));
+    reader->chunk_steps = 0;
+    if (H5Pget_layout(plist) == H5D_CHUNKED) {
+        hsize_t chunk[H5S_MAX_RANK] = {0};
+        int ndims = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+        int is_last = ndims - 1 == (int)reader->archive->shape.time_dim;
+        reader->chunk_steps =
+            chunk[reader->archive->shape.time_dim] * (is_last ? reader_per_element(reader) : 1);
+    }
+    TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
+                                &reader->memory_type));
+    reader->part = part;
+out:
+    h5_close(plist);
+    return st;
+}
+
+/* Steps of one block, or of all blocks of the part, as they come from HDF5: */
+struct reader_steps {
+    const struct archive_part *part;
+    uint64_t block;
+    int all;
+    uint64_t first, count; /* of the part */
+    uint64_t slab_steps,
+        slab_first; /* where they come to lie, in memory of so many steps a block */
+};
+
+/* Bytes that hold elements first .. first + count - 1 of a dimension that counts numbers. */
+static void reader_select(const reader_t *reader, uint64_t first, uint64_t count, hsize_t *start,
+                          hsize_t *size)
+{
+    uint64_t each = reader_per_element(reader);
+    *start = first / each;
+    *size = ceil_div_u64(first + count, each) - *start;
+}
+
+static status_t reader_read_steps(reader_t *reader, const struct reader_steps *steps, void *out)
+{
+    status_t st = STATUS_OK;
+    hid_t from = -1;
+    hid_t to = -1;
+    hsize_t dims[H5S_MAX_RANK];
+    hsize_t start[H5S_MAX_RANK] = {0};
+    hsize_t size[H5S_MAX_RANK];
+    hsize_t slab_dims[H5S_MAX_RANK];
+    hsize_t slab_start[H5S_MAX_RANK] = {0};
+    char what[80];
+    const struct archive_part *part = steps->part;
+    uint64_t block = steps->block;
+    uint32_t time_dim = reader->archive->shape.time_dim;
+    snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, steps->first,
+             steps->first + steps->count);
+    from = H5Dget_space(depot_dataset(reader->depot));
+    int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
+    memcpy(size, dims, sizeof size);
+    size[0] = time_dim > 0 ? reader_outermost(reader) : size[0];
+    start[time_dim] = steps->first;
+    size[time_dim] = steps->count;
+    if (ndims - 1 == (int)time_dim) {
+        reader_select(reader, steps->first, steps->count, &start[time_dim], &size[time_dim]);
+    }
+    for (uint32_t i = time_dim; i-- > 0 && !steps->all;) {
+        start[i] = block % dims[i];
+        size[i] = 1;
+        block /= dims[i];
+    }
+    start[0] += part->origin;
+    REQUIRE(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path,
+            reader_dataset(reader, part));
+    /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
+    memcpy(slab_dims, size, sizeof slab_dims);
+    if (steps->slab_steps > 0) {
+        slab_dims[time_dim] = steps->slab_steps;
+        slab_start[time_dim] = steps->slab_first;
+    }
+    to = H5Screate_simple(ndims, slab_dims, NULL);
+    H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: samples cannot be selected", part->path);
+    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
+           "%s: samples cannot be selected", part->path);
+    struct depot_read read = {reader->memory_type, to, from, out, what};
+    st = depot_read(reader->depot, &read);
+    reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
+out:
+    h5_close(from);
+    h5_close(to);
+    return st;
+}
+
+/* What is wanted of time steps of one block that are in memory. */
+static void reader_keep_steps(const reader_t *reader, const struct slab *slab, const char *from,
+                              uint64_t bit, uint64_t steps, char *out)
+{
+    uint32_t bytes = numbers_bytes(reader->numbers);
+    uint64_t step_bits = slab->inner_bytes / bytes * numbers_bits(reader->numbers);
+    uint64_t skipped = slab->low_byte / bytes * numbers_bits(reader->numbers);
+    if (reader->archive->stored.number.kind == NUMBER_PLAIN) {
+        for (uint64_t i = 0; i < steps; i++) {
+            memcpy(out + i * slab->width, from + i * slab->inner_bytes + slab->low_byte,
+                   (size_t)slab->width);
+        }
+    } else if (slab->width == slab->inner_bytes) {
+        numbers_make(reader->numbers, from, bit, steps * (slab->width / bytes), out);
+    } else {
+        for (uint64_t i = 0; i < steps; i++) {
+            numbers_make(reader->numbers, from, bit + i * step_bits + skipped, slab->width / bytes,
+                         out + i * slab->width);
+        }
+    }
+}
+
+/* Steps low .. high - 1 (of the observation) of one block. */
+static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wanted *wanted,
+                                       uint64_t slot, uint64_t low, uint64_t high)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    uint32_t bytes = numbers_bytes(reader->numbers);
+    uint32_t bits = numbers_bits(reader->numbers);
+    uint64_t step_bits = slab->inner_bytes / bytes * bits;
+    char *out = reader_place(wanted, slot, low);
+    struct reader_steps steps = {.part = wanted->part,
+                                 .block = reader_block(reader, wanted, slot),
+                                 .first = low - wanted->part->first_sample,
+                                 .count = high - low};
+    if (reader->archive->stored.number.kind == NUMBER_PLAIN && slab->width == slab->inner_bytes) {
+        TRY(reader_read_steps(reader, &steps, out));
+        goto out;
+    }
+    uint64_t most = min_u64(max_u64(1, STORED_BYTES * UINT64_C(8) / step_bits), high - low);
+    TRY(reader_make_bounce(reader, (size_t)(most * step_bits / 8 + 8)));
+    for (uint64_t at = low; at < high; at += most) {
+        steps.first = at - wanted->part->first_sample;
+        steps.count = min_u64(most, high - at);
+        TRY(reader_read_steps(reader, &steps, reader->bounce));
+        reader_keep_steps(reader, slab, reader->bounce, steps.first * step_bits % 8, steps.count,
+                          out + (at - low) * slab->width);
+    }
+    numbers_scale(reader->numbers, wanted->part, low - wanted->part->first_sample, high - low,
+                  slab->inner_bytes / bytes, slab->low_byte / bytes, slab->width / bytes, out);
+    numbers_turn(reader->numbers, low, high - low, slab->width / bytes, out);
+out:
+    return st;
+}
+
+/* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a chunk
+ * may hold several blocks, and only one chunk is kept. */
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    const struct archive_part *part = wanted->part;
+    TRY(reader_open_through_hdf5(reader, part));
+    if (slab->width == slab->inner_bytes && wanted->nslots == reader->blocks_per_file &&
+        reader->archive->stored.number.kind == NUMBER_PLAIN) {
+        /* Every block of the part, and uncut: in one go. */
+        const struct reader_steps steps = {.part = part,
+                                           .all = 1,
+                                           .first = wanted->low - part->first_sample,
+                                           .count = wanted->high - wanted->low,
+                                           .slab_steps = wanted->count,
+                                           .slab_first = wanted->low - wanted->first};
+        TRY(reader_read_steps(reader, &steps,
+                              wanted->out + wanted->slot * wanted->count * slab->width));
+        goto out;
+    }
+    for (uint64_t at = wanted->low, end = 0; at < wanted->high; at = end) {
+        uint64_t local = at - part->first_sample;
+        uint64_t steps = wanted->nslots > 1 ? reader->chunk_steps : 0;
+        end = steps > 0 ? min_u64(part->first_sample + (local / steps + 1) * steps, wanted->high)
+                        : wanted->high;
+        for (uint64_t i = 0; i < wanted->nslots; i++) {
+            TRY(reader_read_block_hdf5(reader, wanted, wanted->slot + i, at, end));
+        }
+    }
+out:
+    return st;
+}

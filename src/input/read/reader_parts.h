@@ -1,0 +1,129 @@
+/* What the files of the reader share. For nobody else. */
+#ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
+#define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
+
+#include "input/hdf5/stored.h"
+#include "input/read/numbers.h"
+#include "input/read/reader.h"
+
+#include <stdatomic.h>
+
+enum { LONG_READ = 256 << 10 /* bytes: that hints are worth */ };
+
+struct reader {
+    const struct archive *archive;
+    numbers_t *numbers;
+    uint64_t blocks_per_file;
+    uint64_t cache_bytes;           /* for chunks, of HDF5 */
+    uint32_t threads;               /* for long reads */
+    struct reader_helpers *helpers; /* made when they are wanted */
+    uint32_t unpackers;             /* threads for chunks */
+    char *bounce;                   /* [threads][bounce_bytes], made when it is wanted */
+    size_t bounce_bytes;
+    /* The file that is open for pread, by name (names belong to the archive). */
+    const char *path;
+    const struct archive_part *holder; /* whose file it is */
+    int fd;
+    uint64_t read_from, read_to; /* what was read last */
+    int is_huge;
+    /* The part that is open through HDF5. */
+    const struct archive_part *part;
+    depot_t *depot;
+    hid_t memory_type;
+    uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
+    int is_unreadable;    /* the last failure was that of samples */
+    struct packets_room *packets;
+    struct reader_ingests *ingests; /* made when they are wanted */
+};
+
+/* What is read of one part: some blocks of a slab, all of the part's place in the stack, for a
+ * range of samples of the observation, all of which the part has. */
+struct reader_wanted {
+    const struct slab *slab;
+    const struct archive_part *part;
+    uint64_t slot, nslots; /* in slab->blocks */
+    uint64_t low, high;
+    uint64_t first, count; /* samples of the slab in memory */
+    char *out;             /* the slab */
+};
+
+/* Where sample `at` of the observation lies in the slab, in the block at `slot`. */
+char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t at);
+/* Which block of its part is at `slot`. */
+uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot);
+/* Does units 0 .. units - 1 of a read, by reader->threads threads: each by one of them, which is
+ * number `thread`, in any order. Fails as they do; some may then be done, and done again. */
+typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
+status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
+/* The same by reader->threads - 1 threads, from number 1 on, beside the caller, who begins it and
+ * asks until it is done, or gives it up: leaves units that nobody has begun, and waits for the
+ * others. What they fail with is lost. One that is begun while another is not done is worked on
+ * behind it. */
+struct reader_share {
+    uint64_t units;
+    reader_unit_t *work;
+    const void *context;
+    atomic_uint_fast64_t next;
+    atomic_int has_failed;
+    /* Of reader_share.c: */
+    uint32_t working;
+    struct reader_share *behind;
+};
+status_t reader_share_begin(reader_t *reader, struct reader_share *share);
+int reader_share_is_done(reader_t *reader, struct reader_share *share);
+void reader_share_give_up(reader_t *reader, struct reader_share *share);
+void reader_end_helpers(reader_t *reader);
+
+/* A slab as it lies in a file. */
+struct reader_lying {
+    const struct archive_part *part;
+    const char *path; /* NULL: it does not */
+    uint64_t file_offset;
+};
+/* Where samples lie as a slab, uncut, plain and all there. */
+struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count);
+
+/* Makes reader->bounce, of so many bytes for each of its threads at least. */
+status_t reader_make_bounce(reader_t *reader, size_t bytes);
+
+/* Zero volts for samples from .. from + samples - 1 of the slab, in its blocks from `slot` on. */
+void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
+                       uint64_t from, uint64_t samples);
+/* The same, and told of as losses (may be NULL) of the streams that these blocks are of. */
+status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
+                     uint64_t from, uint64_t samples, struct losses *losses);
+
+/* Makes sure that what is open, and was read, is as it was planned. Fails with DATA. */
+status_t reader_check_file(const reader_t *reader);
+
+/* Opens a file, which stays open for the next read; the one before is checked. */
+status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path);
+
+/* Notes what is read: what lies behind, of an observation larger than this machine's memory, will
+ * not be wanted again. */
+void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
+
+/* Of a read of the open file that failed: whether its samples are to blame. */
+status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
+
+/* Reads bytes of a file of the part, which is opened; a long read by several threads. */
+status_t reader_read_bytes(reader_t *reader, const struct archive_part *part, const char *path,
+                           uint64_t offset, uint64_t bytes, char *out);
+
+/* Reads bytes at .. at + bytes - 1 of the part's dataset, which may run through several extents. */
+status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
+                             uint64_t bytes, char *out);
+
+/* Read what is wanted of a part that has runs or extents, or must be read through HDF5. */
+status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
+                            struct losses *losses);
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted);
+void reader_close_hdf5(reader_t *reader);
+
+/* The same of a part of packets. */
+status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
+                             struct losses *losses);
+void reader_close_packets(reader_t *reader);
+
+#endif

@@ -1,0 +1,431 @@
+/* The side that asks. The other one: io/apart_serve.c. */
+#include "io/apart.h"
+
+#include "base/clock.h"
+#include "io/apart_parts.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PLACE_BYTES = 2048, PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
+
+static int is_used;
+static double limit_seconds = 300;
+static int (*is_stopped)(void);
+
+/* Of main(). */
+static char *arguments; /* one behind the other */
+static size_t argument_bytes;
+static const struct apart_task *const *tasks;
+static size_t ntasks;
+
+void apart_begin(char **argv, const struct apart_task *const *all, size_t count)
+{
+    arguments = argv[0];
+    for (argument_bytes = 0; *argv && *argv == arguments + argument_bytes; argv++) {
+        argument_bytes += strlen(*argv) + 1;
+    }
+    tasks = all;
+    ntasks = count;
+    is_used = 1;
+}
+
+int apart_is_used(void)
+{
+    return is_used;
+}
+
+void apart_limit(double seconds)
+{
+    limit_seconds = seconds;
+}
+
+void apart_stops(int (*stopped)(void))
+{
+    is_stopped = stopped;
+}
+
+/* A child, at work or waiting for the next question. */
+struct talk {
+    pid_t child; /* 0: there is none */
+    int fd;
+    double looked;           /* when this process last looked at it */
+    double waited;           /* seconds since it last got on, in which this process could look */
+    char place[PLACE_BYTES]; /* what it said last that it looks at */
+    int is_answered;         /* it said the last it has to say of this question */
+};
+
+/* The one that answered last: starting a process takes longer than most questions. */
+static struct talk talk = {.fd = -1};
+
+static void apart_end_last(void);
+
+/* No child outlives this process, nor stays a zombie. */
+static void apart_end_with_process(void)
+{
+    static int is_to_end;
+    if (!is_to_end) {
+        is_to_end = atexit(apart_end_last) == 0;
+    }
+}
+
+/* Gives 0 on success, and both ends of it. */
+static int apart_connect(int *ends)
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+void apart_fork(void)
+{
+    int ends[2] = {-1, -1};
+    pid_t parent = getpid();
+    if (!is_used || talk.child > 0 || apart_connect(ends) != 0) {
+        return;
+    }
+    /* Opened behind both ends: never as standard input. */
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    pid_t child = nowhere < 0 ? -1 : apart_fork_safely();
+    if (child == 0) {
+        is_used = 0;
+        apart_be_child(ends, nowhere, parent, arguments, argument_bytes);
+        apart_serve_parent(parent, tasks, ntasks);
+    }
+    file_close(nowhere);
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return;
+    }
+    apart_end_with_process();
+    talk.child = child;
+    talk.fd = ends[0];
+    talk.is_answered = 1;
+}
+
+static status_t apart_spawn_child(void)
+{
+    status_t st = STATUS_OK;
+    int ends[2] = {-1, -1};
+    REQUIRE(apart_connect(ends) == 0, STATUS_DEVICE,
+            "files cannot be looked at by a process of its own: %s", strerror(errno));
+    int error = apart_spawn(ends[1], &talk.child);
+    talk.child = error ? 0 : talk.child;
+    REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
+            apart_own_program(), strerror(error));
+    talk.fd = ends[0];
+    ends[0] = -1;
+out:
+    for (int i = 0; i < 2; i++) {
+        file_close(ends[i]);
+    }
+    return st;
+}
+
+/* Adds up how long the child takes. While a job is suspended, neither gets on: longer than from one
+ * look to the next counts as one. */
+static void apart_count_wait(void)
+{
+    const double most = 1;
+    double now = clock_now();
+    talk.waited += now - talk.looked < most ? now - talk.looked : most;
+    talk.looked = now;
+}
+
+/* Waits until the child listens or speaks, but neither longer than it may take nor when told to
+ * stop. */
+static status_t apart_wait_for(short event)
+{
+    status_t st = STATUS_OK;
+    for (;;) {
+        struct pollfd it = {.fd = talk.fd, .events = event};
+        if (poll(&it, 1, LOOK_MS) > 0) {
+            goto out;
+        }
+        apart_count_wait();
+        REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
+                "nothing was begun yet; the same command begins");
+        REQUIRE(limit_seconds <= 0 || talk.waited < limit_seconds, STATUS_DATA,
+                "%s: HDF5 did not come back from there in %.4g s: is the file damaged, or does its "
+                "file system hang?",
+                talk.place[0] ? talk.place : "a process that looks at files", limit_seconds);
+    }
+out:
+    return st;
+}
+
+/* A child that has died does not listen: what it said last tells why. */
+static status_t apart_say(const void *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    const char *at = data;
+    while (bytes > 0) {
+        TRY(apart_wait_for(POLLOUT));
+        ssize_t sent = send(talk.fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EINTR && errno != EAGAIN) {
+            goto out;
+        }
+        at += sent > 0 ? sent : 0;
+        bytes -= sent > 0 ? (size_t)sent : 0;
+    }
+out:
+    return st;
+}
+
+/* Gives fewer bytes than were asked for when the child is at its end. */
+static status_t apart_hear(void *data, size_t bytes, size_t *heard)
+{
+    status_t st = STATUS_OK;
+    *heard = 0;
+    while (*heard < bytes) {
+        TRY(apart_wait_for(POLLIN));
+        ssize_t count = recv(talk.fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
+        if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
+            goto out;
+        }
+        *heard += count > 0 ? (size_t)count : 0;
+        talk.looked = clock_now();
+        talk.waited = 0;
+    }
+out:
+    return st;
+}
+
+static status_t apart_hear_text(uint64_t bytes, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char piece[PIECE_BYTES];
+    while (bytes > 0) {
+        size_t wanted = bytes < sizeof piece ? (size_t)bytes : sizeof piece;
+        size_t heard = 0;
+        TRY(apart_hear(piece, wanted, &heard));
+        TRY(text_add_bytes(out, piece, heard));
+        if (heard < wanted) {
+            goto out;
+        }
+        bytes -= heard;
+    }
+out:
+    return st;
+}
+
+/* What the child says beside its answer. */
+static status_t apart_take(char kind, const char *words)
+{
+    status_t st = STATUS_OK;
+    switch (kind) {
+    case APART_PLACE:
+        snprintf(talk.place, sizeof talk.place, "%s", words);
+        break;
+    case APART_WARNING:
+        report_warn("%s", words);
+        break;
+    case APART_LOUD:
+        report_warn_loudly("%s", words);
+        break;
+    case APART_NOTE:
+        report_note("%s", words);
+        break;
+    case APART_ASSUMED:
+        report_say(REPORT_ASSUMED, "%s", words);
+        break;
+    case APART_OUTPUT:
+        fputs(words, stdout);
+        break;
+    default: /* the status is the letter */
+        talk.is_answered = 1;
+        FAIL((status_t)kind, "%s", words);
+    }
+out:
+    return st;
+}
+
+/* Until the child has answered or is at its end. */
+static status_t apart_listen_to(struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    while (!talk.is_answered) {
+        struct apart_head head;
+        size_t heard = 0;
+        TRY(apart_hear(&head, sizeof head, &heard));
+        if (heard < sizeof head) {
+            goto out;
+        }
+        struct text *to = head.kind == APART_ANSWER ? answer : &words;
+        size_t before = to->length;
+        TRY(apart_hear_text(head.bytes, to));
+        if (to->length - before < head.bytes) {
+            goto out;
+        }
+        if (head.kind == APART_ANSWER) {
+            talk.is_answered = 1;
+        } else {
+            TRY(apart_take(head.kind, words.data ? words.data : ""));
+        }
+        text_free(&words);
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* Waits for its end; a process that hangs in a file system cannot even be killed, and stays behind.
+ * Gives what waitpid() gave last: 0 when it is still there. */
+static pid_t apart_await_end(pid_t child, int *status)
+{
+    const double most = 2;
+    const struct timespec nap = {.tv_nsec = 200000};
+    double began = clock_now();
+    for (;;) {
+        pid_t ended = waitpid(child, status, WNOHANG);
+        if (ended > 0 || (ended < 0 && errno != EINTR) || clock_now() - began > most) {
+            return ended;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Gives what waitpid() gave last, and the child's status. */
+static pid_t apart_end_child(int is_to_die, int *status)
+{
+    if (is_to_die) {
+        (void)kill(talk.child, SIGKILL);
+    }
+    close(talk.fd);
+    pid_t ended = apart_await_end(talk.child, status);
+    if (ended == 0) {
+        (void)kill(talk.child, SIGKILL);
+    }
+    talk.child = 0;
+    talk.fd = -1;
+    return ended;
+}
+
+/* When this process ends. */
+static void apart_end_last(void)
+{
+    int status = 0;
+    if (talk.child > 0) {
+        (void)apart_end_child(1, &status);
+    }
+}
+
+void apart_look(void)
+{
+    int status = 0;
+    if (talk.child > 0 && talk.is_answered && waitpid(talk.child, &status, WNOHANG) == talk.child) {
+        close(talk.fd);
+        talk.child = 0;
+        talk.fd = -1;
+    }
+}
+
+/* A child that waits for questions; one that has failed at one is not asked again. */
+static status_t apart_have_child(void)
+{
+    status_t st = STATUS_OK;
+    char byte;
+    int is_there = talk.child > 0 && recv(talk.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+                   (errno == EAGAIN || errno == EWOULDBLOCK);
+    if (!is_there) {
+        apart_end_last();
+        TRY(apart_spawn_child());
+    }
+    apart_end_with_process();
+    talk.looked = clock_now();
+    talk.waited = 0;
+    talk.place[0] = '\0';
+    talk.is_answered = 0;
+out:
+    return st;
+}
+
+/* The child has answered and waits, or has no more to say, or is not wanted any more. */
+static status_t apart_end(status_t st)
+{
+    int status = 0;
+    const char *place = talk.place[0] ? talk.place : "a process that looks at files";
+    if (st == STATUS_OK && talk.is_answered) {
+        return st;
+    }
+    pid_t ended = apart_end_child(st != STATUS_OK, &status);
+    if (st != STATUS_OK) {
+        return st;
+    }
+    REQUIRE(ended != 0, STATUS_DATA,
+            "%s: the process that looked at it does not end: does its file system hang?", place);
+    /* Who ignores SIGCHLD is not told how children end. */
+    REQUIRE(ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
+            "%s: the process that looked at it ended without a word (status %d): is it damaged?",
+            place, ended >= 0 ? WEXITSTATUS(status) : 0);
+    int number = WTERMSIG(status);
+    REQUIRE(number != SIGKILL, STATUS_DATA,
+            "%s: the process that looked at it was killed: for want of memory?", place);
+    FAIL(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place, strsignal(number));
+out:
+    return st;
+}
+
+static status_t apart_ask(const char *task, const struct text *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct apart_question head;
+    memset(&head, 0, sizeof head); /* its padding, too */
+    head.bytes = question->length;
+    snprintf(head.task, sizeof head.task, "%s", task);
+    TRY(apart_have_child());
+    st = apart_say(&head, sizeof head);
+    st = st == STATUS_OK ? apart_say(question->data, question->length) : st;
+    st = st == STATUS_OK ? apart_listen_to(answer) : st;
+    st = apart_end(st);
+out:
+    return st;
+}
+
+status_t apart_do(const struct apart_task *task, const struct text *question, struct text *answer)
+{
+    struct unpack in = {.data = question->data, .length = question->length};
+    return is_used ? apart_ask(task->name, question, answer) : task->work(&in, answer);
+}
+
+status_t apart_do_path(const struct apart_task *task, const char *path, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    TRY(pack_text(&question, path));
+    TRY(apart_do(task, &question, answer));
+out:
+    text_free(&question);
+    return st;
+}
+
+int apart_is_true(const struct apart_task *task, const char *path)
+{
+    struct text answer = {0};
+    if (apart_do_path(task, path, &answer) != STATUS_OK) {
+        report_clear();
+    }
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    int is_true = unpack_u64(&in) == 1;
+    text_free(&answer);
+    return is_true;
+}
+
+status_t apart_path(struct unpack *question, char **out)
+{
+    status_t st = STATUS_OK;
+    *out = unpack_text(question);
+    REQUIRE(*out, STATUS_DEVICE, "out of memory: a name");
+out:
+    return st;
+}

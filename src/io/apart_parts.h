@@ -1,0 +1,50 @@
+/* How children begin and serve; what parent and child say to each other: heads, each followed by so
+ * many bytes. */
+#ifndef VOLTMILL_IO_APART_APART_PARTS_H
+#define VOLTMILL_IO_APART_APART_PARTS_H
+
+#include "io/apart.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* To the child: what it shall do. */
+struct apart_question {
+    uint64_t bytes;
+    char task[32];
+};
+
+/* To the parent. Kinds beside these are the statuses of failures: then the bytes are the cause. */
+enum {
+    APART_ANSWER = 'a',
+    APART_PLACE = 'p',
+    APART_WARNING = 'w',
+    APART_LOUD = 'l',
+    APART_NOTE = 'n',
+    APART_ASSUMED = 's',
+    APART_OUTPUT = 'o'
+};
+
+struct apart_head {
+    uint64_t bytes;
+    char kind;
+};
+
+/* Starts this program anew, with the socket `fd` as its standard input. Gives a number of errno.h.
+ */
+int apart_spawn(int fd, pid_t *out);
+
+/* Forks this process, unless it has threads. Gives what fork() gives; in the child every signal is
+ * blocked. */
+pid_t apart_fork_safely(void);
+
+/* Makes a forked child what a spawned one is, but for what both do (apart_serve_parent()): it talks
+ * through ends[1], prints to `nowhere`, and keeps neither end nor that otherwise. The arguments of
+ * the command line, one behind the other, become a child's. */
+void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes);
+
+/* Serves the parent at the other end of standard input, or ends at once if that is gone. */
+_Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks,
+                                  size_t count);
+
+#endif

@@ -1,0 +1,43 @@
+/* FITS files through cfitsio, with our errors: headers, and where the columns of tables lie.
+ *
+ * The file is opened by its descriptor, so that no part of its name means anything to cfitsio
+ * (brackets, URLs, pipes, compressed files of another name). To be used in the child process that
+ * opens files of unknown origin (io/apart.h). All fail with DATA: file, key and value, or
+ * cfitsio's own words; with DEVICE without memory. */
+#ifndef VOLTMILL_IO_FITS_FITS_UNIT_H
+#define VOLTMILL_IO_FITS_FITS_UNIT_H
+
+#include "io/fits_column.h"
+
+/* A file and one of its units (HDUs), whose cards the functions below read. */
+typedef struct fits_unit fits_unit_t;
+
+/* At its first unit. `path` is for messages; both must outlive it. */
+status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
+void fits_unit_close(fits_unit_t *unit);
+
+/* Goes on to the binary table of that name (EXTNAME). */
+status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
+
+/* Whether a table of that name follows it, too. */
+status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
+
+/* Byte of the file at which the rows of a table begin. */
+status_t fits_unit_data(fits_unit_t *unit, uint64_t *at);
+
+/* The column of that name; its count is 0 when there is none. */
+status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_column *out);
+
+/* The value of a card as text for free(), long strings (CONTINUE) in one piece; NULL when it is
+ * missing, empty, or `*`, by which PSRFITS marks values that are not set. A key that is given two
+ * different values is a failure. */
+status_t fits_unit_text(fits_unit_t *unit, const char *key, char **out);
+
+/* A number from `least` to `most`; `found` NULL: it must be there. Without it *value stays. */
+status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double most, double *value,
+                       int *found);
+/* Whole numbers up to 2^53. */
+status_t fits_unit_u64(fits_unit_t *unit, const char *key, uint64_t least, uint64_t most,
+                       uint64_t *value, int *found);
+
+#endif

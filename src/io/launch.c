@@ -1,0 +1,80 @@
+/* The environment variables by which launchers of MPI programs are known; the setup of HDF5. */
+#include "io/launch.h"
+
+#include "io/hdf5/h5.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int launch_is_used(void)
+{
+    /* Variables of Open MPI, PMI (MPICH, Intel MPI, Cray), PMIx, PALS, MVAPICH and ALPS. Users set
+     * VOLTMILL_MPI for any other launcher. */
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_SIZE", "PMI_RANK",    "PMI_SIZE",    "PMIX_RANK", "PALS_RANKID",
+        "MV2_COMM_WORLD_RANK",  "ALPS_APP_PE", "VOLTMILL_MPI"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i])) {
+            return 1;
+        }
+    }
+    /* SLURM's own launcher, unless it has started a shell (srun --pty bash). */
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    return tasks && strcmp(tasks, "1") != 0;
+}
+
+long launch_rank(void)
+{
+    /* One started by another has the variables of both: the inner one's come first. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank) {
+            return strtol(rank, NULL, 10);
+        }
+    }
+    return 0;
+}
+
+/* A standard descriptor that the caller has closed would be given to the next file that is opened,
+ * and what is printed would be written into that. Opened so that its use fails as before. */
+static void launch_keep_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/* Threads get as much stack as the limit of the main thread's says (ulimit -s), which may be too
+ * little for libraries: OpenMP's, MPI's and ours. */
+static void launch_give_threads_stacks(void)
+{
+    enum { LEAST = 2 << 20 };
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_getattr_default_np(&attributes) != 0) {
+        return;
+    }
+    if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes < LEAST &&
+        pthread_attr_setstacksize(&attributes, LEAST) == 0) {
+        (void)pthread_setattr_default_np(&attributes);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+void launch_begin(void)
+{
+    launch_keep_standard();
+    launch_give_threads_stacks();
+    h5_begin();
+    signal(SIGXFSZ, SIG_IGN);
+}

@@ -1,0 +1,280 @@
+/* The last step of finishing: rows become few bits, block by block (dsp/steps.h). A block is
+ * so many rows from the observation's first on; chunks begin with one, so what is held at the end
+ * of one chunk is nothing. Rows that the backend has rounded go on as they are: only what it
+ * clipped is added up until a block is whole. */
+#include "pipeline/finish/finish_steps.h"
+
+#include "base/memory.h"
+#include "plan/plan_products.h"
+#include "product/ifs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct quantise_step {
+    const struct channelise_plan *work;
+    const struct product_spec *spec;
+    const float *given; /* the first block's, of all streams: scale, then offset; NULL: none */
+    int is_rounded;     /* by the backend */
+    struct steps_form form;
+    uint32_t parts; /* numbers of a line */
+    uint64_t lines; /* of a group */
+    struct steps_sums sums;
+    float *offset, *factor; /* [lines] */
+    float *held;            /* [scale_rows][lines][parts] of a block that is not whole yet */
+    uint64_t nheld;
+    char *made;              /* [rows][lines][parts] of whole ones */
+    float *weights;          /* [rows][columns]: of the rows that are held and come in, */
+    char *holes;             /* [rows] likewise */
+    uint64_t nkept;          /* rows whose weights and holes are there from before, */
+    uint64_t nsent;          /* and how many of them belong to blocks that have left */
+    float *scales, *offsets; /* [blocks][lines] of whole ones */
+    uint16_t *low, *high;
+    uint64_t ncounted; /* blocks of the last rows that were counted to their end */
+};
+
+static void quantise_destroy(void *context)
+{
+    struct quantise_step *step = context;
+    if (step) {
+        free(step->sums.first);
+        free(step->offset);
+        free(step->held);
+        free(step->made);
+        free(step->weights);
+        free(step->holes);
+        free(step->scales);
+        free(step->low);
+        free(step);
+    }
+}
+
+/* Memory as plan_products_held_bytes() has it. */
+static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
+{
+    status_t st = STATUS_OK;
+    uint64_t block = min_u64(step->spec->steps.rows, step->spec->rows);
+    uint64_t blocks = rows / block + 2;
+    uint64_t lines = step->lines;
+    TRY(memory_zeroed((size_t)lines, 4 * sizeof(double), "scales", &step->sums.first));
+    step->sums.sum = step->sums.first + lines;
+    step->sums.squares = step->sums.sum + lines;
+    step->sums.count = step->sums.squares + lines;
+    TRY(memory_zeroed((size_t)lines, 2 * sizeof(float), "scales", &step->offset));
+    step->factor = step->offset + lines;
+    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(float), "scales", &step->scales));
+    step->offsets = step->scales + blocks * lines;
+    TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(uint16_t), "counts", &step->low));
+    step->high = step->low + blocks * lines;
+    if (step->is_rounded) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)(block * lines), step->parts * sizeof(float), "rows", &step->held));
+    TRY(memory_zeroed((size_t)((block + rows) * lines), step->parts * step->form.bits / 8, "rows",
+                      &step->made));
+    TRY(memory_zeroed((size_t)(block + rows), (size_t)weights * sizeof(float), "weights",
+                      &step->weights));
+    TRY(memory_zeroed((size_t)(block + rows), 1, "holes", &step->holes));
+out:
+    return st;
+}
+
+static status_t quantise_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+                                void **out)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &work->products[i].spec;
+    uint32_t streams = work->chunking.group_streams;
+    struct quantise_step *step = NULL;
+    *out = NULL;
+    if (!quantised_is(spec)) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *step, "a product in few bits", &step));
+    step->work = work;
+    step->spec = spec;
+    step->given = work->products[i].first_scales;
+    step->is_rounded = plan_products_rounds(work, i);
+    step->form = quantised_form(spec->kind, spec->steps.bits);
+    step->parts = step->form.is_signed ? 2 : 1;
+    step->lines = plan_products_lines(work, i, streams);
+    TRY(quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
+    *out = step;
+    step = NULL;
+out:
+    quantise_destroy(step);
+    return st;
+}
+
+/* Scale and offset of a block of so many rows, of so many lines. Where the first block's count for
+ * all, lines that tell nothing, which have no number or only zeros, are marked by the scale 0: they
+ * get another one when all lines are known (first_scales_make). */
+static void quantise_settle(struct quantise_step *step, const float *rows, uint64_t count,
+                            uint64_t lines, float *scale, float *offset)
+{
+    memset(step->sums.first, 0, (size_t)step->lines * 4 * sizeof(double));
+    for (uint64_t i = 0; i < count; i++) {
+        steps_measure(step->form, rows + i * lines * step->parts, (size_t)lines, step->sums);
+    }
+    steps_settle(step->form, step->sums, (size_t)lines, scale, offset);
+    for (uint64_t i = 0; i < lines && step->spec->steps.are_first; i++) {
+        if (step->sums.first[i] == 0 && step->sums.squares[i] == 0) {
+            scale[i] = offset[i] = 0;
+        }
+    }
+}
+
+/* Scales that were given, of these lines. */
+static void quantise_give(const struct quantise_step *step, const struct chunk *chunk,
+                          uint64_t lines, float *scale, float *offset)
+{
+    uint64_t all = step->spec->nifs * step->spec->frequencies;
+    uint64_t first = chunk_share(&step->work->chunking, all, chunk->first_stream);
+    memcpy(scale, step->given + first, (size_t)lines * sizeof *scale);
+    memcpy(offset, step->given + all + first, (size_t)lines * sizeof *offset);
+}
+
+/* A whole block of `count` rows becomes row `at` of what was made, the number-th of it. */
+static void quantise_block(struct quantise_step *step, const struct chunk *chunk, const float *rows,
+                           uint64_t count, uint64_t lines, uint64_t number, uint64_t at)
+{
+    float *scale = step->scales + number * lines;
+    float *offset = step->offsets + number * lines;
+    uint16_t *low = step->low + number * lines;
+    uint16_t *high = step->high + number * lines;
+    uint64_t first = chunk_share(&step->work->chunking, step->spec->nifs * step->spec->frequencies,
+                                 chunk->first_stream);
+    uint64_t all = step->spec->nifs * step->spec->frequencies;
+    size_t bytes = (size_t)lines * step->parts * step->form.bits / 8;
+    if (!step->given || step->work->is_judged) {
+        quantise_settle(step, rows, count, lines, scale, offset);
+    } else {
+        quantise_give(step, chunk, lines, scale, offset);
+    }
+    steps_factors(step->given ? step->given + first : scale, (size_t)lines, step->factor);
+    memcpy(step->offset, step->given ? step->given + all + first : offset,
+           (size_t)lines * sizeof *offset);
+    memset(low, 0, (size_t)lines * sizeof *low);
+    memset(high, 0, (size_t)lines * sizeof *high);
+    for (uint64_t i = 0; i < count; i++) {
+        steps_store(step->form, rows + i * lines * step->parts, (size_t)lines, step->offset,
+                    step->factor, step->made + (at + i) * bytes, low, high);
+    }
+}
+
+/* Adds up what the backend has clipped; blocks that are whole leave. */
+static void quantise_count(struct quantise_step *step, struct finish_rows *rows, uint64_t lines)
+{
+    const uint64_t block = step->spec->steps.rows;
+    const uint64_t end = rows->first + rows->count;
+    const int is_begun = rows->first % block > 0; /* chunks begin with one */
+    uint16_t *counts[2] = {step->low, step->high};
+    if (rows->count == 0) {
+        return;
+    }
+    for (int side = 0; side < 2; side++) {
+        uint16_t *count = counts[side];
+        uint64_t carried = is_begun ? lines : 0;
+        memmove(count, count + step->ncounted * lines, (size_t)carried * sizeof *count);
+        memset(count + carried, 0,
+               (size_t)(rows->clipped_blocks * lines - carried) * sizeof *count);
+        for (uint64_t i = 0; i < rows->clipped_blocks * lines; i++) {
+            count[i] = (uint16_t)(count[i] + rows->clipped[2 * i + (uint64_t)side]);
+        }
+    }
+    rows->steps = (struct product_steps){.first = rows->first / block,
+                                         .scale = step->scales,
+                                         .offset = step->offsets,
+                                         .low = step->low,
+                                         .high = step->high};
+    for (uint64_t i = 0; i < rows->clipped_blocks; i++) {
+        int is_whole = (rows->steps.first + i + 1) * block <= end || end == step->spec->rows;
+        rows->steps.count += is_whole ? 1 : 0;
+        quantise_give(step, rows->chunk, lines, step->scales + i * lines,
+                      step->offsets + i * lines);
+    }
+    step->ncounted = rows->steps.count;
+}
+
+/* Weights and holes of rows that come in stand behind those that are held. */
+static void quantise_keep_beside(struct quantise_step *step, const struct finish_rows *rows,
+                                 uint64_t lines)
+{
+    uint64_t left = step->nkept - step->nsent;
+    memmove(step->weights, step->weights + step->nsent * lines,
+            (size_t)(left * lines) * sizeof *step->weights);
+    memmove(step->holes, step->holes + step->nsent, (size_t)left);
+    if (rows->weights) {
+        memcpy(step->weights + left * lines, rows->weights,
+               (size_t)(rows->count * lines) * sizeof *step->weights);
+    }
+    if (rows->holes) {
+        memcpy(step->holes + left, rows->holes, (size_t)rows->count);
+    } else {
+        memset(step->holes + left, 0, (size_t)rows->count);
+    }
+    step->nkept = left + rows->count;
+    step->nsent = 0;
+}
+
+/* Takes up rows until a block is whole. */
+static void quantise_take(struct quantise_step *step, struct finish_rows *rows, uint64_t lines,
+                          uint64_t *made)
+{
+    const uint64_t block = step->spec->steps.rows;
+    const float *data = rows->data;
+    for (uint64_t done = 0; done < rows->count;) {
+        uint64_t count = min_u64(block - step->nheld, rows->count - done);
+        const float *from = data + done * lines * step->parts;
+        uint64_t end = rows->first + done + count;
+        int is_whole = step->nheld + count == block || end == step->spec->rows;
+        if (step->nheld > 0 || !is_whole) {
+            memcpy(step->held + step->nheld * lines * step->parts, from,
+                   (size_t)(count * lines) * step->parts * sizeof *from);
+            from = step->held;
+        }
+        step->nheld += count;
+        done += count;
+        if (is_whole) {
+            quantise_block(step, rows->chunk, from, step->nheld, lines, rows->steps.count++, *made);
+            *made += step->nheld;
+            step->nheld = 0;
+        }
+    }
+}
+
+static status_t quantise_run(void *context, struct finish_rows *rows)
+{
+    struct quantise_step *step = context;
+    uint64_t lines = rows->columns * rows->channels;
+    uint64_t beside =
+        chunk_share(&step->work->chunking, ifs_weights(step->spec), rows->chunk->streams);
+    uint64_t made = 0;
+    if (step->is_rounded) {
+        quantise_count(step, rows, lines);
+        return STATUS_OK;
+    }
+    if (rows->is_first) {
+        step->nheld = step->nkept = step->nsent = 0;
+    }
+    uint64_t first = rows->first - step->nheld;
+    rows->steps = (struct product_steps){.first = first / step->spec->steps.rows};
+    quantise_keep_beside(step, rows, beside);
+    quantise_take(step, rows, lines, &made);
+    rows->steps.scale = step->scales;
+    rows->steps.offset = step->offsets;
+    rows->steps.low = step->low;
+    rows->steps.high = step->high;
+    step->nsent = made;
+    if (!step->work->is_judged) {
+        rows->first = first;
+        rows->count = made;
+        rows->data = step->made;
+        rows->weights = step->weights;
+        rows->holes = memchr(step->holes, 1, (size_t)made) ? step->holes : NULL;
+    }
+    return STATUS_OK;
+}
+
+const struct finish_step finish_quantise = {
+    .create = quantise_create, .run = quantise_run, .destroy = quantise_destroy};

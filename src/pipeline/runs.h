@@ -1,0 +1,65 @@
+/* Runs of samples of one stream that are missing. */
+#ifndef VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
+#define VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
+
+#include "compute/shared/samples.h"
+#include "input/read/reader.h"
+
+/* Samples first .. end - 1. */
+struct run {
+    int64_t first, end;
+};
+
+/* Starts from {0}; grows, and is kept: count = 0 empties it. */
+struct runs {
+    struct run *items;
+    size_t count, room;
+};
+void runs_free(struct runs *runs);
+
+/* Fail with DEVICE (memory). */
+status_t runs_add(struct runs *runs, struct run run);
+status_t runs_add_all(struct runs *runs, const struct runs *more);
+/* Puts them in order; what meets becomes one, so that a sample is in one at most. */
+void runs_join(struct runs *runs);
+/* Of `from` what is not in `less`, both joined. Fails likewise. */
+status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out);
+/* How many samples of joined runs are among first .. end - 1. */
+uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
+
+/* Samples of each of which the same share is lost, in 1 / LOST_WHOLE. */
+struct share {
+    struct run run;
+    uint32_t lost;
+};
+
+/* Starts from {0}, as struct runs does. */
+struct shares {
+    struct share *items;
+    size_t count, room;
+};
+void shares_free(struct shares *shares);
+
+/* Fails with DEVICE (memory). */
+status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
+/* All of joined `whole`, and of `partly` the samples that are not among them. Fails likewise. */
+status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
+                      struct shares *out);
+
+/* Samples that only their numbers show to be missing. */
+struct runs_scan {
+    struct sample_coding coding;
+    const char *samples; /* from sample `first` on */
+    int64_t first;
+    uint64_t count;
+    struct sample_input input;
+};
+
+enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
+
+/* Adds those of streams first_stream .. first_stream + streams - 1 (at most RUNS_TILE) of the input
+ * to `found`, joined. Fails likewise. */
+status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
+                   struct runs found[RUNS_TILE]);
+
+#endif

@@ -1,0 +1,618 @@
+/* What each stream lacks, and the energies that its spectra lose by it. */
+#include "pipeline/weights.h"
+
+#include "base/memory.h"
+#include "dsp/fir/energy.h"
+#include "pipeline/dumps.h"
+#include "pipeline/runs.h"
+#include "plan/channelise_needs.h"
+#include "plan/filter_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Missing samples behind filters: how much of the energy of each of their rows is lost.
+ *
+ * A row of a filter has lost the share of the filter's energy |c|^2 (of a chirp: of its taps, all
+ * alike) that weighs missing samples, or what rows of the filter before it have lost. What lies
+ * outside of the selection counts as there.
+ *
+ * From runs of missing samples to rows of the first filter, then from filter to filter. */
+
+typedef struct filtered filtered_t;
+
+struct filtered {
+    const struct filter_plan *plan;
+    struct energy energy[JOB_FILTERS]; /* number 0 of the oldest sample of a row */
+    /* Rows of the first filter, in 1 / (ENERGY_WHOLE LOST_WHOLE); of what comes in, running. */
+    uint64_t *sums;
+    uint32_t *lost[2]; /* of what comes in, and what is made */
+};
+
+static void filtered_destroy(filtered_t *filtered)
+{
+    for (uint32_t i = 0; filtered && i < JOB_FILTERS; i++) {
+        energy_free(&filtered->energy[i]);
+    }
+    if (filtered) {
+        free(filtered->sums);
+        free(filtered->lost[0]);
+        free(filtered->lost[1]);
+    }
+    free(filtered);
+}
+
+/* For up to `samples` samples that come in at a time; the plan must outlive it. Fails with DEVICE
+ * (memory). */
+static status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out)
+{
+    status_t st = STATUS_OK;
+    filtered_t *filtered = NULL;
+    TRY(memory_zeroed(1, sizeof *filtered, "weights", &filtered));
+    filtered->plan = plan;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct filter_spec *spec = &plan->stages[i].spec;
+        filtered->energy[i].count = spec->taps;
+        TRY(spec->coeff ? energy_create(spec->coeff, spec->taps, spec->is_complex_coeff ? 2 : 1, 1,
+                                        &filtered->energy[i])
+                        : STATUS_OK);
+    }
+    /* No filter makes more rows than it takes samples. */
+    TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->sums, "weights", &filtered->sums));
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
+                          &filtered->lost[i]));
+    }
+    *out = filtered;
+    filtered = NULL;
+out:
+    filtered_destroy(filtered);
+    return st;
+}
+
+/* The sample that row 0 of the stream begins with. */
+static int64_t filtered_origin(const struct filter_plan_stage *stage, uint32_t stream)
+{
+    return stage->spec.first + (stage->spec.shift ? stage->spec.shift[stream] : 0);
+}
+
+static int64_t filtered_floor(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Adds a run to the rows of the first filter that it enters. */
+static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overlap_rows rows,
+                             struct share share)
+{
+    const struct run run = share.run;
+    const struct energy *energy = &filtered->energy[0];
+    int64_t decimate = filtered->plan->stages[0].spec.decimate;
+    int64_t first = -filtered_floor(-(run.first - origin - (int64_t)energy->count + 1), decimate);
+    int64_t last = filtered_floor(run.end - 1 - origin, decimate);
+    first = first > rows.first ? first : rows.first;
+    last = last < rows.end - 1 ? last : rows.end - 1;
+    for (int64_t row = first; row <= last; row++) {
+        int64_t begin = row * decimate + origin;
+        filtered->sums[row - rows.first] +=
+            share.lost * energy_between(energy, run.first - begin, run.end - begin);
+    }
+}
+
+/* The share that so much energy in 1 / ENERGY_WHOLE is, rounded. */
+static uint32_t filtered_round(uint64_t energy)
+{
+    enum { SHIFT = ENERGY_BITS - LOST_BITS };
+    return (uint32_t)((energy + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
+}
+
+/* The loss of a row by the rows low .. high - 1 of those before, of which the first one enters
+ * its first tap at `begin`. */
+static uint32_t filtered_row(const filtered_t *filtered, uint32_t i, int64_t begin, int64_t low,
+                             int64_t high)
+{
+    const struct energy *energy = &filtered->energy[i];
+    uint64_t all = filtered->sums[high] - filtered->sums[low];
+    uint64_t lost = 0;
+    if (all == 0 || all == energy->count * LOST_WHOLE) {
+        return all == 0 ? 0 : LOST_WHOLE;
+    }
+    if (!energy->below) {
+        return (uint32_t)((all + energy->count / 2) / energy->count);
+    }
+    for (int64_t at = low; at < high; at++) {
+        lost += energy_between(energy, at - begin, at - begin + 1) * filtered->lost[0][at];
+    }
+    return filtered_round((lost + LOST_WHOLE / 2) >> LOST_BITS);
+}
+
+/* From the rows before filter i to its own. */
+static void filtered_pass(filtered_t *filtered, uint32_t i, int64_t origin,
+                          struct overlap_rows from, struct overlap_rows to)
+{
+    int64_t decimate = filtered->plan->stages[i].spec.decimate;
+    int64_t taps = (int64_t)filtered->energy[i].count;
+    int64_t count = from.end - from.first;
+    filtered->sums[0] = 0;
+    for (int64_t at = 0; at < count; at++) {
+        filtered->sums[at + 1] = filtered->sums[at] + filtered->lost[0][at];
+    }
+    for (int64_t row = to.first; row < to.end; row++) {
+        int64_t begin = row * decimate + origin - from.first;
+        int64_t low = begin > 0 ? (begin < count ? begin : count) : 0;
+        int64_t high = begin + taps < count ? begin + taps : count;
+        high = high > low ? high : low;
+        filtered->lost[1][row - to.first] = filtered_row(filtered, i, begin, low, high);
+    }
+}
+
+/* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
+ * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
+ *
+ *   rows   [count + 1]: filter_plan_needs(), not whole
+ *
+ * Gives uint32 [rows], until it is called again. */
+static const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
+                                     const struct overlap_rows *rows, const struct shares *shares)
+{
+    const struct filter_plan *plan = filtered->plan;
+    size_t count = (size_t)(rows[1].end - rows[1].first);
+    memset(filtered->sums, 0, count * sizeof *filtered->sums);
+    for (size_t i = 0; i < shares->count; i++) {
+        filtered_add_run(filtered, filtered_origin(&plan->stages[0], stream), rows[1],
+                         shares->items[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        filtered->lost[0][i] = (uint32_t)((filtered->sums[i] + ENERGY_WHOLE / 2) >> ENERGY_BITS);
+    }
+    for (uint32_t i = 1; i < plan->count; i++) {
+        filtered_pass(filtered, i, filtered_origin(&plan->stages[i], stream), rows[i], rows[i + 1]);
+        uint32_t *made = filtered->lost[1];
+        filtered->lost[1] = filtered->lost[0];
+        filtered->lost[0] = made;
+    }
+    return filtered->lost[0];
+}
+
+struct weights {
+    const struct channelise_plan *work;
+    const struct channelise_plan_bank *bank;
+    uint32_t number; /* of the bank */
+    struct runs_scan scan;
+    struct energy energy; /* of the filter bank */
+    filtered_t *filtered; /* NULL: no filters */
+    uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
+    struct runs known, declared, more, found[RUNS_TILE];
+    int is_partial;                  /* samples may lack some of their packets: */
+    struct shares partial;           /* those of a stream, or of a pair */
+    struct shares shares;            /* all that is lost of them */
+    dumps_t *products[MOST_OUTPUTS]; /* NULL: not of the bank */
+    dumps_t *pairs[MOST_OUTPUTS]; /* of what polarisations have together, where products say it */
+    /* [pol_inner] what the first polarisation lacks, until the second's is known; NULL: there are
+     * no pairs. */
+    struct both {
+        struct runs known, declared;
+    } * first;
+    uint32_t pol_inner; /* streams from one polarisation to the other */
+    struct combine_weights combined;
+    struct weights_block block;
+    struct overlap_rows needs[FILTER_PLAN_ROWS];
+};
+
+void weights_destroy(weights_t *weights)
+{
+    if (!weights) {
+        return;
+    }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        dumps_destroy(weights->products[i]);
+        dumps_destroy(weights->pairs[i]);
+    }
+    for (uint32_t i = 0; weights->first && i < weights->pol_inner; i++) {
+        runs_free(&weights->first[i].known);
+        runs_free(&weights->first[i].declared);
+    }
+    free(weights->first);
+    for (uint32_t i = 0; i < RUNS_TILE; i++) {
+        runs_free(&weights->found[i]);
+    }
+    runs_free(&weights->known);
+    runs_free(&weights->declared);
+    runs_free(&weights->more);
+    shares_free(&weights->partial);
+    shares_free(&weights->shares);
+    energy_free(&weights->energy);
+    filtered_destroy(weights->filtered);
+    free(weights->lost[0]);
+    free(weights->lost[1]);
+    free(weights);
+}
+
+/* Of product i: its streams, and pairs of them where it combines polarisations. */
+static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_units)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    uint32_t streams = work->chunking.group_streams;
+    uint32_t inner = work->archive->nselected[AXIS_CHAN];
+    TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
+    if (work->products[i].spec.combine.polarisation == POLARISATION_SEPARATE) {
+        goto out;
+    }
+    TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
+    if (!weights->first) {
+        TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
+        weights->pol_inner = inner;
+    }
+out:
+    return st;
+}
+
+/* What the bank's energies are: without weights any sample that was not read is as bad as another.
+ */
+static status_t weights_create_energy(weights_t *weights)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan_bank *bank = weights->bank;
+    uint64_t count = bank->samples_per_spectrum * bank->channelise.taps;
+    weights->energy.count = count;
+    if (bank->has_weights) {
+        TRY(energy_create(bank->coeff, count, 1, 0, &weights->energy));
+    }
+out:
+    return st;
+}
+
+static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    uint64_t spectra = block_units * weights->bank->ratio;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        if (work->job->products[i].bank == weights->number) {
+            TRY(weights_create_product(weights, i, block_units));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)spectra, sizeof *weights->lost[i], "weights", &weights->lost[i]));
+    }
+    TRY(weights_create_energy(weights));
+    if (work->filters) {
+        TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
+                            &weights->filtered));
+    }
+out:
+    return st;
+}
+
+status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
+                        weights_t **out)
+{
+    status_t st = STATUS_OK;
+    weights_t *weights = NULL;
+    *out = NULL;
+    if (!work->banks[bank].has_weights && !work->shows_missing && !work->archive->losses.may_lack &&
+        work->job->on_bad != ON_BAD_NAN) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
+    weights->work = work;
+    weights->bank = &work->banks[bank];
+    weights->number = bank;
+    weights->is_partial = archive_count_partial(work->archive) > 0;
+    weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
+                                         : channelise_coding(&weights->bank->channelise);
+    TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
+    *out = weights;
+    weights = NULL;
+out:
+    weights_destroy(weights);
+    return st;
+}
+
+/* Adds `level` (of LOST_WHOLE) of the energies that weigh samples first .. end - 1, as the bank
+ * sees them, to the spectra of the block. */
+static void weights_add_run(const weights_t *weights, struct run run, uint64_t level,
+                            uint64_t *lost)
+{
+    const struct channelise_plan *work = weights->work;
+    int64_t period = (int64_t)weights->bank->hop;
+    int64_t length = (int64_t)weights->energy.count;
+    int64_t origin = (int64_t)work->seen->first_sample + (int64_t)weights->block.first * period;
+    int64_t end = (int64_t)weights->block.count;
+    run.first -= origin;
+    run.end -= origin;
+    int64_t first = run.first >= length ? (run.first - length) / period + 1 : 0;
+    for (int64_t i = first; i < end && i * period < run.end; i++) {
+        lost[i] +=
+            level * energy_between(&weights->energy, run.first - i * period, run.end - i * period);
+    }
+}
+
+/* The same of rows behind filters: stretches that have lost alike. */
+static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uint64_t *lost)
+{
+    struct overlap_rows of = weights->needs[weights->work->filters->count];
+    int64_t count = of.end - of.first;
+    for (int64_t at = 0, next; at < count; at = next) {
+        for (next = at + 1; next < count && rows[next] == rows[at]; next++) {
+        }
+        if (rows[at] > 0) {
+            weights_add_run(weights, (struct run){of.first + at, of.first + next}, rows[at], lost);
+        }
+    }
+}
+
+/* Loss of a stream's spectra by these runs, and by samples that lack packets. */
+static status_t weights_lose(weights_t *weights, uint32_t stream, const struct runs *runs,
+                             uint64_t *lost)
+{
+    status_t st = STATUS_OK;
+    const struct shares *shares = &weights->shares;
+    memset(lost, 0, (size_t)weights->block.count * sizeof *lost);
+    TRY(shares_unite(runs, &weights->partial, &weights->more, &weights->shares));
+    if (weights->filtered && shares->count > 0) {
+        weights_add_rows(weights,
+                         filtered_lost(weights->filtered, weights->block.first_stream + stream,
+                                       weights->needs, shares),
+                         lost);
+        goto out;
+    }
+    for (size_t i = 0; i < shares->count; i++) {
+        weights_add_run(weights, shares->items[i].run, shares->items[i].lost, lost);
+    }
+out:
+    return st;
+}
+
+/* Finds the samples of the block that lack packets in either of two streams; of different files,
+ * whose losses are independent. */
+static status_t weights_find_partial(weights_t *weights, uint32_t one, uint32_t other)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = weights->work->archive;
+    int64_t begin = (int64_t)archive->first_sample;
+    int64_t end = begin + (int64_t)archive->samples;
+    begin = weights->needs[0].first > begin ? weights->needs[0].first : begin;
+    end = weights->needs[0].end < end ? weights->needs[0].end : end;
+    weights->partial.count = 0;
+    for (uint64_t at = (uint64_t)begin, next[2]; weights->is_partial && (int64_t)at < end;
+         at = min_u64(next[0], next[1])) {
+        uint64_t lost = archive_partial_at(archive, one, at, &next[0]);
+        uint64_t more = archive_partial_at(archive, other, at, &next[1]);
+        if (archive_are_together(archive, one, other)) {
+            more = 0;
+        }
+        lost += more - (lost * more >> LOST_BITS);
+        next[0] = min_u64(next[0], (uint64_t)end);
+        if (lost > 0) {
+            struct run run = {(int64_t)at, (int64_t)min_u64(next[0], next[1])};
+            TRY(shares_add(&weights->partial, run, (uint32_t)lost));
+        }
+    }
+out:
+    return st;
+}
+
+/* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
+struct mine {
+    size_t at, end, common;
+};
+
+static status_t weights_add_losses(const struct losses *losses, size_t at, size_t end,
+                                   struct runs *out)
+{
+    status_t st = STATUS_OK;
+    for (; at < end; at++) {
+        const struct loss *loss = &losses->items[at];
+        TRY(runs_add(out,
+                     (struct run){(int64_t)loss->first, (int64_t)(loss->first + loss->count)}));
+    }
+out:
+    return st;
+}
+
+/* Of what the reader did not find, what the archive had not declared before. */
+static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
+{
+    const struct archive *archive = weights->work->archive;
+    struct overlap_rows counted = weights->block.counted;
+    if (!archive->losses.may_lack) {
+        return 0;
+    }
+    uint64_t lacks = runs_count(&weights->declared, counted.first, counted.end);
+    return lacks - min_u64(lacks, archive_gap_of(archive, stream, (uint64_t)counted.first,
+                                                 (uint64_t)(counted.end - counted.first)));
+}
+
+/* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
+ * what could not be read. Counts what only numbers show. */
+static status_t weights_gather(weights_t *weights, uint32_t stream, const struct mine *mine,
+                               const struct runs *found, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    struct runs *known = &weights->known;
+    struct runs *declared = &weights->declared;
+    known->count = 0;
+    TRY(weights_add_losses(block->losses, mine->at, mine->end, known));
+    TRY(weights_add_losses(block->losses, mine->common, block->losses->count, known));
+    declared->count = 0;
+    TRY(runs_add_all(declared, known));
+    runs_join(declared);
+    *missing += weights_undeclared(weights, block->first_stream + stream);
+    TRY(weights_add_losses(block->unread, 0, block->unread->count, known));
+    runs_join(known);
+    TRY(runs_subtract(found, known, &weights->more));
+    *missing += runs_count(&weights->more, block->counted.first, block->counted.end);
+    TRY(runs_add_all(known, &weights->more));
+    TRY(runs_add_all(declared, &weights->more));
+    runs_join(known);
+    runs_join(declared);
+out:
+    return st;
+}
+
+/* What the spectra of a stream lose by `known`, and of it what was not there to be read. */
+static status_t weights_lose_all(weights_t *weights, uint32_t stream)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    int has_unread = block->unread->count > 0;
+    TRY(weights_lose(weights, stream, &weights->known, weights->lost[0]));
+    if (has_unread) {
+        TRY(weights_lose(weights, stream, &weights->declared, weights->lost[1]));
+    }
+    for (uint64_t i = 0; i < block->count && has_unread; i++) {
+        weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
+    }
+out:
+    return st;
+}
+
+/* A sample that either polarisation lacks is missing of both together. */
+static status_t weights_add_pair(weights_t *weights, uint32_t stream)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    uint32_t inner = weights->pol_inner;
+    struct both *first = &weights->first[stream % inner];
+    if (stream / inner % 2 == 0) {
+        first->known.count = first->declared.count = 0;
+        TRY(runs_add_all(&first->known, &weights->known));
+        TRY(runs_add_all(&first->declared, &weights->declared));
+        goto out;
+    }
+    TRY(runs_add_all(&weights->known, &first->known));
+    TRY(runs_add_all(&weights->declared, &first->declared));
+    runs_join(&weights->known);
+    runs_join(&weights->declared);
+    TRY(weights_find_partial(weights, block->first_stream + stream - inner,
+                             block->first_stream + stream));
+    TRY(weights_lose_all(weights, stream));
+    for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
+        if (weights->pairs[i]) {
+            dumps_add(weights->pairs[i], stream / (2 * inner) * inner + stream % inner,
+                      weights->lost[0], block->unread->count > 0 ? weights->lost[1] : NULL);
+        }
+    }
+out:
+    return st;
+}
+
+static status_t weights_add_stream(weights_t *weights, uint32_t stream, const struct mine *mine,
+                                   const struct runs *found, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    const struct weights_block *block = &weights->block;
+    int has_unread = block->unread->count > 0;
+    TRY(weights_gather(weights, stream, mine, found, missing));
+    if (!work->is_bank) {
+        goto out;
+    }
+    TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
+    TRY(weights_lose_all(weights, stream));
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        if (weights->products[i]) {
+            dumps_add(weights->products[i], stream, weights->lost[0],
+                      has_unread ? weights->lost[1] : NULL);
+        }
+    }
+    TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
+out:
+    return st;
+}
+
+static int weights_by_stream(const void *left, const void *right)
+{
+    const struct loss *a = left;
+    const struct loss *b = right;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    struct losses *losses = block->losses;
+    struct mine mine = {0, 0, losses->count};
+    if (losses->count > 1) {
+        qsort(losses->items, losses->count, sizeof *losses->items, weights_by_stream);
+    }
+    while (mine.common > 0 && losses->items[mine.common - 1].stream == LOSS_OF_ALL) {
+        mine.common--;
+    }
+    for (uint32_t first = 0; first < block->streams; first += RUNS_TILE) {
+        uint32_t tile = (uint32_t)min_u64(RUNS_TILE, block->streams - first);
+        for (uint32_t s = 0; s < tile; s++) {
+            weights->found[s].count = 0;
+        }
+        TRY(runs_find(&weights->scan, first, tile, weights->found));
+        for (uint32_t s = 0; s < tile; s++) {
+            uint32_t stream = block->first_stream + first + s;
+            for (mine.at = mine.end;
+                 mine.at < mine.common && losses->items[mine.at].stream < stream; mine.at++) {
+            }
+            for (mine.end = mine.at;
+                 mine.end < mine.common && losses->items[mine.end].stream == stream; mine.end++) {
+            }
+            TRY(weights_add_stream(weights, first + s, &mine, &weights->found[s], missing));
+        }
+    }
+out:
+    return st;
+}
+
+status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    weights->block = *block;
+    weights->scan.samples = block->samples;
+    weights->scan.first = block->first_sample;
+    weights->scan.count = block->nsamples;
+    weights->scan.input = block->input;
+    *missing = 0;
+    int is_open = 0;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        is_open |= weights->products[i] && dumps_begin(weights->products[i], block->is_first,
+                                                       block->first, block->count, block->streams);
+        is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
+                                                    block->first, block->count, block->streams / 2);
+    }
+    if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
+        block->unread->count > 0) {
+        TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
+                                       0, weights->needs));
+        TRY(weights_add_streams(weights, missing));
+    }
+out:
+    return st;
+}
+
+const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
+                           const char **holes)
+{
+    return dumps_apply(weights->products[i], rows, data, holes);
+}
+
+const struct combine_weights *weights_lost(weights_t *weights, uint32_t i)
+{
+    struct combine_weights *out = &weights->combined;
+    int has_less = dumps_lost(weights->products[i], &out->streams, &out->unread);
+    out->joint = NULL;
+    if (weights->pairs[i]) {
+        has_less |= dumps_lost(weights->pairs[i], &out->joint, &out->unread);
+    }
+    return has_less ? out : NULL;
+}
+
+void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines)
+{
+    dumps_note_blank(weights->products[i], lines);
+}
+
+uint64_t weights_blanked(const weights_t *weights, uint32_t i)
+{
+    return weights && weights->products[i] ? dumps_blanked(weights->products[i]) : 0;
+}

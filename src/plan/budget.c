@@ -1,0 +1,381 @@
+/* How work is cut so that it fits: groups of streams, chunks, blocks. */
+#include "plan/budget.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "compute/ingest.h"
+#include "plan/budget_bytes.h"
+#include "plan/channelise_needs.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum {
+    PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
+    CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
+    BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
+    LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
+    OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
+    LEAST_RATIO = 2,        /* behind filters on a device at least so many times, */
+    PINNING = 16            /* see budget_overlap_ratio() */
+};
+
+enum { PROBLEM_TEXT = 512 };
+
+/* "1024 channels with 8 taps and 65536 channels with 4 taps". */
+static void budget_say_banks(const struct channelise_plan *work, char *text, size_t room)
+{
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_spec *spec = &work->banks[i].channelise;
+        int length = snprintf(text, room, "%s%u channels with %u %s", i > 0 ? " and " : "",
+                              spec->channels, spec->taps, units_plural(spec->taps, "tap", "taps"));
+        size_t used = min_u64((uint64_t)length, room - 1);
+        text += used;
+        room -= used;
+    }
+}
+
+/* "1024 channels with 8 taps", "filters of up to 131072 samples before 1024 channels with 8 taps".
+ */
+static const char *budget_problem(const struct channelise_plan *work, char text[PROBLEM_TEXT])
+{
+    int64_t longest = 0;
+    int length = 0;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        const struct overlap *reach = &work->filters->stages[i].reach;
+        longest = reach->length > longest ? reach->length : longest;
+    }
+    if (longest > 1) {
+        length = snprintf(text, PROBLEM_TEXT, "filters of up to %lld samples%s", (long long)longest,
+                          work->is_bank ? " before " : "");
+    }
+    if (work->is_bank) {
+        budget_say_banks(work, text + length, (size_t)(PROBLEM_TEXT - length));
+    } else if (longest <= 1) {
+        snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->seen->nstreams);
+    }
+    return text;
+}
+
+/* Half of a group's streams, or what products take together of them. */
+static uint32_t budget_less_streams(const struct channelise_plan *work, uint32_t streams)
+{
+    uint64_t half = ceil_div_u64((streams + 1) / 2, work->group_quantum) * work->group_quantum;
+    return (uint32_t)min_u64(half, streams);
+}
+
+/* How many streams work together: as the run was begun, else all of them, or as many as let a small
+ * block fit. */
+static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
+                                     const struct chunking *begun, struct budget_group *group)
+{
+    status_t st = STATUS_OK;
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    TRY(budget_measure_group(work, begun ? begun->group_streams : work->seen->nstreams, group));
+    while ((budget_block_bytes(work, group, least) > budget || !budget_fits_device(work, group)) &&
+           budget_less_streams(work, group->streams) < group->streams && !begun) {
+        TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
+    }
+    work->chunking.group_streams = group->streams;
+out:
+    return st;
+}
+
+/* Whether the smallest block of a group fits what is left for blocks. */
+static int budget_fits(const struct channelise_plan *work, const struct budget_group *group,
+                       uint64_t budget)
+{
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    return budget_block_bytes(work, group, least) <= budget;
+}
+
+static status_t budget_refuse(const struct channelise_plan *work, const struct budget_group *group)
+{
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t bytes = budget_block_bytes(work, group, least) + budget_fixed_bytes(work);
+    char needed[UNITS_TEXT];
+    char given[JOB_MEMORY_TEXT];
+    char problem[PROBLEM_TEXT];
+    char bytes_of_chunks[UNITS_TEXT];
+    char chunks[96] = "";
+    char together[96] = "";
+    if (work->group_quantum > 1) {
+        snprintf(together, sizeof together, " for the %u streams that a product takes together",
+                 group->streams);
+    }
+    if (budget_hdf5_bytes(work) > 0) {
+        snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
+                 units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
+    }
+    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s",
+                       work->job->path, job_memory_words(work->job, given),
+                       budget_problem(work, problem), units_bytes(bytes, needed), together, chunks);
+}
+
+static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
+{
+    return ceil_div_u64(value, quantum) * quantum;
+}
+
+/* Units' worth of samples that two neighbouring blocks both need. */
+static uint64_t budget_shared(const struct channelise_plan *work)
+{
+    uint64_t step = channelise_plan_unit(work);
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        step *= work->filters->stages[i].spec.decimate;
+    }
+    const int makes_more = work->filters && work->filters->synthesis;
+    const uint64_t rows = makes_more ? work->filters->synthesis->spec.hop : 1; /* of a spectrum */
+    return ceil_div_u64(channelise_plan_shared(work) * rows, step);
+}
+
+/* How many times its overlap a block is, at least. Behind long filters on a device that is much
+ * memory, which is pinned before the first block: measured on an H200's host, a byte in all slots
+ * takes some PINNING times as long as reading one that another block has read. With n overlaps in
+ * all samples, blocks of r of them take PINNING r + n / r: least where r is the root of n /
+ * PINNING. Short runs begin soon, long ones read little twice. */
+static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
+{
+    if (!work->filters || !backend_abilities(work->backend)->has_device) {
+        return OVERLAP_RATIO;
+    }
+    double n = (double)work->chunking.spectra / (double)max_u64(budget_shared(work), 1);
+    return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
+}
+
+/* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
+ * too often, or threads have too few grains to share. */
+static uint64_t budget_suiting_block(const struct channelise_plan *work,
+                                     const struct budget_group *group, uint64_t most)
+{
+    uint64_t suits = backend_abilities(work->backend)->block_bytes;
+    uint64_t overlaps = budget_overlap_ratio(work) * budget_shared(work);
+    if (work->wanted_block > 0) {
+        uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
+        return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
+    }
+    uint64_t one = budget_buffers_bytes(work, group, 2 * CHUNK_GRAIN) -
+                   budget_buffers_bytes(work, group, CHUNK_GRAIN);
+    if (suits == 0) {
+        return most;
+    }
+    uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
+    uint64_t shared =
+        ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->threads, group->streams) * CHUNK_GRAIN;
+    spectra = max_u64(max_u64(spectra, overlaps), shared);
+    return min_u64(most, budget_round_up(spectra, CHUNK_GRAIN));
+}
+
+/* The largest block (a multiple of the grain) that fits. */
+static uint64_t budget_largest_block(const struct channelise_plan *work,
+                                     const struct budget_group *group, uint64_t budget)
+{
+    uint64_t low = 1;
+    uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (budget_block_bytes(work, group, middle * CHUNK_GRAIN) <= budget) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low * CHUNK_GRAIN;
+}
+
+/* The least units whose spectra are a multiple of so many, each having `ratio` of them. */
+static uint64_t budget_units(uint64_t spectra, uint64_t ratio)
+{
+    return spectra / gcd_u64(spectra, ratio);
+}
+
+/* Chunks must hold whole dumps of every product (quantum), and whole blocks of those with a scale;
+ * and should begin at page borders of every product (fine). 0 when such a number is absurd. */
+static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *quantum,
+                                uint64_t *fine)
+{
+    *quantum = 1;
+    *fine = 1;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t integrate = work->job->products[i].integrate;
+        uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
+        uint64_t together = max_u64(work->products[i].spec.steps.rows, 1);
+        uint64_t rows = lcm_u64(chunk_row_quantum(work->products[i].row_bytes, PAGE), together);
+        uint64_t both = 0;
+        if (!multiply_u64(together, integrate, &both)) {
+            both = 0;
+        }
+        *quantum = *quantum && both ? lcm_u64(*quantum, budget_units(both, ratio)) : 0;
+        if (!multiply_u64(rows, integrate, &both)) {
+            both = 0;
+        }
+        *fine = *fine && both ? lcm_u64(*fine, budget_units(both, ratio)) : 0;
+    }
+}
+
+/* How many times longer chunks are whose samples go to the device while they are read: they need no
+ * pinned memory (but where threads are few, which must not change chunks), and the ends of reads
+ * count. `most`: a chunk can have so many spectra. Not where the rows need as much, chunks would be
+ * too small for all threads that can read them, or most of them would lie in two files. */
+static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group,
+                              uint64_t most)
+{
+    enum { TIMES = 8, ROWS_RATIO = 4 /* samples to rows, at least */, PART_CHUNKS = 4 };
+    /* Of the second half of twice as many spectra: without what blocks share, or a first dump. */
+    uint64_t all =
+        budget_buffers_bytes(work, group, 2 * most) - budget_buffers_bytes(work, group, most);
+    uint64_t samples = group->step_bytes * (channelise_plan_most_samples(work, 2 * most) -
+                                            channelise_plan_most_samples(work, most));
+    uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;
+    uint64_t longest = channelise_plan_most_samples(work, min_u64(most, of_part));
+    int is_longer = group->is_ingested && all - samples <= samples / ROWS_RATIO &&
+                    group->step_bytes * longest >= ingest_least_bytes(INGEST_MOST_THREADS);
+    return is_longer ? TIMES : 1;
+}
+
+/* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
+static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
+                                       const struct budget_group *group, uint64_t block,
+                                       uint64_t quantum, uint64_t fine, uint64_t cost)
+{
+    uint64_t suits = BLOCKS_A_CHUNK * backend_abilities(work->backend)->block_bytes;
+    uint64_t most = ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS);
+    uint64_t longer = budget_longer(work, group, most);
+    uint64_t spectra = max_u64(1, (suits > 0 ? suits : longer * CHUNK_BYTES) / max_u64(1, cost));
+    if (work->wanted_block > 0) {
+        spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);
+        spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
+    }
+    spectra = min_u64(spectra, most);
+    spectra = max_u64(spectra, budget_overlap_ratio(work) * budget_shared(work));
+    spectra = max_u64(min_u64(spectra, block), 1);
+    /* The finer border only where it does not make chunks much larger. */
+    if (fine && budget_round_up(spectra, fine) <= block &&
+        budget_round_up(spectra, fine) <= 2 * spectra + 64) {
+        return budget_round_up(spectra, fine);
+    }
+    return budget_round_up(spectra, quantum);
+}
+
+/* More chunks than a journal counts. */
+static status_t budget_check_count(const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    unsigned long long count = chunk_count(&work->chunking);
+    unsigned long long most = CHUNK_MOST;
+    REQUIRE(count <= most || work->job->chunk_spectra == 0, STATUS_USAGE,
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->job->chunk_spectra, count, most);
+    REQUIRE(count <= most, STATUS_USAGE,
+            "%s: the input is too long: %llu spectra are %llu chunks of %llu, expected at most "
+            "%llu: select less of it, or set a larger run.chunk",
+            work->job->path, (unsigned long long)work->chunking.spectra, count,
+            (unsigned long long)work->chunking.chunk_spectra, most);
+out:
+    return st;
+}
+
+/* What so much memory leaves for blocks. */
+static uint64_t budget_for_blocks(struct channelise_plan *work, uint64_t memory)
+{
+    budget_settle_cache(work, memory);
+    uint64_t fixed = budget_fixed_bytes(work);
+    return memory > fixed ? memory - fixed : 0;
+}
+
+/* Groups of streams and chunks, for so much memory; *budget: what it leaves for blocks. */
+static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
+                           const struct chunking *begun, struct budget_group *group,
+                           uint64_t *budget)
+{
+    status_t st = STATUS_OK;
+    uint64_t quantum;
+    uint64_t fine;
+    *budget = budget_for_blocks(work, memory);
+    budget_chunk_quanta(work, &quantum, &fine);
+    REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
+            "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
+            "have no sensible common multiple",
+            work->job->path);
+    REQUIRE(!begun ||
+                (begun->spectra == work->chunking.spectra &&
+                 begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
+            STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
+            work->job->path);
+    TRY(budget_settle_groups(work, *budget, begun, group));
+    uint64_t block = budget_largest_block(work, group, *budget);
+    uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
+                     budget_block_bytes(work, group, CHUNK_GRAIN)) /
+                    CHUNK_GRAIN;
+    uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
+    uint64_t chunk = asked > 0 ? budget_round_up(asked, quantum)
+                               : budget_automatic_chunk(work, group, block, quantum, fine, cost);
+    chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
+    work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
+    TRY(budget_check_count(work));
+out:
+    return st;
+}
+
+/* Whether the blocks' samples go to the device while they are read: blocks that are large enough
+ * for the threads that there are, where memory is left for pieces. (That of the samples is reckoned
+ * all the same: it is taken when a piece cannot be read.) */
+static void budget_settle_ingest(struct channelise_plan *work, const struct budget_group *group)
+{
+    uint64_t block = work->chunking.block_spectra;
+    uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, block);
+    uint32_t fillers = (uint32_t)min_u64(max_u64(work->threads, 1) - 1, INGEST_MOST_THREADS);
+    uint64_t pieces = ingest_bytes(fillers);
+    work->fillers = 0;
+    if (group->is_ingested && fillers >= INGEST_LEAST_THREADS &&
+        samples >= ingest_least_bytes(fillers) &&
+        budget_block_bytes(work, group, block) + pieces <= work->stage_bytes) {
+        work->fillers = fillers;
+        work->memory_bytes += pieces;
+    }
+}
+
+/* Blocks of at most `budget` bytes. */
+static void budget_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
+                                 uint64_t budget)
+{
+    struct chunking *chunking = &work->chunking;
+    uint64_t block = budget_largest_block(work, group, budget);
+    chunking->block_spectra = budget_suiting_block(
+        work, group, min_u64(block, budget_round_up(chunking->chunk_spectra, CHUNK_GRAIN)));
+    if (work->nbanks > 1) { /* units are large: none that there is not */
+        chunking->block_spectra =
+            min_u64(chunking->block_spectra, min_u64(chunking->chunk_spectra, chunking->spectra));
+    }
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_spec *spec = &work->banks[i].channelise;
+        spec->nstreams = group->streams;
+        spec->max_spectra = chunking->block_spectra * work->banks[i].ratio;
+    }
+    work->memory_bytes =
+        budget_fixed_bytes(work) + budget_block_bytes(work, group, chunking->block_spectra);
+    budget_settle_ingest(work, group);
+}
+
+status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    struct budget_group group;
+    uint64_t usual;
+    TRY(budget_cut(work, job->cut_memory, begun, &group, &usual));
+    uint64_t budget = budget_for_blocks(work, job->memory);
+    if (!budget_fits(work, &group, budget) && job->memory < job->cut_memory) {
+        TRY(budget_cut(work, job->memory, begun, &group, &budget));
+    }
+    if (!budget_fits(work, &group, budget)) {
+        TRY(budget_refuse(work, &group));
+    }
+    work->stage_bytes = budget;
+    /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */
+    budget_settle_blocks(work, &group,
+                         budget_fits(work, &group, usual) ? min_u64(usual, budget) : budget);
+out:
+    return st;
+}

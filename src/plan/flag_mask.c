@@ -1,0 +1,383 @@
+/* Masks: ranges of a text file, or the flags of a product. */
+#include "plan/flag_mask.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "product/flagged.h"
+#include "product/kind/bank_axes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A channel of the bank, in the order of frequencies. */
+struct place {
+    double hz;
+    uint64_t at;
+};
+
+struct span {
+    uint64_t first, end;
+};
+
+struct range {
+    int is_by_hz;         /* places of by_hz, else channels */
+    uint64_t first, last; /* the last included */
+    double from, to;      /* seconds */
+};
+
+struct flag_mask {
+    char *path;
+    struct time_axis time; /* of our cells */
+    uint64_t channels, ifs;
+    double width_hz;     /* of a channel */
+    struct place *by_hz; /* [channels] */
+    struct range *ranges;
+    size_t nranges;
+    /* Of a product. */
+    struct product *product;
+    int fd;
+    double later;         /* seconds from its start to ours */
+    struct place *theirs; /* [flag_channels] its channels by frequency, */
+    struct span *touched; /* [channels] and those of them that overlap each of ours */
+    unsigned char *row;
+    uint64_t row_at; /* which row that is; UINT64_MAX: none */
+};
+
+/* Share of the narrower of two channels, or of the shorter of two cells, that may be rounding: what
+ * overlaps by no more only touches. */
+static const double flag_mask_rounding = 1e-3;
+
+static int flag_mask_by_hz(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    return (a->hz > b->hz) - (a->hz < b->hz);
+}
+
+/* The first place whose frequency is at least that. */
+static uint64_t flag_mask_find(const struct place *places, uint64_t count, double hz)
+{
+    uint64_t low = 0;
+    uint64_t high = count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (places[middle].hz < hz) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* ---- text ---- */
+
+static status_t flag_mask_add(flag_mask_t *mask, struct range range)
+{
+    status_t st = STATUS_OK;
+    struct range *grown = realloc(mask->ranges, (mask->nranges + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: a mask");
+    mask->ranges = grown;
+    mask->ranges[mask->nranges++] = range;
+out:
+    return st;
+}
+
+/* Channels whose bands touch a range of frequencies. */
+static status_t flag_mask_add_band(flag_mask_t *mask, const double *numbers, struct range range)
+{
+    double half = mask->width_hz / 2;
+    range.is_by_hz = 1;
+    range.first = flag_mask_find(mask->by_hz, mask->channels, numbers[0] - half);
+    uint64_t end = flag_mask_find(mask->by_hz, mask->channels, numbers[1] + half);
+    range.last = end - 1;
+    return end > range.first ? flag_mask_add(mask, range) : STATUS_OK;
+}
+
+static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
+{
+    status_t st = STATUS_OK;
+    enum { WORDS = 6 };
+    char *words[WORDS + 1] = {NULL};
+    double numbers[4] = {0, 0, -INFINITY, INFINITY};
+    char *rest = NULL;
+    size_t count = 0;
+    text[strcspn(text, "#")] = '\0';
+    for (char *word = strtok_r(text, " \t\r\n\v\f,", &rest); word && count <= WORDS;
+         word = strtok_r(NULL, " \t\r\n\v\f,", &rest)) {
+        words[count++] = word;
+    }
+    if (count == 0) {
+        goto out;
+    }
+    int is_band = strcmp(words[0], "freq_hz") == 0;
+    int ok = (is_band || strcmp(words[0], "channels") == 0) && (count == 3 || count == WORDS);
+    ok = ok && (count == 3 || strcmp(words[3], "seconds") == 0);
+    for (size_t i = 0; i < 4 && ok; i++) {
+        static const size_t places[] = {1, 2, 4, 5};
+        ok = places[i] >= count || units_parse_f64(words[places[i]], &numbers[i]);
+    }
+    ok = ok && numbers[0] <= numbers[1] && numbers[2] <= numbers[3];
+    ok = ok && (is_band || (numbers[0] >= 0 && numbers[0] == floor(numbers[0]) &&
+                            numbers[1] == floor(numbers[1]) && numbers[1] < 0x1p53));
+    REQUIRE(ok, STATUS_DATA,
+            "%s, line %zu: expected freq_hz FROM TO or channels FIRST LAST, and perhaps seconds "
+            "FROM TO",
+            mask->path, line);
+    struct range range = {.from = numbers[2], .to = numbers[3]};
+    if (is_band) {
+        TRY(flag_mask_add_band(mask, numbers, range));
+        goto out;
+    }
+    range.first = (uint64_t)numbers[0];
+    range.last = (uint64_t)numbers[1];
+    REQUIRE(range.last < mask->channels, STATUS_DATA,
+            "%s, line %zu: channel %llu, but there are %llu (counted from 0)", mask->path, line,
+            (unsigned long long)range.last, (unsigned long long)mask->channels);
+    TRY(flag_mask_add(mask, range));
+out:
+    return st;
+}
+
+static status_t flag_mask_read_text(flag_mask_t *mask)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = NULL;
+    TRY(text_open(mask->path, "the mask ", 0, &file));
+    for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
+        TRY(flag_mask_take_line(mask, line, text));
+    }
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
+out:
+    if (file) {
+        fclose(file);
+    }
+    free(text);
+    return st;
+}
+
+static void flag_mask_mark_range(const flag_mask_t *mask, const struct range *range, uint64_t ifs,
+                                 unsigned char *flags)
+{
+    for (uint64_t i = range->first; i <= range->last; i++) {
+        uint64_t at = range->is_by_hz ? mask->by_hz[i].at : i;
+        for (uint64_t s = 0; s < ifs; s++) {
+            flags[s * mask->channels + at] |= FLAG_MASK;
+        }
+    }
+}
+
+/* ---- a product ---- */
+
+/* Finds which of their channels overlap each of ours. Theirs may be means of several of which cells
+ * have each. */
+static status_t flag_mask_match(flag_mask_t *mask)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    const uint64_t count = product->flags.channels;
+    uint64_t each = count / product->frequencies;
+    double width = product->frequencies > 1
+                       ? fabs(product->frequency_hz[1] - product->frequency_hz[0]) / (double)each
+                       : mask->width_hz;
+    double reach = (width + mask->width_hz) / 2 - flag_mask_rounding * fmin(width, mask->width_hz);
+    TRY(memory_zeroed((size_t)count, sizeof *mask->theirs, "a mask", &mask->theirs));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->touched, "a mask", &mask->touched));
+    int falls = product->frequencies > 1 && product->frequency_hz[1] < product->frequency_hz[0];
+    for (uint64_t i = 0; i < count; i++) {
+        double offset = (double)(i % each) - (double)(each - 1) / 2;
+        mask->theirs[i] =
+            (struct place){product->frequency_hz[i / each] + (falls ? -offset : offset) * width, i};
+    }
+    qsort(mask->theirs, (size_t)count, sizeof *mask->theirs, flag_mask_by_hz);
+    for (uint64_t i = 0; i < mask->channels; i++) {
+        double hz = mask->by_hz[i].hz;
+        mask->touched[mask->by_hz[i].at] =
+            (struct span){flag_mask_find(mask->theirs, count, hz - reach),
+                          flag_mask_find(mask->theirs, count, hz + reach)};
+    }
+out:
+    return st;
+}
+
+/* Seconds are counted from the start of each. */
+static status_t flag_mask_align(flag_mask_t *mask, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    REQUIRE(product->sky.has_start || !archive->sky.has_start, STATUS_DATA,
+            "the mask %s does not say when it starts, but the archive does: make it anew of an "
+            "archive with a start, or write its channels and seconds as text",
+            mask->path);
+    REQUIRE(archive->sky.has_start || !product->sky.has_start, STATUS_DATA,
+            "the mask %s says when it starts, but the archive does not: expected a start of the "
+            "archive (input.layout.start gives one), or the mask's channels and seconds as text",
+            mask->path);
+    mask->later =
+        product->sky.has_start ? utc_difference(archive->sky.start, product->sky.start) : 0;
+out:
+    return st;
+}
+
+static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    TRY(product_open(mask->path, &mask->product));
+    const struct product *product = mask->product;
+    REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
+                product->flags.channels % product->frequencies == 0,
+            STATUS_DATA, "the mask %s: expected text, or a product with /flags", mask->path);
+    TRY(flag_mask_align(mask, archive));
+    TRY(flag_mask_match(mask));
+    TRY(memory_zeroed((size_t)(product->flags.ifs * product->flags.channels), 1, "a mask",
+                      &mask->row));
+    TRY(file_open_read(mask->path, &mask->fd));
+out:
+    return st;
+}
+
+/* Finds the rows of their cells that overlap one of ours. */
+static struct span flag_mask_rows(const flag_mask_t *mask, double from, double to)
+{
+    const struct product *product = mask->product;
+    const double rows = (double)product->flags.rows;
+    double step = product->time_step / (double)(product->flags.rows / product->rows);
+    double shift = mask->later - product->first_time + product->time_step / 2;
+    double rounding = flag_mask_rounding * fmin(step, to - from);
+    double first = floor((from + shift + rounding) / step);
+    double end = ceil((to + shift - rounding) / step);
+    return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
+}
+
+static status_t flag_mask_read_row(flag_mask_t *mask, uint64_t row)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = mask->product;
+    uint64_t bytes = product->flags.ifs * product->flags.channels;
+    if (mask->row_at != row) {
+        mask->row_at = UINT64_MAX;
+        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes, mask->row,
+                      bytes));
+        mask->row_at = row;
+    }
+out:
+    return st;
+}
+
+static int flag_mask_is_marked(const flag_mask_t *mask, uint64_t number, struct span channels)
+{
+    const unsigned char *row = mask->row + number * mask->product->flags.channels;
+    int is_marked = 0;
+    for (uint64_t i = channels.first; i < channels.end; i++) {
+        is_marked |= row[mask->theirs[i].at] != 0;
+    }
+    return is_marked;
+}
+
+static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint64_t ifs,
+                               unsigned char *flags)
+{
+    const struct product *product = mask->product;
+    int is_same = product->flags.ifs == mask->ifs;
+    for (uint64_t s = 0; s < ifs; s++) {
+        uint64_t from = is_same ? first_if + s : 0;
+        uint64_t end = is_same ? from + 1 : product->flags.ifs;
+        for (uint64_t i = 0; i < mask->channels; i++) {
+            for (uint64_t f = from; f < end; f++) {
+                int is_marked = flag_mask_is_marked(mask, f, mask->touched[i]);
+                flags[s * mask->channels + i] |= is_marked ? FLAG_MASK : 0;
+            }
+        }
+    }
+}
+
+/* ---- both ---- */
+
+status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
+                        unsigned char *flags)
+{
+    status_t st = STATUS_OK;
+    double centre = mask->time.first + (double)cell * mask->time.step;
+    double half = mask->time.step / 2;
+    struct span rows = {0, 0};
+    for (size_t i = 0; i < mask->nranges; i++) {
+        const struct range *range = &mask->ranges[i];
+        if (centre - half < range->to && centre + half > range->from) {
+            flag_mask_mark_range(mask, range, ifs, flags);
+        }
+    }
+    if (mask->product) {
+        rows = flag_mask_rows(mask, centre - half, centre + half);
+    }
+    for (uint64_t row = rows.first; row < rows.end; row++) {
+        TRY(flag_mask_read_row(mask, row));
+        flag_mask_mark_row(mask, first_if, ifs, flags);
+    }
+out:
+    return st;
+}
+
+static status_t flag_mask_is_hdf5(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    static const char signature[] = "\211HDF\r\n\032\n";
+    char first[sizeof signature - 1] = "";
+    FILE *file = NULL;
+    TRY(text_open(path, "the mask ", 0, &file));
+    *out = fread(first, 1, sizeof first, file) == sizeof first &&
+           memcmp(first, signature, sizeof first) == 0;
+out:
+    if (file) {
+        fclose(file);
+    }
+    return st;
+}
+
+status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out)
+{
+    status_t st = STATUS_OK;
+    flag_mask_t *mask = NULL;
+    int is_hdf5 = 0;
+    TRY(memory_zeroed(1, sizeof *mask, "a mask", &mask));
+    mask->fd = -1;
+    mask->row_at = UINT64_MAX;
+    mask->time = flagged_time(spec);
+    mask->channels = bank_channels(spec);
+    mask->ifs = flagged_ifs(spec);
+    mask->width_hz = archive_chan_width_hz(spec->archive) / spec->bank.channels;
+    TRY(memory_text(path, &mask->path));
+    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
+    for (uint64_t i = 0; i < mask->channels; i++) {
+        mask->by_hz[i] = (struct place){bank_channel(spec, i), i};
+    }
+    qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, flag_mask_by_hz);
+    TRY(flag_mask_is_hdf5(path, &is_hdf5));
+    TRY(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
+    *out = mask;
+    mask = NULL;
+out:
+    flag_mask_destroy(mask);
+    return st;
+}
+
+void flag_mask_destroy(flag_mask_t *mask)
+{
+    if (mask) {
+        file_close(mask->fd);
+        product_destroy(mask->product);
+        free(mask->path);
+        free(mask->by_hz);
+        free(mask->ranges);
+        free(mask->theirs);
+        free(mask->touched);
+        free(mask->row);
+        free(mask);
+    }
+}

@@ -1,0 +1,352 @@
+/* Products, one by one: which channels are kept of what the bank makes, how many bytes that is. */
+#include "plan/plan_products.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "plan/channelise_plan.h"
+#include "plan/droop.h"
+#include "plan/flag_mask.h"
+#include "plan/plan_ifs.h"
+#include "product/ifs.h"
+#include "product/kind/bank_axes.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Products that files of other formats than HDF5 can hold.
+ *
+ * Bands and ifs that SIGPROC and PSRFITS have words for: told before anything is computed, as the
+ * export at a run's end would (input/fbh5/fbh5_band.c, product/export/export_psrfits.c). */
+
+/* As fbh5_check_even(). */
+static status_t plan_format_check_band(const struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &work->products[i].spec;
+    const struct archive *archive = spec->archive;
+    double first = bank_frequency(spec, 0);
+    double step = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
+    for (uint64_t at = 1; at < spec->frequencies; at++) {
+        double hz = bank_frequency(spec, at);
+        double stated = first + (double)at * step;
+        REQUIRE(fabs(hz - stated) <= 0.1 * fabs(step), STATUS_USAGE,
+                "%s: products.%u.format is %s, but its channels are not evenly spaced, which %s "
+                "cannot say: channel %" PRIu64
+                " lies at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between "
+                "them?): products.%u.freq_hz or channels keep a part of them; format: hdf5 holds "
+                "all",
+                work->job->path, i, file_format_name(work->job->products[i].format),
+                work->job->products[i].format == FILE_FIL ? "SIGPROC" : "PSRFITS", at, hz / 1e6,
+                stated / 1e6, i);
+    }
+out:
+    return st;
+}
+
+static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = &work->products[i].spec;
+    uint32_t each = ifs_of_antenna(spec);
+    REQUIRE(spec->nifs == each, STATUS_USAGE,
+            "%s: products.%u.format is psrfits, which holds one antenna and beam, but there are "
+            "%u: input.select takes one, products.%u.sum adds powers up; format: fil and hdf5 hold "
+            "all",
+            work->job->path, i, spec->nifs / each, i);
+    REQUIRE(each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
+            "%s: products.%u.format is psrfits, which holds 1 or 2 polarisations, or 4 of "
+            "polarisation: IQUV or coherency, but there are %u: input.select takes some; format: "
+            "fil and hdf5 hold all",
+            work->job->path, i, each);
+out:
+    return st;
+}
+
+/* Checks product i, whose ifs and channels are settled. Fails with USAGE: channels that are not
+ * evenly spaced; for PSRFITS, several antennas, or polarisations that it has no word for. */
+static status_t plan_format_check(const struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    enum file_format format = work->job->products[i].format;
+    TRY(format != FILE_HDF5 ? plan_format_check_band(work, i) : STATUS_OK);
+    TRY(format == FILE_PSRFITS ? plan_format_check_ifs(work, i) : STATUS_OK);
+out:
+    return st;
+}
+
+/* The channels whose centres lie in the band, and as many more as make whole means. */
+static status_t products_keep_band(const struct channelise_plan *work, uint32_t i, uint64_t all,
+                                   uint64_t *first, uint64_t *count)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    const struct product_spec *spec = &work->products[i].spec;
+    char least[UNITS_TEXT];
+    char most[UNITS_TEXT];
+    uint64_t end = 0;
+    *first = all;
+    for (uint64_t at = 0; at < all; at++) {
+        double hz = bank_channel(spec, at);
+        if (hz >= job->from_hz && hz <= job->to_hz) {
+            *first = min_u64(*first, at);
+            end = at + 1;
+        }
+    }
+    REQUIRE(end > 0, STATUS_USAGE,
+            "%s: products.%u.freq_hz: no channel lies there: their centres are from %s to %s",
+            work->job->path, i, units_hertz(bank_channel(spec, 0), least),
+            units_hertz(bank_channel(spec, all - 1), most));
+    *count = ceil_div_u64(end - *first, job->average) * job->average;
+    *first = *count <= all ? min_u64(*first, all - *count) : *first;
+out:
+    return st;
+}
+
+/* Of the channels that the bank makes, coarse channels side by side, those that the product has. */
+static status_t products_keep(const struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    struct product_spec *spec = &work->products[i].spec;
+    uint64_t all = bank_channels(spec);
+    uint64_t first = 0;
+    uint64_t count = all;
+    if (job->has_channels) {
+        REQUIRE(job->last_channel < all, STATUS_USAGE,
+                "%s: products.%u.channels ends at %" PRIu64 ", but there are %" PRIu64
+                " channels (counted from 0)",
+                work->job->path, i, job->last_channel, all);
+        first = job->first_channel;
+        count = job->last_channel - first + 1;
+    } else if (job->has_freq) {
+        TRY(products_keep_band(work, i, all, &first, &count));
+    }
+    REQUIRE(count % job->average == 0 && count <= all, STATUS_USAGE,
+            "%s: products.%u.average is %u, expected a number that divides the %" PRIu64
+            " channels that are kept",
+            work->job->path, i, job->average, count);
+    REQUIRE(!spec->archive->coherent.delay_hz || job->average == 1 ||
+                (spec->bank.nchannels % job->average == 0 && first % job->average == 0),
+            STATUS_USAGE,
+            "%s: products.%u.average is %u, which takes channels of two coarse ones together, but "
+            "each coarse channel was dedispersed to its own centre: expected a number that divides "
+            "%u, and channels that begin at a multiple of it",
+            work->job->path, i, job->average, spec->bank.nchannels);
+    spec->first_frequency = first;
+    spec->frequencies = count / job->average;
+out:
+    return st;
+}
+
+/* What product i is made of. */
+static void products_set(struct channelise_plan *work, uint32_t i)
+{
+    const struct job_product *job = &work->job->products[i];
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+    struct channelise_plan_product *product = &work->products[i];
+    product->spec = (struct product_spec){
+        .kind = job->kind,
+        .job_text = job->text,
+        .archive = work->seen,
+        .gap_samples = bank->gap_samples,
+        .bank.order = bank->job ? bank->job->order : ORDER_ASCENDING,
+        .bank.channels = bank->channelise.channels,
+        .bank.taps = bank->channelise.taps,
+        .bank.samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
+        .bank.hop = (uint32_t)bank->hop,
+        .bank.oversample =
+            bank->job && bank->job->is_oversampled ? bank->job->oversample : (struct ratio){1, 1},
+        .bank.first_channel = bank->channelise.first_channel,
+        .bank.nchannels = bank->channelise.nchannels,
+        .integrate = job->integrate,
+        .average = job->average,
+        .has_bandpass = job->has_bandpass,
+        .flag.is_on = job->is_flagged,
+        .flag.has_kurtosis = job->flag.has_kurtosis,
+        .flag.sigma = job->flag.kurtosis,
+        .flag.spectra = job->is_flagged ? job->flag.spectra : 0,
+        .weights.are_kept = bank->has_weights,
+        .weights.divide = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .weights.least = job->weights.least,
+        .rows = product->spec.rows,
+        .bank.coeff = bank->coeff,
+        .filters = work->filter_words.data,
+        .steps.bits = job->steps.bits,
+        .scale = job->scale};
+    product->dropped_spectra = bank->spectra - product->spec.rows * job->integrate;
+}
+
+int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||
+                             spec->flag.is_on || spec->droop);
+}
+
+int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
+{
+    return plan_products_is_finished(work, i) || quantised_is(&work->products[i].spec);
+}
+
+int plan_products_can_round(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return work->is_bank && spec->kind == PRODUCT_SPECTRA && quantised_is(spec) &&
+           spec->steps.are_first && spec->steps.rows >= CHUNK_GRAIN && !spec->weights.are_kept &&
+           !plan_products_is_finished(work, i);
+}
+
+int plan_products_rounds(const struct channelise_plan *work, uint32_t i)
+{
+    return plan_products_can_round(work, i) && work->products[i].first_scales && !work->is_judged;
+}
+
+/* A pure function of the product: enough rows that scales take little room beside them, but not so
+ * many that ranks have nothing to share, or that they do not fit a rank's memory. */
+static uint64_t products_scale_rows(const struct product_spec *spec)
+{
+    enum { MOST_BYTES = 128 << 20, MOST = 1024, LEAST_BLOCKS = 16, SOME = 64, LEAST = 16 };
+    uint64_t row = product_row_bytes(spec->kind, spec->nifs, spec->frequencies);
+    uint64_t rows = MOST;
+    while (rows > SOME && rows * LEAST_BLOCKS > spec->rows) {
+        rows /= 2;
+    }
+    while (rows > LEAST && row > MOST_BYTES / rows) {
+        rows /= 2;
+    }
+    return rows;
+}
+
+static void products_settle_steps(const struct job_product *job, struct product_spec *spec)
+{
+    if (quantised_is(spec)) {
+        spec->steps.are_first = job->steps.are_first;
+        spec->steps.rows = job->steps.rows > 0 ? job->steps.rows : products_scale_rows(spec);
+    }
+}
+
+/* What the stage is to make of it. */
+static void products_settle_output(struct channelise_plan *work, uint32_t i)
+{
+    struct channelise_plan_bank *bank = &work->banks[work->job->products[i].bank];
+    const struct product_spec *spec = &work->products[i].spec;
+    for (uint32_t j = 0; j < bank->channelise.noutputs && plan_products_can_round(work, i); j++) {
+        if (bank->products[j] == i) {
+            bank->channelise.outputs[j].bits = spec->steps.bits;
+            bank->channelise.outputs[j].scale_rows = spec->steps.rows;
+        }
+    }
+}
+
+uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
+}
+
+uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
+                                  uint64_t rows)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const uint64_t measured = 32; /* of a line (dsp/steps.h) */
+    const uint64_t told = 12;     /* scale, offset, counts */
+    if (!quantised_is(spec)) {
+        return 0;
+    }
+    uint64_t held = min_u64(spec->steps.rows, spec->rows);
+    uint64_t lines = plan_products_lines(work, i, streams);
+    uint64_t floats = product_row_bytes(spec->kind, 1, lines);
+    uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
+    return held * floats +
+           (held + rows) * (floats * spec->steps.bits / 32 + beside * sizeof(float)) +
+           lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
+}
+
+uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const struct channelise_output output = plan_ifs_output(&work->job->products[i]);
+    return work->is_bank ? product_row_bytes(spec->kind, channelise_sums(&output, streams),
+                                             spec->bank.nchannels)
+                         : work->products[i].row_bytes / work->seen->nstreams * streams;
+}
+
+uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
+                                     uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return spec->flag.has_kurtosis ? product_row_bytes(spec->kind, streams, spec->bank.nchannels)
+                                   : 0;
+}
+
+struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    uint32_t streams = work->seen->nstreams;
+    if (plan_products_is_finished(work, i)) {
+        return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "pol", "pols"),
+                                            spec->frequencies};
+    }
+    return (struct plan_products_shape){streams, units_plural(streams, "stream", "streams"),
+                                        spec->bank.nchannels};
+}
+
+/* Streams that are in one group. */
+static uint64_t products_together(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    const uint32_t *selected = work->archive->nselected;
+    uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);
+    return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
+}
+
+/* What of its cells is left out, whatever they hold. */
+static status_t products_settle_flag(struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct job_flag *flag = &job->products[i].flag;
+    const struct product_spec *spec = &work->products[i].spec;
+    for (uint32_t at = 0; at < flag->nchannels; at++) {
+        REQUIRE(flag->channels[at].last < bank_channels(spec), STATUS_USAGE,
+                "%s: products.%u.flag.channels.%u ends at %" PRIu64 ", but there are %" PRIu64
+                " channels (counted from 0)",
+                job->path, i, at, flag->channels[at].last, bank_channels(spec));
+    }
+    TRY(flag->mask ? flag_mask_create(flag->mask, spec, &work->products[i].mask) : STATUS_OK);
+out:
+    return st;
+}
+
+status_t plan_products_settle(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    work->group_quantum = 1;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        struct channelise_plan_product *product = &work->products[i];
+        uint64_t spectra = channelise_plan_bank_of(work, i)->spectra;
+        uint64_t bytes = 0;
+        products_set(work, i);
+        TRY(plan_ifs_settle(work, i));
+        TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
+        TRY(work->is_bank ? plan_format_check(work, i) : STATUS_OK);
+        TRY(work->is_bank ? droop_settle(work, i, &product->droop) : STATUS_OK);
+        product->spec.droop = product->droop;
+        products_settle_steps(&job->products[i], &product->spec);
+        product->row_bytes = product_spec_row_bytes(&product->spec);
+        REQUIRE(product->spec.rows > 0, STATUS_USAGE,
+                "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
+                job->path, i, job->products[i].integrate, units_plural(spectra, "is", "are"),
+                spectra, units_plural(spectra, "spectrum", "spectra"));
+        REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
+                                                                                            << 62,
+                STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
+                job->products[i].file);
+        work->group_quantum = (uint32_t)max_u64(work->group_quantum, products_together(work, i));
+        products_settle_output(work, i);
+        TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
+    }
+out:
+    return st;
+}

@@ -1,0 +1,432 @@
+/* A page about a run: the job, the lines it printed, and its products. */
+#include "plot/plot_report.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "job/job.h"
+#include "plot/drawing.h"
+#include "plot/plot.h"
+#include "product/kind/dedispersed_kind.h"
+#include "product/product.h"
+#include "run/share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A page of HTML that is one file: no link leads out of it, all text of others is escaped, pictures
+ * are inside. Reads well at the width of a phone, light and dark. All fail with DEVICE (memory).
+ *
+ * HTML by hand: a few elements, and one style for all. */
+
+static const char begin[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"generator\" content=\"voltmill\">\n";
+
+static const char style[] =
+    ":root{color-scheme:light dark;--back:#fff;--card:#f4f4f2;--text:#1a1a1a;--soft:#5a5a5a;"
+    "--line:#d8d8d4}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#16181b;--card:#212429;--text:#e6e6e3;"
+    "--soft:#a6a6a2;--line:#3a3e44}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;max-width:84rem;padding:1rem;background:var(--back);color:var(--text);"
+    "font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
+    "h1{font-size:1.5rem;margin:.2em 0}h2{font-size:1.15rem;margin:1.6em 0 .5em;"
+    "border-bottom:1px solid var(--line)}\n"
+    "p{margin:.4em 0;color:var(--soft);white-space:pre-line}\n"
+    "table{border-collapse:collapse;width:100%;max-width:60rem}\n"
+    "th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0;"
+    "border-bottom:1px solid var(--line)}\n"
+    "th{font-weight:normal;color:var(--soft);width:9.5rem}td{white-space:pre-wrap}\n"
+    "pre{background:var(--card);padding:.7em;border-radius:.4em;overflow-x:auto;font-size:.85rem;"
+    "white-space:pre-wrap}\n"
+    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));"
+    "gap:.7rem;margin:.6em 0}\n"
+    ".pictures img{display:block;width:100%;height:auto;background:#fff;border-radius:.4em;"
+    "border:1px solid var(--line)}\n"
+    "@media(prefers-color-scheme:dark){.pictures img{filter:brightness(.9)}}\n";
+
+static status_t page_text(struct text *page, const char *text)
+{
+    status_t st = STATUS_OK;
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t bytes = display_character(text, left);
+        const char *word = *text == '<'   ? "&lt;"
+                           : *text == '>' ? "&gt;"
+                           : *text == '&' ? "&amp;"
+                           : *text == '"' ? "&quot;"
+                                          : NULL;
+        if (word) {
+            TRY(text_add(page, "%s", word));
+        } else if (bytes > 0 || *text == '\n') {
+            TRY(text_add_bytes(page, text, bytes ? bytes : 1));
+        } else {
+            TRY(text_add(page, *text == '\t' ? " " : "\\x%02x", (unsigned)(unsigned char)*text));
+        }
+        bytes = bytes ? bytes : 1;
+        text += bytes;
+        left -= bytes;
+    }
+out:
+    return st;
+}
+
+/* Appends HTML in which a text of anybody's is in place of the '%', "<p>%</p>": nothing in the text
+ * means anything to HTML, or steers a terminal. */
+static status_t page_add(struct text *page, const char *form, const char *text)
+{
+    status_t st = STATUS_OK;
+    const char *at = strchr(form, '%');
+    TRY(text_add_bytes(page, form, (size_t)(at - form)));
+    TRY(page_text(page, text));
+    TRY(text_add(page, "%s", at + 1));
+out:
+    return st;
+}
+
+static status_t page_begin(struct text *page, const char *title)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(page, "%s", begin));
+    TRY(text_add(page,
+                 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"));
+    TRY(page_add(page, "<title>%</title>\n", title));
+    TRY(text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style));
+    TRY(page_add(page, "<h1>%</h1>\n", title));
+out:
+    return st;
+}
+
+/* A row of a table; without a value it is omitted. */
+static status_t page_row(struct text *page, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    if (value && *value) {
+        TRY(page_add(page, "<tr><th scope=\"row\">%</th>", name));
+        TRY(page_add(page, "<td>%</td></tr>\n", value));
+    }
+out:
+    return st;
+}
+
+enum { HOST = 256, MOST_JOB = 1 << 24 };
+/* Bytes of a product that are read for its pictures. */
+enum { MOST_BYTES = 1 << 30 };
+
+static struct text said; /* by this process since report_begin() */
+
+static void report_keep_line(const char *line)
+{
+    (void)text_add(&said, "%s", line);
+}
+
+static void report_keep_message(enum report_kind kind, const char *message)
+{
+    (void)text_add(&said, "%s: %s\n", report_word(kind), message);
+}
+
+status_t report_begin(const char *path, int force)
+{
+    status_t st = STATUS_OK;
+    TRY(plot_check_new(path, MARK_RUN, force));
+    display_copy(report_keep_line);
+    report_copy(report_keep_message);
+out:
+    return st;
+}
+
+void report_end(void)
+{
+    display_copy(NULL);
+    report_copy(NULL);
+    text_free(&said);
+}
+
+/* Pictures and tables of products, on a page. */
+struct glance {
+    struct text *page;
+    int is_blind; /* no Python draws */
+};
+
+/* Memory is the only failure that may stop the page; others are said on it. */
+static status_t glance_excuse(struct glance *glance, status_t st, const char *what)
+{
+    struct text words = {0};
+    if (st == STATUS_OK) {
+        return st;
+    }
+    st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
+    report_clear();
+    TRY(st);
+    TRY(page_add(glance->page, "<p>%</p>\n", words.data));
+    report_warn("%s", words.data);
+out:
+    text_free(&words);
+    return st;
+}
+
+/* Pictures of a product (`path`) or of the job's filter bank. Without Python there is one warning
+ * for all. */
+static status_t glance_draw(struct glance *glance, const struct drawing *drawing, const char *what)
+{
+    struct drawn drawn = {.said = {0}};
+    status_t st = drawing_make(drawing, &drawn);
+    if (st == STATUS_OK) {
+        st = text_add_bytes(glance->page, drawn.picture.data, drawn.picture.length);
+    } else {
+        glance->is_blind = st == STATUS_DEVICE;
+        st = glance_excuse(glance, st, glance->is_blind ? "report" : what);
+    }
+    drawn_free(&drawn);
+    return st;
+}
+
+static status_t glance_add_losses(struct glance *glance, const struct product *p)
+{
+    status_t st = STATUS_OK;
+    char text[2 * UNITS_TEXT];
+    uint64_t holes = 0;
+    struct product_weights weights = {.count = 0};
+    int fd = -1;
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(file_open_read(p->path, &fd));
+        TRY(product_count_holes(fd, p->path, &p->place, &holes));
+        TRY(product_weigh(p, &weights));
+    }
+    TRY(page_row(glance->page, "missing samples", units_count(p->missing, text)));
+    TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps, text)));
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(page_row(glance->page, "rows with NaN for unread input", units_count(holes, text)));
+    } else {
+        TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped, text)));
+    }
+    if (p->place.scale_rows > 0) {
+        TRY(page_row(glance->page, "numbers clipped low", units_count(weights.clips.low, text)));
+        TRY(page_row(glance->page, "numbers clipped high", units_count(weights.clips.high, text)));
+    }
+    if (weights.count > 0) {
+        snprintf(text, sizeof text, "%.6g", weights.mean);
+        TRY(page_row(glance->page, "mean weight", text));
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
+static status_t glance_add_table(struct glance *glance, const struct product *p)
+{
+    status_t st = STATUS_OK;
+    struct text size = {0};
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    int is_search = p->kind == PRODUCT_CANDIDATES;
+    int is_series = p->kind == PRODUCT_DEDISPERSED || is_search;
+    TRY(text_add(&size, "%s %s x ", units_count(p->rows, a),
+                 is_series ? units_plural(p->rows, "DM", "DMs")
+                           : units_plural(p->rows, "row", "rows")));
+    TRY(is_series ? STATUS_OK
+                  : text_add(&size, "%s %s x ", units_count(p->streams, a),
+                             p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
+                                             : units_plural(p->streams, "stream", "streams")));
+    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
+                 is_search   ? "cells"
+                 : is_series ? "times"
+                             : units_plural(p->frequencies, "channel", "channels"),
+                 units_bytes(p->place.file_bytes, b)));
+    TRY(text_add(glance->page, "<table>\n"));
+    TRY(page_row(glance->page, "kind", product_name(p->kind)));
+    TRY(page_row(glance->page, "size", size.data));
+    TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates, a))
+                  : STATUS_OK);
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(page_row(glance->page,
+                     is_search   ? "a cell"
+                     : is_series ? "a sample"
+                                 : "a row",
+                     units_seconds(p->time_step, a)));
+    }
+    TRY(page_row(glance->page, "filters", p->origin.filters));
+    TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
+    TRY(text_add(glance->page, "</table>\n"));
+out:
+    text_free(&size);
+    return st;
+}
+
+/* Only the begin of a large product is read. */
+static struct plot_choice glance_choice(const struct product *p)
+{
+    struct plot_choice choice = {.has_time = 0};
+    double times =
+        (double)(p->kind == PRODUCT_DEDISPERSED || p->kind == PRODUCT_CANDIDATES ? p->frequencies
+                                                                                 : p->rows);
+    double bytes = (double)p->rows * (double)p->place.row_bytes;
+    if (bytes > MOST_BYTES) {
+        choice.has_time = 1;
+        choice.time[1] = ceil(times * MOST_BYTES / bytes) * p->time_step;
+    }
+    return choice;
+}
+
+static status_t glance_at_product(struct glance *glance, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    TRY(page_add(glance->page, "<h2>%</h2>\n", path));
+    if (file_format_of(path) != FILE_HDF5) {
+        TRY(page_add(glance->page, "<p>%</p>\n",
+                     file_format_of(path) == FILE_FIL
+                         ? "A SIGPROC filterbank: voltmill info says what is in it."
+                         : "Search-mode PSRFITS: voltmill info says what is in it."));
+        goto out;
+    }
+    st = product_open(path, &product);
+    if (st != STATUS_OK || !product) {
+        TRY(glance_excuse(glance, st, path));
+        goto out;
+    }
+    TRY(glance_add_table(glance, product));
+    if (!glance->is_blind && product->kind != PRODUCT_VOLTAGES) {
+        char *const file = product->path;
+        const struct drawing drawing = {
+            .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
+        TRY(glance_draw(glance, &drawing, path));
+        TRY(drawing.choice.has_time
+                ? page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.")
+                : STATUS_OK);
+    }
+out:
+    product_destroy(product);
+    return st;
+}
+
+static status_t glance_at_filter(struct glance *glance, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    const struct drawing drawing = {.of = PLOT_FILTER, .job = job, .format = "html"};
+    TRY(page_add(glance->page, "<h2>%</h2>\n", "The filter bank"));
+    TRY(glance->is_blind ? STATUS_OK : glance_draw(glance, &drawing, "filter bank"));
+out:
+    return st;
+}
+
+static status_t report_add_sets(const struct report_run *run, struct text *page)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < run->nsets; i++) {
+        TRY(page_row(page, i ? "" : "set", run->sets[i]));
+    }
+out:
+    return st;
+}
+
+/* The observation, as its first product has it. */
+static status_t report_add_observation(const struct product *product, struct text *page)
+{
+    status_t st = STATUS_OK;
+    char a[UNITS_TEXT];
+    struct text start = {0};
+    TRY(page_row(page, "telescope", product->sky.telescope));
+    TRY(page_row(page, "source", product->sky.source));
+    if (product->sky.has_start) {
+        TRY(text_add(&start, "%s UTC", units_utc(product->sky.start, a)));
+        TRY(page_row(page, "observation from", start.data));
+    }
+    TRY(page_row(page, "made of", product->origin.inputs));
+    TRY(page_row(page, "computed by", product->origin.arithmetic));
+out:
+    text_free(&start);
+    return st;
+}
+
+static status_t report_add_summary(const struct report_run *run, const struct job *job,
+                                   struct text *page)
+{
+    status_t st = STATUS_OK;
+    char host[HOST] = "";
+    char a[UNITS_TEXT];
+    char began[32] = "";
+    struct tm utc;
+    struct text words = {0};
+    struct product *product = NULL;
+    TRY(page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete."));
+    TRY(text_add(page, "<table>\n"));
+    TRY(page_row(page, "job", run->job));
+    TRY(report_add_sets(run, page));
+    TRY(report_forgive(product_open(job_file(job, 0), &product)));
+    TRY(product ? report_add_observation(product, page) : STATUS_OK);
+    (void)gethostname(host, sizeof host - 1);
+    strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", gmtime_r(&run->began, &utc));
+    TRY(text_add(&words, "%s UTC, for %s, on %d %s", began,
+                 units_seconds((double)(long long)(1e3 * run->seconds) / 1e3, a), run->ranks,
+                 units_plural((uint64_t)run->ranks, "rank", "ranks")));
+    TRY(text_add_shown(&words, ", rank 0 on %s", host));
+    TRY(page_row(page, "ran", words.data));
+    TRY(page_row(page, "program", "voltmill " VOLTMILL_VERSION));
+    TRY(text_add(page, "</table>\n"));
+out:
+    product_destroy(product);
+    text_free(&words);
+    return st;
+}
+
+static status_t report_add_job(const struct report_run *run, struct text *page)
+{
+    status_t st = STATUS_OK;
+    struct text job = {0};
+    TRY(text_read_file(&job, run->job, MOST_JOB, "a job file (YAML)"));
+    TRY(page_add(page, "<h2>%</h2>\n", "The job"));
+    TRY(page_add(page, "<pre>%</pre>\n", job.data ? job.data : ""));
+out:
+    text_free(&job);
+    return st;
+}
+
+static status_t report_compose(const struct report_run *run, const struct job *job,
+                               struct text *page)
+{
+    status_t st = STATUS_OK;
+    struct text title = {0};
+    struct glance glance = {.page = page};
+    TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
+    TRY(page_begin(page, title.data));
+    TRY(report_add_summary(run, job, page));
+    for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        TRY(glance_at_product(&glance, job_file(job, i)));
+    }
+    if (job->nbanks > 0) {
+        TRY(glance_at_filter(&glance, job));
+    }
+    if (said.length > 0) {
+        TRY(page_add(page, "<h2>%</h2>\n", "What the run said"));
+        TRY(page_add(page, "<pre>%</pre>\n", said.data));
+    }
+    TRY(report_add_job(run, page));
+    TRY(text_add(page, "</body>\n</html>\n"));
+out:
+    text_free(&title);
+    return st;
+}
+
+status_t report_write(const struct report_run *run)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    struct text page = {0};
+    const struct guard reads = {0};
+    int is_before = 0;
+    TRY(share_load_job(run->job, run->sets, run->nsets, &job));
+    TRY(report_compose(run, job, &page));
+    TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
+    display_print("%s: the report\n", run->path);
+out:
+    text_free(&page);
+    job_destroy(job);
+    return st;
+}

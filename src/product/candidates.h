@@ -1,0 +1,62 @@
+/* The candidates of a search for bursts: found in the peaks of a product (dsp/), and the
+ * table /candidates that holds them. docs/products.md describes it. HDF5: main thread only. */
+#ifndef VOLTMILL_PRODUCT_CANDIDATES_CANDIDATES_H
+#define VOLTMILL_PRODUCT_CANDIDATES_CANDIDATES_H
+
+#include "product/product.h"
+
+#include <hdf5.h>
+
+/* A row of the table, as it lies in memory. Times are those of the reference frequency. */
+struct candidate {
+    double snr, dm;
+    double time_s;  /* of the middle of the best box, seconds after the observation's start */
+    double mjd;     /* the same; 0 when the start is unknown */
+    uint64_t width; /* samples */
+    int32_t beam;
+    uint64_t sample;                                     /* the first of the box */
+    uint64_t members;                                    /* peaks of the group */
+    double dm_least, dm_most, time_first_s, time_last_s; /* that it reaches over */
+};
+
+struct candidates {
+    struct candidate *rows;
+    uint64_t count;
+    uint64_t peaks;    /* at or above the threshold */
+    uint64_t above;    /* single samples of all DMs that reach it */
+    double kept_above; /* all peaks of this S/N or more were grouped: the threshold, unless there
+                          were more than spec->series->search.most; then as many of those less
+                          than 1/256 below it as make up that number, by DM, then time */
+};
+void candidates_free(struct candidates *candidates);
+
+/* Groups the peaks of a product whose rows lie in one piece. Says so when there are too many. Fails
+ * with DATA, DEVICE (memory). */
+status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
+                         const struct product_place *place, struct candidates *out);
+
+/* The table in a new file: `candidates` NULL: of none. Fails with NO_SPACE or DATA. */
+status_t candidates_put(hid_t file, const struct candidates *candidates);
+
+/* Appends the table as comma-separated values. Fails with DEVICE (memory). */
+status_t candidates_csv(const struct candidates *candidates, struct text *out);
+
+/* What a file of candidates says of itself, for who draws or exports them. */
+struct candidates_file {
+    struct candidates found;
+    char *filterbank, *source, *telescope; /* NULL when unknown */
+    double threshold, tsamp, first_time;   /* of the series */
+    double reference_hz, constant;
+    uint32_t widths;
+    int has_start;
+    struct utc start;
+    double *dms; /* [ndms] */
+    size_t ndms;
+};
+
+/* Fails with DATA: no product of the kind. */
+status_t candidates_open(const char *path, struct candidates_file **out);
+void candidates_close(struct candidates_file *file);
+extern const struct apart_task candidates_open_task;
+
+#endif

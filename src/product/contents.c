@@ -1,0 +1,634 @@
+/* The CRCs of all that a product holds beside its rows: made, and compared. */
+#include "product/contents.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/crc.h"
+#include "io/file.h"
+#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
+#include "io/hdf5/h5_versions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* CRCs of single objects of a product, for contents.c alone.
+ *
+ * The CRC-32 of one attribute or dataset: of its type and shape in words, and of its values. */
+
+enum {
+    PIECE_BYTES = 1 << 20,         /* of a dataset that are read in one go */
+    MOST_ATTRIBUTE_BYTES = 1 << 28 /* a damaged file may tell of any number */
+};
+
+/* As numpy names types: "<f8", "|u1", "|S12"; "str", "ref", "vlen(ref)", "{r: <f4, i: <f4}". */
+static status_t contents_value_add_type(hid_t type, struct text *out);
+
+static status_t contents_value_add_number(hid_t type, char kind, struct text *out)
+{
+    size_t size = H5Tget_size(type);
+    char order = size == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
+    return text_add(out, "%c%c%zu", order, kind, size);
+}
+
+static status_t contents_value_add_members(hid_t type, struct text *out)
+{
+    status_t st = STATUS_OK;
+    int count = H5Tget_nmembers(type);
+    char *name = NULL;
+    hid_t member = -1;
+    TRY(text_add(out, "{"));
+    for (int i = 0; i < count; i++) {
+        name = H5Tget_member_name(type, (unsigned)i);
+        member = H5Tget_member_type(type, (unsigned)i);
+        H5_TRY(member, "a type cannot be read");
+        TRY(text_add(out, "%s%s: ", i ? ", " : "", name ? name : ""));
+        TRY(contents_value_add_type(member, out));
+        h5_close(member);
+        member = -1;
+        H5free_memory(name);
+        name = NULL;
+    }
+    TRY(text_add(out, "}"));
+out:
+    h5_close(member);
+    H5free_memory(name);
+    return st;
+}
+
+static status_t contents_value_add_type(hid_t type, struct text *out)
+{
+    status_t st = STATUS_OK;
+    hid_t base = -1;
+    switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+        TRY(contents_value_add_number(type, H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i', out));
+        break;
+    case H5T_FLOAT:
+        TRY(contents_value_add_number(type, 'f', out));
+        break;
+    case H5T_STRING:
+        TRY(H5Tis_variable_str(type) > 0 ? text_add(out, "str")
+                                         : text_add(out, "|S%zu", H5Tget_size(type)));
+        break;
+    case H5T_REFERENCE:
+        TRY(text_add(out, "ref"));
+        break;
+    case H5T_VLEN:
+        base = H5Tget_super(type);
+        H5_TRY(base, "a type cannot be read");
+        TRY(text_add(out, "vlen("));
+        TRY(contents_value_add_type(base, out));
+        TRY(text_add(out, ")"));
+        break;
+    case H5T_COMPOUND:
+        TRY(contents_value_add_members(type, out));
+        break;
+    default:
+        TRY(text_add(out, "|V%zu", H5Tget_size(type)));
+        break;
+    }
+out:
+    h5_close(base);
+    return st;
+}
+
+/* "<f8 [4, 64]\n", and how many values that are. */
+static status_t contents_value_add_line(hid_t type, hid_t space, const char *where,
+                                        struct text *out, uint64_t *count)
+{
+    status_t st = STATUS_OK;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    H5_TRY(rank, "%s: its shape cannot be read", where);
+    TRY(contents_value_add_type(type, out));
+    TRY(text_add(out, " ["));
+    for (int i = 0; i < rank; i++) {
+        TRY(text_add(out, "%s%llu", i ? ", " : "", (unsigned long long)dims[i]));
+    }
+    TRY(text_add(out, "]\n"));
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    *count = points > 0 ? (uint64_t)points : 0;
+out:
+    return st;
+}
+
+static status_t contents_value_add(hid_t file, hid_t type, const char *value, const char *where,
+                                   struct text *out);
+
+/* The name of what a reference leads to, '\0' included. */
+static status_t contents_value_add_reference(hid_t file, const char *value, const char *where,
+                                             struct text *out)
+{
+    status_t st = STATUS_OK;
+    char name[1024];
+    ssize_t length = H5Rget_name(file, H5R_OBJECT, value, name, sizeof name);
+    H5_TRY(length, "%s leads nowhere", where);
+    REQUIRE((size_t)length < sizeof name, STATUS_DATA, "%s leads to a name of %zd letters", where,
+            length);
+    TRY(text_add_bytes(out, name, (size_t)length + 1));
+out:
+    return st;
+}
+
+static status_t contents_value_add_compound(hid_t file, hid_t type, const char *value,
+                                            const char *where, struct text *out)
+{
+    status_t st = STATUS_OK;
+    int count = H5Tget_nmembers(type);
+    hid_t member = -1;
+    for (int i = 0; i < count; i++) {
+        member = H5Tget_member_type(type, (unsigned)i);
+        H5_TRY(member, "%s: its type cannot be read", where);
+        TRY(contents_value_add(file, member, value + H5Tget_member_offset(type, (unsigned)i), where,
+                               out));
+        h5_close(member);
+        member = -1;
+    }
+out:
+    h5_close(member);
+    return st;
+}
+
+static status_t contents_value_add_list(hid_t file, hid_t type, const char *value,
+                                        const char *where, struct text *out)
+{
+    status_t st = STATUS_OK;
+    hvl_t list;
+    hid_t base = H5Tget_super(type);
+    H5_TRY(base, "%s: its type cannot be read", where);
+    size_t size = H5Tget_size(base);
+    memcpy(&list, value, sizeof list);
+    for (size_t i = 0; i < list.len; i++) {
+        TRY(contents_value_add(file, base, (const char *)list.p + i * size, where, out));
+    }
+out:
+    h5_close(base);
+    return st;
+}
+
+/* Appends a value: its bytes as they are stored, but texts of any length and references as text. */
+static status_t contents_value_add(hid_t file, hid_t type, const char *value, const char *where,
+                                   struct text *out)
+{
+    status_t st = STATUS_OK;
+    const char *letters = NULL;
+    H5T_class_t class = H5Tget_class(type);
+    if (class == H5T_REFERENCE) {
+        TRY(contents_value_add_reference(file, value, where, out));
+    } else if (class == H5T_COMPOUND) {
+        TRY(contents_value_add_compound(file, type, value, where, out));
+    } else if (class == H5T_VLEN) {
+        TRY(contents_value_add_list(file, type, value, where, out));
+    } else if (class == H5T_STRING && H5Tis_variable_str(type) > 0) {
+        memcpy(&letters, value, sizeof letters);
+        TRY(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
+    } else {
+        TRY(text_add_bytes(out, value, H5Tget_size(type)));
+    }
+out:
+    return st;
+}
+
+/* The CRC of an attribute; of a dataset that lies in one piece of the file `fd`, or (-1) of its
+ * type and shape alone. `where` names it in messages. Fail with DATA. */
+static status_t contents_of_attribute(hid_t object, const char *name, const char *where,
+                                      uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    char *values = NULL;
+    uint64_t count = 0;
+    int is_read = 0;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    REQUIRE(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
+    size_t size = H5Tget_size(type);
+    TRY(contents_value_add_line(type, space, where, &text, &count));
+    REQUIRE(size > 0 && count <= MOST_ATTRIBUTE_BYTES / size, STATUS_DATA,
+            "%s holds %llu values of %zu bytes", where, (unsigned long long)count, size);
+    TRY(memory_zeroed((size_t)count, size, where, &values));
+    H5_TRY(H5Aread(attribute, type, values), "%s cannot be read", where);
+    is_read = 1;
+    for (uint64_t i = 0; i < count; i++) {
+        TRY(contents_value_add(object, type, values + i * size, where, &text));
+    }
+    *out = crc_of(text.data, text.length);
+out:
+    if (is_read) {
+        h5_reclaim(type, space, values);
+    }
+    free(values);
+    text_free(&text);
+    h5_close(space);
+    h5_close(type);
+    h5_close(attribute);
+    return st;
+}
+
+/* Goes on from a CRC with bytes of the file. */
+static status_t contents_value_read(int fd, const char *where, uint64_t offset, uint64_t bytes,
+                                    uint32_t *crc)
+{
+    status_t st = STATUS_OK;
+    char *piece = NULL;
+    TRY(memory_zeroed(1, (size_t)min_u64(bytes, PIECE_BYTES), where, &piece));
+    for (uint64_t done = 0; done < bytes; done += PIECE_BYTES) {
+        uint64_t some = min_u64(bytes - done, PIECE_BYTES);
+        TRY(file_read(fd, where, offset + done, piece, some));
+        *crc = crc_more(*crc, piece, (size_t)some);
+    }
+out:
+    free(piece);
+    return st;
+}
+
+static status_t contents_of_dataset(hid_t dataset, const char *where, int fd, uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    struct text line = {0};
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    hid_t type = H5Dget_type(dataset);
+    hid_t space = H5Dget_space(dataset);
+    REQUIRE(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
+    TRY(contents_value_add_line(type, space, where, &line, &count));
+    uint32_t crc = crc_of(line.data, line.length);
+    if (fd >= 0) {
+        haddr_t offset = h5_offset(dataset);
+        REQUIRE(multiply_u64(count, H5Tget_size(type), &bytes) &&
+                    (bytes == 0 || offset != HADDR_UNDEF),
+                STATUS_DATA, "%s does not lie in one piece", where);
+        TRY(contents_value_read(fd, where, offset, bytes, &crc));
+    }
+    *out = crc;
+out:
+    text_free(&line);
+    h5_close(space);
+    h5_close(type);
+    return st;
+}
+
+static const char table_name[] = "/provenance/objects";
+static const char convention[] =
+    "crc32 is the CRC-32 (zlib, PNG) of the type and the shape of a dataset (/name) or an "
+    "attribute "
+    "(/name@attribute), a line of text such as \"<f8 [4, 64]\\n\", and its values behind it. The "
+    "rows, whose values have provenance/crc32, and this table count by their line alone. "
+    "docs/products.md";
+
+enum { MOST_OBJECTS = 1 << 16 };
+
+struct item {
+    char *name;
+    uint32_t crc;
+    int is_unreadable;
+};
+
+struct contents {
+    hid_t file;
+    const char *path;
+    int fd;               /* -1: names are enough */
+    int is_part;          /* is not complete */
+    int has_damage;       /* may have: then that is no failure */
+    uint64_t data_offset; /* of the rows; 0: in chunks, which nothing else is */
+    struct item *items;   /* [count] what there is */
+    size_t count;
+    struct h5_dataset table; /* what the product says of them; its id is 0 when it holds none */
+    size_t letters;          /* of a name in a row of the table; its CRC follows */
+    char *rows;              /* [table.count][letters + 4] as they are stored */
+};
+
+static void contents_end(struct contents *contents)
+{
+    for (size_t i = 0; i < contents->count; i++) {
+        free(contents->items[i].name);
+    }
+    free(contents->items);
+    free(contents->rows);
+    h5_dataset_close(&contents->table);
+}
+
+/* Adds an object, with the CRC of what was appended to `line` and values. */
+static status_t contents_add(struct contents *contents, const char *object, const char *attribute,
+                             struct item **out)
+{
+    status_t st = STATUS_OK;
+    char *name = NULL;
+    struct item *grown = realloc(contents->items, (contents->count + 1) * sizeof *contents->items);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: objects");
+    contents->items = grown;
+    TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
+    *out = &grown[contents->count++];
+    **out = (struct item){.name = name};
+out:
+    return st;
+}
+
+/* What cannot be read is damage like any other, unless the product is just being made. */
+static status_t contents_settle(const struct contents *contents, status_t st, struct item *item)
+{
+    item->is_unreadable = st != STATUS_OK;
+    if (st == STATUS_DATA && contents->has_damage) {
+        report_clear();
+        st = STATUS_OK;
+    }
+    return st;
+}
+
+static status_t contents_attributes(struct contents *contents, hid_t object, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct h5_names attributes = {0};
+    TRY(h5_list_attributes(object, contents->path, name, &attributes));
+    for (size_t i = 0; i < attributes.count; i++) {
+        struct item *item = NULL;
+        TRY(contents_add(contents, name, attributes.names[i], &item));
+        apart_at("%s: %s", contents->path, item->name);
+        if (contents->fd >= 0) {
+            st = contents_of_attribute(object, attributes.names[i], item->name, &item->crc);
+            TRY(contents_settle(contents, st, item));
+        }
+    }
+out:
+    h5_free_texts(attributes.names, attributes.count);
+    return st;
+}
+
+static status_t contents_dataset(struct contents *contents, hid_t dataset, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct item *item = NULL;
+    TRY(contents_add(contents, name, NULL, &item));
+    if (contents->fd >= 0) {
+        haddr_t rows = contents->data_offset > 0 ? contents->data_offset : HADDR_UNDEF;
+        int is_line = strcmp(name, table_name) == 0 || h5_offset(dataset) == rows;
+        st = contents_of_dataset(dataset, item->name, is_line ? -1 : contents->fd, &item->crc);
+        TRY(contents_settle(contents, st, item));
+    }
+out:
+    return st;
+}
+
+static status_t contents_object(struct contents *contents, const char *name)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: %s", contents->path, name);
+    hid_t object = H5Oopen(contents->file, name, H5P_DEFAULT);
+    struct item *item = NULL;
+    if (object < 0) {
+        TRY(contents_add(contents, name, NULL, &item));
+        st = h5_fail("%s: %s cannot be opened", contents->path, name);
+        TRY(contents_settle(contents, st, item));
+        goto out;
+    }
+    if (H5Iget_type(object) == H5I_DATASET) {
+        TRY(contents_dataset(contents, object, name));
+    }
+    TRY(contents_attributes(contents, object, name));
+out:
+    h5_close(object);
+    return st;
+}
+
+/* All there is, in the order of names. */
+static status_t contents_list(struct contents *contents)
+{
+    status_t st = STATUS_OK;
+    struct h5_names names = {0};
+    struct text path = {0};
+    TRY(h5_list_all(contents->file, contents->path, &names));
+    TRY(contents_object(contents, "/"));
+    for (size_t i = 0; i < names.count; i++) {
+        path.length = 0;
+        TRY(text_add(&path, "/%s", names.names[i]));
+        TRY(contents_object(contents, path.data));
+    }
+out:
+    h5_free_texts(names.names, names.count);
+    text_free(&path);
+    return st;
+}
+
+/* {name, crc32}: names of `letters` letters, '\0' included. */
+static status_t contents_type(size_t letters, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t name = H5Tcopy(H5T_C_S1);
+    hid_t type = H5Tcreate(H5T_COMPOUND, letters + sizeof(uint32_t));
+    H5_TRY(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
+    H5_TRY(H5Tinsert(type, "name", 0, name), "the type of %s cannot be made", table_name);
+    H5_TRY(H5Tinsert(type, "crc32", letters, H5T_STD_U32LE), "the type of %s cannot be made",
+           table_name);
+    *out = type;
+    type = -1;
+out:
+    h5_close(name);
+    h5_close(type);
+    return st;
+}
+
+status_t contents_reserve(hid_t file)
+{
+    status_t st = STATUS_OK;
+    struct contents contents = {.file = file, .path = "a new product", .fd = -1};
+    static const char *const own[] = {"", "@long_name"};
+    size_t letters = sizeof table_name + sizeof "@long_name";
+    hid_t type = -1;
+    hid_t table = -1;
+    TRY(contents_list(&contents));
+    for (size_t i = 0; i < contents.count; i++) {
+        letters = max_u64(letters, strlen(contents.items[i].name) + 1);
+    }
+    TRY(contents_type(letters, &type));
+    hsize_t count = contents.count + sizeof own / sizeof *own;
+    TRY(h5_create_dataset(file, table_name, type, 1, &count, &table));
+    TRY(h5_put_text(table, "long_name", convention));
+out:
+    h5_close(table);
+    h5_close(type);
+    contents_end(&contents);
+    return st;
+}
+
+/* Opens the product and its table, with room for its rows, and lists what there is; nothing when
+ * there is no table. */
+static status_t contents_open(struct contents *contents)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(contents->is_part ? h5_file_open(contents->path, &contents->file)
+                          : h5_open_file(contents->path, &contents->file));
+    TRY(h5_has(contents->file, contents->path, table_name, &found));
+    if (!found) {
+        goto out;
+    }
+    struct h5_dataset *table = &contents->table;
+    TRY(h5_dataset_open(contents->file, contents->path, table_name, table));
+    size_t stride = H5Tget_size(table->type);
+    REQUIRE(table->count > 0 && table->count <= MOST_OBJECTS &&
+                H5Tget_class(table->type) == H5T_COMPOUND && stride > sizeof(uint32_t) &&
+                stride < 1 << 16 && h5_offset(table->id) != HADDR_UNDEF,
+            STATUS_DATA, "%s: %s is no table of CRCs", contents->path, table_name);
+    contents->letters = stride - sizeof(uint32_t);
+    TRY(memory_zeroed((size_t)table->count, stride, "objects", &contents->rows));
+    TRY(contents_list(contents));
+out:
+    return st;
+}
+
+static char *contents_row(const struct contents *contents, uint64_t i)
+{
+    return contents->rows + i * (contents->letters + sizeof(uint32_t));
+}
+
+static status_t contents_fill(const struct contents *contents)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(contents->count == contents->table.count, STATUS_DATA,
+            "%s holds %zu objects, %llu when it was made", contents->path, contents->count,
+            (unsigned long long)contents->table.count);
+    for (size_t i = 0; i < contents->count; i++) {
+        const struct item *item = &contents->items[i];
+        size_t letters = strlen(item->name);
+        REQUIRE(letters < contents->letters, STATUS_DATA, "%s: %s was not there when it was made",
+                contents->path, item->name);
+        memcpy(contents_row(contents, i), item->name, letters);
+        memcpy(contents_row(contents, i) + contents->letters, &item->crc, sizeof item->crc);
+    }
+out:
+    return st;
+}
+
+static uint64_t contents_table_bytes(const struct contents *contents)
+{
+    return contents->table.count * (contents->letters + sizeof(uint32_t));
+}
+
+status_t contents_put(int fd, const char *path, const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    struct contents contents = {
+        .file = -1, .path = path, .fd = fd, .is_part = 1, .data_offset = place->data_offset};
+    TRY(contents_open(&contents));
+    if (contents.rows) {
+        TRY(contents_fill(&contents));
+        TRY(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
+                       contents_table_bytes(&contents)));
+    }
+out:
+    contents_end(&contents);
+    h5_close(contents.file);
+    return st;
+}
+
+/* Whether a row tells of the object of that name. */
+static int contents_is_of(const struct contents *contents, uint64_t row, const char *name)
+{
+    return strncmp(contents_row(contents, row), name, contents->letters) == 0;
+}
+
+/* Each row against what there is. */
+static status_t contents_judge_row(const struct contents *contents, uint64_t row,
+                                   struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    const char *name = contents_row(contents, row);
+    const struct item *item = NULL;
+    for (size_t i = 0; i < contents->count && !item; i++) {
+        item = contents_is_of(contents, row, contents->items[i].name) ? &contents->items[i] : NULL;
+    }
+    if (!item || item->is_unreadable ||
+        memcmp(&item->crc, name + contents->letters, sizeof item->crc) != 0) {
+        TRY(text_add(&out->words, "%.*s: %s\n", (int)strnlen(name, contents->letters), name,
+                     item ? "damaged" : "missing"));
+        out->bad++;
+    }
+out:
+    return st;
+}
+
+static status_t contents_judge(const struct contents *contents, struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    out->known = contents->table.count;
+    for (uint64_t row = 0; row < out->known; row++) {
+        TRY(contents_judge_row(contents, row, out));
+    }
+    for (size_t i = 0; i < contents->count; i++) {
+        uint64_t row = 0;
+        while (row < out->known && !contents_is_of(contents, row, contents->items[i].name)) {
+            row++;
+        }
+        if (row == out->known) {
+            TRY(text_add(&out->words, "%s: came later, nothing vouches for it\n",
+                         contents->items[i].name));
+            out->bad++;
+        }
+    }
+out:
+    return st;
+}
+
+static status_t contents_check(const char *path, uint64_t data_offset, struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    struct contents contents = {
+        .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = data_offset};
+    TRY(file_open_read(path, &contents.fd));
+    TRY(contents_open(&contents));
+    if (contents.rows) {
+        TRY(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
+                      contents_table_bytes(&contents)));
+        TRY(contents_judge(&contents, out));
+    }
+out:
+    contents_end(&contents);
+    h5_close(contents.file);
+    file_close(contents.fd);
+    return st;
+}
+
+static status_t contents_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct contents_found found = {0};
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    TRY(contents_check(path, unpack_u64(question), &found));
+    TRY(pack_u64(answer, found.known));
+    TRY(pack_u64(answer, found.bad));
+    TRY(pack_text(answer, found.words.data));
+out:
+    text_free(&found.words);
+    free(path);
+    return st;
+}
+
+const struct apart_task contents_compare_task = {"contents", contents_answer};
+
+status_t contents_compare(const char *path, const struct product_place *place,
+                          struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    struct text answer = {0};
+    char *words = NULL;
+    *out = (struct contents_found){0};
+    TRY(pack_text(&question, path));
+    TRY(pack_u64(&question, place->data_offset));
+    TRY(apart_do(&contents_compare_task, &question, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    out->known = unpack_u64(&in);
+    out->bad = unpack_u64(&in);
+    words = unpack_text(&in);
+    TRY(unpack_check(&in, "what a product holds"));
+    TRY(text_add(&out->words, "%s", words ? words : ""));
+out:
+    free(words);
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}

@@ -1,0 +1,182 @@
+/* The datasets of flags and kurtosis, and their scales. */
+#include "product/flagged.h"
+
+#include "base/memory.h"
+#include "dsp/kurtosis.h"
+#include "product/ifs.h"
+#include "product/kind/bank_axes.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+
+static const char kurtosis_convention[] =
+    "(M + 1) / (M - 1) (M S2 / S1^2 - 1), S1 and S2 the sums of |Y|^2 and |Y|^4 over the M = "
+    "flag_spectra spectra of a cell (Nita and Gary 2010, MNRAS 406 L60): 1 for Gaussian noise, "
+    "about 0 for a steady tone, above 1 for pulses. NaN where samples of the cell are missing, or "
+    "its power is 0 or beyond 32-bit floats. Of real samples the first channel of each coarse "
+    "channel is a real number, whose noise has about 2: it is not flagged.";
+
+static const char limits_convention[] =
+    "Cells below `low` or above `high` are flagged: noise is there as often as a Gaussian is "
+    "`sigma` standard deviations from its mean on that side, by the Pearson distribution that has "
+    "the exact first four moments of the kurtosis.";
+
+static const char flags_convention[] =
+    "0: the cell is in the sums. Else the sum of the reasons why it is not: 1 kurtosis, 2 a mask "
+    "file, 4 the job's channels. Polarisations that become Stokes parameters or coherencies are "
+    "flagged together.";
+
+uint64_t flagged_cells(const struct product_spec *spec)
+{
+    return spec->integrate / spec->flag.spectra;
+}
+
+size_t flagged_untold(const struct product_spec *spec)
+{
+    return !spec->archive->is_complex && spec->bank.first_channel == 0 ? 1 : 0;
+}
+
+uint64_t flagged_ifs(const struct product_spec *spec)
+{
+    const uint32_t *selected = spec->archive->nselected;
+    return (uint64_t)selected[AXIS_STATION] * selected[AXIS_BEAM] * selected[AXIS_POL];
+}
+
+uint64_t flagged_channels(const struct product_spec *spec)
+{
+    return spec->frequencies * spec->average;
+}
+
+uint64_t flagged_row(const struct product_spec *spec)
+{
+    return flagged_ifs(spec) * flagged_channels(spec);
+}
+
+/* Rows as a product without any of that would have them: their scales are the cells'. */
+static struct product_spec flagged_plain(const struct product_spec *spec)
+{
+    struct product_spec plain = *spec;
+    plain.integrate = spec->flag.spectra;
+    plain.frequencies = flagged_channels(spec);
+    plain.average = 1;
+    plain.combine.polarisation = POLARISATION_SEPARATE;
+    plain.combine.sums_stations = plain.combine.sums_beams = 0;
+    return plain;
+}
+
+struct time_axis flagged_time(const struct product_spec *spec)
+{
+    struct product_spec plain = flagged_plain(spec);
+    return bank_time(&plain);
+}
+
+/* The scale of times, which are known before there are any rows. */
+static status_t flagged_put_times(hid_t file, const struct product_spec *spec, const char **name)
+{
+    status_t st = STATUS_OK;
+    struct time_axis axis = flagged_time(spec);
+    uint64_t count = spec->rows * flagged_cells(spec);
+    double *times = NULL;
+    *name = "time";
+    if (flagged_cells(spec) == 1) {
+        goto out;
+    }
+    *name = "cell_time";
+    TRY(memory_zeroed((size_t)count, sizeof *times, "times", &times));
+    for (uint64_t i = 0; i < count; i++) {
+        times[i] = axis.first + (double)i * axis.step;
+    }
+    TRY(parts_scale_f64(file, *name, times, count, "s",
+                        "centre of the samples that make the spectra of a cell, seconds after "
+                        "sample 0 of the observation"));
+out:
+    free(times);
+    return st;
+}
+
+static status_t flagged_put_ifs(hid_t file, const struct product_spec *spec, const char *ifs,
+                                const char **name)
+{
+    status_t st = STATUS_OK;
+    struct product_spec plain = flagged_plain(spec);
+    char **names = NULL;
+    uint32_t count = 0;
+    *name = ifs;
+    if (!ifs_are_combined(spec)) {
+        goto out;
+    }
+    *name = "cell_if";
+    TRY(ifs_name(&plain, &names, &count));
+    TRY(parts_scale_texts(file, *name, names, count, "station/beam/polarisation of a cell"));
+out:
+    h5_free_texts(names, count);
+    return st;
+}
+
+static status_t flagged_put_frequencies(hid_t file, const struct product_spec *spec,
+                                        const char **name)
+{
+    status_t st = STATUS_OK;
+    struct product_spec plain = flagged_plain(spec);
+    double *frequency = NULL;
+    *name = "frequency";
+    if (spec->average == 1) {
+        goto out;
+    }
+    *name = "cell_frequency";
+    TRY(memory_zeroed((size_t)plain.frequencies, sizeof *frequency, "frequencies", &frequency));
+    for (uint64_t i = 0; i < plain.frequencies; i++) {
+        frequency[i] = bank_frequency(&plain, i);
+    }
+    TRY(parts_scale_f64(file, *name, frequency, plain.frequencies, "Hz",
+                        "sky frequency of a cell's channel"));
+out:
+    free(frequency);
+    return st;
+}
+
+static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    if (spec->flag.sigma > 0) {
+        struct kurtosis_limits limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
+        TRY(h5_put_f64(kurtosis, "sigma", spec->flag.sigma));
+        TRY(h5_put_f64(kurtosis, "low", (double)limits.low));
+        TRY(h5_put_f64(kurtosis, "high", (double)limits.high));
+        TRY(h5_put_text(kurtosis, "limits_convention", limits_convention));
+    }
+out:
+    return st;
+}
+
+status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs)
+{
+    status_t st = STATUS_OK;
+    const char *scales[3] = {NULL};
+    static const char *const labels[] = {"cell", "cell_if", "cell_frequency"};
+    hid_t data[2] = {-1, -1};
+    hsize_t dims[3] = {spec->rows * flagged_cells(spec), flagged_ifs(spec), flagged_channels(spec)};
+    TRY(flagged_put_times(file, spec, &scales[0]));
+    TRY(flagged_put_ifs(file, spec, ifs, &scales[1]));
+    TRY(flagged_put_frequencies(file, spec, &scales[2]));
+    TRY(h5_create_dataset(file, "flags", H5T_STD_U8LE, 3, dims, &data[0]));
+    TRY(h5_put_text(data[0], "long_name", "why a cell was left out; 0: it was not"));
+    TRY(h5_put_text(data[0], "flags_convention", flags_convention));
+    if (spec->flag.has_kurtosis) {
+        TRY(h5_create_dataset(file, "kurtosis", H5T_IEEE_F32LE, 3, dims, &data[1]));
+        TRY(h5_put_text(data[1], "units", "1"));
+        TRY(h5_put_text(data[1], "long_name", "spectral kurtosis of a cell"));
+        TRY(h5_put_text(data[1], "kurtosis_convention", kurtosis_convention));
+        TRY(flagged_put_limits(data[1], spec));
+    }
+    for (int i = 0; i < (spec->flag.has_kurtosis ? 2 : 1); i++) {
+        TRY(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
+        for (unsigned dim = 0; dim < 3; dim++) {
+            TRY(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
+        }
+    }
+out:
+    h5_close(data[0]);
+    h5_close(data[1]);
+    return st;
+}

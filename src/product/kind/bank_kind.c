@@ -1,0 +1,263 @@
+/* What products of a filter bank hold beside their rows: axes, filter, and what both mean. */
+#include "product/kind/bank_kind.h"
+
+#include "base/memory.h"
+#include "product/attributes.h"
+#include "product/ifs.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+
+static const char time_convention[] =
+    "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
+    "`taps` raw spectra s .. s + taps - 1 of the selected samples; its time stamp is the centre of "
+    "these, the mean of the times of all their samples; a dump is stamped with the mean of its "
+    "spectra. /time holds seconds after sample 0 of the observation, whose UTC is start_mjd_day "
+    "(Modified Julian Day) and start_second (second of that day).";
+
+static const char frequency_convention[] =
+    "/frequency holds the sky frequency of each channel's centre in Hz. With Y[m] = sum_n y[n] "
+    "exp(-2 pi i n m / P), a channel covers its centre +- half of the channel spacing. Complex "
+    "samples of sideband -1 were conjugated, so that frequency rises with m. Real ones of sideband "
+    "-1 are turned round in ascending order, and left in fft order, where frequency falls with m. "
+    "Coarse channels follow each other in the order of their centres.";
+
+static const char filter_convention[] =
+    "y[n] = sum_t x[(s + t) P + n] b[t][n], t = 0 .. taps - 1, P = samples_per_spectrum; b is "
+    "/coefficients, b[0][0] weighs the oldest sample. In ascending order the filter also "
+    "multiplies "
+    "by (-1)^n if samples are complex, which moves frequency 0 to channel P / 2, or real of "
+    "sideband "
+    "-1, which turns the band round.";
+
+static const char scale_convention[] =
+    "x[] are volts: the samples as they are stored, times the archive's `scale`, which is folded "
+    "into the filter; /coefficients are without it.";
+
+static const char missing_convention[] =
+    "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
+    "a gap that it declares) entered the filter as zero volts. gap_samples counts those in "
+    "gaps, missing_samples the others, over all selected streams and the raw spectra that the "
+    "filter "
+    "took: the selection but for a last incomplete one.";
+
+static const char filtered_convention[] =
+    "Samples are those behind the filters: sample n of them was made for sample n D of the "
+    "archive, "
+    "D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
+    "sample_rate_hz, offset_seconds being what the filters' delays come to.";
+
+static const char droop_convention[] =
+    "gain in power of what was before the filter bank, of each channel before neighbours became "
+    "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
+    "of the whole band";
+
+/* /time (its values come with the rows) and /frequency. */
+static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    double *frequency = NULL;
+    uint64_t count = spec->frequencies;
+    TRY(memory_zeroed((size_t)count, sizeof *frequency, "frequencies", &frequency));
+    for (uint64_t i = 0; i < count; i++) {
+        frequency[i] = bank_frequency(spec, i);
+    }
+    TRY(parts_scale_time(file, spec->rows,
+                         spec->archive->sky.has_start ? &spec->archive->sky.start : NULL,
+                         "centre of the samples that make the spectra of a dump"));
+    TRY(parts_scale_frequency(file, frequency, count));
+out:
+    free(frequency);
+    return st;
+}
+
+/* The coarse channels of the weights. */
+static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    double *frequency = NULL;
+    TRY(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
+    for (uint32_t i = 0; i < count; i++) {
+        frequency[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
+    }
+    TRY(parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
+                        "sky frequency of each coarse channel"));
+out:
+    free(frequency);
+    return st;
+}
+
+status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
+                          uint32_t nifs)
+{
+    status_t st = STATUS_OK;
+    hid_t weights = -1;
+    hsize_t dims[3] = {spec->rows, nifs, ifs_weights(spec) / nifs};
+    TRY(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
+    TRY(h5_create_dataset(file, "weights", H5T_IEEE_F32LE, 3, dims, &weights));
+    TRY(h5_put_text(weights, "units", "1"));
+    TRY(h5_put_text(weights, "long_name",
+                    "share of what makes a dump that came from good samples"));
+    TRY(attributes_put(weights, AT_WEIGHTS, spec));
+    TRY(parts_attach(file, weights, "time", 0, "time"));
+    TRY(parts_attach(file, weights, ifs, 1, "if"));
+    const char *channels = spec->flag.is_on ? "frequency" : "coarse_frequency";
+    TRY(parts_attach(file, weights, channels, 2, channels));
+out:
+    h5_close(weights);
+    return st;
+}
+
+/* A scale that only counts: netCDF readers want one for every dimension. */
+static status_t bank_put_count_scale(hid_t file, const char *name, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    TRY(memory_zeroed(count, sizeof *values, name, &values));
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = i;
+    }
+    TRY(parts_scale_f64(file, name, values, count, "1", name));
+out:
+    free(values);
+    return st;
+}
+
+static status_t bank_put_coefficients(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    hsize_t dims[2] = {spec->bank.taps, spec->bank.samples_per_spectrum};
+    TRY(bank_put_count_scale(file, "tap", spec->bank.taps));
+    TRY(bank_put_count_scale(file, "sample", spec->bank.samples_per_spectrum));
+    TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
+                      spec->bank.coeff, &dataset));
+    TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
+    TRY(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
+    TRY(parts_attach(file, dataset, "tap", 0, "tap"));
+    TRY(parts_attach(file, dataset, "sample", 1, "sample"));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+/* What filters before have done, where there were any. */
+static status_t bank_put_filters(hid_t file, hid_t provenance, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    if (!spec->filters) {
+        return STATUS_OK;
+    }
+    TRY(parts_put_filters(provenance, spec));
+    TRY(h5_put_text(provenance, "filtered_convention", filtered_convention));
+    TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
+out:
+    return st;
+}
+
+/* By what channels were divided. */
+static status_t bank_put_droop(hid_t group, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t droop = -1;
+    hsize_t count = spec->frequencies * spec->average;
+    if (spec->droop) {
+        TRY(parts_dataset(group, "droop", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count,
+                          spec->droop + spec->first_frequency, &droop));
+        TRY(h5_put_text(droop, "long_name", droop_convention));
+    }
+out:
+    h5_close(droop);
+    return st;
+}
+
+/* Where voltages were dedispersed coherently: how, and whose delay each channel still has. */
+static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint64_t count = spec->frequencies;
+    double *delay_hz = NULL;
+    if (!archive->coherent.delay_hz) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
+    for (uint64_t i = 0; i < count; i++) {
+        delay_hz[i] = bank_delay(spec, i);
+    }
+    TRY(parts_put_coherent(file, archive, delay_hz, count));
+out:
+    free(delay_hz);
+    return st;
+}
+
+static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
+                                    const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    TRY(parts_begin_provenance(file, spec, &group));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY(h5_put_text(group, "filter_convention", filter_convention));
+    if (spec->archive->scale != 1) {
+        TRY(h5_put_f64(group, "scale", spec->archive->scale));
+        TRY(h5_put_text(group, "scale_convention", scale_convention));
+    }
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(ifs_put_provenance(group, spec));
+    TRY(bank_put_droop(group, spec));
+    TRY(bank_put_filters(file, group, spec));
+    TRY(bank_put_coherent(file, spec));
+    TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_holes(group, place));
+out:
+    h5_close(group);
+    return st;
+}
+
+/* What the root says of time, band and filter. */
+static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    TRY(parts_put_root(file, spec->kind, title, &archive->sky));
+    TRY(attributes_put(file, AT_BANK, spec));
+out:
+    return st;
+}
+
+status_t bank_describe(hid_t file, const struct product_spec *spec,
+                       const struct product_place *place, const char *title)
+{
+    status_t st = STATUS_OK;
+    TRY(bank_put_root(file, spec, title));
+    TRY(bank_put_scales(file, spec));
+    TRY(bank_put_coefficients(file, spec));
+    TRY(bank_put_provenance(file, spec, place));
+out:
+    return st;
+}
+
+status_t bank_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    size_t count = 0;
+    TRY(attributes_get(file, AT_BANK, product));
+    const struct ratio ratio = product->bank.oversample;
+    REQUIRE(ratio.num + ratio.den == 0 || (ratio.num > ratio.den && ratio.den > 0 &&
+                                           product->bank.hop > 0 && ratio.num <= INT32_MAX),
+            STATUS_DATA,
+            "%s: its channels are oversampled by %u/%u, spectra %llu samples apart, expected more "
+            "than 1 and some",
+            path, ratio.num, ratio.den, (unsigned long long)product->bank.hop);
+    TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
+    REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
+            path, (unsigned long long)product->frequencies, count);
+out:
+    return st;
+}

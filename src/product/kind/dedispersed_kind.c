@@ -1,0 +1,312 @@
+/* Dedispersed series: how a new product is described, and how it is read back. */
+#include "product/kind/dedispersed_kind.h"
+
+#include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/kinds.h"
+#include "product/kind/parts.h"
+#include "product/kind/sigproc_head.h"
+#include "product/pack/packed_rows.h"
+
+#include <stdlib.h>
+
+static const char coherent_convention[] =
+    "The voltages were dedispersed coherently before: delays + origin is round((coherent_constant "
+    "* "
+    "coherent_dm * (1 / v^2 - 1 / r^2) + constant * (dm - coherent_dm) * (1 / f^2 - 1 / r^2)) / "
+    "tsamp_s), v the frequency in /provenance/delay_hz, whose delay a channel still had. Where "
+    "/provenance/coherent_dms is there, coherent_dm is that of each DM.";
+
+static const char not_kept[] = "power of several coherent DMs, which is not kept";
+
+static const char delay_convention[] =
+    "/dedispersed[d][t] is the sum, over the channels c that are not masked, of sample t + origin "
+    "+ delays[d][c] of the filterbank's channel c, after the ifs and `downsample` samples in time "
+    "were added up; with edges valid, t counts from the first time of which all samples are "
+    "there (t begins at -origin); with edges pad it counts from 0, and samples outside of the "
+    "observation count as zero. delays + origin is round(constant * dm * (1 / f^2 - 1 / r^2) / "
+    "tsamp_s), f and the reference r in MHz, halves away from zero. In mode two-step samples are "
+    "taken at most error_samples beside these.";
+
+static const char zero_dm_words[] =
+    "of each sample, after ifs and times were added up, the mean of the channels that are not "
+    "masked was taken off all";
+
+static const char time_convention[] =
+    "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
+    "root: the time at which a pulse arrives at reference_hz; it is first_time + t * time_step. "
+    "Stamps are the centres of the filterbank's dumps; of samples that were added up in time, "
+    "their "
+    "mean.";
+
+static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample 0, = start + "
+                                        "first_time - time_step / 2 of the root; 0 "
+                                        "when the filterbank does not say when it starts";
+
+/* As SIGPROC and PRESTO count. */
+static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
+{
+    const struct fbh5 *input = spec->input;
+    return input->time.has_start
+               ? utc_mjd(utc_add(input->time.start, axes_leading_edge(spec->time)))
+               : 0;
+}
+
+/* What exporters need, on the dataset itself. */
+static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *input = spec->input;
+    TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
+    TRY(h5_put_f64(data, "tstart", dedispersed_tstart_of(spec)));
+    TRY(h5_put_text(data, "tstart_convention", tstart_convention));
+    TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
+    TRY(h5_put_f64(data, "foff", input->foff_mhz));
+    TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));
+    TRY(h5_put_text(data, "source_name", input->head.source ? input->head.source : "unknown"));
+    if (input->head.telescope) {
+        TRY(h5_put_text(data, "telescope", input->head.telescope));
+    }
+    TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
+    TRY(h5_put_f64(data, "src_raj", input->head.raj_hours));
+    TRY(h5_put_f64(data, "src_dej", input->head.dej_degrees));
+    TRY(h5_put_text(data, "axes", "dm,time"));
+    TRY(h5_put_text(data, "long_name", "power summed over channels along the delays of each DM"));
+out:
+    return st;
+}
+
+status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
+                              const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *input = spec->input;
+    const struct sky sky = {.telescope = input->head.telescope,
+                            .source = input->head.source,
+                            .has_position = input->head.has_position,
+                            .ra_deg = 15 * input->head.raj_hours,
+                            .dec_deg = input->head.dej_degrees,
+                            .has_start = input->time.has_start,
+                            .start = input->time.start};
+    TRY(parts_put_root(file, kind, title, &sky));
+    TRY(h5_put_f64(file, "first_time", spec->time.first));
+    TRY(h5_put_f64(file, "time_step", spec->time.step));
+out:
+    return st;
+}
+
+/* A dataset of the provenance. */
+static status_t dedispersed_put_table(hid_t group, const char *name, hid_t stored, hid_t type,
+                                      int rank, const hsize_t *dims, const void *values)
+{
+    hid_t dataset = -1;
+    status_t st = parts_dataset(group, name, stored, type, rank, dims, values, &dataset);
+    h5_close(dataset);
+    return st;
+}
+
+static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(group, "filterbank", spec->is_merged ? not_kept : spec->input->path));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "delay_convention", delay_convention));
+    if (spec->input->coherent.delay_hz) {
+        TRY(h5_put_text(group, "coherent_convention", coherent_convention));
+        TRY(spec->is_merged ? STATUS_OK
+                            : h5_put_f64(group, "coherent_dm", spec->input->coherent.dm));
+        TRY(h5_put_f64(group, "coherent_constant", spec->input->coherent.constant));
+    }
+    TRY(h5_put_f64(group, "constant", spec->constant));
+    TRY(h5_put_f64(group, "reference_hz", spec->reference_hz));
+    TRY(h5_put_text(group, "mode", spec->mode));
+    TRY(h5_put_i32(group, "error_samples", (int32_t)spec->error_samples));
+    TRY(h5_put_u64(group, "downsample", spec->downsample));
+    TRY(h5_put_text(group, "edges", spec->edges));
+    TRY(spec->is_zero_dm ? h5_put_text(group, "zero_dm", zero_dm_words) : STATUS_OK);
+    TRY(h5_put_text(group, "dm_plan", spec->plan));
+    TRY(h5_put_text(group, "ifs", spec->ifs));
+    TRY(h5_put_i32(group, "origin", (int32_t)spec->delays->origin));
+    TRY(h5_put_u64(group, "gap_samples", 0));
+out:
+    return st;
+}
+
+/* A piece of rows at a time. */
+static status_t dedispersed_put_delays(hid_t group, const struct dispersion *delays)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE_DELAYS = 1 << 20 };
+    const hsize_t dims[2] = {delays->ndms, delays->nchannels};
+    const hsize_t most = max_u64(PIECE_DELAYS / dims[1], 1);
+    uint32_t *rows = NULL;
+    hid_t dataset = -1;
+    hid_t space = -1;
+    hid_t piece = -1;
+    TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
+    TRY(parts_dataset(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, NULL, &dataset));
+    space = H5Dget_space(dataset);
+    H5_TRY(space, "the space of delays cannot be had");
+    for (hsize_t first = 0; first < dims[0]; first += most) {
+        const hsize_t start[2] = {first, 0};
+        const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
+        dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
+        h5_close(piece);
+        piece = H5Screate_simple(2, size, NULL);
+        H5_TRY(piece, "the space of delays cannot be had");
+        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "the space of delays cannot be had");
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
+               "delays cannot be written");
+    }
+out:
+    h5_close(piece);
+    h5_close(space);
+    h5_close(dataset);
+    free(rows);
+    return st;
+}
+
+status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
+                                    const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    const struct dedispersed_spec *spec = product->series;
+    const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
+    TRY(parts_begin_provenance(file, product, &group));
+    TRY(dedispersed_put_plan(group, spec));
+    TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_holes(group, place));
+    TRY(dedispersed_put_delays(group, spec->delays));
+    TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
+                              spec->input->freq_hz));
+    if (spec->input->coherent.delay_hz) {
+        TRY(dedispersed_put_table(group, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
+                                  spec->input->coherent.delay_hz));
+    }
+    if (spec->coherent_dms) {
+        TRY(dedispersed_put_table(group, "coherent_dms", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
+                                  spec->coherent_dms));
+    }
+    TRY(dedispersed_put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1,
+                              spec->mask));
+out:
+    h5_close(group);
+    return st;
+}
+
+static status_t dedispersed_put_series(hid_t file, const struct product_spec *product)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersed_spec *spec = product->series;
+    hid_t data = -1;
+    const hsize_t dims[2] = {spec->delays->ndms, spec->times};
+    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY(parts_scale_time(file, dims[1],
+                         spec->input->time.has_start ? &spec->input->time.start : NULL,
+                         "when a pulse arrives at the reference frequency"));
+    TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY(dedispersed_put_header(data, spec));
+    TRY(h5_put_text(data, "units", "V2"));
+    TRY(parts_attach(file, data, "dm", 0, "dm"));
+    TRY(parts_attach(file, data, "time", 1, "time"));
+out:
+    h5_close(data);
+    return st;
+}
+
+static status_t dedispersed_describe(hid_t file, const struct product_spec *spec,
+                                     const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    TRY(dedispersed_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", spec->series));
+    TRY(dedispersed_put_series(file, spec));
+    TRY(dedispersed_put_provenance(file, spec, place));
+out:
+    return st;
+}
+
+static const struct pack_type delay_type = PACK_PLAIN(uint32_t);
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct dedispersed, filterbank),
+    PACK_FIELD(struct dedispersed, mode),
+    PACK_FIELD(struct dedispersed, edges),
+    PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type),
+};
+const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointers);
+
+static void dedispersed_destroy(struct dedispersed *dedispersed)
+{
+    if (dedispersed) {
+        pack_free(dedispersed, &dedispersed_type);
+        free(dedispersed);
+    }
+}
+
+static status_t dedispersed_need_text(hid_t group, const char *path, const char *name, char **out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(h5_get_text(group, path, name, out, &found));
+    REQUIRE(found, STATUS_DATA, "%s: its provenance does not tell %s", path, name);
+out:
+    return st;
+}
+
+static status_t dedispersed_read_delays(hid_t file, const char *path, struct dedispersed *to)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "provenance/delays";
+    struct h5_dataset delays = {0};
+    to->ndelays = to->ndms * to->nchannels;
+    TRY(h5_dataset_open(file, path, name, &delays));
+    REQUIRE(delays.count == to->ndelays, STATUS_DATA,
+            "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
+            to->nchannels);
+    TRY(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
+    TRY(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays));
+out:
+    h5_dataset_close(&delays);
+    return st;
+}
+
+static status_t dedispersed_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    struct dedispersed *to = NULL;
+    const char *path = product->path;
+    hid_t group = -1;
+    int found = 0;
+    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
+    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", path);
+    TRY(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
+    TRY(dedispersed_need_text(group, path, "mode", &to->mode));
+    TRY(dedispersed_need_text(group, path, "edges", &to->edges));
+    TRY(h5_get_f64(group, path, "constant", &to->constant, &found));
+    TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
+    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
+    REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
+            path, to->ndms, to->nchannels);
+    TRY(dedispersed_read_delays(file, path, to));
+    product->integrate = 1;
+    product->series = to;
+    product->nseries = 1;
+    to = NULL;
+out:
+    h5_close(group);
+    dedispersed_destroy(to);
+    return st;
+}
+
+extern const struct kind dedispersed_kind;
+const struct kind dedispersed_kind = {.rows = "dedispersed",
+                                      .bytes = sizeof(float),
+                                      .least_dims = 2,
+                                      .most_dims = 2,
+                                      .describe = dedispersed_describe,
+                                      .inspect = dedispersed_inspect};

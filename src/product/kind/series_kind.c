@@ -1,0 +1,300 @@
+/* Opens and reads dedispersed series for exporters: ours, and those of others that look alike. */
+#include "product/kind/series_kind.h"
+
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "input/fbh5/start.h"
+#include "input/format/holds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CACHE_BYTES = 64 << 20, CACHE_SLOTS = 12421 };
+
+void series_destroy(struct series *series)
+{
+    if (!series) {
+        return;
+    }
+    h5_dataset_close(&series->data);
+    h5_close(series->file);
+    sigproc_clear(&series->header);
+    text_free(&series->missing);
+    free(series->telescope);
+    free(series->dm);
+    free(series->path);
+    free(series);
+}
+
+static status_t series_open_data(struct series *series)
+{
+    status_t st = STATUS_OK;
+    hid_t access = -1;
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
+            holds_what(series->file));
+    access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
+    hid_t data = H5Dopen2(series->file, "dedispersed", access);
+    H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
+    TRY(h5_dataset_of(data, series->path, &series->data));
+    TRY(h5_refuse_external(data, series->path, "/dedispersed"));
+    h5_try_chunks(data, series->path, "/dedispersed");
+out:
+    h5_close(access);
+    return st;
+}
+
+static status_t series_read_shape(struct series *series)
+{
+    status_t st = STATUS_OK;
+    const struct h5_dataset *data = &series->data;
+    uint64_t samples = 0;
+    REQUIRE(data->rank == 2, STATUS_DATA, "%s: /dedispersed has %d dimensions, expected [dm][time]",
+            series->path, data->rank);
+    REQUIRE(H5Tget_class(data->type) == H5T_FLOAT, STATUS_DATA, "%s: /dedispersed holds no floats",
+            series->path);
+    series->ndms = data->dims[0];
+    series->samples = data->dims[1];
+    REQUIRE(series->ndms > 0 && series->samples > 0 &&
+                multiply_u64(series->ndms, series->samples, &samples) && samples <= INT64_MAX / 8,
+            STATUS_DATA, "%s: /dedispersed has %llu DMs of %llu samples", series->path,
+            (unsigned long long)series->ndms, (unsigned long long)series->samples);
+out:
+    return st;
+}
+
+static status_t series_read_dms(struct series *series)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    TRY(h5_read_f64s(series->file, series->path, "dm", &series->dm, &count));
+    REQUIRE(count == series->ndms, STATUS_DATA, "%s has %llu series, but %zu DMs", series->path,
+            (unsigned long long)series->ndms, count);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(isfinite(series->dm[i]), STATUS_DATA, "%s: DM %zu is no number", series->path, i);
+    }
+out:
+    return st;
+}
+
+static status_t series_note_missing(struct series *series, const char *name)
+{
+    return text_add(&series->missing, "%s%s", series->missing.length ? ", " : "", name);
+}
+
+/* The distance of the first two time stamps; 0 when there are none. */
+static status_t series_tsamp_of_times(struct series *series, double *tsamp)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset stamps = {0};
+    hid_t memory = -1;
+    hsize_t start = 0;
+    hsize_t count = 2;
+    double times[2] = {0, 0};
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "time", &is_there));
+    if (series->samples >= 2 && is_there) {
+        TRY(h5_dataset_open(series->file, series->path, "time", &stamps));
+        TRY(h5_refuse_external(stamps.id, series->path, "time"));
+        REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
+                "%s: /time is not that of the series", series->path);
+        memory = H5Screate_simple(1, &count, NULL);
+        H5Sselect_hyperslab(stamps.space, H5S_SELECT_SET, &start, NULL, &count, NULL);
+        H5_TRY(H5Dread(stamps.id, H5T_NATIVE_DOUBLE, memory, stamps.space, H5P_DEFAULT, times),
+               "%s: /time cannot be read", series->path);
+    }
+    *tsamp = times[1] - times[0];
+out:
+    h5_close(memory);
+    h5_dataset_close(&stamps);
+    return st;
+}
+
+static status_t series_read_tsamp(struct series *series)
+{
+    status_t st = STATUS_OK;
+    double *tsamp = &series->header.tsamp;
+    int found = 0;
+    TRY(h5_get_f64(series->data.id, series->path, "tsamp_s", tsamp, &found));
+    if (!found) {
+        TRY(series_tsamp_of_times(series, tsamp));
+    }
+    REQUIRE(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
+            "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
+            series->path);
+out:
+    return st;
+}
+
+static status_t series_read_numbers(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct sigproc *header = &series->header;
+    double nchans = 0;
+    struct {
+        const char *name;
+        double *value;
+    } wanted[] = {{"tstart", &header->tstart},
+                  {"fch1", &header->fch1},
+                  {"foff", &header->foff},
+                  {"nchans", &nchans}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        int found = 0;
+        double value = 0;
+        TRY(h5_get_f64(series->data.id, series->path, wanted[i].name, &value, &found));
+        if (found && isfinite(value)) {
+            *wanted[i].value = value;
+        } else {
+            TRY(series_note_missing(series, wanted[i].name));
+        }
+    }
+    REQUIRE(nchans >= 0 && nchans <= INT32_MAX, STATUS_DATA, "%s: nchans = %g", series->path,
+            nchans);
+    header->nchans = (uint64_t)nchans;
+out:
+    return st;
+}
+
+static status_t series_read_start(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct start start;
+    char *assumed = NULL;
+    double tsamp = series->header.tsamp;
+    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
+    assumed_say(series->path, assumed);
+    series->has_start = start.is_known;
+    series->start = utc_add(start.utc, start.first_time - tsamp / 2);
+out:
+    free(assumed);
+    return st;
+}
+
+/* A text that stands on the dataset or, by another name perhaps, on the root. */
+static status_t series_read_text(struct series *series, const char *name, const char *of_root,
+                                 char **out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(h5_get_text(series->data.id, series->path, name, out, &found));
+    if (!found) {
+        TRY(h5_get_text(series->file, series->path, of_root, out, &found));
+    }
+    if (!found) {
+        TRY(series_note_missing(series, name));
+    }
+out:
+    return st;
+}
+
+/* Positions stand on the root, as in our other products. */
+static status_t series_read_position(struct series *series)
+{
+    status_t st = STATUS_OK;
+    int has_ra = 0;
+    int has_dec = 0;
+    double ra = 0;
+    double dec = 0;
+    TRY(h5_get_f64(series->file, series->path, "ra_deg", &ra, &has_ra));
+    TRY(h5_get_f64(series->file, series->path, "dec_deg", &dec, &has_dec));
+    if (has_ra && has_dec && ra >= 0 && ra <= 360 && fabs(dec) <= 90) {
+        series->header.raj_hours = ra / 15;
+        series->header.dej_degrees = dec;
+    } else {
+        TRY(series_note_missing(series, "position"));
+    }
+out:
+    return st;
+}
+
+static status_t series_read_words(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct sigproc *header = &series->header;
+    int has_number = 0;
+    int64_t number = 0;
+    TRY(series_read_position(series));
+    TRY(series_read_text(series, "source_name", "source", &header->source));
+    TRY(series_read_text(series, "telescope", "telescope", &series->telescope));
+    TRY(h5_get_i64(series->data.id, series->path, "telescope_id", &number, &has_number));
+    header->telescope_id = has_number && number > 0 && number <= INT32_MAX
+                               ? (int32_t)number
+                               : sigproc_telescope(series->telescope);
+out:
+    return st;
+}
+
+static status_t series_open_here(const char *path, struct series **out)
+{
+    status_t st = STATUS_OK;
+    struct series *series = NULL;
+    TRY(memory_zeroed(1, sizeof *series, "series", &series));
+    series->file = -1;
+    TRY(memory_text(path, &series->path));
+    TRY(h5_open_file(path, &series->file));
+    TRY(series_open_data(series));
+    TRY(series_read_shape(series));
+    TRY(series_read_dms(series));
+    TRY(series_read_tsamp(series));
+    TRY(series_read_numbers(series));
+    TRY(series_read_start(series));
+    TRY(series_read_words(series));
+    TRY(series_read_band(series));
+    *out = series;
+    series = NULL;
+out:
+    series_destroy(series);
+    return st;
+}
+
+/* Only tries: it must be open in the process that reads it. */
+static status_t series_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    (void)answer;
+    struct series *series = NULL;
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    TRY(series_open_here(path, &series));
+out:
+    series_destroy(series);
+    free(path);
+    return st;
+}
+
+const struct apart_task series_open_task = {"series", series_answer};
+
+status_t series_open(const char *path, struct series **out)
+{
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    if (apart_is_used()) {
+        TRY(apart_do_path(&series_open_task, path, &answer));
+    }
+    TRY(series_open_here(path, out));
+out:
+    text_free(&answer);
+    return st;
+}
+
+status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
+                     float *out)
+{
+    status_t st = STATUS_OK;
+    hsize_t start[2] = {dm, first};
+    hsize_t size[2] = {1, count};
+    hid_t space = H5Dget_space(series->data.id);
+    hid_t memory = H5Screate_simple(2, size, NULL);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: DM %g has no samples %llu .. %llu", series->path, series->dm[dm],
+           (unsigned long long)first, (unsigned long long)(first + count));
+    H5_TRY(H5Dread(series->data.id, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
+           "%s: samples %llu .. %llu of DM %g cannot be read", series->path,
+           (unsigned long long)first, (unsigned long long)(first + count), series->dm[dm]);
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}

@@ -1,0 +1,57 @@
+/* Reading a dedispersed product: /dedispersed float [dm][time], /dm in pc cm^-3. What else it may
+ * say is optional; `missing` names what it does not. Uses HDF5: main thread only. */
+#ifndef VOLTMILL_PRODUCT_KIND_SERIES_H
+#define VOLTMILL_PRODUCT_KIND_SERIES_H
+
+#include "io/apart.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/sigproc_head.h"
+
+#include <stdint.h>
+
+/* The band that was added up, as headers of PRESTO and SIGPROC can say it: `channels` of one width
+ * from the lowest to the highest. Where its channels do not follow each other evenly (is_even 0),
+ * gaps count as channels, and `held` is how many there are. */
+struct series_band {
+    double low_mhz, high_mhz; /* centres of the lowest and the highest channel; 0: unknown */
+    double width_mhz;         /* 0: unknown */
+    uint64_t held, channels;
+    int is_even;
+    double reference_mhz; /* whose times the series keep */
+    double constant;      /* of dispersion, s MHz^2 pc^-1 cm^3 */
+};
+
+struct series {
+    char *path;
+    hid_t file;
+    struct h5_dataset data;
+    uint64_t ndms, samples;
+    double *dm;            /* [ndms] */
+    struct sigproc header; /* fch1, foff, nchans: of what was dedispersed, 0 if unknown */
+    int has_start;
+    struct utc start; /* leading edge of the first sample */
+    struct series_band band;
+    char *telescope;     /* NULL: unknown */
+    struct text missing; /* "tstart, fch1", or empty */
+};
+
+/* Fails with DATA: no dedispersed product, sizes that cannot be, neither tsamp nor times. */
+status_t series_open(const char *path, struct series **out);
+void series_destroy(struct series *series);
+extern const struct apart_task series_open_task;
+
+/* Reads samples first .. first + count - 1 of one DM. Fails with DATA. */
+status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
+                     float *out);
+
+/* Whether times are those of another frequency than the highest channel's. */
+int series_is_shifted(const struct series *series);
+
+/* The leading edge of the first sample of a DM, counted as PRESTO and SIGPROC do: when a pulse
+ * arrives at the highest channel. Returns 0, and leaves *out alone, when it is unknown. */
+int series_start(const struct series *series, uint64_t dm, struct utc *out);
+
+/* For series_open(): settles `band` when the header is known. Fails with DATA. */
+status_t series_read_band(struct series *series);
+
+#endif

@@ -1,0 +1,52 @@
+/* SIGPROC headers, of filterbank (.fil) and time series (.tim) files: a run of keywords, each an
+ * int32 length and its letters, with an int32, a double or a text behind it, little-endian. Only
+ * keywords that PRESTO knows are written (it ends at others), but for refdm in time series.
+ * D. Lorimer, SIGPROC; formats as scottransom/presto src/sigproc_fb.c reads them. */
+#ifndef VOLTMILL_PRODUCT_KIND_SIGPROC_H
+#define VOLTMILL_PRODUCT_KIND_SIGPROC_H
+
+#include "base/text.h"
+#include "input/fbh5/fbh5.h"
+
+#include <stdint.h>
+
+enum { SIGPROC_FILTERBANK = 1, SIGPROC_SERIES = 2 };
+
+/* PRESTO keeps texts, with a '\0', in 80 bytes: of longer ones the beginning is written. */
+enum { SIGPROC_LETTERS = 79 };
+
+struct sigproc {
+    int32_t data_type, machine_id, telescope_id, nbeams, ibeam;
+    uint64_t nchans, nifs, nbits;
+    double fch1, foff;             /* MHz: centre of the first channel, and to the next */
+    double tstart, tsamp;          /* MJD of the first sample's leading edge, seconds */
+    double raj_hours, dej_degrees; /* written as hhmmss.s and ddmmss.s */
+    double az_start, za_start;     /* degrees */
+    double refdm;                  /* of a time series, pc cm^-3 */
+    char *source, *rawdatafile;    /* NULL: unknown */
+};
+
+/* The header of a filterbank as it is stored; its texts stay the filterbank's. */
+struct sigproc sigproc_of(const struct fbh5 *fbh5);
+
+/* Frees the texts. */
+void sigproc_clear(struct sigproc *header);
+
+/* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
+int sigproc_reverse(struct sigproc *header);
+
+/* Appends the header. Fails with USAGE when a count does not fit into it. */
+status_t sigproc_write(const struct sigproc *header, struct text *out);
+
+/* SIGPROC's number of a telescope; 0 when it has none. */
+int32_t sigproc_telescope(const char *name);
+
+/* Hours or degrees in sixtieths, the seconds rounded to 1 / parts of one. */
+struct sixtieths {
+    int is_negative;
+    unsigned whole, minutes;
+    double seconds;
+};
+struct sixtieths sixtieths_of(double value, double parts);
+
+#endif

@@ -1,0 +1,226 @@
+/* Scales, offsets and counts: [block][if][frequency], small beside the rows. */
+#include "product/quantised.h"
+
+#include "base/memory.h"
+#include "dsp/steps.h"
+#include "io/file.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+
+static const char convention[] =
+    "value = scale q + offset, q the stored number; blank_value is no number (NaN). Block b is "
+    "rows "
+    "b * scale_rows to (b + 1) * scale_rows - 1, the last one ending with the last row. Of "
+    "/scale and /offset, [block][if][frequency], row b is block b's; of scales `first` all "
+    "have row 0, that of the first block. With factor = 1 / scale and t = value - offset as 32-bit "
+    "floats, q is t * factor, exact, rounded to the nearest whole number (halves to the even one) "
+    "and clipped; /clipped_low and /clipped_high count clipped numbers of each block.";
+
+static const char power_convention[] =
+    "Of a channel's finite numbers in a block: scale = rms about the mean / steps_a_rms (at least "
+    "|mean| 2^-23; 1 if all are 0), offset = mean - centre * scale, as 32-bit floats.";
+
+static const char spectra_convention[] =
+    "Of a channel's finite numbers in a block, both parts of each: scale = rms / steps_a_rms (1 if "
+    "all are 0), as a 32-bit float; offset = 0.";
+
+int quantised_is(const struct product_spec *spec)
+{
+    enum quantity quantity = product_quantity(spec->kind);
+    return (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER) && spec->steps.bits < 32;
+}
+
+struct steps_form quantised_form(enum product_kind kind, uint32_t bits)
+{
+    return (struct steps_form){bits, product_quantity(kind) == QUANTITY_SPECTRA};
+}
+
+hid_t quantised_type(const struct product_spec *spec)
+{
+    int is_signed = product_quantity(spec->kind) == QUANTITY_SPECTRA;
+    return spec->steps.bits == 8    ? is_signed ? H5T_STD_I8LE : H5T_STD_U8LE
+           : spec->steps.bits == 16 ? is_signed ? H5T_STD_I16LE : H5T_STD_U16LE
+                                    : H5T_IEEE_F32LE;
+}
+
+/* A scale that says with which row each block begins. */
+static status_t quantised_put_blocks(hid_t file, const char *name, uint64_t count, uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    double *first = NULL;
+    TRY(memory_zeroed((size_t)count, sizeof *first, "blocks", &first));
+    for (uint64_t i = 0; i < count; i++) {
+        first[i] = (double)(i * rows);
+    }
+    TRY(parts_scale_f64(file, name, first, count, "1", "first row of each block"));
+out:
+    free(first);
+    return st;
+}
+
+static status_t quantised_put_one(hid_t file, const struct product_spec *spec, const char *name,
+                                  hid_t type, const char *long_name, const char *blocks,
+                                  uint64_t count, const char *ifs)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    const hsize_t dims[3] = {count, spec->nifs, spec->frequencies};
+    TRY(h5_create_dataset(file, name, type, 3, dims, &dataset));
+    TRY(h5_put_text(dataset, "long_name", long_name));
+    TRY(parts_attach(file, dataset, blocks, 0, "block"));
+    TRY(parts_attach(file, dataset, ifs, 1, "if"));
+    TRY(parts_attach(file, dataset, "frequency", 2, "frequency"));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct steps_form form = quantised_form(spec->kind, spec->steps.bits);
+    static const uint16_t blank = 0; /* of power, in whatever bits */
+    TRY(h5_put_text(rows, "scales", spec->steps.are_first ? "first" : "block"));
+    TRY(h5_put_u64(rows, "scale_rows", spec->steps.rows));
+    TRY(h5_put_f64(rows, "steps_a_rms", steps_a_rms(spec->steps.bits)));
+    TRY(form.is_signed ? STATUS_OK : h5_put_f64(rows, "centre", steps_centre(spec->steps.bits)));
+    TRY(h5_put_i32(rows, "blank_value", steps_blank(form)));
+    /* What tools that know nothing of all this take for no number; of pairs there is no such word.
+     */
+    if (!form.is_signed) {
+        TRY(h5_put_number(rows, "_FillValue", quantised_type(spec), &blank));
+    }
+    TRY(h5_put_text(rows, "quantised_convention", convention));
+    TRY(h5_put_text(rows, "scale_convention",
+                    form.is_signed ? spectra_convention : power_convention));
+out:
+    return st;
+}
+
+status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs)
+{
+    status_t st = STATUS_OK;
+    uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
+    uint64_t scales = spec->steps.are_first ? 1 : blocks;
+    const char *of_scales = spec->steps.are_first ? "first_block" : "block";
+    TRY(quantised_put_words(rows, spec));
+    TRY(quantised_put_blocks(file, "block", blocks, spec->steps.rows));
+    if (spec->steps.are_first) {
+        TRY(quantised_put_blocks(file, "first_block", 1, spec->steps.rows));
+    }
+    TRY(quantised_put_one(file, spec, "scale", H5T_IEEE_F32LE, "what 1 of a stored number is",
+                          of_scales, scales, ifs));
+    TRY(quantised_put_one(file, spec, "offset", H5T_IEEE_F32LE, "what 0 of a stored number is",
+                          of_scales, scales, ifs));
+    TRY(quantised_put_one(file, spec, "clipped_low", H5T_STD_U16LE,
+                          "numbers below the least that is stored", "block", blocks, ifs));
+    TRY(quantised_put_one(file, spec, "clipped_high", H5T_STD_U16LE,
+                          "numbers above the most that is stored", "block", blocks, ifs));
+out:
+    return st;
+}
+
+/* One of the four, of so many bytes a number, [*blocks][...]. */
+static status_t quantised_find_one(hid_t file, const char *path, const char *name, size_t bytes,
+                                   uint64_t *blocks, uint64_t *lines, uint64_t *offset)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    TRY(h5_dataset_open(file, path, name, &dataset));
+    haddr_t at = h5_offset(dataset.id);
+    REQUIRE(at != HADDR_UNDEF && dataset.rank == 3 && dataset.dims[0] > 0 &&
+                H5Tget_size(dataset.type) == bytes &&
+                H5Dget_storage_size(dataset.id) == dataset.count * bytes,
+            STATUS_DATA, "%s: /%s is not that of its rows", path, name);
+    *offset = at;
+    *blocks = dataset.dims[0];
+    *lines = dataset.count / dataset.dims[0];
+out:
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+/* Whose counts agree with each other and with the rows. */
+static status_t quantised_find_all(hid_t file, const char *path, uint64_t lines,
+                                   struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    uint64_t blocks[4] = {0};
+    uint64_t found[4] = {0};
+    TRY(quantised_find_one(file, path, "scale", sizeof(float), &blocks[0], &found[0],
+                           &place->scale_offset));
+    TRY(quantised_find_one(file, path, "offset", sizeof(float), &blocks[1], &found[1],
+                           &place->offset_offset));
+    TRY(quantised_find_one(file, path, "clipped_low", sizeof(uint16_t), &blocks[2], &found[2],
+                           &place->low_offset));
+    TRY(quantised_find_one(file, path, "clipped_high", sizeof(uint16_t), &blocks[3], &found[3],
+                           &place->high_offset));
+    uint64_t all = ceil_div_u64(place->rows, place->scale_rows);
+    int is_right = blocks[0] == blocks[1] && (blocks[0] == all || blocks[0] == 1) &&
+                   blocks[2] == all && blocks[3] == all;
+    for (int i = 0; i < 4; i++) {
+        is_right = is_right && found[i] == lines;
+    }
+    REQUIRE(is_right, STATUS_DATA, "%s: its scales and counts are not those of its rows", path);
+    place->scales = blocks[0];
+out:
+    return st;
+}
+
+status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
+                        struct product_place *place)
+{
+    place->scale_rows = spec->steps.rows;
+    return quantised_find_all(file, path, spec->nifs * spec->frequencies, place);
+}
+
+status_t quantised_inspect(hid_t file, hid_t rows, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct product_place *place = &product->place;
+    uint32_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
+    uint64_t lines = product->streams * product->frequencies;
+    uint64_t bits = 8 * place->row_bytes / parts / lines;
+    REQUIRE(place->row_bytes == lines * parts * bits / 8 && (bits == 8 || bits == 16 || bits == 32),
+            STATUS_DATA, "%s: its numbers have %llu bits, expected 8, 16 or 32", path,
+            (unsigned long long)bits);
+    product->bits = (uint32_t)bits;
+    if (bits < 32) {
+        TRY(parts_need_u64(rows, path, "scale_rows", &place->scale_rows));
+        REQUIRE(place->scale_rows > 0 && place->scale_rows <= TERMS_MOST_SCALE_ROWS, STATUS_DATA,
+                "%s: its scale_rows is %llu, expected 1 .. %d", path,
+                (unsigned long long)place->scale_rows, TERMS_MOST_SCALE_ROWS);
+        TRY(quantised_find_all(file, path, lines, place));
+    }
+out:
+    return st;
+}
+
+status_t product_count_clips(int fd, const char *path, const struct product_place *place,
+                             uint64_t lines, struct product_clips *out)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 1 << 16 };
+    uint16_t *counts = NULL;
+    struct product_clips found = {0, 0};
+    uint64_t all = place->scale_rows > 0 ? ceil_div_u64(place->rows, place->scale_rows) * lines : 0;
+    TRY(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
+    for (int is_high = 0; is_high < 2; is_high++) {
+        uint64_t offset = is_high ? place->high_offset : place->low_offset;
+        uint64_t *sum = is_high ? &found.high : &found.low;
+        for (uint64_t at = 0; at < all; at += PIECE) {
+            uint64_t count = min_u64(PIECE, all - at);
+            TRY(file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
+            for (uint64_t i = 0; i < count; i++) {
+                *sum += counts[i];
+            }
+        }
+    }
+    *out = found;
+out:
+    free(counts);
+    return st;
+}

@@ -1,0 +1,27 @@
+/* What products of spectra and power in few bits (dsp/steps.h) hold beside their rows: scales
+ * and offsets of each channel in each block of rows, and what was clipped there. Private to
+ * product/.
+ */
+#ifndef VOLTMILL_PRODUCT_QUANTISED_QUANTISED_H
+#define VOLTMILL_PRODUCT_QUANTISED_QUANTISED_H
+
+#include "product/product.h"
+
+#include <hdf5.h>
+
+/* HDF5's type of a number of the rows: float where they are not quantised. */
+hid_t quantised_type(const struct product_spec *spec);
+
+/* /scale, /offset, /clipped_low, /clipped_high, whose values come with the rows, and what the rows
+ * say of them; `ifs`: the scale of their ifs. */
+status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs);
+
+/* Where they lie. Fails with DATA. */
+status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
+                        struct product_place *place);
+
+/* The same of a file of which all else is known, and how many bits its numbers have. Fails with
+ * DATA. */
+status_t quantised_inspect(hid_t file, hid_t rows, struct product *product);
+
+#endif

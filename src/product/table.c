@@ -1,0 +1,248 @@
+/* The table /candidates: written, and read back with what the file says of the search. */
+#include "product/candidates.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "input/fbh5/start.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static const char table_name[] = "candidates";
+enum { MOST_CANDIDATES = 1 << 28 };
+
+struct column {
+    const char *name;
+    size_t at;
+    enum { COLUMN_F64, COLUMN_U64, COLUMN_I32 } type;
+};
+#define COLUMN(name, type)                                                                         \
+    {                                                                                              \
+#name, offsetof(struct candidate, name), COLUMN_##type                                     \
+    }
+static const struct column columns[] = {
+    COLUMN(snr, F64),     COLUMN(dm, F64),           COLUMN(time_s, F64),
+    COLUMN(mjd, F64),     COLUMN(width, U64),        COLUMN(beam, I32),
+    COLUMN(sample, U64),  COLUMN(members, U64),      COLUMN(dm_least, F64),
+    COLUMN(dm_most, F64), COLUMN(time_first_s, F64), COLUMN(time_last_s, F64)};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static hid_t table_number(const struct column *column, int is_stored)
+{
+    switch (column->type) {
+    case COLUMN_U64:
+        return is_stored ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
+    case COLUMN_I32:
+        return is_stored ? H5T_STD_I32LE : H5T_NATIVE_INT32;
+    default:
+        return is_stored ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
+    }
+}
+
+/* A row: as it lies in memory, or one number behind the other in the file. */
+static status_t table_type(int is_stored, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    size_t bytes = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        bytes += H5Tget_size(table_number(&columns[i], 1));
+    }
+    hid_t type = H5Tcreate(H5T_COMPOUND, is_stored ? bytes : sizeof(struct candidate));
+    H5_TRY(type, "the type of candidates cannot be made");
+    bytes = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        hid_t number = table_number(&columns[i], is_stored);
+        H5_TRY(H5Tinsert(type, columns[i].name, is_stored ? bytes : columns[i].at, number),
+               "the type of candidates cannot be made");
+        bytes += H5Tget_size(number);
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    return st;
+}
+
+static status_t table_put_words(hid_t table, const struct candidates *candidates)
+{
+    status_t st = STATUS_OK;
+    static const struct candidates none = {.count = 0};
+    const struct candidates *of = candidates ? candidates : &none;
+    TRY(h5_put_text(table, "long_name",
+                    "groups of peaks, by the time of the best one's middle; snr, dm, time_s, mjd, "
+                    "width and sample are those of its best box"));
+    TRY(h5_put_text(table, "time_convention",
+                    "time_s is in seconds after the observation's start, and mjd the same as "
+                    "Modified Julian Day (UTC), both when the burst arrives at "
+                    "/provenance/reference_hz; width and sample in samples of tsamp_s"));
+    TRY(h5_put_u64(table, "peaks", of->peaks));
+    TRY(h5_put_u64(table, "samples_above", of->above));
+    TRY(h5_put_f64(table, "kept_above", of->kept_above));
+out:
+    return st;
+}
+
+status_t candidates_put(hid_t file, const struct candidates *candidates)
+{
+    status_t st = STATUS_OK;
+    hid_t stored = -1;
+    hid_t memory = -1;
+    hid_t table = -1;
+    hsize_t count = candidates ? candidates->count : 0;
+    TRY(table_type(1, &stored));
+    TRY(table_type(0, &memory));
+    TRY(parts_dataset(file, table_name, stored, memory, 1, &count,
+                      count > 0 ? candidates->rows : NULL, &table));
+    TRY(table_put_words(table, candidates));
+out:
+    h5_close(table);
+    h5_close(stored);
+    h5_close(memory);
+    return st;
+}
+
+status_t candidates_csv(const struct candidates *candidates, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        TRY(text_add(out, "%s%c", columns[i].name, i + 1 < COLUMNS ? ',' : '\n'));
+    }
+    for (uint64_t i = 0; i < candidates->count; i++) {
+        const struct candidate *row = &candidates->rows[i];
+        TRY(text_add(
+            out,
+            "%.6g,%.12g,%.9f,%.12f,%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%.12g,%.12g,%.9f,%.9f\n",
+            row->snr, row->dm, row->time_s, row->mjd, row->width, row->beam, row->sample,
+            row->members, row->dm_least, row->dm_most, row->time_first_s, row->time_last_s));
+    }
+out:
+    return st;
+}
+
+static status_t table_read(hid_t file, const char *path, struct candidates *out)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset table = {0};
+    hid_t memory = -1;
+    int found = 0;
+    TRY(h5_dataset_open(file, path, table_name, &table));
+    TRY(h5_refuse_external(table.id, path, table_name));
+    REQUIRE(table.rank == 1 && table.count <= MOST_CANDIDATES &&
+                H5Tget_class(table.type) == H5T_COMPOUND,
+            STATUS_DATA, "%s: /candidates is no table of candidates", path);
+    TRY(table_type(0, &memory));
+    TRY(memory_zeroed((size_t)table.count, sizeof *out->rows, "candidates", &out->rows));
+    out->count = table.count;
+    if (table.count > 0) {
+        H5_TRY(H5Dread(table.id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->rows),
+               "%s: /candidates cannot be read", path);
+    }
+    TRY(parts_need_u64(table.id, path, "peaks", &out->peaks));
+    TRY(parts_need_u64(table.id, path, "samples_above", &out->above));
+    TRY(h5_get_f64(table.id, path, "kept_above", &out->kept_above, &found));
+out:
+    h5_close(memory);
+    h5_dataset_close(&table);
+    return st;
+}
+
+static status_t table_read_search(hid_t file, const char *path, struct candidates_file *to)
+{
+    status_t st = STATUS_OK;
+    hid_t peaks = -1;
+    hid_t group = -1;
+    uint64_t widths = 0;
+    int found = 0;
+    peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
+    H5_TRY(peaks, "%s: /peaks cannot be opened", path);
+    TRY(parts_need_f64(peaks, path, "threshold", &to->threshold));
+    TRY(parts_need_f64(peaks, path, "tsamp_s", &to->tsamp));
+    TRY(parts_need_f64(peaks, path, "first_time", &to->first_time));
+    TRY(parts_need_u64(peaks, path, "widths", &widths));
+    REQUIRE(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX, STATUS_DATA,
+            "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths, to->tsamp);
+    to->widths = (uint32_t)widths;
+    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", path);
+    TRY(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
+    TRY(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
+    TRY(parts_need_f64(group, path, "constant", &to->constant));
+    TRY(h5_get_text(file, path, "source", &to->source, &found));
+    TRY(h5_get_text(file, path, "telescope", &to->telescope, &found));
+    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+out:
+    h5_close(group);
+    h5_close(peaks);
+    return st;
+}
+
+static status_t candidates_open_here(const char *path, struct candidates_file **out)
+{
+    status_t st = STATUS_OK;
+    struct candidates_file *to = NULL;
+    struct start start = {0};
+    hid_t file = -1;
+    int found = 0;
+    TRY(memory_zeroed(1, sizeof *to, "candidates", &to));
+    TRY(h5_open_file(path, &file));
+    TRY(h5_has(file, path, table_name, &found));
+    REQUIRE(found, STATUS_DATA, "%s holds no candidates: expected what dedisperse.search writes",
+            path);
+    TRY(table_read(file, path, &to->found));
+    TRY(table_read_search(file, path, to));
+    TRY(start_read_root(file, path, &start, &found));
+    to->has_start = start.is_known;
+    to->start = start.utc;
+    *out = to;
+    to = NULL;
+out:
+    h5_close(file);
+    candidates_close(to);
+    return st;
+}
+
+void candidates_close(struct candidates_file *file)
+{
+    if (file) {
+        candidates_free(&file->found);
+        free(file->filterbank);
+        free(file->source);
+        free(file->telescope);
+        free(file->dms);
+        free(file);
+    }
+}
+
+/* Only tries: what crashes there shall do so apart. */
+static status_t candidates_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct candidates_file *file = NULL;
+    char *path = NULL;
+    (void)answer;
+    TRY(apart_path(question, &path));
+    TRY(candidates_open_here(path, &file));
+out:
+    candidates_close(file);
+    free(path);
+    return st;
+}
+
+const struct apart_task candidates_open_task = {"candidates", candidates_answer};
+
+status_t candidates_open(const char *path, struct candidates_file **out)
+{
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    if (apart_is_used()) {
+        TRY(apart_do_path(&candidates_open_task, path, &answer));
+    }
+    TRY(candidates_open_here(path, out));
+out:
+    text_free(&answer);
+    return st;
+}

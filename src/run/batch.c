@@ -1,0 +1,488 @@
+/* Lists the observations, runs the job of each, and says what became of them. */
+#include "run/batch.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "input/inputs.h"
+#include "io/folder.h"
+#include "job/job.h"
+#include "job/yaml/yaml_file.h"
+#include "output/journal/product_files.h"
+#include "ranks/agree.h"
+#include "ranks/stop.h"
+#include "run/opened.h"
+#include "run/run.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether one job can be done for many observations without one taking the place of another.
+ *
+ * Compares all files that the observations are, lead to, and make, by device and inode. */
+
+/* A file that an observation is, leads to, or makes. */
+struct batch_file {
+    struct folder_place place; /* by which files are one */
+    char *path;
+    uint32_t observation;
+    int is_input;
+};
+
+struct batch_files {
+    struct batch_file *list;
+    size_t count, capacity;
+};
+
+/* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
+ */
+static size_t batch_character(const char *text)
+{
+    return *text == '/' ? 0 : display_character(text, strlen(text));
+}
+
+/* Appends what stands for {name}: "a" of "obs/a.h5". It is one component of a path, so that no name
+ * leads elsewhere. Fails with USAGE: the file has no such name. */
+static status_t batch_name(const char *path, struct text *name)
+{
+    status_t st = STATUS_OK;
+    const char *last = text_basename(path);
+    const char *dot = strrchr(last, '.');
+    size_t length = dot && dot > last ? (size_t)(dot - last) : strlen(last);
+    int is_sound = length > 0 && strncmp(last, "..", length) != 0;
+    for (size_t i = 0, step = 0; i < length && is_sound; i += step) {
+        step = batch_character(last + i);
+        is_sound = step > 0;
+    }
+    for (const char *c = path; *c && is_sound; c += is_sound) {
+        is_sound = *c == '/' ? 1 : (int)batch_character(c);
+    }
+    REQUIRE(
+        is_sound, STATUS_USAGE,
+        "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
+        "control characters, that is more than dots",
+        path);
+    TRY(text_add(name, "%.*s", (int)length, last));
+out:
+    return st;
+}
+
+static void batch_files_free(struct batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        folder_place_free(&files->list[i].place);
+        free(files->list[i].path);
+    }
+    free(files->list);
+}
+
+/* Fills in which file `path` is; one that cannot be looked up is one by its name only. */
+static status_t batch_identify(const char *path, struct batch_file *file)
+{
+    status_t st = STATUS_OK;
+    TRY(report_forgive(folder_place_of(path, &file->place)));
+    if (!file->place.rest) {
+        TRY(memory_text(path, &file->place.rest));
+    }
+    TRY(memory_text(path, &file->path));
+out:
+    return st;
+}
+
+static status_t batch_add(struct batch_files *files, const char *path, uint32_t observation,
+                          int is_input)
+{
+    status_t st = STATUS_OK;
+    if (files->count == files->capacity) {
+        size_t capacity = files->capacity * 2 + 64;
+        struct batch_file *list = realloc(files->list, capacity * sizeof *list);
+        REQUIRE(list, STATUS_DEVICE, "out of memory: names of %zu files", capacity);
+        files->list = list;
+        files->capacity = capacity;
+    }
+    struct batch_file *file = &files->list[files->count++];
+    *file = (struct batch_file){.observation = observation, .is_input = is_input};
+    TRY(batch_identify(path, file));
+out:
+    return st;
+}
+
+/* The names under which a product is there, one after the other. */
+static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct product_files product;
+    TRY(product_files_of(path, &product));
+    TRY(batch_add(files, product.path, observation, 0));
+    TRY(batch_add(files, product.part, observation, 0));
+    TRY(batch_add(files, product.journal, observation, 0));
+    TRY(batch_add(files, product.packed, observation, 0));
+out:
+    product_files_free(&product);
+    return st;
+}
+
+/* All files that ranges of DMs could have: filterbanks are not opened yet. */
+static status_t batch_add_ranges(struct batch_files *files, const char *path, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    int is_divided = strstr(path, JOB_RANGE_PLACE) != NULL;
+    for (uint32_t r = 0; is_divided && r < JOB_DEDISPERSE; r++) {
+        const char *rest = path;
+        name.length = 0;
+        for (const char *place; (place = strstr(rest, JOB_RANGE_PLACE)) != NULL;) {
+            TRY(text_add_bytes(&name, rest, (size_t)(place - rest)));
+            TRY(text_add(&name, "%u", r));
+            rest = place + strlen(JOB_RANGE_PLACE);
+        }
+        TRY(text_add(&name, "%s", rest));
+        TRY(batch_add_output(files, name.data, observation));
+    }
+    TRY(is_divided ? STATUS_OK : batch_add_output(files, path, observation));
+out:
+    text_free(&name);
+    return st;
+}
+
+struct batch_work {
+    const struct run_options *options;
+    struct text text; /* of the job */
+    const char *const *observations;
+    struct batch_files files;
+};
+
+/* The job of one of them; NULL: it has mistakes. */
+static status_t batch_job(const struct batch_work *work, uint32_t observation, struct job **out)
+{
+    status_t st = STATUS_OK;
+    const struct run_options *options = work->options;
+    const char *file = work->observations[observation];
+    struct text name = {0};
+    TRY(batch_name(file, &name));
+    struct job_each each = {.name = name.data, .file = file};
+    st = job_parse_each(options->path, work->text.data, work->text.length, options->sets,
+                        options->nsets, &each, out);
+    if (st == STATUS_USAGE) {
+        report_clear(); /* its run says so */
+        st = STATUS_OK;
+    }
+out:
+    text_free(&name);
+    return st;
+}
+
+/* One observation and its outputs. */
+static status_t batch_add_job(struct batch_work *work, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    TRY(batch_job(work, observation, &job));
+    TRY(batch_add(&work->files, work->observations[observation], observation, 1));
+    for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
+        TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
+    }
+    for (uint32_t i = 0; job && i < job->ndedisperse; i++) {
+        const char *csv = job->dedisperse[i].search.csv;
+        TRY(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
+    }
+    if (job && job_is_semi_coherent(job)) {
+        /* The files of its parts begin with that name. */
+        TRY(batch_add_output(&work->files, job->products[0].file, observation));
+    }
+out:
+    job_destroy(job);
+    return st;
+}
+
+/* Files that lead to its samples, as far as they are found: otherwise the observation's own run
+ * says why, and makes nothing. */
+static status_t batch_find_inputs(const struct job *job, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct fbh5 *fbh5 = NULL;
+    if (job_reads_voltages(job)) {
+        TRY(archive_open(job, &archive));
+        TRY(inputs_of_bank(job, archive, out));
+    } else {
+        TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(inputs_of_filterbank(job->files[0], fbh5, out));
+    }
+out:
+    fbh5_destroy(fbh5);
+    archive_destroy(archive);
+    return report_forgive(st);
+}
+
+static status_t batch_add_inputs(struct batch_work *work, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    struct inputs inputs = {0};
+    TRY(batch_job(work, observation, &job));
+    TRY(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
+    for (size_t i = 0; i < inputs.count; i++) {
+        TRY(batch_add(&work->files, inputs.files[i].path, observation, 1));
+    }
+out:
+    inputs_free(&inputs);
+    job_destroy(job);
+    return st;
+}
+
+/* Whether any of what would be made is there: what is not cannot be read either. */
+static int batch_has_outputs(const struct batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (!files->list[i].is_input && files->list[i].place.rest[0] == '\0') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* By file, then in the order of observations. */
+static int batch_compare(const void *left, const void *right)
+{
+    const struct batch_file *a = left;
+    const struct batch_file *b = right;
+    if (a->place.device != b->place.device) {
+        return a->place.device < b->place.device ? -1 : 1;
+    }
+    if (a->place.inode != b->place.inode) {
+        return a->place.inode < b->place.inode ? -1 : 1;
+    }
+    int order = strcmp(a->place.rest, b->place.rest);
+    order = order ? order : (a->observation > b->observation) - (a->observation < b->observation);
+    return order ? order : a->is_input - b->is_input;
+}
+
+/* The earliest of all files that two observations would share. */
+static void batch_find_clash(const struct batch_files *files, const struct batch_file **one,
+                             const struct batch_file **other)
+{
+    const struct batch_file *list = files->list;
+    for (size_t i = 0; i + 1 < files->count; i++) {
+        const struct batch_file *a = &list[i];
+        const struct batch_file *b = &list[i + 1];
+        int is_clash = folder_place_is_same(&a->place, &b->place) &&
+                       !(a->is_input && b->is_input) &&
+                       (a->observation != b->observation || a->is_input || b->is_input);
+        if (is_clash && (!*one || a->observation < (*one)->observation)) {
+            *one = a;
+            *other = b;
+        }
+    }
+}
+
+static status_t batch_judge(const struct batch_work *work)
+{
+    status_t st = STATUS_OK;
+    const char *const *observations = work->observations;
+    const struct batch_file *one = NULL;
+    const struct batch_file *other = NULL;
+    qsort(work->files.list, work->files.count, sizeof *work->files.list, batch_compare);
+    batch_find_clash(&work->files, &one, &other);
+    if (one && (one->is_input || other->is_input)) {
+        const struct batch_file *input = one->is_input ? one : other;
+        const struct batch_file *output = one->is_input ? other : one;
+        const char *observation = observations[input->observation];
+        REQUIRE(strcmp(input->path, observation) != 0, STATUS_USAGE,
+                "--each: %s, which the job of %s would make, is the observation %s", output->path,
+                observations[output->observation], input->path);
+        FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
+             output->path, observations[output->observation], input->path, observation);
+    }
+    REQUIRE(!one, STATUS_USAGE,
+            "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
+            "job's outputs, and observations of different names",
+            observations[one->observation], observations[other->observation], other->path);
+out:
+    return st;
+}
+
+/* Rank 0, before anything is made: no file that the job of one observation makes, under its final
+ * name or another, is that of another one, whatever path leads to it, nor an observation itself or
+ * what leads to a sample of one. Observations are opened for that if any such file is there.
+ * Fails with USAGE, naming both observations and the file; as batch_name(); with DATA: the job
+ * cannot be read. Mistakes in a job wait for its run. */
+static status_t batch_check(const struct run_options *options, const char *const *files,
+                            uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct batch_work work = {.options = options, .observations = files};
+    TRY(text_read_file(&work.text, options->path, YAML_FILE_BYTES, "a job file (YAML)"));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(batch_add_job(&work, i));
+    }
+    TRY(batch_judge(&work));
+    int looks = batch_has_outputs(&work.files);
+    for (uint32_t i = 0; i < count && looks; i++) {
+        TRY(batch_add_inputs(&work, i));
+    }
+    TRY(batch_judge(&work));
+out:
+    batch_files_free(&work.files);
+    text_free(&work.text);
+    return st;
+}
+
+enum outcome {
+    OUTCOME_NONE,
+    OUTCOME_COMPLETE,
+    OUTCOME_BEFORE,
+    OUTCOME_HOLES,
+    OUTCOME_STOPPED,
+    OUTCOME_FAILED
+};
+
+struct batch {
+    MPI_Comm comm;
+    int rank;
+    const struct run_options *options;
+    opened_t *opened;
+    struct text list; /* names of files, each with '\0' behind it */
+    const char **files;
+    enum outcome *outcomes;
+    uint32_t count;
+};
+
+/* Rank 0. */
+static status_t batch_look_up(struct batch *batch, const char *pattern)
+{
+    status_t st = STATUS_OK;
+    glob_t paths = {0};
+    REQUIRE(glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0, STATUS_USAGE,
+            "no file matches --each %s", pattern);
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        TRY(text_add_bytes(&batch->list, paths.gl_pathv[i], strlen(paths.gl_pathv[i]) + 1));
+    }
+out:
+    globfree(&paths);
+    return st;
+}
+
+static status_t batch_list_all(struct batch *batch, const char *pattern)
+{
+    status_t st = STATUS_OK;
+    if (batch->rank == 0) {
+        st = batch_look_up(batch, pattern);
+    }
+    TRY(agree_all(batch->comm, st));
+    TRY(share_text_all(batch->comm, &batch->list));
+    for (size_t at = 0; at < batch->list.length; at++) {
+        batch->count += batch->list.data[at] == '\0';
+    }
+    TRY(memory_zeroed(batch->count, sizeof *batch->files, "names", &batch->files));
+    TRY(memory_zeroed(batch->count, sizeof *batch->outcomes, "names", &batch->outcomes));
+    const char *name = batch->list.data;
+    for (uint32_t i = 0; i < batch->count; i++, name += strlen(name) + 1) {
+        batch->files[i] = name;
+    }
+out:
+    return agree_all(batch->comm, st);
+}
+
+static enum outcome batch_outcome_of(status_t st, int was_complete)
+{
+    switch (st) {
+    case STATUS_OK:
+        return was_complete ? OUTCOME_BEFORE : OUTCOME_COMPLETE;
+    case STATUS_HOLES:
+        return OUTCOME_HOLES;
+    case STATUS_STOPPED:
+        return OUTCOME_STOPPED;
+    default:
+        return OUTCOME_FAILED;
+    }
+}
+
+/* One of them; its message is printed. */
+static status_t batch_run_one_all(struct batch *batch, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    int was_complete = 0;
+    report_next();
+    TRY(agree_all(batch->comm, batch_name(batch->files[i], &name)));
+    struct job_each each = {.name = name.data, .file = batch->files[i]};
+    struct run_options one = *batch->options;
+    one.each = &each;
+    one.was_complete = &was_complete;
+    one.opened = batch->opened;
+    TRY(run_job_all(batch->comm, &one));
+out:
+    if (st != STATUS_OK) {
+        report_print();
+    }
+    batch->outcomes[i] = batch_outcome_of(st, was_complete);
+    text_free(&name);
+    return st;
+}
+
+/* Rank 0: what became of each. */
+static uint32_t batch_print_table(const struct batch *batch)
+{
+    static const char *const words[] = {"not begun",  "complete", "complete before",
+                                        "with holes", "stopped",  "failed"};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        enum outcome outcome = batch->outcomes[i];
+        display_print("%-15s  %s\n", words[outcome], batch->files[i]);
+        left += outcome != OUTCOME_COMPLETE && outcome != OUTCOME_BEFORE;
+    }
+    return left;
+}
+
+/* Whether any rank was asked to stop: observations that are passed over, or fail at once, do not
+ * look. */
+static int batch_is_stopped_all(MPI_Comm comm)
+{
+    int mine = stop_wanted();
+    int any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+    return any;
+}
+
+status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const char *pattern,
+                       int keep_going)
+{
+    status_t st = STATUS_OK;
+    struct batch batch = {.comm = comm, .options = options};
+    MPI_Comm_rank(comm, &batch.rank);
+    TRY(batch_list_all(&batch, pattern));
+    TRY(opened_create_all(comm, 1, &batch.opened));
+    st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
+    TRY(agree_all(comm, st));
+    status_t first = STATUS_OK;
+    int is_over = 0;
+    int is_stopped = 0;
+    for (uint32_t i = 0; i < batch.count && !is_over; i++) {
+        is_stopped = i > 0 && batch_is_stopped_all(comm);
+        if (is_stopped) {
+            break;
+        }
+        status_t one = batch_run_one_all(&batch, i);
+        int failed = one != STATUS_OK && one != STATUS_HOLES;
+        first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
+        is_over = one == STATUS_STOPPED || (failed && !keep_going);
+    }
+    uint32_t left = batch.rank == 0 ? batch_print_table(&batch) : 0;
+    if (is_over) {
+        st = first; /* its message is the last */
+        goto out;
+    }
+    report_next();
+    REQUIRE(!is_stopped, STATUS_STOPPED,
+            "%u of %u observations are not complete; the same command goes on", left, batch.count);
+    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, batch.count);
+out:
+    opened_destroy(batch.opened);
+    free(batch.files);
+    free(batch.outcomes);
+    text_free(&batch.list);
+    return st;
+}

@@ -1,0 +1,327 @@
+/* The jobs that a semi-coherent search consists of, and what earlier runs have done of them. */
+#include "run/grid.h"
+
+#include "base/memory.h"
+#include "dsp/dispersion/dispersion_grid.h"
+#include "input/coefficients/coefficients.h"
+#include "input/inputs.h"
+#include "io/claim.h"
+#include "io/file.h"
+#include "io/mark.h"
+#include "output/journal/journal.h"
+#include "output/journal/product_files.h"
+#include "output/protect.h"
+#include "product/product.h"
+#include "ranks/agree.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The DMs of the job, which are no list of a tolerance. */
+static status_t grid_list_dms(const struct job_dms *dm, double **out)
+{
+    status_t st = STATUS_OK;
+    if (dm->kind == DM_LINEAR) {
+        TRY(dispersion_linear(dm->start, dm->step, dm->count, out));
+        goto out;
+    }
+    TRY(memory_zeroed(dm->count, sizeof **out, "a list of DMs", out));
+    memcpy(*out, dm->list, dm->count * sizeof **out);
+out:
+    return st;
+}
+
+/* `filter` of a part, as an override of its text. */
+static status_t grid_write_filter(const struct job *job, double dm, double span, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[0];
+    double constant = 0;
+    TRY(text_add(out, "filter"));
+    TRY(job->nfilters > 0 ? text_add(out, ".%u=", job->nfilters) : text_add(out, "=["));
+    TRY(text_add(out, "{dispersion: {dm: %.17g, span: %.17g", dm, span));
+    if (what->constant) {
+        REQUIRE(dispersion_constant(what->constant, &constant), STATUS_USAGE,
+                "%s: dedisperse.0.constant: is %s, expected tempo, handbook, sigproc, codata or a "
+                "positive number of s MHz^2 pc^-1 cm^3",
+                job->path, what->constant);
+        TRY(text_add(out, ", constant: %.17g", constant));
+    }
+    TRY(text_add(out, "}}%s", job->nfilters > 0 ? "" : "]"));
+out:
+    return st;
+}
+
+static status_t grid_name(const char *file, uint32_t which, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    TRY(text_add(&name, "%s.coherent-%u", file, which));
+    free(*out);
+    *out = name.data;
+    name.data = NULL;
+out:
+    text_free(&name);
+    return st;
+}
+
+/* A part's series outlive the power that they are made of: they say by themselves what archive
+ * that was made of. */
+static status_t grid_add_origin(const char *archive, char **text)
+{
+    status_t st = STATUS_OK;
+    struct text all = {0};
+    TRY(text_add(&all, "%s", *text));
+    for (const char *line = archive; *line;) {
+        size_t length = strcspn(line, "\n");
+        TRY(text_add(&all, "# of "));
+        TRY(text_add_bytes(&all, line, length));
+        TRY(text_add(&all, "\n"));
+        line += length + (line[length] == '\n');
+    }
+    free(*text);
+    *text = all.data;
+    all.data = NULL;
+out:
+    text_free(&all);
+    return st;
+}
+
+static status_t grid_finish_job(const struct job *job, uint32_t which, const char *origin,
+                                struct job *part)
+{
+    status_t st = STATUS_OK;
+    struct text taps = {0};
+    TRY(job_copy_run(job, part));
+    /* The text that the part was made of has only keys that determine bytes. */
+    part->backend = job->backend;
+    part->dedisperse[0].has_backend = job->dedisperse[0].has_backend;
+    part->dedisperse[0].backend = job->dedisperse[0].backend;
+    /* Temporary files. */
+    part->products[0].compression = part->dedisperse[0].compression = COMPRESSION_NONE;
+    TRY(grid_name(job->products[0].file, which, &part->products[0].file));
+    TRY(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
+    TRY(grid_add_origin(origin, &part->dedisperse[0].text));
+    TRY(coefficients_pack(job, &taps));
+    struct unpack in = {.data = taps.data, .length = taps.length};
+    TRY(coefficients_unpack(&in, part));
+out:
+    text_free(&taps);
+    return st;
+}
+
+static status_t grid_make_job(const struct job *job, uint32_t which, double span,
+                              const char *origin, struct job **out)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[0];
+    struct text filter = {0};
+    struct job *part = NULL;
+    TRY(grid_write_filter(job, what->coherent[which], span, &filter));
+    const char *const sets[] = {filter.data, "products.0.file=power", "dedisperse.0.file=series"};
+    TRY(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
+    TRY(grid_finish_job(job, which, origin, part));
+    *out = part;
+    part = NULL;
+out:
+    job_destroy(part);
+    text_free(&filter);
+    return st;
+}
+
+/* Which coherent DMs are the nearest of some DMs. */
+static status_t grid_divide(struct grid *grid)
+{
+    status_t st = STATUS_OK;
+    double *dms = NULL;
+    const struct job_dedisperse *what = &grid->job->dedisperse[0];
+    const struct dispersion_grid coherent = {what->coherent, what->ncoherent};
+    TRY(grid_list_dms(&what->dm, &dms));
+    TRY(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
+    for (uint32_t i = 0; i < what->ncoherent; i++) {
+        struct dispersion_share share = dispersion_grid_share(&coherent, i, dms, what->dm.count);
+        if (share.count > 0) {
+            grid->parts[grid->count++] = (struct grid_part){.coherent_dm = what->coherent[i],
+                                                            .number = i,
+                                                            .first = share.first,
+                                                            .count = share.count};
+        }
+    }
+out:
+    free(dms);
+    return st;
+}
+
+static status_t grid_make_parts(const char *origin, struct grid *grid)
+{
+    status_t st = STATUS_OK;
+    TRY(grid_divide(grid));
+    double span = grid->parts[grid->count - 1].coherent_dm;
+    for (uint32_t i = 0; i < grid->count; i++) {
+        struct grid_part *part = &grid->parts[i];
+        TRY(grid_make_job(grid->job, part->number, span, origin, &part->job));
+    }
+out:
+    return st;
+}
+
+/* Neither read by the job nor its series. */
+static status_t grid_protect(const struct grid *grid, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const char *series = grid->job->dedisperse[0].file;
+    for (uint32_t i = 0; i < grid->count; i++) {
+        const struct job *part = grid->parts[i].job;
+        const struct protect_other job_series = {"series", series};
+        TRY(protect_job(part, archive, &job_series, 1));
+    }
+out:
+    return st;
+}
+
+status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                         struct grid **out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    struct text origin = {0};
+    struct grid *grid = NULL;
+    TRY(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
+    grid->job = job;
+    if (agree_rank(comm) == 0) {
+        st = inputs_of_bank(job, archive, &inputs);
+        st = st == STATUS_OK ? inputs_contents(&inputs, &origin) : st;
+    }
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &origin));
+    TRY(agree_all(comm, grid_make_parts(origin.data, grid)));
+    TRY(agree_all(comm, agree_rank(comm) == 0 ? grid_protect(grid, archive) : STATUS_OK));
+    *out = grid;
+    grid = NULL;
+out:
+    inputs_free(&inputs);
+    text_free(&origin);
+    grid_destroy(grid);
+    return st;
+}
+
+void grid_destroy(struct grid *grid)
+{
+    for (uint32_t i = 0; grid && i < grid->count; i++) {
+        job_destroy(grid->parts[i].job);
+    }
+    if (grid) {
+        free(grid->parts);
+    }
+    free(grid);
+}
+
+/* Whether a run has made the file, complete or not. */
+static int grid_is_product(const char *path)
+{
+    enum mark mark = mark_of(path);
+    return mark == MARK_RUN || (mark == MARK_NONE && product_is_ours(path));
+}
+
+static int grid_is_journal(const char *path)
+{
+    enum journal_state state = JOURNAL_NONE;
+    journal_t *journal = NULL;
+    if (journal_open(path, &state, &journal) != STATUS_OK) {
+        report_clear();
+        return 0;
+    }
+    journal_destroy(journal);
+    return state != JOURNAL_NONE && state != JOURNAL_FOREIGN;
+}
+
+/* Removes a file by its descriptor: what takes its place while it is judged stays, and so does what
+ * another run is writing. */
+static void grid_remove_file(const char *path, int (*is_ours)(const char *path))
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && is_ours(path) && claim_is_held(path) != 1) {
+        claim_remove(fd, path);
+    }
+    file_close(fd);
+}
+
+static void grid_remove_product(const char *path)
+{
+    struct product_files files = {.path = NULL};
+    if (product_files_of(path, &files) == STATUS_OK) {
+        grid_remove_file(files.path, grid_is_product);
+        grid_remove_file(files.part, grid_is_product);
+        grid_remove_file(files.journal, grid_is_journal);
+    }
+    product_files_free(&files);
+}
+
+void grid_remove_power(const struct grid_part *part)
+{
+    grid_remove_product(part->job->products[0].file);
+}
+
+void grid_remove(const struct grid *grid)
+{
+    for (uint32_t i = 0; i < grid->count; i++) {
+        const struct job *part = grid->parts[i].job;
+        int is_complete = 0;
+        if (resume_find_part(part, &is_complete) != STATUS_OK) {
+            report_clear(); /* not of this job: it stays */
+        } else if (is_complete) {
+            grid_remove_product(part->products[0].file);
+            grid_remove_product(part->dedisperse[0].file);
+        }
+    }
+}
+
+/* Complete series need no power any more, but the last part's. */
+static status_t grid_find_part(struct grid_part *part, int is_last, const struct archive *archive,
+                               int only_looks)
+{
+    status_t st = STATUS_OK;
+    struct resume_options options = {.only_looks = only_looks};
+    int is_complete = 0;
+    struct product_files power = {.path = NULL};
+    TRY(resume_find_part(part->job, &is_complete));
+    if (!is_complete) {
+        TRY(resume_find(part->job, archive, &options, &part->left));
+        goto out;
+    }
+    TRY(product_files_of(part->job->products[0].file, &power));
+    int has_power = power.has_path && !power.has_part && !power.has_journal;
+    part->left = (struct resume){.channelise = has_power || !is_last, .dedisperse = {1}};
+    part->left.all = part->left.channelise;
+out:
+    product_files_free(&power);
+    return st;
+}
+
+status_t grid_find_left(struct grid *grid, const struct archive *archive,
+                        const struct run_options *options, int may_remove)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < grid->count; i++) {
+        struct grid_part *part = &grid->parts[i];
+        int is_last = i + 1 == grid->count;
+        if (options->restart && !may_remove) {
+            part->left = (struct resume){0};
+            continue;
+        }
+        if (options->restart) {
+            grid_remove_power(part);
+            grid_remove_product(part->job->dedisperse[0].file);
+        }
+        st = grid_find_part(part, is_last, archive, !may_remove);
+        if (st == STATUS_USAGE && options->force) {
+            report_clear();
+            part->left = (struct resume){0};
+            st = STATUS_OK;
+        }
+        TRY(st);
+    }
+out:
+    return st;
+}

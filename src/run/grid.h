@@ -1,0 +1,51 @@
+/* A semi-coherent search (job_is_semi_coherent()) as jobs that are run one after the other, its
+ * parts: for each coherent DM that is the nearest of some DMs, the job with a filter that
+ * dedisperses to it behind its own filters, and a dedispersion of those DMs. All filters are as
+ * long as that of the greatest of these coherent DMs, and delays count from one origin: so all
+ * parts make outputs of the same times.
+ *
+ * A part's power is the job's product with ".coherent-N" behind its name, its series the job's
+ * series with the same, N the place of its coherent DM in the list. Power goes when its series are
+ * complete, but that of the last part, which describes the band; the series when all of them are in
+ * the job's (run/grid_merge.h), and that has its name. Whatever moment a run is killed, what
+ * is there is complete, or has its journal. */
+#ifndef VOLTMILL_RUN_GRID_GRID_H
+#define VOLTMILL_RUN_GRID_GRID_H
+
+#include "input/archive.h"
+#include "job/job.h"
+#include "output/room.h"
+#include "run/resume.h"
+#include "run/run.h"
+
+struct grid_part {
+    double coherent_dm;
+    uint32_t number;       /* its place in the list */
+    uint32_t first, count; /* of the job's DMs */
+    struct job *job;
+    struct resume left; /* all: nothing is to be done */
+};
+
+struct grid {
+    const struct job *job;
+    struct grid_part *parts;
+    uint32_t count;
+};
+
+/* Makes the parts' jobs, the same on all ranks, and makes sure that their files are no others.
+ * `job` and `archive` must outlive it. Fails with USAGE, DATA. Collective; MPI_COMM_NULL: alone. */
+status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                         struct grid **out);
+void grid_destroy(struct grid *grid);
+
+/* Rank 0, or alone: what is left of each part; `may_remove`: what does not belong to the job goes
+ * with --force, all that there is with --restart. Fails with USAGE as resume_find(). */
+status_t grid_find_left(struct grid *grid, const struct archive *archive,
+                        const struct run_options *options, int may_remove);
+
+/* Rank 0, best effort: removes the power of a part whose series are complete; power and series of
+ * all parts that are complete and of this very job. */
+void grid_remove_power(const struct grid_part *part);
+void grid_remove(const struct grid *grid);
+
+#endif

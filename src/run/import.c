@@ -1,0 +1,565 @@
+/* Chunks of time, read by whoever asks for one, put into the order of the native layout and written
+ * to their place in the one file; what reading lacks becomes its gaps. */
+#include "run/import.h"
+
+#include "base/clock.h"
+#include "base/display.h"
+#include "base/memory.h"
+#include "input/inputs.h"
+#include "input/read/reader.h"
+#include "io/claim.h"
+#include "io/file.h"
+#include "io/folder.h"
+#include "io/guard.h"
+#include "io/mark.h"
+#include "job/yaml/tree_yaml.h"
+#include "plan/channelise_plan.h"
+#include "product/before.h"
+#include "product/voltages.h"
+#include "ranks/agree.h"
+#include "ranks/driver.h"
+#include "ranks/stop.h"
+#include "run/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Samples of a slab in the order of the native layout.
+ *
+ * From the order of the archive to that of the native layout, in tiles of time that stay in a
+ * cache.
+ */
+
+struct import_order;
+
+static void import_order_destroy(struct import_order *order);
+
+enum { TILE_BYTES = 64 << 10 };
+
+struct import_order {
+    const struct slab *slab;
+    uint32_t threads, streams;
+    uint64_t step_bytes;
+    size_t sample, part; /* bytes of a sample, of its real part */
+    size_t *re, *im;     /* [streams] */
+};
+
+/* For slabs of all selected streams. Archive and slab must outlive it. Fails with DEVICE. */
+static status_t import_order_create(const struct archive *archive, const struct slab *slab,
+                                    uint64_t step_bytes, uint32_t threads,
+                                    struct import_order **out)
+{
+    status_t st = STATUS_OK;
+    struct import_order *order = NULL;
+    TRY(memory_zeroed(1, sizeof *order, "an order of samples", &order));
+    *order = (struct import_order){.slab = slab,
+                                   .threads = threads,
+                                   .streams = archive->nstreams,
+                                   .step_bytes = step_bytes,
+                                   .sample = sample_bytes(archive->format, archive->is_complex)};
+    size_t imaginary = sample_part_bytes(archive->format, archive->is_complex);
+    order->part = order->sample - imaginary;
+    TRY(memory_zeroed(order->streams, sizeof *order->re, "offsets", &order->re));
+    TRY(memory_zeroed(order->streams, sizeof *order->im, "offsets", &order->im));
+    *out = order;
+    order = NULL;
+out:
+    import_order_destroy(order);
+    return st;
+}
+
+static void import_order_destroy(struct import_order *order)
+{
+    if (order) {
+        free(order->re);
+        free(order->im);
+        free(order);
+    }
+}
+
+/* Whether a sample's parts lie side by side; whether all samples lie as they are stored. */
+static int order_is_joined(const struct import_order *order, uint32_t stream)
+{
+    return order->part == order->sample || order->im[stream] == order->re[stream] + order->part;
+}
+
+static int order_is_native(const struct import_order *order)
+{
+    int is = order->slab->nblocks == 1 && order->slab->width == order->step_bytes;
+    for (uint32_t s = 0; s < order->streams && is; s++) {
+        is = order_is_joined(order, s) && order->re[s] == s * order->sample;
+    }
+    return is;
+}
+
+static void order_copy(const char *from, size_t from_step, char *to, size_t to_step, uint64_t count,
+                       size_t bytes)
+{
+#define ORDER_COPY(size)                                                                           \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        memcpy(to + i * to_step, from + i * from_step, size);                                      \
+    }
+    switch (bytes) {
+    case 1:
+        ORDER_COPY(1);
+        break;
+    case 2:
+        ORDER_COPY(2);
+        break;
+    case 4:
+        ORDER_COPY(4);
+        break;
+    case 8:
+        ORDER_COPY(8);
+        break;
+    default:
+        ORDER_COPY(bytes);
+    }
+#undef ORDER_COPY
+}
+
+/* Time steps first .. first + count - 1 of all streams. */
+static void order_put_tile(const struct import_order *order, const char *in, uint64_t first,
+                           uint64_t count, char *out)
+{
+    size_t width = (size_t)order->slab->width;
+    size_t step = (size_t)order->step_bytes;
+    for (uint32_t s = 0; s < order->streams; s++) {
+        char *to = out + first * step + s * order->sample;
+        const char *re = in + order->re[s] + first * width;
+        const char *im = in + order->im[s] + first * width;
+        int is_joined = order_is_joined(order, s);
+        order_copy(re, width, to, step, count, is_joined ? order->sample : order->part);
+        if (!is_joined) {
+            order_copy(im, width, to + order->part, step, count, order->part);
+        }
+    }
+}
+
+/* Gives the samples as they are stored: `in` itself, if they lie so, or `out`.
+ *
+ *   in     a slab of `count` samples
+ *   out    char [count][stream][step_bytes / streams] */
+static const char *import_order_put(struct import_order *order, const char *in, uint64_t count,
+                                    char *out)
+{
+    slab_offsets(order->slab, count, order->re, order->im);
+    if (order_is_native(order)) {
+        return in;
+    }
+    uint64_t tile = max_u64(TILE_BYTES / order->step_bytes, 16);
+    uint64_t tiles = ceil_div_u64(count, tile);
+#pragma omp parallel for schedule(dynamic) num_threads((int)order->threads)
+    for (uint64_t i = 0; i < tiles; i++) {
+        order_put_tile(order, in, i * tile, min_u64(tile, count - i * tile), out);
+    }
+    return out;
+}
+
+/* Rows of the native layout, with fewer bits where these hold all numbers, written to their place.
+ *
+ * Time outermost, all numbers follow each other; else those of each stream do. */
+
+struct import_packed {
+    const struct voltages_packing *packing;
+    const struct voltages_place *place;
+    uint64_t samples; /* of the file */
+    uint32_t threads;
+    const struct before *before; /* what is written, or compared */
+    int fd;
+};
+
+enum { TILE = 1 << 15 /* numbers that a thread packs at a time: whole bytes */ };
+
+static void packed_fill(const struct import_packed *to, const char *in, size_t stride,
+                        uint64_t numbers, unsigned char *out)
+{
+    uint64_t tiles = ceil_div_u64(numbers, TILE);
+#pragma omp parallel for schedule(static) num_threads((int)to->threads)
+    for (uint64_t i = 0; i < tiles; i++) {
+        uint64_t at = i * TILE;
+        voltages_pack(to->packing, in + at * stride, stride, min_u64(TILE, numbers - at),
+                      out + at * to->packing->bits / 8);
+    }
+}
+
+/* Streams one after the other, each with its samples in a row of the file. */
+static status_t packed_write_inner(const struct import_packed *to, const char *rows, uint64_t first,
+                                   uint64_t count, unsigned char *packed)
+{
+    status_t st = STATUS_OK;
+    uint64_t bits = to->packing->bits;
+    uint64_t each = sample_types[to->packing->format].bytes;
+    uint64_t bytes = ceil_div_u64(count * bits, 8);
+    for (uint64_t i = 0; i < to->place->step_bytes / each; i++) {
+        packed_fill(to, rows + i * each, (size_t)to->place->step_bytes, count, packed);
+        TRY(before_put(to->before, to->fd,
+                       to->place->data_offset + (i * to->samples + first) * bits / 8, packed,
+                       bytes));
+    }
+out:
+    return st;
+}
+
+/* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, but at the
+ * end of the file.
+ *
+ *   rows     char [count][place->step_bytes]
+ *   packed   room for as much; NULL where nothing is packed
+ *
+ * Fails as before_put(). */
+static status_t import_write(const struct import_packed *to, const char *rows, uint64_t first,
+                             uint64_t count, char *packed)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = to->place->step_bytes;
+    if (to->packing->is_time_inner) {
+        TRY(packed_write_inner(to, rows, first, count, (unsigned char *)packed));
+        goto out;
+    }
+    if (to->packing->bits > 0) {
+        uint64_t each = sample_types[to->packing->format].bytes;
+        uint64_t numbers = count * bytes / each;
+        packed_fill(to, rows, each, numbers, (unsigned char *)packed);
+        bytes = bytes / each * to->packing->bits / 8;
+        rows = packed;
+    }
+    TRY(before_put(to->before, to->fd, to->place->data_offset + first * bytes, rows,
+                   count * bytes));
+out:
+    return st;
+}
+
+enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
+
+struct import {
+    MPI_Comm comm;
+    int rank;
+    const struct import_options *options;
+    struct job *job;
+    struct archive *archive;
+    struct slab *slab;
+    reader_t *reader;
+    struct import_order *order;
+    uint32_t threads;
+    uint64_t chunk_samples;
+    char *part;
+    char *made; /* the first folder that was made for it */
+    int claim_fd, fd, is_ours;
+    struct before before;
+    struct claim_mark mark;
+    struct voltages_place place;
+    struct voltages_packing packing;
+    char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
+    char *packed;         /* the same with fewer bits, if it is written so */
+    struct losses losses; /* not yet told */
+    struct losses all;    /* rank 0's */
+};
+
+static void import_abandon(void *context)
+{
+    struct import *s = context;
+    if (s->is_ours) {
+        claim_remove(s->claim_fd, s->part);
+        s->is_ours = 0;
+    }
+    folder_unmake(s->part, s->made);
+    s->made = NULL;
+}
+
+static void import_end(struct import *s)
+{
+    import_abandon(s);
+    before_end(&s->before);
+    file_close(s->fd);
+    file_close(s->claim_fd);
+    reader_destroy(s->reader);
+    slab_destroy(s->slab);
+    import_order_destroy(s->order);
+    archive_destroy(s->archive);
+    job_destroy(s->job);
+    losses_free(&s->losses);
+    losses_free(&s->all);
+    free(s->part);
+    free(s->in);
+    free(s->out);
+    free(s->packed);
+}
+
+/* The files as a list in YAML, after `before`. */
+static status_t import_list(const struct import_options *options, const char *before,
+                            struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "%s[", before));
+    for (uint32_t i = 0; i < options->ninputs; i++) {
+        TRY(text_add(out, i > 0 ? ", " : ""));
+        TRY(tree_quote(options->inputs[i], out));
+    }
+    TRY(text_add(out, "]"));
+out:
+    return st;
+}
+
+/* The job whose input is read: the user's, or these files. */
+static status_t import_write_job(const struct import_options *options, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (options->job) {
+        TRY(text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)"));
+        goto out;
+    }
+    TRY(import_list(options, "input:\n  files: ", out));
+out:
+    return st;
+}
+
+/* Reads the job with what the command line sets, and opens the archive. */
+static status_t import_open_all(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct import_options *options = s->options;
+    struct text text = {0};
+    struct text files = {0};
+    struct text layout = {0};
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    const struct job_each each = {.is_input = 1};
+    TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
+    if (options->job && options->ninputs > 0) {
+        TRY(import_list(options, "input.files=", &files));
+        sets[nsets++] = files.data;
+    }
+    if (options->layout) {
+        TRY(text_add(&layout, "input.layout=%s", options->layout));
+        sets[nsets++] = layout.data;
+    }
+    for (uint32_t i = 0; i < options->nsets; i++) {
+        sets[nsets++] = options->sets[i];
+    }
+    st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
+    TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets,
+                      &each, NULL, &s->job, &s->archive));
+out:
+    text_free(&text);
+    text_free(&files);
+    text_free(&layout);
+    free(sets);
+    return st;
+}
+
+/* Rank 0: no input is written. */
+static status_t import_protect(const struct import *s)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    struct guard reads = {0};
+    TRY(inputs_of_bank(s->job, s->archive, &inputs));
+    for (size_t i = 0; i < inputs.count; i++) {
+        TRY(guard_add(&reads, "the input file", inputs.files[i].path));
+    }
+    if (s->options->job) {
+        TRY(guard_add(&reads, "the job file", s->options->job));
+    }
+    TRY(guard_check_part(&reads, "observation", s->options->file));
+out:
+    guard_free(&reads);
+    inputs_free(&inputs);
+    return st;
+}
+
+/* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */
+static status_t import_make_file(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = s->archive;
+    int fd = -1;
+    TRY(import_protect(s));
+    REQUIRE(archive->losses.nlost == 0, STATUS_DATA,
+            "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
+            archive->parts[0].path, (unsigned long long)archive->losses.lost[0].first,
+            (unsigned long long)(archive->losses.lost[0].first + archive->losses.lost[0].count),
+            archive->losses.lost[0].why);
+    archive_warn_unweighed(archive, s->options->file);
+    TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
+    s->is_ours = s->before.kind == BEFORE_NOTHING;
+    TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, s->claim_fd, &fd));
+    TRY(voltages_create_copy(fd, s->part, archive, &s->packing, &s->place));
+    TRY(before_check_size(&s->before, &s->place));
+    TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
+out:
+    return st;
+}
+
+/* Rows of chunks are kept as far as a quarter of run.memory holds them. */
+static uint64_t import_cache_bytes(const struct import *s)
+{
+    uint64_t bytes = 1 << 20;
+    for (uint32_t i = 0; i < s->archive->nparts; i++) {
+        bytes = max_u64(bytes, s->archive->parts[i].row_bytes);
+    }
+    return min_u64(bytes, s->job->memory / 4);
+}
+
+static status_t import_make_buffers(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = s->archive;
+    TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
+    TRY(reader_create(archive, import_cache_bytes(s), s->threads, &s->reader));
+    uint64_t step = max_u64(s->slab->nblocks * s->slab->width, s->place.step_bytes);
+    /* In whole bytes of whatever is packed. */
+    s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step / 8 * 8, 8), archive->samples);
+    TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->in));
+    TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "samples", &s->out));
+    if (s->packing.bits > 0) {
+        TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "packed samples",
+                           &s->packed));
+    }
+    TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
+    TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
+                                         : file_open_read(before_path(&s->before), &s->fd));
+out:
+    return st;
+}
+
+static status_t import_process(void *context, driver_t *driver, uint64_t index)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    uint64_t first = index * s->chunk_samples;
+    uint64_t count = min_u64(s->chunk_samples, s->archive->samples - first);
+    size_t known = s->losses.count;
+    (void)driver;
+    TRY(reader_read(s->reader, s->slab, s->archive->first_sample + first, count, s->in,
+                    &s->losses));
+    for (size_t i = known; i < s->losses.count; i++) {
+        s->losses.items[i].first -= s->archive->first_sample;
+    }
+    const char *rows = import_order_put(s->order, s->in, count, s->out);
+    const struct import_packed packed = {.packing = &s->packing,
+                                         .place = &s->place,
+                                         .samples = s->archive->samples,
+                                         .threads = s->threads,
+                                         .before = &s->before,
+                                         .fd = s->fd};
+    TRY(import_write(&packed, rows, first, count, s->packed));
+out:
+    return st;
+}
+
+/* What was not there goes to rank 0. */
+static status_t import_tell(void *context, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    TRY(text_add_bytes(out, (const char *)s->losses.items,
+                       s->losses.count * sizeof *s->losses.items));
+    s->losses.count = 0;
+out:
+    return st;
+}
+
+static status_t import_take(void *context, const char *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    for (size_t at = 0; at + sizeof(struct loss) <= bytes; at += sizeof(struct loss)) {
+        struct loss loss;
+        memcpy(&loss, data + at, sizeof loss);
+        TRY(losses_add(&s->all, loss.stream, loss.first, loss.count));
+    }
+out:
+    return st;
+}
+
+static status_t import_prepare_all(struct import *s)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    TRY(import_open_all(s));
+    local_ranks_all(s->comm, &local_rank, &local_size);
+    s->threads = channelise_plan_threads(s->job, local_size);
+    voltages_find_packing(s->archive, &s->packing);
+    TRY(agree_all(s->comm, file_part_name(s->options->file, &s->part)));
+    s->before.file = s->options->file;
+    s->before.part = s->part;
+    st = s->rank == 0 ? import_make_file(s) : STATUS_OK;
+    TRY(agree_all(s->comm, st));
+    share_bytes_all(s->comm, &s->place, sizeof s->place);
+    share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
+    share_bytes_all(s->comm, &s->mark, sizeof s->mark);
+    TRY(agree_all(s->comm, import_make_buffers(s)));
+out:
+    return st;
+}
+
+/* Rank 0: gaps, and the name. */
+static status_t import_publish(struct import *s)
+{
+    status_t st = STATUS_OK;
+    int to = s->before.kind == BEFORE_NOTHING ? s->fd : s->before.expected_fd;
+    TRY(voltages_add_gaps(to, s->part, s->all.items, s->all.count, s->archive->nstreams));
+    TRY(s->before.kind == BEFORE_NOTHING ? file_sync(s->fd, s->part)
+                                         : before_check_rest(&s->before, s->fd, &s->place));
+    TRY(archive_check_unchanged(s->archive));
+    if (s->before.kind != BEFORE_COMPLETE) {
+        TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
+        s->is_ours = 0; /* what cannot be renamed stays, as the message says */
+        TRY(file_publish(s->claim_fd, s->part, s->options->file, s->options->force));
+    }
+    s->is_ours = 0;
+out:
+    return st;
+}
+
+static void import_print(const struct import *s, double seconds)
+{
+    char text[UNITS_TEXT];
+    const struct archive *archive = s->archive;
+    if (s->before.kind == BEFORE_COMPLETE) {
+        display_print("complete before: %s\n", s->options->file);
+        return;
+    }
+    display_print("%s: %s, %llu samples of %u %s, %.1f MB/s\n", s->options->file,
+                  units_bytes(s->place.file_bytes, text), (unsigned long long)archive->samples,
+                  archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
+                  (double)s->place.file_bytes / seconds / 1e6);
+}
+
+status_t import_all(MPI_Comm comm, const struct import_options *options)
+{
+    status_t st = STATUS_OK;
+    struct import s = {
+        .comm = comm, .options = options, .fd = -1, .claim_fd = -1, .before = {.expected_fd = -1}};
+    double started = clock_now();
+    MPI_Comm_rank(comm, &s.rank);
+    stop_begin(s.rank == 0);
+    TRY(import_prepare_all(&s));
+    struct driver_work work = {.chunks = ceil_div_u64(s.archive->samples, s.chunk_samples),
+                               .context = &s,
+                               .process = import_process,
+                               .abandon = import_abandon,
+                               .tell = import_tell,
+                               .take = import_take,
+                               .wants_stop = stop_wanted,
+                               .file = options->file};
+    struct progress progress = {.every = options->progress,
+                                .what = "chunks",
+                                .total = work.chunks,
+                                .out_bytes = s.place.file_bytes};
+    st = driver_run_all(comm, &work, &progress);
+    REQUIRE(st != STATUS_STOPPED, st, "before %s was complete", options->file);
+    TRY(st);
+    TRY(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY(agree_all(comm, s.rank == 0 ? import_publish(&s) : STATUS_OK));
+    if (s.rank == 0) {
+        import_print(&s, clock_now() - started);
+    }
+out:
+    import_end(&s);
+    return st;
+}

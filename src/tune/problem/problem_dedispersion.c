@@ -1,0 +1,278 @@
+/* How the sums of dedispersion are made, as a problem of the tuner. */
+#include "base/memory.h"
+#include "io/cache.h"
+#include "tune/problem/dedispersion_trial.h"
+#include "tune/problem/problems.h"
+#include "tune/space.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tune_parameter dedispersion_parameters[] = {{"staging", 0, STAGINGS - 1, NULL},
+                                                                {"pack", 0, UINT32_MAX, NULL},
+                                                                {"time_items", 0, UINT32_MAX, NULL},
+                                                                {"dm_items", 0, UINT32_MAX, NULL},
+                                                                {"time_out", 0, UINT32_MAX, NULL},
+                                                                {"dm_out", 0, UINT32_MAX, NULL},
+                                                                {"chunk", 0, UINT32_MAX, NULL},
+                                                                {"skew", 0, UINT32_MAX, NULL},
+                                                                {"ptx", 0, 1, NULL},
+                                                                {"group", 0, 16, NULL}};
+
+enum { SHAPE_NUMBERS = sizeof dedispersion_parameters / sizeof *dedispersion_parameters };
+
+_Static_assert(sizeof(struct dedisperse_shape) == SHAPE_NUMBERS * sizeof(uint32_t),
+               "a shape is a row of numbers");
+
+static status_t dedispersion_words(const uint32_t *values, struct text *out)
+{
+    struct dedisperse_shape shape;
+    memcpy(&shape, values, sizeof shape);
+    return dedisperse_shape_words(&shape, out);
+}
+
+static int dedispersion_parse(const char *words, uint32_t *values)
+{
+    struct dedisperse_shape shape;
+    int good = dedisperse_shape_parse(words, &shape);
+    if (good) {
+        memcpy(values, &shape, sizeof shape);
+    }
+    return good;
+}
+
+static status_t dedispersion_kernel(enum backend_kind kind, const void *what, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_spec *spec = what;
+    static const char *const formats[] = {"uint8", "uint16", "float32"};
+    static const char *const modes[] = {[DEDISPERSE_AUTO] = "",
+                                        [DEDISPERSE_BRUTE] = " by brute force",
+                                        [DEDISPERSE_TREE] = " in a tree"};
+    TRY(text_add(out, " %s%s", formats[spec->format],
+                 spec->steps ? " in two steps" : modes[spec->mode]));
+    if (backend_abilities(kind)->uses_threads) {
+        TRY(text_add(out, " on %u threads", spec->threads));
+    }
+out:
+    return st;
+}
+
+static uint32_t dedispersion_count_used(const struct dedisperse_spec *spec)
+{
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
+        used += !spec->mask || !spec->mask[c];
+    }
+    return used;
+}
+
+static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)
+{
+    const struct dispersion *delays = spec->delays;
+    uint64_t parts[3] = {0};
+    parts[0] = cache_hash(delays->table, sizeof *delays->table * delays->ndms * delays->nchannels);
+    parts[1] = spec->mask ? cache_hash(spec->mask, delays->nchannels) : 0;
+    parts[2] = spec->steps ? spec->steps->group : 0;
+    return cache_hash(parts, sizeof parts);
+}
+
+static status_t dedispersion_describe(backend_t *backend, const void *what, struct tune_key *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_spec *spec = what;
+    const struct dispersion *delays = spec->delays;
+    uint32_t used = dedispersion_count_used(spec);
+    out->features[0] = used;
+    out->features[1] = delays->ndms;
+    out->features[2] = (double)spec->max_samples;
+    out->features[3] = 1 + (double)delays->largest / delays->ndms;
+    TRY(dedisperse_identity(backend, &out->identity));
+    TRY(text_add(&out->words,
+                 "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")", used,
+                 delays->ndms, spec->max_samples, delays->largest, dedispersion_hash_delays(spec)));
+out:
+    return st;
+}
+
+static status_t dedispersion_fits(backend_t *backend, const void *spec, const uint32_t *values,
+                                  int *out)
+{
+    struct dedisperse_shape shape;
+    const char *why = NULL;
+    double cost = 0;
+    memcpy(&shape, values, sizeof shape);
+    *out = dedisperse_shape_fits(backend, spec, &shape, &cost, &why);
+    return STATUS_OK;
+}
+
+struct shapes {
+    backend_t *backend;
+    const struct dedisperse_spec *spec;
+    dedispersion_trial_t *trial;
+    struct dedisperse_shape *shapes;
+    double *costs;
+    uint32_t count;
+};
+
+/* Compilers wait for nobody: as many at once as there are processors. */
+static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t count,
+                                 const struct tune_time *time, unsigned char *done)
+{
+    const struct shapes *shapes = context;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
+    for (uint32_t k = 0; k < count; k++) {
+        if (!tune_time_is_over(time, 1)) {
+            (void)dedisperse_build(shapes->backend, shapes->spec, &shapes->shapes[list[k]]);
+            report_clear(); /* of this thread; whoever takes it finds out */
+            done[k] = 1;
+        }
+    }
+}
+
+static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,
+                                  const struct tune_time *time, struct tune_measure *out)
+{
+    status_t st = STATUS_OK;
+    struct shapes *shapes = context;
+    struct trial_times times;
+    TRY(dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
+    out->seconds = times.median;
+    out->wrong = times.wrong;
+out:
+    return st;
+}
+
+/* One behind the others, unless it is among the first `known` of them. */
+static void dedispersion_put(struct shapes *shapes, uint32_t known,
+                             const struct dedisperse_candidate *candidate)
+{
+    for (uint32_t i = 0; i < known; i++) {
+        if (memcmp(&shapes->shapes[i], &candidate->shape, sizeof candidate->shape) == 0) {
+            return;
+        }
+    }
+    shapes->shapes[shapes->count] = candidate->shape;
+    shapes->costs[shapes->count++] = candidate->cost;
+}
+
+/* One that must be there, if it fits. */
+static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
+{
+    struct dedisperse_candidate candidate;
+    const char *why = NULL;
+    memcpy(&candidate.shape, values, sizeof candidate.shape);
+    if (dedisperse_shape_fits(shapes->backend, shapes->spec, &candidate.shape, &candidate.cost,
+                              &why)) {
+        dedispersion_put(shapes, shapes->count, &candidate);
+    }
+}
+
+/* Drops what has other values than those that are wanted. */
+static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint32_t *count,
+                                         const char *only)
+{
+    status_t st = STATUS_OK;
+    struct tune_filter filter;
+    uint32_t n = 0;
+    TRY(tune_filter_read(only, &tune_dedispersion, &filter));
+    for (uint32_t i = 0; i < *count; i++) {
+        if (tune_filter_takes(&filter, &tune_dedispersion, (const uint32_t *)&list[i].shape)) {
+            list[n++] = list[i];
+        }
+    }
+    *count = n;
+out:
+    return st;
+}
+
+static uint32_t dedispersion_step_of(const struct tune_pick *pick, uint32_t count)
+{
+    uint32_t step = pick->every > 0 ? pick->every : 1;
+    if (pick->most > 0 && ceil_div_u64(count, step) > pick->most) {
+        step = (uint32_t)ceil_div_u64(count, pick->most);
+    }
+    return step;
+}
+
+static status_t dedispersion_list(struct shapes *shapes, const struct tune_pick *pick,
+                                  struct tune_space *out)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_candidate *list = NULL;
+    if (!pick->is_only) {
+        TRY(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
+        TRY(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
+    }
+    uint32_t step = dedispersion_step_of(pick, out->fit);
+    out->is_thinned = pick->is_only || pick->only || step > 1;
+    size_t most = (size_t)pick->nalso + ceil_div_u64(out->fit, step) + 1;
+    TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
+    TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
+    for (uint32_t i = 0; i < pick->nalso; i++) {
+        dedispersion_put_row(shapes, pick->also + (size_t)i * SHAPE_NUMBERS);
+    }
+    uint32_t first = shapes->count;
+    for (uint64_t i = 0; i < out->fit; i += step) {
+        dedispersion_put(shapes, first, &list[i]);
+    }
+    if (pick->known) {
+        dedispersion_put_row(shapes, pick->known);
+    }
+out:
+    free(list);
+    return st;
+}
+
+static status_t dedispersion_begin(backend_t *backend, const void *spec,
+                                   const struct tune_pick *pick, uint64_t memory,
+                                   struct tune_space *out)
+{
+    status_t st = STATUS_OK;
+    struct shapes *shapes = NULL;
+    char *folder = cache_path("");
+    (void)memory; /* the stage's own blocks are tried, for which there is room */
+    TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
+    shapes->backend = backend;
+    shapes->spec = spec;
+    *out = (struct tune_space){.problem = &tune_dedispersion,
+                               .context = shapes,
+                               /* Without a cache what is compiled ahead would be lost. */
+                               .prepare =
+                                   folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL,
+                               .ahead = (uint32_t)omp_get_num_procs(),
+                               .time = dedispersion_time};
+    TRY(dedispersion_trial_create(backend, spec, &shapes->trial));
+    TRY(dedispersion_list(shapes, pick, out));
+    out->count = shapes->count;
+    out->values = (const uint32_t *)shapes->shapes;
+    out->costs = shapes->costs;
+out:
+    free(folder);
+    return st;
+}
+
+static void dedispersion_end(struct tune_space *space)
+{
+    struct shapes *shapes = space->context;
+    dedispersion_trial_destroy(shapes->trial);
+    free(shapes->shapes);
+    free(shapes->costs);
+    free(shapes);
+}
+
+const struct tune_problem tune_dedispersion = {.name = "dedisperse",
+                                               .version = 2, /* 1: without groups */
+                                               .title = "dedispersion",
+                                               .far = 4, /* the model knows better then */
+                                               .nparameters = SHAPE_NUMBERS,
+                                               .parameters = dedispersion_parameters,
+                                               .words = dedispersion_words,
+                                               .parse = dedispersion_parse,
+                                               .kernel = dedispersion_kernel,
+                                               .describe = dedispersion_describe,
+                                               .fits = dedispersion_fits,
+                                               .begin = dedispersion_begin,
+                                               .end = dedispersion_end};

@@ -1,0 +1,622 @@
+/* The course of a search: its method, what was known before, the turns of the best; and a search
+ * played again over what another one has measured. */
+#include "tune/search.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "dsp/noise.h"
+#include "tune/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    const struct tune_space *space;
+    const struct tune_options *options;
+    tune_log_t *log;
+    const char *problem;
+    struct tune_outcome *outcome;
+    uint32_t tried, failures;
+    int is_replay;
+};
+
+/* Timing configurations of a search: what the log knows is not timed again, what needs compiling is
+ * compiled ahead, and all of it counts. The best few are timed once more in turns, so that machine
+ * noise is the same for all. */
+
+enum {
+    BATCH = 64,     /* most configurations compiled ahead */
+    HOPELESS = 8,   /* failures of the device in a row */
+    FINALISTS = 10, /* timed again in turns */
+    MOST_ROUNDS = 16
+};
+
+static double search_cost_of(const struct search *s, uint32_t i)
+{
+    return s->space->costs ? s->space->costs[i] : 0;
+}
+
+static int search_is_stopped(const struct search *s)
+{
+    return s->options->time.is_stopped && s->options->time.is_stopped();
+}
+
+/* Whether it has timed as many as it may. */
+static int search_is_limited(const struct search *s)
+{
+    return s->options->limit > 0 && s->tried >= s->options->limit;
+}
+
+/* Whether the search goes on; the turns of the best get a fifth of the time. */
+static int search_goes_on(struct search *s)
+{
+    if (s->tried == s->space->count) {
+        return 1; /* and finds nothing left */
+    }
+    if (search_is_limited(s)) {
+        return 0;
+    }
+    if (tune_time_is_over(&s->options->time, s->options->rounds > 0 ? 0.8 : 1)) {
+        s->outcome->is_cut = 1;
+    }
+    return !s->outcome->is_cut;
+}
+
+static void search_count(struct search *s, uint32_t i)
+{
+    struct tune_outcome *o = s->outcome;
+    const struct tune_result *r = &o->results[i];
+    s->tried++;
+    o->spent += r->spent;
+    o->wrong += r->state == TUNE_WRONG;
+    o->failed += r->state == TUNE_FAILED;
+    if (r->state == TUNE_OK && (o->ok++ == 0 || r->seconds < o->results[o->best].seconds)) {
+        o->best = i;
+    }
+}
+
+/* Writes an entry of the log. */
+static status_t search_note(struct search *s, uint32_t i, uint32_t round,
+                            const struct tune_result *r)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    if (s->log) {
+        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        struct tune_entry entry = {.problem = s->problem,
+                                   .words = words.data,
+                                   .round = round,
+                                   .seconds = r->seconds,
+                                   .spent = r->spent,
+                                   .cost = search_cost_of(s, i),
+                                   .state = r->state};
+        TRY(tune_log_add(s->log, &entry));
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* The log's entry of a configuration: *found, and *out. */
+static status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
+                              int *found)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    const struct tune_entry *entry = NULL;
+    if (s->log) {
+        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        entry = tune_log_find(s->log, s->problem, words.data, round);
+    }
+    *found = entry != NULL;
+    if (entry) {
+        *out = (struct tune_result){
+            .state = entry->state, .seconds = entry->seconds, .spent = entry->spent};
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* Times one within `time`; what fails is a result, too, without a time. `ahead`: seconds that
+ * compiling it ahead took. */
+static status_t search_measure(struct search *s, uint32_t i, const struct tune_time *time,
+                               double ahead, struct tune_result *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_measure found = {0};
+    double started = clock_now();
+    status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
+    out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
+    /* In whole nanoseconds, as the log has it: who goes on by the log meets the same ties. */
+    out->seconds = tried == STATUS_OK ? rint(found.seconds * 1e9) / 1e9 : 0;
+    out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
+    s->failures = tried == STATUS_DEVICE ? s->failures + 1 : 0;
+    if (tried != STATUS_OK && s->failures >= HOPELESS && s->outcome->ok == 0) {
+        st = tried; /* and its cause stays */
+    } else if (tried != STATUS_OK) {
+        report_clear();
+    }
+    return st;
+}
+
+/* Times one that is untried, for the log and the count. */
+static status_t search_time(struct search *s, uint32_t i, const struct tune_time *time,
+                            double ahead)
+{
+    status_t st = STATUS_OK;
+    struct tune_result *result = &s->outcome->results[i];
+    TRY(search_measure(s, i, time, ahead, result));
+    TRY(search_note(s, i, 0, result));
+    search_count(s, i);
+out:
+    return st;
+}
+
+/* Configurations without a time go to the front of `left`; the others are counted. */
+static status_t search_recall_some(struct search *s, const uint32_t *list, uint32_t n,
+                                   uint32_t *left, uint32_t *nleft)
+{
+    status_t st = STATUS_OK;
+    *nleft = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct tune_result *r = &s->outcome->results[list[k]];
+        int found = 0;
+        if (r->state != TUNE_UNTRIED) {
+            continue;
+        }
+        TRY(search_recall(s, list[k], 0, r, &found));
+        if (found) {
+            s->outcome->recalled++;
+            search_count(s, list[k]);
+        } else {
+            left[(*nleft)++] = list[k];
+        }
+    }
+out:
+    return st;
+}
+
+/* Compiles what is to be timed next. Compiling takes the most of the time: what is compiled is
+ * timed after the end, too, for a tenth of the search's time, and in any case until one is right.
+ */
+static void search_compile(struct search *s, const uint32_t *list, uint32_t n,
+                           struct tune_time *time, unsigned char *done)
+{
+    double started = clock_now();
+    s->space->prepare(s->space->context, list, n, time, done);
+    s->outcome->compiling += clock_now() - started;
+    if (time->until > 0) {
+        time->until = fmax(time->until, clock_now() + 0.1 * (time->until - time->from));
+    }
+}
+
+static int search_is_next(struct search *s, const struct tune_time *time, int is_compiled)
+{
+    if (!is_compiled) {
+        return search_goes_on(s);
+    }
+    if (search_is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
+        s->outcome->is_cut = 1;
+        return 0;
+    }
+    return 1;
+}
+
+/* Times the untried ones of at most BATCH configurations. */
+static status_t search_try_batch(struct search *s, const uint32_t *list, uint32_t n)
+{
+    status_t st = STATUS_OK;
+    struct tune_time time = s->options->time;
+    unsigned char compiled[BATCH] = {0};
+    uint32_t left[BATCH];
+    uint32_t nleft = 0;
+    TRY(search_recall_some(s, list, n, left, &nleft));
+    if (s->options->limit > 0 && s->tried < s->options->limit) {
+        nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
+    }
+    double started = clock_now();
+    if (s->space->prepare && nleft > 0 && search_goes_on(s)) {
+        search_compile(s, left, nleft, &time, compiled);
+    }
+    double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
+    for (uint32_t k = 0; k < nleft; k++) {
+        if (search_is_next(s, &time, compiled[k])) {
+            TRY(search_time(s, left[k], &time, ahead));
+        }
+    }
+out:
+    return st;
+}
+
+/* Times what of a list is untried, as long as the search goes on; one, if there is any time. */
+static status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
+{
+    status_t st = STATUS_OK;
+    uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
+    for (uint32_t k = 0; k < n && search_goes_on(s); k += batch) {
+        TRY(search_try_batch(s, list + k, n - k < batch ? n - k : batch));
+    }
+out:
+    return st;
+}
+
+static status_t search_try_one(struct search *s, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    uint32_t left = 0;
+    uint32_t nleft = 0;
+    TRY(search_recall_some(s, &i, 1, &left, &nleft));
+    if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
+        TRY(search_time(s, i, &s->options->time, 0));
+    }
+out:
+    return st;
+}
+
+struct finalist {
+    uint32_t index, count;
+    double seconds[MOST_ROUNDS];
+};
+
+/* The best few that are right. */
+static uint32_t turns_pick_finalists(const struct search *s, struct finalist list[FINALISTS])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        const struct tune_result *r = &s->outcome->results[i];
+        uint32_t at = n;
+        if (r->state != TUNE_OK) {
+            continue;
+        }
+        while (at > 0 && r->seconds < s->outcome->results[list[at - 1].index].seconds) {
+            at--;
+        }
+        if (at < FINALISTS) {
+            n = n < FINALISTS ? n + 1 : n;
+            memmove(&list[at + 1], &list[at], (n - 1 - at) * sizeof *list);
+            list[at] = (struct finalist){.index = i};
+        }
+    }
+    return n;
+}
+
+/* One more turn of one. What was right and is wrong now is wrong; a failure leaves things as they
+ * are. */
+static status_t turns_take_one(struct search *s, struct finalist *f, uint32_t round)
+{
+    status_t st = STATUS_OK;
+    struct tune_result turn = {0};
+    int found = 0;
+    TRY(search_recall(s, f->index, round, &turn, &found));
+    if (!found) {
+        TRY(search_measure(s, f->index, &s->options->time, 0, &turn));
+        TRY(search_note(s, f->index, round, &turn));
+    }
+    s->outcome->spent += turn.spent;
+    if (turn.state == TUNE_OK) {
+        f->seconds[f->count++] = turn.seconds;
+    } else if (turn.state == TUNE_WRONG) {
+        s->outcome->results[f->index].state = TUNE_WRONG;
+        s->outcome->ok--;
+        s->outcome->wrong++;
+    }
+out:
+    return st;
+}
+
+/* The medians of the turns say who wins among the finalists. */
+static void turns_settle(struct search *s, struct finalist *list, uint32_t n)
+{
+    struct tune_outcome *o = s->outcome;
+    int has_best = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct finalist *f = &list[k];
+        struct tune_result *r = &o->results[f->index];
+        if (r->state != TUNE_OK) {
+            continue;
+        }
+        if (f->count > 0) {
+            r->seconds = tune_median(f->seconds, f->count);
+            r->rounds = f->count;
+        }
+        if (!has_best || r->seconds < o->results[o->best].seconds) {
+            o->best = f->index;
+            has_best = 1;
+        }
+    }
+    /* If all finalists have turned out wrong, the best of the others. */
+    for (uint32_t i = 0; !has_best && i < s->space->count; i++) {
+        int better =
+            o->results[i].state == TUNE_OK && (o->results[o->best].state != TUNE_OK ||
+                                               o->results[i].seconds < o->results[o->best].seconds);
+        o->best = better ? i : o->best;
+    }
+}
+
+/* The medians of some turns of the best decide among them. */
+static status_t search_take_turns(struct search *s)
+{
+    status_t st = STATUS_OK;
+    struct finalist list[FINALISTS + 1];
+    uint32_t n = turns_pick_finalists(s, list);
+    uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
+    for (uint32_t round = 1; round <= rounds; round++) {
+        for (uint32_t k = 0; k < n && !tune_time_is_over(&s->options->time, 1); k++) {
+            if (s->outcome->results[list[k].index].state == TUNE_OK) {
+                TRY(turns_take_one(s, &list[k], round));
+            }
+        }
+    }
+    turns_settle(s, list, n);
+out:
+    return st;
+}
+
+/* The guided search: what ranks first, then what is near the best. */
+
+enum {
+    SEEDS = 16,  /* it begins with */
+    NEAR = 16,   /* tried around each good one */
+    PATIENCE = 4 /* good ones around which nothing better was found, and it ends */
+};
+
+/* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
+ * before, is to be a seed. */
+static int guided_is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
+{
+    uint32_t width = map->space->problem->nparameters;
+    int is_first = 1;
+    int is_far = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        is_first &= map->steps[(size_t)i * width] != map->steps[(size_t)list[k] * width];
+        is_far &= tune_distance(map, i, list[k]) > 1;
+    }
+    return is_first || (is_far && n < SEEDS);
+}
+
+static status_t guided_try_seeds(struct search *s, const struct tune_map *map)
+{
+    enum { MOST_SEEDS = 2 * SEEDS };
+    uint32_t list[MOST_SEEDS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count && n < MOST_SEEDS; i++) {
+        if (guided_is_seed(map, list, n, i)) {
+            list[n++] = i;
+        }
+    }
+    return search_try_list(s, list, n);
+}
+
+struct neighbour {
+    double score;
+    uint32_t index;
+};
+
+static int guided_compare_neighbours(const void *left, const void *right)
+{
+    const struct neighbour *a = left;
+    const struct neighbour *b = right;
+    int order = (a->score > b->score) - (a->score < b->score);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
+ * for all. */
+static status_t guided_try_near(struct search *s, const struct tune_map *map, uint32_t centre,
+                                struct neighbour *room)
+{
+    uint32_t list[NEAR];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        if (s->outcome->results[i].state == TUNE_UNTRIED) {
+            double far = 0.5 + 0.5 * tune_distance(map, centre, i);
+            room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
+        }
+    }
+    qsort(room, n, sizeof *room, guided_compare_neighbours);
+    n = n < NEAR ? n : NEAR;
+    for (uint32_t k = 0; k < n; k++) {
+        list[k] = room[k].index;
+    }
+    return search_try_list(s, list, n);
+}
+
+/* None was right so far: the next ones in rank. *is_over is set when all were tried. */
+static status_t guided_try_next(struct search *s, int *is_over)
+{
+    uint32_t list[SEEDS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count && n < SEEDS; i++) {
+        if (s->outcome->results[i].state == TUNE_UNTRIED) {
+            list[n++] = i;
+        }
+    }
+    *is_over = n == 0;
+    return search_try_list(s, list, n);
+}
+
+/* The best one around which nothing was tried yet; count when there is none. */
+static uint32_t guided_best_open(const struct search *s, const unsigned char *done)
+{
+    uint32_t best = s->space->count;
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        const struct tune_result *r = &s->outcome->results[i];
+        if (r->state == TUNE_OK && !done[i] &&
+            (best == s->space->count || r->seconds < s->outcome->results[best].seconds)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* A method. */
+static status_t search_guided(struct search *s)
+{
+    status_t st = STATUS_OK;
+    struct tune_map map = {0};
+    unsigned char *done = NULL;
+    struct neighbour *room = NULL;
+    TRY(tune_map_create(s->space, &map));
+    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
+    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
+    TRY(guided_try_seeds(s, &map));
+    for (int is_over = 0; s->outcome->ok == 0 && !is_over && search_goes_on(s);) {
+        TRY(guided_try_next(s, &is_over));
+    }
+    for (int vain = 0; vain < PATIENCE && search_goes_on(s);) {
+        uint32_t centre = guided_best_open(s, done);
+        if (centre == s->space->count) {
+            break;
+        }
+        double before = s->outcome->results[s->outcome->best].seconds;
+        done[centre] = 1;
+        TRY(guided_try_near(s, &map, centre, room));
+        vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
+    }
+out:
+    tune_map_free(&map);
+    free(done);
+    free(room);
+    return st;
+}
+
+const char *tune_method_name(enum tune_method method)
+{
+    static const char *const names[TUNE_METHODS] = {"exhaustive", "guided", "random"};
+    return names[method];
+}
+
+void tune_outcome_free(struct tune_outcome *outcome)
+{
+    free(outcome->results);
+    outcome->results = NULL;
+}
+
+static status_t search_in_order(struct search *s)
+{
+    status_t st = STATUS_OK;
+    uint32_t n = s->space->count;
+    uint32_t *list = NULL;
+    uint64_t draw = 0;
+    TRY(memory_zeroed(n, sizeof *list, "configurations", &list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = i;
+    }
+    for (uint32_t i = n; s->options->method == TUNE_RANDOM && i > 1; i--) {
+        noise_words(s->options->seed, i, 1, &draw);
+        uint32_t j = (uint32_t)(draw % i);
+        uint32_t moved = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = moved;
+    }
+    TRY(search_try_list(s, list, n));
+out:
+    free(list);
+    return st;
+}
+
+/* How far it came. */
+static double search_extent(const struct search *s)
+{
+    const struct tune_time *time = &s->options->time;
+    if (!s->outcome->is_cut) {
+        return search_is_limited(s) && s->tried < s->space->count ? 0 : INFINITY;
+    }
+    double gone = clock_now() - time->from;
+    return search_is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
+}
+
+/* The search itself, by the options; s->outcome is empty before. */
+static status_t search_space(struct search *s)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
+                      &s->outcome->results));
+    TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
+    double had = search_extent(s);
+    /* What was known before meets the same machine noise as the best of the search. It waits until
+     * now, so that searches take the same course whether something was known or not. */
+    TRY(s->options->known ? search_try_one(s, *s->options->known) : STATUS_OK);
+    TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
+    s->outcome->searched = had;
+out:
+    return st;
+}
+
+status_t tune_search(const struct tune_space *space, const struct tune_options *options,
+                     tune_log_t *log, const char *problem, struct tune_outcome *out)
+{
+    struct search search = {
+        .space = space, .options = options, .log = log, .problem = problem, .outcome = out};
+    *out = (struct tune_outcome){0};
+    return search_space(&search);
+}
+
+/* What was measured, as a space. */
+struct played {
+    const struct tune_result **results;
+    uint32_t *values;
+    double *costs;
+};
+
+static status_t search_time_again(void *context, uint32_t i, uint32_t repeats,
+                                  const struct tune_time *time, struct tune_measure *out)
+{
+    const struct tune_result *r = ((const struct played *)context)->results[i];
+    (void)repeats;
+    (void)time;
+    *out = (struct tune_measure){
+        .seconds = r->seconds, .spent = r->spent, .wrong = r->state == TUNE_WRONG};
+    return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
+}
+
+static status_t search_collect(const struct tune_space *space, const struct tune_outcome *measured,
+                               struct played *played, struct tune_space *out)
+{
+    status_t st = STATUS_OK;
+    size_t width = space->problem->nparameters;
+    uint32_t n = 0;
+    TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
+    TRY(memory_zeroed(space->count * width, sizeof *played->values, "results", &played->values));
+    TRY(memory_zeroed(space->count, sizeof *played->costs, "results", &played->costs));
+    for (uint32_t i = 0; i < space->count; i++) {
+        if (measured->results[i].state != TUNE_UNTRIED) {
+            played->results[n] = &measured->results[i];
+            played->costs[n] = space->costs ? space->costs[i] : 0;
+            memcpy(played->values + n++ * width, space->values + i * width,
+                   width * sizeof *played->values);
+        }
+    }
+    *out = (struct tune_space){.problem = space->problem,
+                               .context = played,
+                               .count = n,
+                               .values = played->values,
+                               .costs = space->costs ? played->costs : NULL,
+                               .time = search_time_again};
+out:
+    return st;
+}
+
+status_t tune_replay(const struct tune_space *space, const struct tune_options *options,
+                     const struct tune_outcome *measured, struct tune_outcome *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_space again;
+    struct played played = {0};
+    struct tune_options free_of_time = *options;
+    struct search search = {
+        .space = &again, .options = &free_of_time, .outcome = out, .is_replay = 1};
+    free_of_time.time = (struct tune_time){.until = 0};
+    free_of_time.known = NULL;
+    free_of_time.rounds = 0;
+    *out = (struct tune_outcome){0};
+    TRY(search_collect(space, measured, &played, &again));
+    TRY(search_space(&search));
+out:
+    free(played.results);
+    free(played.values);
+    free(played.costs);
+    return st;
+}
