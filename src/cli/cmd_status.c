@@ -8,7 +8,7 @@
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/spans.h"
-#include "product/stamped.h"
+#include "product/stamp.h"
 
 struct status_settings {
     struct shared shared;

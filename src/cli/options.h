@@ -81,7 +81,7 @@ struct shared {
 };
 
 /* A row of a command; in place of one that has a name alone, the row of that name that several
- * commands share (cli/shared_options.c). NULL behind the last one. */
+ * commands share (cli/options.c). NULL behind the last one. */
 const struct option_row *options_row(const struct command *command, size_t i);
 
 /* "output" of "o,output". */

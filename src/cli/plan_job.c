@@ -5,14 +5,388 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/describe.h"
 #include "cli/elsewhere.h"
+#include "dsp/fir/filter_report.h"
 #include "io/folder.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
+#include "plan/channelise_needs.h"
+#include "plan/plan_products.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Prints a planned filter bank: archive, channels, what the filter does to tones, chunks, products.
+ */
+
+/* Prints the planned filters of a job: how long each is, what it does, what leaves it. */
+
+static void plan_pass_print(const struct pass *pass);
+
+static void filters_print_deripple(uint32_t reach, double ripple_db, double left_db)
+{
+    display_print(", deripple of up to %.3g dB, %u samples to either side (%.0f dB of it left out)",
+                  ripple_db, reach, left_db);
+}
+
+static void filters_print_source(const struct job_filter *filter,
+                                 const struct filter_plan_stage *stage)
+{
+    const struct filter_coefficients *made = &stage->made;
+    if (filter->source == FILTER_DISPERSION) {
+        const struct chirp *chirp = &stage->chirps[0];
+        char reference[UNITS_TEXT];
+        display_print("dispersion, DM %g, reference %s, %u samples", filter->dispersion.dm,
+                      filter->dispersion.reference_hz > 0
+                          ? units_hertz(chirp->reference_hz, reference)
+                          : "each coarse channel's centre",
+                      stage->spec.taps);
+        if (stage->deripple.half) {
+            filters_print_deripple(stage->deripple.reach, stage->deripple.ripple_db,
+                                   stage->deripple.left_db);
+        }
+    } else if (made->is_deripple) {
+        display_print("%u real coefficients", made->taps);
+        filters_print_deripple(made->taps / 2, made->ripple_db, made->left_db);
+    } else if (made->is_design) {
+        display_print("%u %s coefficients by design: ripple %.3g dB, attenuation %.3g dB (Kaiser, "
+                      "beta %.3g)",
+                      made->taps, made->is_complex ? "complex" : "real", made->ripple_db,
+                      made->attenuation_db, made->beta);
+    } else {
+        display_print("%u %s %s", made->taps, made->is_complex ? "complex" : "real",
+                      units_plural(made->taps, "coefficient", "coefficients"));
+    }
+}
+
+static void filters_print_method(const struct filter_plan_stage *stage)
+{
+    const struct filter_shape *shape = &stage->spec.choice.shape;
+    display_print("  method        %s", filter_method_name((enum filter_method)shape->method));
+    if (shape->method == FILTER_OVERLAP_SAVE) {
+        uint64_t fresh = shape->length - (stage->spec.taps - 1);
+        display_print(", transforms of %u samples, %.0f %% of them new", shape->length,
+                      100.0 * (double)fresh / shape->length);
+    }
+    display_print("\n");
+}
+
+/* The synthesis: its filter, its error and the streams that it makes. */
+static void filters_print_synthesis(const struct synthesis_plan *plan)
+{
+    const struct synthesis_bank *bank = &plan->bank;
+    const struct archive *seen = &plan->seen;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("synthesis\n  takes         %u channels of each stream, %s apart", bank->channels,
+                  units_hertz(bank->spacing_hz, a));
+    if (bank->points != bank->channels) {
+        display_print(", as %u points", bank->points);
+    }
+    display_print("\n  filter        %u taps: %" PRIu64
+                  " coefficients, dual of a prototype of %u\n",
+                  plan->spec.taps, (uint64_t)plan->spec.taps * bank->points, plan->bank_taps);
+    display_print("  error         %.1f dB of the signal's power, of white noise; noise of the "
+                  "channels is passed on by %.3g\n",
+                  plan->error_db, plan->noise);
+    display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->reach.length);
+    display_print("  leaves        %s %s of each stream at %s, %u samples for a spectrum\n",
+                  units_count(seen->samples, a),
+                  seen->is_complex ? "complex samples" : "real samples",
+                  units_hertz(seen->sample_rate_hz, b), bank->hop);
+    for (uint32_t i = 0; i < bank->groups; i++) {
+        double half = bank->channels * bank->spacing_hz / 2;
+        double low = synthesis_bank_low(bank, plan->in, i);
+        display_print("  %-13s %s to %s, centre %s\n", i == 0 ? "band" : "", units_hertz(low, a),
+                      units_hertz(low + 2 * half, b),
+                      units_hertz(seen->freq_hz[i], (char[UNITS_TEXT]){0}));
+    }
+}
+
+/* The filters of a planned job, if it has any. */
+static void plan_filters_print(const struct channelise_plan *work)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    if (work->filters && work->filters->synthesis) {
+        filters_print_synthesis(work->filters->synthesis);
+    }
+    for (uint32_t i = 0; i < work->job->nfilters; i++) {
+        const struct filter_plan_stage *stage = &work->filters->stages[i];
+        display_print("filter %u\n  made of       ", i);
+        filters_print_source(&work->job->filters[i], stage);
+        display_print("\n");
+        filters_print_method(stage);
+        display_print("  leaves        %s %s of each stream at %s, %s",
+                      units_count(stage->seen.samples, a),
+                      stage->seen.is_complex ? "complex samples" : "real samples",
+                      units_hertz(stage->seen.sample_rate_hz, b),
+                      work->job->filters[i].is_padded ? "padded" : "valid");
+        if (stage->spec.decimate > 1) {
+            display_print(", every %u", stage->spec.decimate);
+        }
+        display_print("\n  delay         %g samples%s\n", stage->delay,
+                      stage->delay != 0 ? ", taken out of the times" : "");
+    }
+}
+
+/* From one channel to the next. */
+double plan_channel_hz(const struct channelise_plan *work, uint32_t i)
+{
+    return archive_chan_width_hz(work->seen) / work->banks[i].channelise.channels;
+}
+
+/* So many channels in Hz, to as many digits as are said of them. */
+static const char *bank_width(double channels, const struct channelise_plan *work, uint32_t number,
+                              char text[UNITS_TEXT])
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, number));
+    return units_hertz(strtod(digits, NULL), text);
+}
+
+/* What a channel has of the band. */
+static const char *plan_bank_width(const struct channelise_plan *work, uint32_t number,
+                                   char text[UNITS_TEXT])
+{
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    return bank_width((double)bank->samples_per_spectrum / (double)bank->hop, work, number, text);
+}
+
+static void bank_print_work(const struct channelise_plan *work, uint32_t number)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    const struct channelise_spec *spec = &bank->channelise;
+    display_print("filter bank%s%s\n", bank->job->name ? " " : "",
+                  bank->job->name ? bank->job->name : "");
+    display_print("  channels      %u of %s", spec->channels,
+                  units_hertz(plan_channel_hz(work, number), a));
+    if (spec->nchannels != spec->channels) {
+        display_print(", the central %u of each coarse channel kept", spec->nchannels);
+    }
+    if (bank->hop < bank->samples_per_spectrum) {
+        display_print("\n  oversampled   %u/%u: a spectrum every %s samples, channels %s wide",
+                      bank->job->oversample.num, bank->job->oversample.den,
+                      units_count(bank->hop, a), plan_bank_width(work, number, b));
+    }
+    display_print("\n  taps          %u, window %s", spec->taps,
+                  bank->prototype.window == WINDOW_FILE
+                      ? bank->job->window.text
+                      : bank_prototype_window(&bank->prototype, b));
+    display_print("%s, normalise %s, order %s\n",
+                  bank_prototype_cutoff(&bank->prototype, bank->job->cutoff == CUTOFF_FLAT, b),
+                  normalise_name(bank->job->normalise), order_name(bank->job->order));
+    display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
+                  units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
+                  units_count(bank->spectra, (char[UNITS_TEXT]){0}),
+                  units_plural(bank->spectra, "spectrum", "spectra"));
+}
+
+/* A level that may be beyond what numbers can tell. */
+static void bank_print_decibels(const char *name, double value, const char *what)
+{
+    char level[32] = "total";
+    if (isfinite(value)) {
+        snprintf(level, sizeof level, "%.2f dB", value);
+    }
+    display_print("  %-13s %s %s\n", name, level, what);
+}
+
+/* What folds into channels that are oversampled. */
+static status_t bank_print_oversampled(const struct channelise_plan_bank *bank)
+{
+    status_t st = STATUS_OK;
+    struct filter_report_oversampled report;
+    char words[64];
+    double rate = (double)bank->samples_per_spectrum / (double)bank->hop;
+    if (bank->hop == bank->samples_per_spectrum) {
+        return STATUS_OK;
+    }
+    TRY(filter_report_oversampled(bank->coeff, bank->channelise.taps,
+                                  (uint32_t)bank->samples_per_spectrum, rate, &report));
+    bank_print_decibels("kept part", report.ripple_db, "ripple within +-0.5");
+    snprintf(words, sizeof words, "or more of what folds into it, from %.4g on", rate - 0.5);
+    bank_print_decibels("aliasing", report.alias_db, words);
+out:
+    return st;
+}
+
+static status_t bank_print_filter(const struct channelise_plan *work, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    struct filter_report report;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(filter_report_make(bank->coeff, bank->channelise.taps, (uint32_t)bank->samples_per_spectrum,
+                           &report));
+    display_print("filter (frequencies in channels)\n");
+    bank_print_decibels("ripple", report.ripple_db, "within +-0.25");
+    display_print("  %-13s %.4f (%s) at -3 dB, %.4f (%s) at -6 dB\n", "width", report.width_3db,
+                  bank_width(report.width_3db, work, number, a), report.width_6db,
+                  bank_width(report.width_6db, work, number, b));
+    bank_print_decibels("scalloping", report.scalloping_db,
+                        "loss of a tone half-way between two channels");
+    bank_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
+    bank_print_decibels("", report.beyond_db, "or more from 1.5 on");
+    TRY(bank_print_oversampled(bank));
+    display_print("  %-13s %.4f (%s)\n", "noise width", report.noise_width,
+                  bank_width(report.noise_width, work, number, a));
+out:
+    return st;
+}
+
+/* What chunks are counted in. */
+static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
+                             char text[UNITS_TEXT + 32])
+{
+    char samples[UNITS_TEXT];
+    if (work->nbanks > 1) {
+        snprintf(text, UNITS_TEXT + 32, "x %s samples",
+                 units_count(channelise_plan_unit(work), samples));
+        return text;
+    }
+    return work->is_bank ? units_plural(count, "spectrum", "spectra")
+                         : units_plural(count, "sample", "samples");
+}
+
+static void bank_print_run(const struct channelise_plan *work)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const struct chunking *chunking = &work->chunking;
+    uint64_t chunks = chunk_count(chunking);
+    char unit[UNITS_TEXT + 32];
+    char memory[JOB_MEMORY_TEXT];
+    display_print("run\n");
+    display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
+                  work->threads, units_plural(work->threads, "thread", "threads"));
+    display_print("  chunks        %s of %s %s", units_count(chunks, a),
+                  units_count(chunking->chunk_spectra, b),
+                  bank_unit(work, chunking->chunk_spectra, unit));
+    if (chunk_groups(chunking) > 1) {
+        display_print(" of %u %s", chunking->group_streams,
+                      units_plural(chunking->group_streams, "stream", "streams"));
+    }
+    if (chunking->block_spectra < chunking->chunk_spectra) {
+        display_print(", in blocks of %s", units_count(chunking->block_spectra, a));
+    }
+    display_print("\n  ranks' share  at most");
+    for (uint64_t ranks = 2; ranks <= 16; ranks *= 2) {
+        display_print("%s %s on %llu ranks", ranks > 2 ? "," : "",
+                      units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
+    }
+    display_print(" (chunks, given out on request)\n");
+    display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
+    const struct channelise_plan_bank *bank = &work->banks[0];
+    int is_samples = work->filters || work->nbanks > 1 || bank->hop < bank->samples_per_spectrum;
+    uint64_t shared = is_samples ? channelise_plan_shared(work)
+                                 : overlap_shared(&work->nodes[NODE_SPECTRA(0)].stage) / bank->hop;
+    display_print(" (%s read, with the chunks' overlap of %s %s)\n",
+                  units_bytes(work->read_bytes, a), units_count(shared, b),
+                  is_samples ? units_plural(shared, "sample", "samples")
+                             : units_plural(shared, "raw spectrum", "raw spectra"));
+    display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
+    display_print(" (run.memory: %s)\n", job_memory_words(work->job, memory));
+}
+
+static void bank_print_products(const struct channelise_pass *bank)
+{
+    const struct channelise_plan *work = bank->work;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("products\n");
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct channelise_plan_product *product = &work->products[i];
+        struct time_axis time = product_time(&product->spec);
+        if (!work->is_bank) {
+            display_print(
+                "  %s: voltages, %s %s of %u %s, %u bits, scale %g, %s\n",
+                work->job->products[i].file, units_count(product->spec.rows, a),
+                units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
+                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
+                product->spec.scale, units_bytes(bank->pass.bytes[i], b));
+            continue;
+        }
+        struct plan_products_shape shape = plan_products_shape_of(work, i);
+        display_print("  %s: %s, %s %s of %u %s x %llu %s", work->job->products[i].file,
+                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      units_plural(product->spec.rows, "row", "rows"), shape.columns, shape.what,
+                      (unsigned long long)shape.channels,
+                      units_plural(shape.channels, "channel", "channels"));
+        if (quantised_is(&product->spec)) {
+            display_print(", %u bits with a scale %s %llu rows", product->spec.steps.bits,
+                          product->spec.steps.are_first ? "of the first" : "for each",
+                          (unsigned long long)product->spec.steps.rows);
+        }
+        enum file_format format = work->job->products[i].format;
+        display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),
+                      units_bytes(bank->pass.bytes[i], b),
+                      format == FILE_HDF5 ? "" : ", as HDF5, then written as ",
+                      format == FILE_HDF5 ? "" : file_format_name(format));
+    }
+}
+
+static status_t bank_print_notes(const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    struct text notes = {0};
+    TRY(channelise_plan_notes(work, &notes));
+    if (notes.length > 0) {
+        display_print("notes\n");
+    }
+    for (const char *line = notes.data; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        display_print("  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+out:
+    text_free(&notes);
+    return st;
+}
+
+/* One of its passes. */
+static status_t plan_bank_print(const struct channelise_pass *bank)
+{
+    status_t st = STATUS_OK;
+    describe_archive(bank->archive);
+    TRY(elsewhere_of_archive(bank->archive, NULL));
+    plan_filters_print(bank->work);
+    for (uint32_t i = 0; i < bank->work->nbanks && bank->work->is_bank; i++) {
+        bank_print_work(bank->work, i);
+        TRY(bank_print_filter(bank->work, i));
+    }
+    bank_print_run(bank->work);
+    plan_pass_print(&bank->pass);
+    bank_print_products(bank);
+    TRY(bank_print_notes(bank->work));
+out:
+    return st;
+}
+
+/* Prints what all passes have in common: how long it takes, and where it goes on. */
+
+/* How long a pass takes, if that is known, and what it goes on with, if there is something. */
+static void plan_pass_print(const struct pass *pass)
+{
+    char text[PASS_TEXT];
+    struct rate rate = pass_expect(pass);
+    if (rate.seconds > 0 && !pass->is_complete) {
+        display_print("  time          about %s on %u %s of %u %s, as the last such run here\n",
+                      units_seconds(rate.seconds, text), rate.ranks,
+                      units_plural(rate.ranks, "rank", "ranks"), rate.threads,
+                      units_plural(rate.threads, "thread", "threads"));
+    }
+    if (pass->begun.is_begun) {
+        display_print("  goes on       %s are done\n", pass_count_done(pass, text));
+    }
+}
 
 /* Prints a planned dedispersion. */
 

@@ -13,10 +13,4 @@ status_t plan_job_write(const struct run_options *options);
 /* From one channel of filter bank i to the next. */
 double plan_channel_hz(const struct channelise_plan *work, uint32_t i);
 
-/* How long a pass takes, if that is known, and what it goes on with, if there is something. */
-void plan_pass_print(const struct pass *pass);
-
-/* One of its passes. */
-status_t plan_bank_print(const struct channelise_pass *bank);
-
 #endif

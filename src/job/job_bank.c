@@ -7,6 +7,203 @@
 #include <stdio.h>
 #include <string.h>
 
+/* `synthesise` in a job file: its keys, and what they need of each other and of the rest. */
+
+#define SYNTHESISE(member) SCHEMA_AT(struct job_synthesise, member)
+
+const struct schema job_synthesise_schema[] = {
+    {"prototype", SCHEMA_TEXT,
+     "filter that made the channels: `auto` reads it from the archive (spectra of voltmill have "
+     "it); a file as in `filter.coefficients`, oldest sample first; or the name of a telescope, "
+     "`chime` or `katgpucbf`",
+     SYNTHESISE(prototype), .may_be_auto = 1,
+     .expected =
+         "the path of a file with the prototype of the channels' filter bank, or a telescope's "
+         "name"},
+    {"prototype_taps", SCHEMA_WHOLE,
+     "taps of a prototype from a file; its points are numbers / taps. Spectra of voltmill need "
+     "their own taps and points",
+     .absent = "required with a file", SYNTHESISE(prototype_taps), .min = 1, .max = 1 << 16},
+    {"channels", SCHEMA_WHOLE,
+     "channels to use, counted by frequency from 0 in each coarse channel that was channelised: "
+     "makes a narrower stream",
+     .absent = "all", SCHEMA_PAIR(struct job_synthesise, first_channel),
+     SCHEMA_GIVEN(struct job_synthesise, has_channels, 1), .max = 0x1p40,
+     .expected = "two whole numbers: [first, last]"},
+    {"taps", SCHEMA_WHOLE, "taps of the synthesis filter, instead of `accuracy`", SYNTHESISE(taps),
+     .min = 1, .max = 4096, .may_be_auto = 1},
+    {"accuracy", SCHEMA_NUMBER,
+     "largest error of white noise, in dB below the signal: uses the fewest taps that reach it",
+     SYNTHESISE(accuracy), .min = 10, .max = 200, .otherwise = "100"},
+    {"origin", SCHEMA_WHOLE,
+     "samples of the stream, before its first, from which phases of the channels count: 0 for "
+     "spectra of voltmill, else see the telescope's documents",
+     .absent = "0", SYNTHESISE(origin), .max = 0x1p62},
+    {"backend", SCHEMA_CHOICE, "as `channelise.backend`: one for all that compute",
+     SYNTHESISE(backend), .choices = backend_names},
+    {.key = NULL},
+};
+
+/* It stands before all else, and what comes of it are voltages. */
+static status_t job_synthesise_check_place(struct tree *root, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    static const char *const others[] = {"channelise", "dedisperse"};
+    for (size_t i = 0; i < 2; i++) {
+        if (tree_member(root, others[i])) {
+            TRY(mistakes_at(mistakes, root, "synthesise",
+                            "makes voltages, which this job does not write but %s: expected two "
+                            "jobs, the second of which reads the voltages of the first",
+                            strcmp(others[i], "channelise") == 0 ? "channelises" : "dedisperses"));
+        }
+    }
+out:
+    return st;
+}
+
+/* One backend computes all. */
+static status_t job_synthesise_check_backend(struct tree *root, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *mine = tree_value(root, "synthesise.backend");
+    const struct tree *filters = tree_list(root, "filter");
+    for (size_t i = 0; mine && filters && i < filters->nchildren; i++) {
+        const char *backend = tree_value(filters->child[i], "backend");
+        if (backend && strcmp(backend, mine) != 0) {
+            TRY(mistakes_at(mistakes, filters->child[i], "backend",
+                            "is %s, but synthesise.backend is %s: both have one backend", backend,
+                            mine));
+        }
+    }
+out:
+    return st;
+}
+
+status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *entry = tree_member(root, "synthesise");
+    if (!entry) {
+        return STATUS_OK;
+    }
+    const char *taps = tree_value(entry, "taps");
+    const char *prototype = tree_value(entry, "prototype");
+    TRY(job_synthesise_check_place(root, mistakes));
+    TRY(job_synthesise_check_backend(root, mistakes));
+    if (taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy")) {
+        TRY(mistakes_at(mistakes, entry, "accuracy",
+                        "chooses the taps, but taps is %s: expected one of them", taps));
+    }
+    if (tree_value(entry, "prototype_taps") && (!prototype || strcmp(prototype, "auto") == 0)) {
+        TRY(mistakes_at(mistakes, entry, "prototype_taps",
+                        "is for a prototype from a file: an archive says its own"));
+    }
+    if (tree_number(entry, "channels.1", 0) < tree_number(entry, "channels.0", 0)) {
+        TRY(mistakes_at(mistakes, entry, "channels", "ends at %s, before the %s where it begins",
+                        tree_value(entry, "channels.1"), tree_value(entry, "channels.0")));
+    }
+out:
+    return st;
+}
+
+void job_synthesise_settle(struct job *job)
+{
+    const struct job_synthesise *synthesise = &job->synthesise;
+    job->select.has_places = synthesise->has_channels;
+    job->select.first_place = synthesise->first_channel;
+    job->select.last_place = synthesise->last_channel;
+}
+
+/* `products.N.flag` in a job file: its keys, and what they must have in common with the product. */
+
+enum { JOB_RANGES = 1 << 16, JOB_FLAG_SPECTRA = 1024 /* of a cell, where that suits */ };
+
+static const struct schema range_rows[] = {
+    {"range", SCHEMA_WHOLE, "first and last channel", SCHEMA_PAIR(struct job_range, first),
+     .max = 0x1p40, .is_required = 1, .expected = "two whole numbers: [first, last]"},
+    {.key = NULL},
+};
+
+#define FLAG(member) SCHEMA_AT(struct job_flag, member)
+
+const struct schema job_flag_schema[] = {
+    {"kurtosis", SCHEMA_NUMBER,
+     "omits cells whose spectral kurtosis differs by N sigma from that of noise (steady "
+     "tones are below, pulses above), and stores it; 0 only stores it",
+     FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1), .max = JOB_KURTOSIS_SIGMA},
+    {"spectra", SCHEMA_WHOLE,
+     "spectra of a cell; it divides `integrate`. Kurtosis needs at least 8, and detects more with "
+     "hundreds",
+     .absent = "1024 if that divides `integrate`, else `integrate`", FLAG(spectra), .min = 1,
+     .max = 0x1p40},
+    {"mask", SCHEMA_TEXT, "file of channels and times to omit", FLAG(mask),
+     .expected = "the path of a text file of frequencies and times, or of a product with /flags"},
+    {"channels", SCHEMA_MAPPING,
+     "channels to omit, by number among those of the filter bank (coarse channels side by side, "
+     "from 0); the last of a range is included",
+     SCHEMA_LIST(struct job_flag, channels, nchannels, 1, JOB_RANGES), .members = range_rows,
+     .list_key = "range", .expected = "a list of ranges: [[first, last], ...]"},
+    {.key = NULL},
+};
+
+static uint64_t job_flag_spectra(uint64_t integrate)
+{
+    return integrate % JOB_FLAG_SPECTRA == 0 ? JOB_FLAG_SPECTRA : integrate;
+}
+
+void job_flag_settle(struct job_product *product)
+{
+    struct job_flag *flag = &product->flag;
+    flag->spectra = flag->spectra > 0 ? flag->spectra : job_flag_spectra(product->integrate);
+}
+
+static status_t job_flag_check_spectra(struct tree *product, struct tree *flag,
+                                       struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    uint64_t integrate = (uint64_t)tree_number(product, "integrate", 1);
+    uint64_t spectra = (uint64_t)tree_number(flag, "spectra", 0);
+    uint64_t cell = spectra > 0 ? spectra : job_flag_spectra(max_u64(integrate, 1));
+    const char *key = spectra > 0 ? "spectra" : NULL;
+    if (integrate % cell != 0) {
+        TRY(mistakes_at(mistakes, flag, key,
+                        "is %llu, expected a number that divides integrate, %llu: a dump is made "
+                        "of whole cells",
+                        (unsigned long long)cell, (unsigned long long)integrate));
+    } else if (tree_value(flag, "kurtosis") && cell < JOB_KURTOSIS_SPECTRA) {
+        TRY(mistakes_at(mistakes, flag, key,
+                        "takes the kurtosis of %llu spectra, expected at least %d (integrate is "
+                        "%llu)",
+                        (unsigned long long)cell, JOB_KURTOSIS_SPECTRA,
+                        (unsigned long long)integrate));
+    }
+out:
+    return st;
+}
+
+status_t job_flag_check(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *flag = tree_at(product, "flag");
+    if (!flag) {
+        goto out;
+    }
+    const struct tree *ranges = tree_list(flag, "channels");
+    if (!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") && !ranges) {
+        TRY(mistakes_at(mistakes, product, "flag", "expected kurtosis, mask or channels in it"));
+    }
+    for (size_t i = 0; ranges && i < ranges->nchildren; i++) {
+        struct tree *range = ranges->child[i];
+        if (tree_number(range, "range.1", 0) < tree_number(range, "range.0", 0)) {
+            TRY(mistakes_at(mistakes, range, NULL, "ends at %s, before the %s where it begins",
+                            tree_value(range, "range.1"), tree_value(range, "range.0")));
+        }
+    }
+    TRY(job_flag_check_spectra(product, flag, mistakes));
+out:
+    return st;
+}
+
 static int job_bank_parse_window(const char *text, void *out, char *message)
 {
     static const char kaiser[] = "kaiser:";
@@ -119,7 +316,8 @@ static size_t job_bank_place(const struct tree *banks, const char *name)
     return i;
 }
 
-struct tree *job_bank_of(struct tree *root, struct tree *product)
+/* The entry of `channelise` that makes a product; NULL: there is none. */
+static struct tree *job_bank_of(struct tree *root, struct tree *product)
 {
     const struct tree *banks = tree_list(root, "channelise");
     size_t place = banks ? job_bank_place(banks, tree_value(product, "bank")) : 0;

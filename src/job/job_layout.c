@@ -2,8 +2,7 @@
 #include "base/memory.h"
 #include "job/axes_text.h"
 #include "job/job_schema.h"
-#include "job/yaml/schema_store.h"
-#include "job/yaml/words.h"
+#include "job/yaml/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -40,8 +40,6 @@ void job_flag_settle(struct job_product *product);
 /* Its `droop`: an entry, as a schema's `parse`; and the check. */
 int job_droop_parse(const char *text, void *out, char *message);
 status_t job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes);
-/* The entry of `channelise` that makes a product; NULL: there is none. */
-struct tree *job_bank_of(struct tree *root, struct tree *product);
 
 /* The same of input.layout. */
 status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
@@ -56,7 +54,5 @@ void job_synthesise_settle(struct job *job);
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);
-/* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
-status_t job_divide_check(struct tree *entry, struct mistakes *mistakes);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "dsp/steps.h"
 #include "io/file.h"
-#include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_places.h"
 #include "product/kind/parts.h"
 
 #include <stdlib.h>

@@ -11,12 +11,6 @@
  * DATA. */
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 
-/* Its axes as text, and how many elements each of its `rank` dimensions has: of numbers below 8
- * bits the innermost has bytes with several, and axes that would leave no whole byte are joined in
- * it. Fails with DEVICE. */
-status_t voltages_name_axes(const struct voltages_spec *spec, struct text *axes,
-                            uint64_t dims[AXIS_KINDS], int *rank);
-
 /* What the file of an archive's selected streams says whatever its samples are stored as: samples,
  * format, scale, gaps and what means "no sample" aside, and names and frequencies. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);

@@ -11,7 +11,7 @@
 #include "io/guard.h"
 #include "io/mark.h"
 #include "plan/channelise_plan.h"
-#include "product/before.h"
+#include "product/compare.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"

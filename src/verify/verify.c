@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "output/journal/product_files.h"
 #include "product/contents.h"
-#include "product/stamped.h"
+#include "product/stamp.h"
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 

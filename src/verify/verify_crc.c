@@ -15,7 +15,7 @@
 #include "product/contents.h"
 #include "product/pack/rows.h"
 #include "product/spans.h"
-#include "product/stamped.h"
+#include "product/stamp.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 

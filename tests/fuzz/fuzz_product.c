@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "input/fbh5/fbh5.h"
 #include "io/hdf5/h5.h"
-#include "product/export/presto.h"
+#include "product/export/export_series.h"
 #include "product/kind/dedispersed_kind.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "dsp/steps.h"
 #include "input/hdf5/sources.h"
-#include "io/fits_column.h"
+#include "io/fits_unit.h"
 #include "io/pack.h"
 
 #include <stddef.h>

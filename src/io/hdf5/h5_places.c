@@ -4,14 +4,173 @@
 #include "io/hdf5/h5_places.h"
 
 #include "base/memory.h"
+#include "io/apart.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* Datasets with their type and shape, and lists of names. */
+
+enum { MOST_NAMES = 1 << 16 };
+
+status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: %s", where, name);
+    hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
+    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
+    TRY(h5_dataset_of(dataset, where, out));
+out:
+    return st;
+}
+
+status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct h5_dataset){dataset, H5Dget_type(dataset), H5Dget_space(dataset), 0, {0}, 0};
+    H5_TRY(out->type, "%s: the type of a dataset cannot be read", where);
+    H5_TRY(out->space, "%s: the shape of a dataset cannot be read", where);
+    out->rank = H5Sget_simple_extent_dims(out->space, out->dims, NULL);
+    H5_TRY(out->rank, "%s: the shape of a dataset cannot be read", where);
+    hssize_t points = H5Sget_simple_extent_npoints(out->space);
+    out->count = points > 0 ? (uint64_t)points : 0;
+out:
+    return st;
+}
+
+void h5_dataset_close(struct h5_dataset *dataset)
+{
+    const hid_t ids[] = {dataset->space, dataset->type, dataset->id};
+    for (int i = 0; i < 3; i++) {
+        h5_close(ids[i] > 0 ? ids[i] : -1);
+    }
+    *dataset = (struct h5_dataset){0};
+}
+
+status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
+                         hid_t type, uint64_t count, void *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s holds %llu values, expected %llu", where,
+            name, (unsigned long long)dataset->count, (unsigned long long)count);
+    TRY(h5_refuse_external(dataset->id, where, name));
+    H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
+           where, name);
+out:
+    return st;
+}
+
+static status_t h5_names_add(struct h5_names *to, const char *name)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(to->count < MOST_NAMES, STATUS_DATA, "%s: more than %d names", name, MOST_NAMES);
+    char **grown = realloc(to->names, (to->count + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: names");
+    to->names = grown;
+    TRY(memory_text(name, &grown[to->count]));
+    to->count++;
+out:
+    return st;
+}
+
+static herr_t h5_names_link(const char *name, H5L_type_t type, void *context)
+{
+    (void)type;
+    return h5_names_add(context, name) == STATUS_OK ? 0 : -1;
+}
+
+static herr_t h5_names_attribute(hid_t object, const char *name, const H5A_info_t *info,
+                                 void *context)
+{
+    (void)object;
+    (void)info;
+    return h5_names_add(context, name) == STATUS_OK ? 0 : -1;
+}
+
+status_t h5_list_attributes(hid_t object, const char *where, const char *name, struct h5_names *out)
+{
+    status_t st = STATUS_OK;
+    H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_names_attribute, out),
+           "%s: attributes of %s cannot be listed", where, name);
+out:
+    return st;
+}
+
+status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out)
+{
+    status_t st = STATUS_OK;
+    H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s holds cannot be listed", where,
+           name);
+out:
+    return st;
+}
+
+static status_t h5_names_found(const struct h5_found *found, void *context, int *is_enough)
+{
+    (void)is_enough;
+    return strcmp(found->path, ".") == 0 ? STATUS_OK : h5_names_add(context, found->path);
+}
+
+status_t h5_list_all(hid_t file, const char *where, struct h5_names *out)
+{
+    return h5_walk(file, where, h5_names_found, out);
+}
+
+/* The index of a chunked dataset, tried before it is needed. */
+
+enum { MOST_LOOKED_UP = 4096 };
+
+/* The place of chunk number `index`, in elements. */
+static void h5_find_chunk(uint64_t index, int rank, const hsize_t *chunk, const uint64_t *count,
+                          hsize_t *offset)
+{
+    for (int i = rank; i-- > 0;) {
+        offset[i] = index % count[i] * chunk[i];
+        index /= count[i];
+    }
+}
+
+void h5_try_chunks(hid_t dataset, const char *where, const char *name)
+{
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    hsize_t offset[H5S_MAX_RANK] = {0};
+    uint64_t count[H5S_MAX_RANK] = {0};
+    hsize_t there = 0;
+    uint64_t all = 1;
+    hid_t plist = H5Dget_create_plist(dataset);
+    hid_t space = H5Dget_space(dataset);
+    int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    if (plist < 0 || rank < 1 || H5Pget_layout(plist) != H5D_CHUNKED ||
+        H5Pget_chunk(plist, rank, chunk) != rank) {
+        goto out;
+    }
+    apart_at("%s: chunks of %s", where, name);
+    for (int i = 0; i < rank; i++) {
+        count[i] = ceil_div_u64(dims[i], max_u64(chunk[i], 1));
+        if (count[i] == 0 || !multiply_u64(all, count[i], &all)) {
+            goto out;
+        }
+    }
+    (void)H5Dget_num_chunks(dataset, H5S_ALL, &there); /* walks it all */
+    /* What is looked up may be found by another way than that. */
+    uint64_t looked_up = min_u64(all, MOST_LOOKED_UP);
+    for (uint64_t i = 0; i < looked_up; i++) {
+        hsize_t bytes = 0;
+        uint64_t step = all / looked_up;
+        h5_find_chunk(i * step + step / 2, rank, chunk, count, offset);
+        (void)H5Dget_chunk_storage_size(dataset, offset, &bytes);
+    }
+out:
+    h5_close(space);
+    h5_close(plist);
+}
 
 /* HDF5 knows the first member, and hands the whole to the functions below. */
 struct looking {

@@ -119,4 +119,19 @@ void schema_json(const struct schema *rows, unsigned all, struct json *json);
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
 
+/* Values of a document on their way into a struct. */
+
+/* Puts what `text` says at `at`, as the row of one value (no list, no mapping) wants it. *ok = 0,
+ * perhaps with a reason in `message` (MISTAKE_BYTES), when the text is wrong: then nothing there is
+ * to be relied on. Fails with DEVICE (memory). */
+status_t schema_store(const struct schema *row, const char *text, void *at, char *message, int *ok);
+
+/* The words in which mistakes in a document are told. */
+
+/* "is 0", "is \"two words\"", "is empty", "is a list", "is a mapping". Returns `out`. */
+enum { WORDS_IS_BYTES = 96 };
+
+/* What `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns `out`. */
+const char *words_expected(const struct schema *row, char out[MISTAKE_BYTES]);
+
 #endif

@@ -4,7 +4,7 @@
 #define VOLTMILL_PRODUCT_KIND_SERIES_H
 
 #include "io/apart.h"
-#include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_places.h"
 #include "product/kind/sigproc_head.h"
 
 #include <stdint.h>
@@ -50,8 +50,5 @@ int series_is_shifted(const struct series *series);
 /* The leading edge of the first sample of a DM, counted as PRESTO and SIGPROC do: when a pulse
  * arrives at the highest channel. Returns 0, and leaves *out alone, when it is unknown. */
 int series_start(const struct series *series, uint64_t dm, struct utc *out);
-
-/* For series_open(): settles `band` when the header is known. Fails with DATA. */
-status_t series_read_band(struct series *series);
 
 #endif
