@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5/h5.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stdlib.h>
 #include <string.h>

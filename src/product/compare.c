@@ -8,7 +8,7 @@
 #include "io/folder.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 #include "io/identity.h"
 #include "io/mark.h"

@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>

@@ -3,11 +3,12 @@
 #include "base/text.h"
 #include "input/fbh5/start.h"
 #include "io/hdf5/h5_file.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/pack/packed_rows.h"
+#include "product/place.h"
 #include "product/quantised.h"
 #include "product/spans.h"
 
@@ -205,41 +206,20 @@ out:
     return st;
 }
 
-/* Where NaN rows are marked. */
-static status_t inspect_find_holes(hid_t file, const char *path, struct product_place *place)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset holes = {0};
-    TRY(h5_dataset_open(file, path, "provenance/holes", &holes));
-    haddr_t at = h5_offset(holes.id);
-    REQUIRE(at != HADDR_UNDEF && H5Dget_storage_size(holes.id) == place->rows, STATUS_DATA,
-            "%s: what it says of NaN rows is not about all rows", path);
-    place->holes_offset = at;
-out:
-    h5_dataset_close(&holes);
-    return st;
-}
-
 /* Where the weights of rows lie, if they have any. */
 static status_t inspect_find_weights(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
-    const char *path = product->path;
     struct h5_dataset weights = {0};
-    int is_there = 0;
-    TRY(h5_has(file, path, "weights", &is_there));
-    if (!is_there || product_quantity(product->kind) == QUANTITY_SERIES) {
-        goto out;
-    }
-    TRY(h5_dataset_open(file, path, "weights", &weights));
-    haddr_t at = h5_offset(weights.id);
+    int found = 0;
+    TRY(product_quantity(product->kind) == QUANTITY_SERIES
+            ? STATUS_OK
+            : place_find_any(file, product->path, PLACE_WEIGHTS, &product->place, &weights,
+                             &found));
     uint64_t row = weights.rank == 3 ? weights.dims[1] * weights.dims[2] : 0;
-    REQUIRE(at != HADDR_UNDEF && weights.rank == 3 && weights.dims[0] == product->rows && row > 0 &&
-                row <= UINT32_MAX && H5Tget_size(weights.type) == sizeof(float) &&
-                H5Dget_storage_size(weights.id) == weights.count * sizeof(float) &&
-                weights.count == product->rows * row,
-            STATUS_DATA, "%s: its weights are not those of its rows", path);
-    product->place.weights_offset = at;
+    REQUIRE(!found || (weights.dims[0] == product->rows && row > 0 && row <= UINT32_MAX &&
+                       weights.count == product->rows * row),
+            STATUS_DATA, "%s: its weights are not those of its rows", product->path);
     product->weights = (uint32_t)row;
 out:
     h5_dataset_close(&weights);
@@ -250,24 +230,18 @@ out:
 static status_t inspect_find_flags(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
-    const char *path = product->path;
     struct h5_dataset data[2] = {{0}, {0}};
-    static const char *const names[] = {"flags", "kurtosis"};
-    static const size_t sizes[] = {1, sizeof(float)};
     for (int i = 0; i < 2 && product->weights > 0; i++) {
-        int is_there = 0;
-        TRY(h5_has(file, path, names[i], &is_there));
-        if (!is_there) {
+        enum place which = PLACE_FLAGS + i;
+        int found = 0;
+        TRY(place_find_any(file, product->path, which, &product->place, &data[i], &found));
+        if (!found) {
             break;
         }
-        TRY(h5_dataset_open(file, path, names[i], &data[i]));
-        haddr_t at = h5_offset(data[i].id);
-        REQUIRE(at != HADDR_UNDEF && data[i].rank == 3 && data[i].count > 0 &&
-                    data[i].dims[0] % product->rows == 0 && H5Tget_size(data[i].type) == sizes[i] &&
-                    H5Dget_storage_size(data[i].id) == data[i].count * sizes[i] &&
+        REQUIRE(data[i].rank == 3 && data[i].count > 0 && data[i].dims[0] % product->rows == 0 &&
                     data[i].count == data[0].count,
-                STATUS_DATA, "%s: its %s are not those of its rows", path, names[i]);
-        *(i == 0 ? &product->place.flags_offset : &product->place.kurtosis_offset) = at;
+                STATUS_DATA, "%s: its %s are not those of its rows", product->path,
+                place_name(which));
         product->flags.rows = data[0].dims[0];
         product->flags.ifs = data[0].dims[1];
         product->flags.channels = data[0].dims[2];
@@ -282,36 +256,15 @@ out:
 static status_t inspect_find_bandpass(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
-    const char *path = product->path;
     struct h5_dataset medians = {0};
-    int is_there = 0;
-    TRY(h5_has(file, path, "bandpass", &is_there));
-    if (!is_there || !product_is_filterbank(product->kind)) {
-        goto out;
-    }
-    TRY(h5_dataset_open(file, path, "bandpass", &medians));
-    haddr_t at = h5_offset(medians.id);
-    REQUIRE(at != HADDR_UNDEF && medians.count == product->streams * product->frequencies &&
-                H5Tget_size(medians.type) == sizeof(float) &&
-                H5Dget_storage_size(medians.id) == medians.count * sizeof(float),
-            STATUS_DATA, "%s: its bandpass is not that of its rows", path);
-    product->place.bandpass_offset = at;
+    int found = 0;
+    TRY(product_is_filterbank(product->kind)
+            ? place_find_any(file, product->path, PLACE_BANDPASS, &product->place, &medians, &found)
+            : STATUS_OK);
+    REQUIRE(!found || medians.count == product->streams * product->frequencies, STATUS_DATA,
+            "%s: its bandpass is not that of its rows", product->path);
 out:
     h5_dataset_close(&medians);
-    return st;
-}
-
-/* Where the number of clipped numbers lies. */
-static status_t inspect_find_clipped(hid_t file, const char *path, struct product_place *place)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset clipped = {0};
-    TRY(h5_dataset_open(file, path, "provenance/clipped_samples", &clipped));
-    haddr_t at = h5_offset(clipped.id);
-    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: how many numbers were clipped has no place", path);
-    place->clipped_offset = at;
-out:
-    h5_dataset_close(&clipped);
     return st;
 }
 
@@ -320,43 +273,23 @@ static status_t inspect_find_counts(hid_t file, const char *path, int is_archive
                                     struct product_place *place)
 {
     status_t st = STATUS_OK;
-    struct h5_dataset missing = {0};
     struct h5_dataset crc = {0};
-    int is_there = 0;
-    TRY(h5_has(file, path, "provenance/crc32", &is_there));
-    if (!is_there) {
+    struct h5_dataset holes = {0};
+    int found = 0;
+    TRY(place_find_any(file, path, PLACE_CRC, place, &crc, &found));
+    if (!found) {
         goto out;
     }
-    TRY(h5_dataset_open(file, path, "provenance/crc32", &crc));
-    TRY(h5_dataset_open(file, path, "provenance/missing_samples", &missing));
-    TRY(is_archive ? inspect_find_clipped(file, path, place)
-                   : inspect_find_holes(file, path, place));
+    TRY(place_find(file, path, PLACE_MISSING, place, NULL));
+    TRY(place_find(file, path, is_archive ? PLACE_CLIPPED : PLACE_HOLES, place, &holes));
+    REQUIRE(is_archive || holes.count == place->rows, STATUS_DATA,
+            "%s: what it says of NaN rows is not about all rows", path);
     TRY(parts_need_u64(crc.id, path, "span_rows", &place->span_rows));
-    const haddr_t at[] = {h5_offset(crc.id), h5_offset(missing.id)};
-    REQUIRE(place->span_rows > 0 && at[0] != HADDR_UNDEF && at[1] != HADDR_UNDEF &&
-                crc.count == spans_count(place),
-            STATUS_DATA, "%s: its CRCs are not those of its rows", path);
-    place->crc_offset = at[0];
-    place->missing_offset = at[1];
+    REQUIRE(place->span_rows > 0 && crc.count == spans_count(place), STATUS_DATA,
+            "%s: its CRCs are not those of its rows", path);
 out:
-    h5_dataset_close(&missing);
+    h5_dataset_close(&holes);
     h5_dataset_close(&crc);
-    return st;
-}
-
-/* Where the time stamps of rows lie, if they have any. */
-static status_t inspect_find_times(hid_t file, const char *path, const struct kind *kind,
-                                   haddr_t *out)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset time = {0};
-    *out = 0;
-    if (!kind->is_archive) {
-        TRY(h5_dataset_open(file, path, "time", &time));
-        *out = h5_offset(time.id);
-    }
-out:
-    h5_dataset_close(&time);
     return st;
 }
 
@@ -380,10 +313,8 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     const char *path = product->path;
     struct product_place *place = &product->place;
     struct h5_dataset data = {0};
-    haddr_t time_at = 0;
     struct stat info;
     TRY(h5_dataset_open(file, path, kind->rows, &data));
-    TRY(inspect_find_times(file, path, kind, &time_at));
     REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
             "%s: its rows have %d dimensions", path, data.rank);
     product->rows = data.dims[0];
@@ -399,12 +330,11 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     *place = (struct product_place){.rows = product->rows,
                                     .row_bytes = row_bytes,
                                     .data_offset = data_at,
-                                    .time_offset = time_at,
                                     .file_bytes = (uint64_t)info.st_size};
     product->bits = 32;
     TRY(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;
-    REQUIRE((data_at != HADDR_UNDEF) != is_packed && time_at != HADDR_UNDEF, STATUS_DATA,
+    REQUIRE((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
             "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
             path);
     place->data_offset = is_packed ? 0 : data_at;
@@ -412,6 +342,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                           (place->file_bytes - data_at) / row_bytes >= product->rows),
             STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
+    TRY(kind->is_archive ? STATUS_OK : place_find(file, path, PLACE_TIME, place, NULL));
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
     TRY(kind->is_archive ? STATUS_OK : inspect_find_flags(file, product));

@@ -9,6 +9,7 @@
 #include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
+#include "product/place.h"
 #include "product/quantised.h"
 #include "product/spans.h"
 
@@ -69,16 +70,28 @@ struct time_axis product_time(const struct product_spec *spec)
     return spec->series ? spec->series->time : bank_time(spec);
 }
 
-static status_t product_find_dataset(hid_t file, const char *name, uint64_t *offset)
+/* The datasets beside the rows that a product of this kind has. */
+static status_t product_find_places(hid_t file, const char *path, const struct product_spec *spec,
+                                    struct product_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    H5_TRY(dataset, "dataset %s cannot be opened", name);
-    haddr_t at = h5_offset(dataset);
-    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "dataset %s has no place in its file", name);
-    *offset = at;
+    int is_archive = kind_of(spec->kind)->is_archive;
+    const int has[PLACE_COUNT] = {
+        [PLACE_CRC] = 1,
+        [PLACE_MISSING] = 1,
+        [PLACE_CLIPPED] = is_archive,
+        [PLACE_TIME] = !is_archive,
+        [PLACE_HOLES] = !is_archive,
+        [PLACE_WEIGHTS] = spec->weights.are_kept,
+        [PLACE_BANDPASS] = spec->has_bandpass,
+        [PLACE_FLAGS] = spec->flag.is_on,
+        [PLACE_KURTOSIS] = spec->flag.has_kurtosis,
+    };
+    for (enum place which = 0; which < PLACE_COUNT; which++) {
+        TRY(has[which] ? place_find(file, path, which, place, NULL) : STATUS_OK);
+    }
+    TRY(quantised_is(spec) ? quantised_find(file, path, spec, place) : STATUS_OK);
 out:
-    h5_close(dataset);
     return st;
 }
 
@@ -86,35 +99,24 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
                         struct product_place *place)
 {
     status_t st = STATUS_OK;
+    struct h5_dataset rows = {0};
     hid_t file = -1;
     TRY(h5_file_create(fd, path, MARK_RUN, &file));
     TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);
     TRY(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
-    TRY(product_find_dataset(file, kind->rows, &place->data_offset));
-    TRY(product_find_dataset(file, "provenance/crc32", &place->crc_offset));
-    TRY(product_find_dataset(file, "provenance/missing_samples", &place->missing_offset));
-    if (kind->is_archive) {
-        TRY(product_find_dataset(file, "provenance/clipped_samples", &place->clipped_offset));
-    } else {
-        TRY(product_find_dataset(file, "time", &place->time_offset));
-        TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
-        TRY(spec->weights.are_kept ? product_find_dataset(file, "weights", &place->weights_offset)
-                                   : STATUS_OK);
-        TRY(spec->has_bandpass ? product_find_dataset(file, "bandpass", &place->bandpass_offset)
-                               : STATUS_OK);
-        TRY(spec->flag.is_on ? product_find_dataset(file, "flags", &place->flags_offset)
-                             : STATUS_OK);
-        TRY(spec->flag.has_kurtosis
-                ? product_find_dataset(file, "kurtosis", &place->kurtosis_offset)
-                : STATUS_OK);
-        TRY(quantised_is(spec) ? quantised_find(file, path, spec, place) : STATUS_OK);
-    }
+    TRY(h5_dataset_open(file, path, kind->rows, &rows));
+    haddr_t at = h5_offset(rows.id);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows do not lie in one piece", path);
+    place->data_offset = at;
+    h5_dataset_close(&rows);
+    TRY(product_find_places(file, path, spec, place));
     hid_t whole = file;
     file = -1;
     TRY(h5_file_finish(whole, &place->file_bytes));
 out:
+    h5_dataset_close(&rows);
     h5_close(file);
     return st;
 }

@@ -1,10 +1,12 @@
 /* Scales, offsets and counts: [block][if][frequency], small beside the rows. */
 #include "product/quantised.h"
 
+#include "product/place.h"
+
 #include "base/memory.h"
 #include "dsp/steps.h"
 #include "io/file.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/parts.h"
 
 #include <stdlib.h>
@@ -122,50 +124,27 @@ out:
     return st;
 }
 
-/* One of the four, of so many bytes a number, [*blocks][...]. */
-static status_t quantised_find_one(hid_t file, const char *path, const char *name, size_t bytes,
-                                   uint64_t *blocks, uint64_t *lines, uint64_t *offset)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset dataset = {0};
-    TRY(h5_dataset_open(file, path, name, &dataset));
-    haddr_t at = h5_offset(dataset.id);
-    REQUIRE(at != HADDR_UNDEF && dataset.rank == 3 && dataset.dims[0] > 0 &&
-                H5Tget_size(dataset.type) == bytes &&
-                H5Dget_storage_size(dataset.id) == dataset.count * bytes,
-            STATUS_DATA, "%s: /%s is not that of its rows", path, name);
-    *offset = at;
-    *blocks = dataset.dims[0];
-    *lines = dataset.count / dataset.dims[0];
-out:
-    h5_dataset_close(&dataset);
-    return st;
-}
-
 /* Whose counts agree with each other and with the rows. */
 static status_t quantised_find_all(hid_t file, const char *path, uint64_t lines,
                                    struct product_place *place)
 {
     status_t st = STATUS_OK;
-    uint64_t blocks[4] = {0};
-    uint64_t found[4] = {0};
-    TRY(quantised_find_one(file, path, "scale", sizeof(float), &blocks[0], &found[0],
-                           &place->scale_offset));
-    TRY(quantised_find_one(file, path, "offset", sizeof(float), &blocks[1], &found[1],
-                           &place->offset_offset));
-    TRY(quantised_find_one(file, path, "clipped_low", sizeof(uint16_t), &blocks[2], &found[2],
-                           &place->low_offset));
-    TRY(quantised_find_one(file, path, "clipped_high", sizeof(uint16_t), &blocks[3], &found[3],
-                           &place->high_offset));
+    struct h5_dataset found[4] = {{0}};
     uint64_t all = ceil_div_u64(place->rows, place->scale_rows);
-    int is_right = blocks[0] == blocks[1] && (blocks[0] == all || blocks[0] == 1) &&
-                   blocks[2] == all && blocks[3] == all;
     for (int i = 0; i < 4; i++) {
-        is_right = is_right && found[i] == lines;
+        const enum place which = PLACE_SCALE + i;
+        TRY(place_find(file, path, which, place, &found[i]));
+        uint64_t blocks = found[i].dims[0];
+        REQUIRE(found[i].rank == 3 && blocks > 0 && found[i].count / blocks == lines &&
+                    (blocks == all || (i < 2 && blocks == 1 && found[0].dims[0] == 1)) &&
+                    (i != 1 || blocks == found[0].dims[0]),
+                STATUS_DATA, "%s: /%s is not that of its rows", path, place_name(which));
     }
-    REQUIRE(is_right, STATUS_DATA, "%s: its scales and counts are not those of its rows", path);
-    place->scales = blocks[0];
+    place->scales = found[0].dims[0];
 out:
+    for (int i = 0; i < 4; i++) {
+        h5_dataset_close(&found[i]);
+    }
     return st;
 }
 

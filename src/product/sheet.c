@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "dsp/steps.h"
 #include "input/hdf5/stored.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/fbh5/start.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/parts.h"
 
 #include <inttypes.h>

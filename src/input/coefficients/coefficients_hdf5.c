@@ -5,7 +5,7 @@
 #include "dsp/fir/fir_design.h"
 #include "input/format/holds.h"
 #include "io/apart.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_versions.h"
 #include "io/hdf5/h5_walk.h"
 

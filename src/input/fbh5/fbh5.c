@@ -10,7 +10,7 @@
 #include "input/hdf5/unfilter.h"
 #include "input/lost.h"
 #include "io/apart.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <errno.h>
 #include <stdlib.h>

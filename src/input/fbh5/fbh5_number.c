@@ -3,7 +3,7 @@
 #include "input/fbh5/fbh5_parts.h"
 
 #include "base/byte_order.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <string.h>
 

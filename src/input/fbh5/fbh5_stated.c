@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/fbh5/fbh5_parts.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <math.h>
 #include <stdlib.h>

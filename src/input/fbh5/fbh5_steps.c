@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/terms.h"
 #include "io/file.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stdlib.h>
 #include <string.h>

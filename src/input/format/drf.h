@@ -3,7 +3,7 @@
 #define VOLTMILL_ARCHIVE_FORMAT_HDF5_DRF_H
 
 #include "base/status.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stddef.h>
 #include <stdint.h>

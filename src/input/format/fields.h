@@ -4,7 +4,7 @@
 #define VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
 
 #include "input/archive.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 /* A file that is open, and the format that it is read as, for messages: "a Digital RF file". */
 struct fields {

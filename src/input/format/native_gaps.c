@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "input/hdf5/stored.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stdlib.h>
 

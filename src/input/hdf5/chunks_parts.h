@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 #include "input/hdf5/chunks.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 #include "input/hdf5/joined.h"
 #include "input/hdf5/stored_parts.h"
 #include "io/apart.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 enum {
     MOST_CHUNKS = 1 << 24, /* that are looked for one by one */

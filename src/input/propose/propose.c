@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "input/propose/propose_parts.h"
 #include "io/apart.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 #include "io/hdf5/h5_walk.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/terms.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 
 #include <ctype.h>

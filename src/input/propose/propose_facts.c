@@ -2,7 +2,7 @@
 #include "input/propose/propose_parts.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
 #define VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
 
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/join/join.h"
 #include "product/product.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/boxes.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"

@@ -2,7 +2,7 @@
 #include "product/kind/dedispersed_kind.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc_head.h"

@@ -1,7 +1,7 @@
 /* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/attributes.h"
 #include "product/flagged.h"
 #include "product/ifs.h"

@@ -4,7 +4,7 @@
 #define VOLTMILL_PRODUCT_KIND_SERIES_H
 
 #include "io/apart.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/sigproc_head.h"
 
 #include <stdint.h>

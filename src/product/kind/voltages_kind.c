@@ -3,7 +3,7 @@
 #include "product/voltages_parts.h"
 
 #include "base/memory.h"
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_PRODUCT_PACK_PACKED_ROWS_H
 #define VOLTMILL_PRODUCT_PACK_PACKED_ROWS_H
 
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
 
 /* Makes it as spec->compression says, with an attribute `compression` if there is one. Its chunks

@@ -1,7 +1,7 @@
 /* Where the chunks of a dataset lie in its file, so that they can be read without HDF5. Main thread
  * only, or whoever alone uses HDF5. */
-#ifndef VOLTMILL_IO_HDF5_H5_PLACES_H
-#define VOLTMILL_IO_HDF5_H5_PLACES_H
+#ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
+#define VOLTMILL_IO_HDF5_H5_DATASET_H
 
 #include "base/status.h"
 #include "io/hdf5/h5.h"

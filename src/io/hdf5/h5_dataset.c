@@ -1,7 +1,7 @@
 /* Places of chunks, as HDF5 looks them up: it is asked to read the chunk through a file driver of
  * our own, which remembers from where, and reads nothing. HDF5 1.10 has calls that give places, but
  * they walk through all chunks for each. */
-#include "io/hdf5/h5_places.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include "base/memory.h"
 #include "io/apart.h"
