@@ -147,13 +147,15 @@ test: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(TEST_PROVE) $(call longest_first,$(TESTS) $(TEST_PROGRAMS))
 
-## check: one test by its name, what it needs built before: make check T=test_chunk (or T=bytes, T=faults/each)
-ONE = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
+## check: one test by its name, or the unit tests of a source file, what they need built before: make check T=test_chunk (or T=bytes, T=faults/each), make check F=src/plan/chunk.c
+NAMED = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
+CHECKED = $(call once,CHECKED,$(if $(F),$(sort $(wildcard tests/*/test_$(basename $(notdir $(F))).c) \
+            $(shell grep -l '"$(patsubst src/%,%,$(basename $(F))).h"' $(TEST_SOURCES))),$(NAMED)))
 .PHONY: check
 check: test-deps
-	$(if $(ONE),,$(error no test of the name "$(T)": make check T=NAME; tests/README.md lists them))
-	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),all $(SHIMS)) $(SMALL_POCL)
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),$(ONE))
+	$(if $(CHECKED),,$(error $(if $(F),no unit test names $(basename $(notdir $(F))): ,no test of the name "$(T)": make check T=NAME; )tests/README.md lists them))
+	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),all $(SHIMS)) $(SMALL_POCL)
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),$(CHECKED))
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit

@@ -6,8 +6,8 @@
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
-#include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_versions.h"
 
 #include <stdlib.h>

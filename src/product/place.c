@@ -9,10 +9,10 @@ static const struct place_row {
     size_t bytes;
 } places[PLACE_COUNT] = {
     [PLACE_CRC] = {"provenance/crc32", offsetof(struct product_place, crc_offset), 4},
-    [PLACE_MISSING] = {"provenance/missing_samples",
-                       offsetof(struct product_place, missing_offset), 8},
-    [PLACE_CLIPPED] = {"provenance/clipped_samples",
-                       offsetof(struct product_place, clipped_offset), 8},
+    [PLACE_MISSING] = {"provenance/missing_samples", offsetof(struct product_place, missing_offset),
+                       8},
+    [PLACE_CLIPPED] = {"provenance/clipped_samples", offsetof(struct product_place, clipped_offset),
+                       8},
     [PLACE_TIME] = {"time", offsetof(struct product_place, time_offset), 8},
     [PLACE_HOLES] = {"provenance/holes", offsetof(struct product_place, holes_offset), 1},
     [PLACE_WEIGHTS] = {"weights", offsetof(struct product_place, weights_offset), 4},
@@ -49,8 +49,8 @@ out:
     return st;
 }
 
-status_t place_find_any(hid_t file, const char *path, enum place which,
-                        struct product_place *place, struct h5_dataset *out, int *found)
+status_t place_find_any(hid_t file, const char *path, enum place which, struct product_place *place,
+                        struct h5_dataset *out, int *found)
 {
     status_t st = STATUS_OK;
     TRY(h5_has(file, path, places[which].name, found));

@@ -29,8 +29,8 @@ enum place {
 status_t place_find(hid_t file, const char *path, enum place which, struct product_place *place,
                     struct h5_dataset *out);
 /* The same if there is such a dataset (*found). */
-status_t place_find_any(hid_t file, const char *path, enum place which,
-                        struct product_place *place, struct h5_dataset *out, int *found);
+status_t place_find_any(hid_t file, const char *path, enum place which, struct product_place *place,
+                        struct h5_dataset *out, int *found);
 /* The name of the dataset. */
 const char *place_name(enum place which);
 

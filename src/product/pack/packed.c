@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5_file.h"
 #include "product/contents.h"
 #include "product/kind/kinds.h"
 #include "product/pack/codec.h"
