@@ -1,4 +1,5 @@
 /* The journal: what was written comes back, and nothing else does, however the file is hurt. */
+#include "io/crc.h"
 #include "output/journal/journal.h"
 #include "product/spans.h"
 
@@ -334,6 +335,34 @@ static void records_of_another_plan_are_none(void **state)
     journal_destroy(journal);
 }
 
+/* A record of the chunk behind the last one, whole by its CRC, is none. */
+enum { WORDS = 7 }; /* of a record but for the CRCs of its spans */
+static void a_chunk_behind_the_last_is_none(void **state)
+{
+    (void)state;
+    static char data[MOST_BYTES];
+    struct journal_head head = make_head();
+    journal_t *journal = NULL;
+    assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+    uint32_t seed = journal->seed;
+    journal_destroy(journal);
+    size_t size = read_bytes(data);
+    for (uint32_t chunk = CHUNKS - 1; chunk <= CHUNKS; chunk++) {
+        uint64_t first;
+        uint32_t words[64] = {chunk};
+        size_t count = WORDS + journal_chunk_sums(&head, chunk, &first);
+        assert_in_range(count, 1, 64);
+        words[count - 1] = crc_more(seed, words, (count - 1) * sizeof *words);
+        memcpy(data + size, words, count * sizeof *words);
+        write_bytes(data, size + count * sizeof *words);
+        journal = open_journal(JOURNAL_GOOD);
+        assert_int_equal(journal->done, chunk < CHUNKS);
+        assert_int_equal(journal->dropped, chunk < CHUNKS ? 0 : count * sizeof *words);
+        journal_destroy(journal);
+    }
+    journal_head_free(&head);
+}
+
 static void what_is_no_journal(void **state)
 {
     (void)state;
@@ -496,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_torn_tail_is_dropped),
         cmocka_unit_test(a_flipped_bit_is_found),
         cmocka_unit_test(records_of_another_plan_are_none),
+        cmocka_unit_test(a_chunk_behind_the_last_is_none),
         cmocka_unit_test(what_is_no_journal),
         cmocka_unit_test(complete),
         cmocka_unit_test(another_plan_is_named),

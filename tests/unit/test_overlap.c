@@ -100,20 +100,19 @@ static void what_is_made_is_every_row_that_can_be(void **state)
 
 /* A filter's rows by overlap-save: whoever needs one of a grain needs the input of all of it, but a
  * row can be made of its own samples alone. */
-static void rows_of_grains_need_whole_grains(void **state)
+static void check_grains(int64_t grain_rows)
 {
-    (void)state;
-    enum { TAPS = 5, DECIMATE = 3, GRAIN = 4 };
-    struct overlap filter = overlap_filter(TAPS, 1 - TAPS, DECIMATE, GRAIN);
+    enum { TAPS = 5, DECIMATE = 3 };
+    struct overlap filter = overlap_filter(TAPS, 1 - TAPS, DECIMATE, (uint64_t)grain_rows);
     struct overlap alone = overlap_filter(TAPS, 1 - TAPS, DECIMATE, 1);
     uint64_t longest[LONGEST + 1] = {0};
     assert_rows(needs(&alone, 0, (struct overlap_rows){10, 11}), (struct overlap_rows){26, 31});
     for (int64_t first = FROM; first < TO; first++) {
         struct overlap_rows all = {0, 0};
         for (int64_t n = 1; n <= LONGEST; n++) {
-            int64_t grain = floor_of(first + n - 1, GRAIN) * GRAIN;
-            for (int64_t r = n > 1 ? grain : floor_of(first, GRAIN) * GRAIN; r < grain + GRAIN;
-                 r++) {
+            int64_t grain = floor_of(first + n - 1, grain_rows) * grain_rows;
+            for (int64_t r = n > 1 ? grain : floor_of(first, grain_rows) * grain_rows;
+                 r < grain + grain_rows; r++) {
                 all = overlap_union(all, row_needs(&alone, 0, r));
             }
             struct overlap_rows found = needs(&filter, 0, (struct overlap_rows){first, first + n});
@@ -128,6 +127,13 @@ static void rows_of_grains_need_whole_grains(void **state)
     for (uint64_t n = 1; n <= LONGEST; n++) {
         assert_int_equal(overlap_inputs(&filter, n), longest[n]);
     }
+}
+
+static void rows_of_grains_need_whole_grains(void **state)
+{
+    (void)state;
+    check_grains(2);
+    check_grains(4);
 }
 
 /* Rows whose last input row is among n, wherever these begin: never more than is said. */

@@ -168,12 +168,41 @@ static void lines_without_noise(void **state)
     }
 }
 
+/* A number stands for half a step around it; those at the ends for all beyond, too. */
+static void the_ends_stand_for_all_beyond(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 8; bits <= 16; bits += 8) {
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            const struct steps_form form = {bits, is_signed};
+            int32_t least = steps_least(form);
+            int32_t most = steps_most(form);
+            float far = 1e6F;
+            assert_true(steps_nearest(form, least, 1, 0, -far) == -far);
+            assert_true(steps_nearest(form, most, 1, 0, far) == far);
+            const int32_t inner[] = {least + 1, (least + most) / 2, most - 1};
+            for (int i = 0; i < 3; i++) {
+                float low = steps_nearest(form, inner[i], 1, 0, -far);
+                float high = steps_nearest(form, inner[i], 1, 0, far);
+                assert_true(fabs((double)low - inner[i] + 0.5) < 0.05);
+                assert_true(fabs((double)high - inner[i] - 0.5) < 0.05);
+            }
+            float inside = (float)least + 0.25F;
+            assert_true(steps_nearest(form, least, 1, 0, inside) == inside);
+            assert_true(fabs((double)steps_nearest(form, least, 1, 0, far) - least - 0.5) < 0.05);
+            assert_true(fabs((double)steps_nearest(form, most, 1, 0, -far) - most + 0.5) < 0.05);
+            assert_true(isnan(steps_nearest(form, steps_blank(form), 1, 0, 0)));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_rounded_and_counted),
         cmocka_unit_test(halves_go_to_even),
         cmocka_unit_test(lines_without_noise),
+        cmocka_unit_test(the_ends_stand_for_all_beyond),
     };
     return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
 }
