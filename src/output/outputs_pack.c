@@ -3,6 +3,7 @@
  * them in order into a second file. Nothing of that is kept when it does not come to an end: the
  * next run begins it again. */
 #include "base/memory.h"
+#include "base/pool.h"
 #include "io/claim.h"
 #include "io/file.h"
 #include "io/mark.h"
@@ -332,29 +333,36 @@ out:
     return st;
 }
 
+struct round {
+    struct squeezing *squeezing;
+    uint64_t own; /* the first of this rank's chunks */
+    status_t failed[ROUND_CHUNKS];
+    struct text causes[ROUND_CHUNKS];
+};
+
+static void squeeze_task(void *context, uint32_t thread, uint64_t i)
+{
+    struct round *round = context;
+    round->failed[i] = squeeze_one(round->squeezing, thread, round->own + i, i);
+    if (round->failed[i] != STATUS_OK) {
+        text_add(&round->causes[i], "%s", report_cause());
+        report_clear();
+    }
+}
+
 /* This rank's chunks of a round, compressed by its threads. */
 static status_t squeeze_round(struct squeezing *s, uint64_t first)
 {
-    uint64_t mine = squeeze_share(s, first, s->outputs->rank);
-    uint64_t own = first + (uint64_t)s->outputs->rank * ROUND_CHUNKS;
-    status_t failed[ROUND_CHUNKS] = {STATUS_OK};
-    struct text causes[ROUND_CHUNKS] = {{0}};
     status_t st = STATUS_OK;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)s->threads)
-    for (uint32_t thread = 0; thread < s->threads; thread++) {
-        for (uint64_t i = thread; i < mine; i += s->threads) {
-            failed[i] = squeeze_one(s, thread, own + i, i);
-            if (failed[i] != STATUS_OK) {
-                text_add(&causes[i], "%s", report_cause());
-                report_clear();
-            }
-        }
-    }
+    uint64_t mine = squeeze_share(s, first, s->outputs->rank);
+    struct round round = {.squeezing = s, .own = first + (uint64_t)s->outputs->rank * ROUND_CHUNKS};
+    pool_each(s->threads, mine, squeeze_task, &round);
     for (uint64_t i = 0; i < mine; i++) {
-        if (failed[i] != STATUS_OK && st == STATUS_OK) {
-            st = report_fail(failed[i], "%s", causes[i].data ? causes[i].data : "a chunk");
+        const char *cause = round.causes[i].data;
+        if (round.failed[i] != STATUS_OK && st == STATUS_OK) {
+            st = report_fail(round.failed[i], "%s", cause ? cause : "a chunk");
         }
-        text_free(&causes[i]);
+        text_free(&round.causes[i]);
     }
     if (st == STATUS_OK && stop_wanted()) {
         st = report_fail(STATUS_STOPPED,

@@ -2,6 +2,7 @@
 #include "product/medians.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,17 +101,28 @@ void medians_begin(medians_t *medians, int pass, uint64_t columns)
     memset(medians->counts, 0, (size_t)columns * BINS * sizeof *medians->counts);
 }
 
-/* Columns first .. end - 1: a thread's. */
-static void medians_count(medians_t *medians, const float *rows, uint64_t count, uint64_t stride,
-                          uint64_t first, uint64_t end)
+struct counting {
+    medians_t *medians;
+    const float *rows;
+    uint64_t count, stride;
+};
+
+/* Counts one of medians->threads parts of the columns. */
+static void medians_count(void *context, uint32_t thread, uint64_t part)
 {
+    const struct counting *counting = context;
+    medians_t *medians = counting->medians;
+    uint64_t each = ceil_div_u64(medians->columns, max_u64(medians->threads, 1));
+    uint64_t first = min_u64(part * each, medians->columns);
+    uint64_t end = min_u64(first + each, medians->columns);
+    (void)thread;
     int shift = medians_shift(medians->pass);
     uint32_t mask = medians_mask(medians->pass);
     /* The bits above those that are counted are known already. */
     uint32_t known = medians->pass == 0 ? 0 : ~((mask << shift) | ((1U << shift) - 1));
-    for (uint64_t row = 0; row < count; row++) {
+    for (uint64_t row = 0; row < counting->count; row++) {
         for (uint64_t c = first; c < end; c++) {
-            float value = rows[row * stride + c];
+            float value = counting->rows[row * counting->stride + c];
             uint32_t key = medians_key(value);
             if (!isnan(value) && (key & known) == medians->prefix[c]) {
                 medians->counts[c * BINS + (key >> shift & mask)]++;
@@ -121,12 +133,8 @@ static void medians_count(medians_t *medians, const float *rows, uint64_t count,
 
 void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride)
 {
-    uint64_t each = ceil_div_u64(medians->columns, max_u64(medians->threads, 1));
-#pragma omp parallel for schedule(static, 1) num_threads((int)medians->threads)
-    for (uint32_t thread = 0; thread < medians->threads; thread++) {
-        uint64_t first = min_u64(thread * each, medians->columns);
-        medians_count(medians, rows, count, stride, first, min_u64(first + each, medians->columns));
-    }
+    struct counting counting = {medians, rows, count, stride};
+    pool_each(medians->threads, medians->threads, medians_count, &counting);
 }
 
 void medians_get(medians_t *medians, float *out)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "input/inputs.h"
 #include "input/read/reader.h"
 #include "io/claim.h"
@@ -119,16 +120,27 @@ static void order_copy(const char *from, size_t from_step, char *to, size_t to_s
 #undef ORDER_COPY
 }
 
-/* Time steps first .. first + count - 1 of all streams. */
-static void order_put_tile(const struct import_order *order, const char *in, uint64_t first,
-                           uint64_t count, char *out)
+struct ordering {
+    const struct import_order *order;
+    const char *in;
+    char *out;
+    uint64_t tile, count; /* time steps: of a tile, in all */
+};
+
+/* One tile of time steps, of all streams. */
+static void order_put_tile(void *context, uint32_t thread, uint64_t task)
 {
+    const struct ordering *o = context;
+    const struct import_order *order = o->order;
+    uint64_t first = task * o->tile;
+    uint64_t count = min_u64(o->tile, o->count - first);
+    (void)thread;
     size_t width = (size_t)order->slab->width;
     size_t step = (size_t)order->step_bytes;
     for (uint32_t s = 0; s < order->streams; s++) {
-        char *to = out + first * step + s * order->sample;
-        const char *re = in + order->re[s] + first * width;
-        const char *im = in + order->im[s] + first * width;
+        char *to = o->out + first * step + s * order->sample;
+        const char *re = o->in + order->re[s] + first * width;
+        const char *im = o->in + order->im[s] + first * width;
         int is_joined = order_is_joined(order, s);
         order_copy(re, width, to, step, count, is_joined ? order->sample : order->part);
         if (!is_joined) {
@@ -149,11 +161,8 @@ static const char *import_order_put(struct import_order *order, const char *in, 
         return in;
     }
     uint64_t tile = max_u64(TILE_BYTES / order->step_bytes, 16);
-    uint64_t tiles = ceil_div_u64(count, tile);
-#pragma omp parallel for schedule(dynamic) num_threads((int)order->threads)
-    for (uint64_t i = 0; i < tiles; i++) {
-        order_put_tile(order, in, i * tile, min_u64(tile, count - i * tile), out);
-    }
+    struct ordering ordering = {order, in, out, tile, count};
+    pool_each(order->threads, ceil_div_u64(count, tile), order_put_tile, &ordering);
     return out;
 }
 
@@ -172,16 +181,28 @@ struct import_packed {
 
 enum { TILE = 1 << 15 /* numbers that a thread packs at a time: whole bytes */ };
 
+struct filling {
+    const struct voltages_packing *packing;
+    const char *in;
+    size_t stride;
+    uint64_t numbers;
+    unsigned char *out;
+};
+
+static void packed_fill_tile(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct filling *p = context;
+    uint64_t at = tile * TILE;
+    (void)thread;
+    voltages_pack(p->packing, p->in + at * p->stride, p->stride, min_u64(TILE, p->numbers - at),
+                  p->out + at * p->packing->bits / 8);
+}
+
 static void packed_fill(const struct import_packed *to, const char *in, size_t stride,
                         uint64_t numbers, unsigned char *out)
 {
-    uint64_t tiles = ceil_div_u64(numbers, TILE);
-#pragma omp parallel for schedule(static) num_threads((int)to->threads)
-    for (uint64_t i = 0; i < tiles; i++) {
-        uint64_t at = i * TILE;
-        voltages_pack(to->packing, in + at * stride, stride, min_u64(TILE, numbers - at),
-                      out + at * to->packing->bits / 8);
-    }
+    struct filling filling = {to->packing, in, stride, numbers, out};
+    pool_each(to->threads, ceil_div_u64(numbers, TILE), packed_fill_tile, &filling);
 }
 
 /* Streams one after the other, each with its samples in a row of the file. */

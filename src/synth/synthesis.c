@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "io/claim.h"
 #include "io/file.h"
@@ -19,7 +20,7 @@
 #include "synth/synth_spec.h"
 
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct synthesis {
     signal_t *signal;
     uint32_t antennas; /* stations x beams x polarisations */
     uint64_t chunk_samples;
-    int threads;
+    uint32_t threads;
     char *part;
     char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
@@ -175,7 +176,7 @@ static status_t synthesis_make_buffers(struct synthesis *s)
     uint64_t step = s->place.step_bytes;
     s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step, LEAST_SAMPLES), s->spec->samples);
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->bytes));
-    TRY(memory_aligned((size_t)s->chunk_samples * (size_t)s->threads, 2 * sizeof(float), "samples",
+    TRY(memory_aligned((size_t)s->chunk_samples * s->threads, 2 * sizeof(float), "samples",
                        &s->floats));
     TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
                                          : file_open_read(before_path(&s->before), &s->fd));
@@ -222,28 +223,38 @@ static void synthesis_interleave(const struct synthesis *s, const float *from, u
     }
 }
 
+struct making {
+    const struct synthesis *s;
+    uint64_t first, count;
+    atomic_int failed;
+};
+
+static void synthesis_make(void *context, uint32_t thread, uint64_t stream)
+{
+    struct making *making = context;
+    const struct synthesis *s = making->s;
+    float *floats = s->floats + (size_t)thread * 2 * s->chunk_samples;
+    uint32_t antenna = (uint32_t)(stream / s->spec->chans);
+    uint32_t chan = (uint32_t)(stream % s->spec->chans);
+    status_t st = signal_make(s->signal, antenna, chan, making->first, making->count, floats);
+    if (st == STATUS_OK) {
+        synthesis_interleave(s, floats, making->count, stream);
+    } else {
+        report_hand_over();
+        atomic_store(&making->failed, (int)st);
+    }
+}
+
 static status_t synthesis_process(void *context, driver_t *driver, uint64_t index)
 {
     status_t st = STATUS_OK;
     struct synthesis *s = context;
     uint64_t first = index * s->chunk_samples;
     uint64_t count = min_u64(s->chunk_samples, s->spec->samples - first);
-    int64_t streams = (int64_t)s->antennas * s->spec->chans;
-    int failed = STATUS_OK;
+    struct making making = {s, first, count, STATUS_OK};
     (void)driver;
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) reduction(max : failed)
-    for (int64_t stream = 0; stream < streams; stream++) {
-        float *floats = s->floats + (size_t)omp_get_thread_num() * 2 * s->chunk_samples;
-        uint32_t antenna = (uint32_t)(stream / s->spec->chans);
-        uint32_t chan = (uint32_t)(stream % s->spec->chans);
-        status_t made = signal_make(s->signal, antenna, chan, first, count, floats);
-        report_hand_over();
-        if (made == STATUS_OK) {
-            synthesis_interleave(s, floats, count, (uint64_t)stream);
-        }
-        failed = (int)made > failed ? (int)made : failed;
-    }
-    TRY((status_t)failed);
+    pool_each(s->threads, (uint64_t)s->antennas * s->spec->chans, synthesis_make, &making);
+    TRY((status_t)making.failed);
     TRY(before_put(&s->before, s->fd, s->place.data_offset + first * s->place.step_bytes, s->bytes,
                    count * s->place.step_bytes));
 out:
@@ -266,7 +277,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     int local_size;
     local_ranks_all(s->comm, &local_rank, &local_size);
     struct job job = {0};
-    s->threads = (int)channelise_plan_threads(&job, local_size);
+    s->threads = channelise_plan_threads(&job, local_size);
     st = synthesis_make_signal(s);
     if (st == STATUS_OK) {
         st = file_part_name(s->spec->file, &s->part);

@@ -3,10 +3,10 @@
 #include "compute/boxcar.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "compute/boxcar/boxcar_kernels.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -347,8 +347,10 @@ static void boxcar_search(const boxcar_t *b, struct scratch *s, uint64_t dm, flo
     }
 }
 
-static void boxcar_task(const boxcar_t *b, struct scratch *s, uint64_t task)
+static void boxcar_task(void *context, uint32_t thread, uint64_t task)
 {
+    const boxcar_t *b = context;
+    struct scratch *s = &b->scratch[thread];
     const struct boxes_block *block = b->block;
     uint64_t cells = ceil_div_u64(block->end - block->first, PEAK_CELL);
     uint64_t first = task * b->task_dms;
@@ -383,8 +385,5 @@ void boxcar_run(boxcar_t *b, const struct boxes_block *block, const struct boxca
     b->peaks = peaks;
     b->task_dms = boxcar_task_dms(b, rows->ndms);
     uint64_t tasks = ceil_div_u64(rows->ndms, b->task_dms);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)b->threads)
-    for (uint64_t task = 0; task < tasks; task++) {
-        boxcar_task(b, &b->scratch[omp_get_thread_num()], task);
-    }
+    pool_each(b->threads, tasks, boxcar_task, b);
 }

@@ -48,7 +48,7 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out)
     }
     if (!found) {
         TRY(memory_zeroed(1, sizeof *made, "threads", &made));
-        TRY(pool_create(threads, &made->pool));
+        TRY(pool_create(POOL_TEAM, "pool", threads, &made->pool));
         made->next = backend->pools;
         found = backend->pools = made;
         made = NULL;

@@ -2,8 +2,8 @@
 #ifndef VOLTMILL_COMPUTE_CPU_CPU_H
 #define VOLTMILL_COMPUTE_CPU_CPU_H
 
+#include "base/pool.h"
 #include "compute/backend_ops.h"
-#include "compute/cpu/pool.h"
 
 struct cpu_backend {
     struct backend base;

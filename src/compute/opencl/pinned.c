@@ -6,17 +6,25 @@
 #include "compute/opencl/pinned.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
 
 enum { HUGE_PAGE = 2 << 20, PAGE = 4096, MOST_THREADS = 8 };
 
-static void pages_touch(char *pages, uint64_t bytes)
+struct pages {
+    char *first;
+    uint64_t bytes;
+};
+
+static void pages_touch(void *context, uint32_t thread, uint64_t part)
 {
-#pragma omp parallel for schedule(static) num_threads(MOST_THREADS) if (bytes > 4 * HUGE_PAGE)
-    for (uint64_t at = 0; at < bytes; at += PAGE) {
-        pages[at] = 0;
+    const struct pages *pages = context;
+    uint64_t each = ceil_div_u64(ceil_div_u64(pages->bytes, PAGE), MOST_THREADS) * PAGE;
+    (void)thread;
+    for (uint64_t at = part * each; at < min_u64((part + 1) * each, pages->bytes); at += PAGE) {
+        pages->first[at] = 0;
     }
 }
 
@@ -36,7 +44,8 @@ static void *pages_take(uint64_t bytes)
         munmap(got + before + bytes, HUGE_PAGE - before);
     }
     (void)madvise(got + before, (size_t)bytes, MADV_HUGEPAGE);
-    pages_touch(got + before, bytes);
+    struct pages pages = {got + before, bytes};
+    pool_each(bytes > 4 * HUGE_PAGE ? MOST_THREADS : 1, MOST_THREADS, pages_touch, &pages);
     return got + before;
 }
 

@@ -2,6 +2,7 @@
 #include "compute/shared/filter_table.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 
 #include <fftw3.h>
 #include <stdlib.h>
@@ -62,19 +63,21 @@ static void table_store(const double (*data)[2], uint32_t length, const uint32_t
     }
 }
 
-/*   data   [makers][length] scratch   */
-static void table_respond(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
-                          double (*data)[2], float (*table)[2])
+struct responding {
+    const struct filter_spec *spec;
+    uint32_t length;
+    const uint32_t *place;
+    double (*data)[2]; /* [makers][length] scratch */
+    float (*table)[2];
+};
+
+static void table_respond(void *context, uint32_t thread, uint64_t which)
 {
-    uint32_t makers = table_makers(spec);
-#pragma omp parallel for num_threads((int)makers) schedule(static)
-    for (uint32_t maker = 0; maker < makers; maker++) {
-        double(*mine)[2] = data + (size_t)maker * length;
-        for (uint32_t which = maker; which < spec->nresponses; which += makers) {
-            spec->response(spec->context, which, length, mine);
-            table_store((const double(*)[2])mine, length, place, table + (size_t)which * length);
-        }
-    }
+    const struct responding *r = context;
+    double(*mine)[2] = r->data + (size_t)thread * r->length;
+    r->spec->response(r->spec->context, (uint32_t)which, r->length, mine);
+    table_store((const double(*)[2])mine, r->length, r->place,
+                r->table + (size_t)which * r->length);
 }
 
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
@@ -87,7 +90,8 @@ status_t filter_table_create(const struct filter_spec *spec, uint32_t length, co
     TRY(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
     TRY(memory_aligned(responses * length, sizeof *table, "responses", &table));
     if (spec->response) {
-        table_respond(spec, length, place, data, table);
+        struct responding r = {spec, length, place, data, table};
+        pool_each(table_makers(spec), spec->nresponses, table_respond, &r);
     } else {
         TRY(table_transform(spec, length, data));
         table_store((const double(*)[2])data, length, place, table);

@@ -22,8 +22,8 @@ static status_t chunks_create_workers(chunks_t *chunks)
         struct chunk_worker *worker = &chunks->workers[i];
         worker->chunks = chunks;
         TRY(unfilter_create(&spec->filters, (size_t)spec->chunk_bytes, &worker->unfilter));
-        TRY(i > 0 ? thread_worker_create("chunks", &worker->thread) : STATUS_OK);
     }
+    TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
 out:
     return st;
 }
@@ -59,9 +59,9 @@ void chunks_close(chunks_t *chunks)
     if (!chunks) {
         return;
     }
+    pool_destroy(chunks->pool);
     for (uint32_t i = 0; chunks->workers && i < chunks->spec.threads; i++) {
         struct chunk_worker *worker = &chunks->workers[i];
-        thread_worker_destroy(worker->thread);
         unfilter_destroy(worker->unfilter);
         free(worker->stored);
         free(worker->decoded);

@@ -2,10 +2,11 @@
 #ifndef VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
 #define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
 
-#include "base/thread.h"
+#include "base/pool.h"
 #include "input/hdf5/chunks.h"
 #include "io/hdf5/h5_dataset.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* A chunk that is kept. */
@@ -45,7 +46,6 @@ struct chunk_split {
 /* What a thread has of its own. */
 struct chunk_worker {
     chunks_t *chunks;
-    thread_worker_t *thread; /* NULL: the caller's own */
     unfilter_t *unfilter;
     unsigned char *stored, *decoded;
     size_t stored_bytes;
@@ -59,7 +59,8 @@ struct chunks {
     struct kept_chunk *kept;
     uint32_t nkept;
     uint64_t clock;
-    struct chunk_worker *workers;
+    pool_t *pool;
+    struct chunk_worker *workers; /* [threads] */
     /* A read. */
     const struct chunk_box *boxes;
     struct want *wants;
@@ -110,7 +111,8 @@ int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task
 /* Remembers a failure of a chunk, which ends the read; the first chunk's counts. */
 void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t status);
 
-/* Has all workers do `work`, each with its struct chunk_worker, and waits for them. */
+/* Has the threads do `work`, each with its struct chunk_worker, and waits for them; a thread may do
+ * another one's turn when it has done its own. */
 void chunks_run(chunks_t *chunks, void (*work)(void *context));
 
 /* Chooses the chunks that threads would have to wait for at the end, and works on these with all

@@ -150,13 +150,20 @@ void chunks_work(void *context)
     }
 }
 
+struct turns {
+    chunks_t *chunks;
+    void (*work)(void *context);
+};
+
+static void chunks_turn(void *context, uint32_t thread, uint64_t task)
+{
+    const struct turns *turns = context;
+    (void)task;
+    turns->work(&turns->chunks->workers[thread]);
+}
+
 void chunks_run(chunks_t *chunks, void (*work)(void *context))
 {
-    for (uint32_t i = 1; i < chunks->spec.threads; i++) {
-        thread_worker_begin(chunks->workers[i].thread, work, &chunks->workers[i]);
-    }
-    work(&chunks->workers[0]);
-    for (uint32_t i = 1; i < chunks->spec.threads; i++) {
-        thread_worker_wait(chunks->workers[i].thread);
-    }
+    struct turns turns = {chunks, work};
+    pool_run(chunks->pool, chunks->spec.threads, chunks_turn, &turns);
 }

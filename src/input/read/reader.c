@@ -53,7 +53,7 @@ void reader_destroy(reader_t *reader)
     if (!reader) {
         return;
     }
-    reader_end_helpers(reader);
+    pool_destroy(reader->helpers);
     free(reader->ingests);
     file_close(reader->fd);
     reader_close_hdf5(reader);

@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 #define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 
+#include "base/pool.h"
 #include "input/hdf5/stored.h"
 #include "input/read/numbers.h"
 #include "input/read/reader.h"
@@ -14,11 +15,11 @@ struct reader {
     const struct archive *archive;
     numbers_t *numbers;
     uint64_t blocks_per_file;
-    uint64_t cache_bytes;           /* for chunks, of HDF5 */
-    uint32_t threads;               /* for long reads */
-    struct reader_helpers *helpers; /* made when they are wanted */
-    uint32_t unpackers;             /* threads for chunks */
-    char *bounce;                   /* [threads][bounce_bytes], made when it is wanted */
+    uint64_t cache_bytes; /* for chunks, of HDF5 */
+    uint32_t threads;     /* for long reads */
+    pool_t *helpers;      /* made when they are wanted */
+    uint32_t unpackers;   /* threads for chunks */
+    char *bounce;         /* [threads][bounce_bytes], made when it is wanted */
     size_t bounce_bytes;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
@@ -63,16 +64,12 @@ struct reader_share {
     uint64_t units;
     reader_unit_t *work;
     const void *context;
-    atomic_uint_fast64_t next;
     atomic_int has_failed;
-    /* Of reader_share.c: */
-    uint32_t working;
-    struct reader_share *behind;
+    uint64_t number; /* of the helpers' block */
 };
 status_t reader_share_begin(reader_t *reader, struct reader_share *share);
-int reader_share_is_done(reader_t *reader, struct reader_share *share);
+int reader_share_is_done(reader_t *reader, const struct reader_share *share);
 void reader_share_give_up(reader_t *reader, struct reader_share *share);
-void reader_end_helpers(reader_t *reader);
 
 /* A slab as it lies in a file. */
 struct reader_lying {

@@ -1,5 +1,6 @@
 /* How the sums of dedispersion are made, as a problem of the tuner. */
 #include "base/memory.h"
+#include "base/pool.h"
 #include "io/cache.h"
 #include "tune/problem/dedispersion_trial.h"
 #include "tune/problem/problems.h"
@@ -117,19 +118,31 @@ struct shapes {
     uint32_t count;
 };
 
-/* Compilers wait for nobody: as many at once as there are processors. */
+struct preparing {
+    const struct shapes *shapes;
+    const uint32_t *list;
+    const struct tune_time *time;
+    unsigned char *done;
+};
+
+static void dedispersion_compile(void *context, uint32_t thread, uint64_t task)
+{
+    const struct preparing *p = context;
+    const struct shapes *shapes = p->shapes;
+    (void)thread;
+    if (!tune_time_is_over(p->time, 1)) {
+        (void)dedisperse_build(shapes->backend, shapes->spec, &shapes->shapes[p->list[task]]);
+        report_clear(); /* of this thread; whoever takes it finds out */
+        p->done[task] = 1;
+    }
+}
+
+/* Compiles as many at once as there are processors. */
 static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t count,
                                  const struct tune_time *time, unsigned char *done)
 {
-    const struct shapes *shapes = context;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
-    for (uint32_t k = 0; k < count; k++) {
-        if (!tune_time_is_over(time, 1)) {
-            (void)dedisperse_build(shapes->backend, shapes->spec, &shapes->shapes[list[k]]);
-            report_clear(); /* of this thread; whoever takes it finds out */
-            done[k] = 1;
-        }
-    }
+    struct preparing preparing = {context, list, time, done};
+    pool_each(count, count, dedispersion_compile, &preparing);
 }
 
 static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,

@@ -1,5 +1,5 @@
-/* A team of OpenMP threads, led by a thread of its own, takes tasks of the oldest blocks first. */
-#include "compute/cpu/pool.h"
+/* Pools of threads, which take tasks of the oldest blocks first. */
+#include "base/pool.h"
 
 #include "base/memory.h"
 #include "base/thread.h"
@@ -19,13 +19,22 @@ struct entry {
     struct pool_block block;
     int phase;          /* POOL_PHASES: done */
     uint64_t left;      /* tasks of this phase that are not done */
-    struct part *parts; /* [threads] */
+    struct part *parts; /* [nparts] */
+};
+
+struct helper {
+    pool_t *pool;
+    uint32_t number; /* from 1 on; 0: the leader of an OpenMP team */
+    pthread_t thread;
 };
 
 struct pool {
+    enum pool_kind kind;
+    const char *name;
     uint32_t threads;
-    pthread_t leader; /* of the OpenMP team */
-    int has_leader;
+    uint32_t nparts; /* of the tasks of a phase */
+    struct helper *helpers;
+    uint32_t nhelpers; /* started */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     int is_ending;
@@ -42,9 +51,9 @@ static void pool_begin_phase(const pool_t *pool, struct entry *entry, int phase)
 {
     uint64_t tasks = entry->block.tasks[phase];
     uint64_t at = 0;
-    for (uint32_t i = 0; i < pool->threads; i++) {
+    for (uint32_t i = 0; i < pool->nparts; i++) {
         __atomic_store_n(&entry->parts[i].next, at, __ATOMIC_RELAXED);
-        at += tasks / pool->threads + (i < tasks % pool->threads);
+        at += tasks / pool->nparts + (i < tasks % pool->nparts);
         __atomic_store_n(&entry->parts[i].end, at, __ATOMIC_RELAXED);
     }
     entry->left = tasks;
@@ -63,17 +72,17 @@ static void pool_advance(pool_t *pool)
             pool_begin_phase(pool, entry, entry->phase + 1);
         } else {
             pool->finished++;
-            pthread_cond_broadcast(&pool->done);
         }
     }
+    pthread_cond_broadcast(&pool->done);
     pthread_cond_broadcast(&pool->work);
 }
 
 /* The next task of `thread` in an entry; 0 when all are taken. */
 static int pool_take(const pool_t *pool, struct entry *entry, uint32_t thread, uint64_t *task)
 {
-    for (uint32_t i = 0; i < pool->threads; i++) {
-        struct part *part = &entry->parts[(thread + i) % pool->threads];
+    for (uint32_t i = 0; i < pool->nparts; i++) {
+        struct part *part = &entry->parts[(thread + i) % pool->nparts];
         uint64_t end = __atomic_load_n(&part->end, __ATOMIC_RELAXED);
         /* A look first: a part that is done need not be written to. */
         if (__atomic_load_n(&part->next, __ATOMIC_RELAXED) < end) {
@@ -86,16 +95,21 @@ static int pool_take(const pool_t *pool, struct entry *entry, uint32_t thread, u
     return 0;
 }
 
-/* Works in one entry until nothing is left to take; returns how many tasks were done. */
-static uint64_t pool_work_in(const pool_t *pool, struct entry *entry, int phase, uint32_t thread,
-                             uint64_t task)
+/* Works in one entry until nothing is left to take. The lock is held, but not meanwhile. */
+static void pool_work_in(pool_t *pool, struct entry *entry, uint32_t thread, uint64_t task)
 {
     uint64_t done = 0;
+    pool_task_t *run = entry->block.run[entry->phase];
+    pthread_mutex_unlock(&pool->lock);
     do {
-        entry->block.run[phase](entry->block.context, thread, task);
+        run(entry->block.context, thread, task);
         done++;
     } while (pool_take(pool, entry, thread, &task));
-    return done;
+    pthread_mutex_lock(&pool->lock);
+    entry->left -= done;
+    if (entry->left == 0) {
+        pool_advance(pool);
+    }
 }
 
 /* The oldest entry of which a task can be taken, with the lock: then neither its phase nor its
@@ -113,19 +127,13 @@ static struct entry *pool_find_work(pool_t *pool, uint32_t thread, uint64_t *tas
 
 static void pool_work(pool_t *pool, uint32_t thread)
 {
+    pthread_setname_np(pthread_self(), pool->name);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         uint64_t task;
         struct entry *entry = pool_find_work(pool, thread, &task);
         if (entry) {
-            int phase = entry->phase;
-            pthread_mutex_unlock(&pool->lock);
-            uint64_t done = pool_work_in(pool, entry, phase, thread, task);
-            pthread_mutex_lock(&pool->lock);
-            entry->left -= done;
-            if (entry->left == 0) {
-                pool_advance(pool);
-            }
+            pool_work_in(pool, entry, thread, task);
         } else if (pool->is_ending && pool->finished == pool->submitted) {
             break;
         } else {
@@ -137,26 +145,48 @@ static void pool_work(pool_t *pool, uint32_t thread)
 
 static void *pool_lead(void *argument)
 {
-    pool_t *pool = argument;
+    const struct helper *helper = argument;
+    pool_t *pool = helper->pool;
+    if (pool->kind == POOL_HELPERS) {
+        pool_work(pool, helper->number);
+        return NULL;
+    }
 #pragma omp parallel num_threads((int)pool->threads)
     pool_work(pool, (uint32_t)omp_get_thread_num());
     return NULL;
 }
 
-status_t pool_create(uint32_t threads, pool_t **out)
+static status_t pool_start(pool_t *pool)
+{
+    status_t st = STATUS_OK;
+    uint32_t count = pool->kind == POOL_TEAM ? 1 : pool->threads - 1;
+    TRY(memory_zeroed(count, sizeof *pool->helpers, "threads", &pool->helpers));
+    for (uint32_t i = 0; i < count; i++) {
+        struct helper *helper = &pool->helpers[i];
+        *helper = (struct helper){.pool = pool, .number = pool->kind == POOL_TEAM ? 0 : i + 1};
+        TRY(thread_start(pool->name, pool_lead, helper, &helper->thread));
+        pool->nhelpers++;
+    }
+out:
+    return st;
+}
+
+status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out)
 {
     status_t st = STATUS_OK;
     pool_t *pool = NULL;
     TRY(memory_zeroed(1, sizeof *pool, "threads", &pool));
+    pool->kind = kind;
+    pool->name = name;
     pool->threads = threads;
+    pool->nparts = kind == POOL_TEAM ? threads : 1;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
     for (int i = 0; i < POOL_BLOCKS; i++) {
-        TRY(memory_aligned(threads, sizeof(struct part), "threads", &pool->entries[i].parts));
+        TRY(memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
-    TRY(thread_start("pool", pool_lead, pool, &pool->leader));
-    pool->has_leader = 1;
+    TRY(pool_start(pool));
     *out = pool;
     pool = NULL;
 out:
@@ -173,8 +203,8 @@ void pool_destroy(pool_t *pool)
     pool->is_ending = 1;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
-    if (pool->has_leader) {
-        pthread_join(pool->leader, NULL);
+    for (uint32_t i = 0; i < pool->nhelpers; i++) {
+        pthread_join(pool->helpers[i].thread, NULL);
     }
     for (int i = 0; i < POOL_BLOCKS; i++) {
         free(pool->entries[i].parts);
@@ -182,6 +212,7 @@ void pool_destroy(pool_t *pool)
     pthread_cond_destroy(&pool->work);
     pthread_cond_destroy(&pool->done);
     pthread_mutex_destroy(&pool->lock);
+    free(pool->helpers);
     free(pool);
 }
 
@@ -205,11 +236,52 @@ uint64_t pool_submit(pool_t *pool, const struct pool_block *block)
     return number;
 }
 
+/* With the lock. A block whose last tasks are done need not wait for those before it. */
+static int pool_has_done(pool_t *pool, uint64_t number)
+{
+    const struct entry *entry = pool_entry_of(pool, number);
+    uint64_t later = 0;
+    for (int phase = entry->phase + 1; phase < POOL_PHASES; phase++) {
+        later += entry->block.tasks[phase];
+    }
+    return pool->finished >= number || (entry->left == 0 && later == 0);
+}
+
 void pool_wait(pool_t *pool, uint64_t number)
 {
     pthread_mutex_lock(&pool->lock);
-    while (pool->finished < number) {
+    while (!pool_has_done(pool, number)) {
         pthread_cond_wait(&pool->done, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
+}
+
+int pool_is_done(pool_t *pool, uint64_t number)
+{
+    pthread_mutex_lock(&pool->lock);
+    int is_done = pool_has_done(pool, number);
+    pthread_mutex_unlock(&pool->lock);
+    return is_done;
+}
+
+void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
+{
+    struct pool_block block = {.context = context, .run = {run}, .tasks = {tasks}};
+    uint64_t number = pool_submit(pool, &block);
+    struct entry *entry = pool_entry_of(pool, number);
+    uint64_t task;
+    pthread_mutex_lock(&pool->lock);
+    if (!pool_has_done(pool, number) && pool_take(pool, entry, 0, &task)) {
+        pool_work_in(pool, entry, 0, task);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    pool_wait(pool, number);
+}
+
+void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
+    for (uint64_t task = 0; task < tasks; task++) {
+        run(context, (uint32_t)omp_get_thread_num(), task);
+    }
 }

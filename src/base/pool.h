@@ -1,0 +1,58 @@
+/* Threads that share out work: all of the program that work on the tasks of one thing together.
+ *
+ * A pool takes blocks of tasks, one behind the other, and never waits for the end of one: a thread
+ * that finds nothing to do in one block continues with the next. A block has up to three phases of
+ * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
+ * of a block begins when the one before is over and the block before is done. Idle threads sleep.
+ * Threads receive no signals but those of their own accesses (base/thread.h), and carry the pool's
+ * name. A task that can fail leaves its status in its context. */
+#ifndef VOLTMILL_BASE_POOL_H
+#define VOLTMILL_BASE_POOL_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { POOL_PHASES = 3, POOL_BLOCKS = 4 /* at most, in the pool at once */ };
+
+/* Task `task` on thread number `thread`, which does one at a time. */
+typedef void pool_task_t(void *context, uint32_t thread, uint64_t task);
+
+struct pool_block {
+    void *context;
+    pool_task_t *run[POOL_PHASES];
+    uint64_t tasks[POOL_PHASES]; /* may be 0 */
+};
+
+enum pool_kind {
+    /* OpenMP's threads, so that its environment binds them (OMP_PLACES, OMP_PROC_BIND). Each begins
+     * with a part of the tasks of its own, which is the same part of every block: it works on
+     * memory that it touched first. */
+    POOL_TEAM,
+    /* Threads beside the one that submits, which is thread 0 and helps; tasks are taken in their
+     * order. */
+    POOL_HELPERS
+};
+
+typedef struct pool pool_t;
+
+/* Makes a pool of `threads`, whose name has at most 15 bytes. Fails with DEVICE. */
+status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out);
+/* Waits for all blocks. */
+void pool_destroy(pool_t *pool);
+uint32_t pool_threads(const pool_t *pool);
+
+/* Gives a block to the threads; waits while POOL_BLOCKS are there. Returns its number, from 1 on.
+ */
+uint64_t pool_submit(pool_t *pool, const struct pool_block *block);
+/* Waits until this block is done. */
+void pool_wait(pool_t *pool, uint64_t number);
+int pool_is_done(pool_t *pool, uint64_t number);
+/* Works on one phase of tasks with the helpers, as thread 0, until all are done. */
+void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
+
+/* The same without a pool, by an OpenMP team of the calling thread: for work that is seldom. Its
+ * threads carry the caller's name, sleep afterwards, and end with the process. */
+void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
+
+#endif

@@ -1,0 +1,123 @@
+/* Pools of threads: every task once, phases in their order, blocks that end without each other. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 3, TASKS = 200 };
+
+struct counts {
+    atomic_int times[TASKS];
+    atomic_int done, too_early, strangers, held;
+    char name[16];
+};
+
+static void count(void *context, uint32_t thread, uint64_t task)
+{
+    struct counts *counts = context;
+    atomic_fetch_add(&counts->times[task], 1);
+    atomic_fetch_add(&counts->strangers, thread >= THREADS);
+    atomic_fetch_add(&counts->done, 1);
+}
+
+static void count_after(void *context, uint32_t thread, uint64_t task)
+{
+    struct counts *counts = context;
+    atomic_fetch_add(&counts->too_early, atomic_load(&counts->done) < TASKS);
+    count(context, thread, task);
+}
+
+static void hold(void *context, uint32_t thread, uint64_t task)
+{
+    struct counts *counts = context;
+    (void)thread;
+    (void)task;
+    pthread_getname_np(pthread_self(), counts->name, sizeof counts->name);
+    while (atomic_load(&counts->held)) {
+        usleep(100);
+    }
+}
+
+static void check(const struct counts *counts, int times)
+{
+    for (int i = 0; i < TASKS; i++) {
+        assert_int_equal(counts->times[i], times);
+    }
+    assert_int_equal(counts->strangers, 0);
+}
+
+static void every_task_once(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= THREADS; threads++) {
+        struct counts counts = {.done = 0};
+        pool_t *pool = NULL;
+        assert_int_equal(pool_create(POOL_HELPERS, "helpers", threads, &pool), STATUS_OK);
+        for (int times = 1; times <= 20; times++) {
+            pool_run(pool, TASKS, count, &counts);
+            check(&counts, times);
+        }
+        pool_run(pool, 0, count, &counts);
+        pool_destroy(pool);
+        pool_each(threads, TASKS, count, &counts);
+        check(&counts, 21);
+    }
+}
+
+static void phases(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 3 * POOL_BLOCKS };
+    struct counts counts[BLOCKS] = {{.done = 0}};
+    uint64_t last = 0;
+    pool_t *pool = NULL;
+    assert_int_equal(pool_create(POOL_TEAM, "team", THREADS, &pool), STATUS_OK);
+    for (int i = 0; i < BLOCKS; i++) {
+        struct pool_block block = {
+            .context = &counts[i], .run = {count, NULL, count_after}, .tasks = {TASKS, 0, TASKS}};
+        last = pool_submit(pool, &block);
+    }
+    pool_wait(pool, last);
+    for (int i = 0; i < BLOCKS; i++) {
+        check(&counts[i], 2);
+        assert_int_equal(counts[i].too_early, 0);
+    }
+    pool_destroy(pool);
+}
+
+/* A block that is held up does not hold up those behind it. */
+static void one_is_held(void **state)
+{
+    (void)state;
+    struct counts held = {.held = 1};
+    struct counts counts = {.done = 0};
+    pool_t *pool = NULL;
+    assert_int_equal(pool_create(POOL_HELPERS, "helpers", 2, &pool), STATUS_OK);
+    struct pool_block block = {.context = &held, .run = {hold}, .tasks = {1}};
+    uint64_t number = pool_submit(pool, &block);
+    pool_run(pool, TASKS, count, &counts);
+    check(&counts, 1);
+    assert_false(pool_is_done(pool, number));
+    atomic_store(&held.held, 0);
+    pool_wait(pool, number);
+    assert_true(pool_is_done(pool, number));
+    assert_string_equal(held.name, "helpers");
+    pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_task_once),
+        cmocka_unit_test(phases),
+        cmocka_unit_test(one_is_held),
+    };
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}
