@@ -18,6 +18,11 @@ status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
  * twice the time of a filter bank's grain). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
+/* Makes room for one more element of `size` bytes in the list at *list, which has `count`. A list
+ * begins as NULL with none and is grown by this alone: its room is the next power of two, so that
+ * nothing else says how much there is. Fails with DEVICE; the list stays as it is. */
+status_t memory_grow(void *list, uint64_t count, size_t size, const char *what);
+
 /* A copy of `text` (NULL stays NULL). */
 status_t memory_text(const char *text, char **out);
 /* A new text, as printf() writes it. */

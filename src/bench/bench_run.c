@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "io/claim.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "pipeline/filter_chain.h"
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/values.h"
-#include "io/claim.h"
+#include "io/file_rights.h"
 #include "io/mark.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"

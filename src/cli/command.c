@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/apart.h"
-#include "io/claim.h"
+#include "io/file_rights.h"
 #include "io/launch.h"
 #include "ranks/agree.h"
 #include "ranks/watch.h"

@@ -4,7 +4,8 @@
 #include "base/memory.h"
 #include "dsp/telescope.h"
 #include "input/coefficients/coefficients.h"
-#include "io/identity.h"
+#include "io/crc.h"
+#include "io/file_rights.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -248,7 +249,7 @@ status_t inputs_contents(const struct inputs *inputs, struct text *out)
         const struct input *input = &inputs->files[i];
         uint64_t bytes = 0;
         uint32_t crc = 0;
-        TRY(identity_sampled_crc(input->path, inputs_most_of(inputs, input), &bytes, &crc));
+        TRY(crc_sampled(input->path, inputs_most_of(inputs, input), &bytes, &crc));
         TRY(inputs_add_content(inputs, i, bytes, crc, out));
     }
 out:

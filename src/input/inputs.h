@@ -4,7 +4,7 @@
 
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 #include "job/job.h"
 
 struct input {
@@ -38,7 +38,7 @@ status_t inputs_times(const struct inputs *inputs, struct text *out);
 
 /* By what is in them, the same for every copy: "a.h5 (1048576 bytes), sampled CRC-32 1f2e3d4c", for
  * products; no end of a line behind the last. Of large files some places are looked at
- * (io/identity.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of
+ * (io/crc.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of
  * small ones all. Fails with DATA. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/owner.h"
+#include "io/file_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

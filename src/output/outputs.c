@@ -2,8 +2,8 @@
 #include "output/outputs_parts.h"
 
 #include "base/memory.h"
-#include "io/claim.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 #include "product/spans.h"

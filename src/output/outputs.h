@@ -8,7 +8,7 @@
 #define VOLTMILL_OUTPUT_OUTPUTS_H
 
 #include "base/text.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 #include "output/journal/product_files.h"
 #include "output/output_spec.h"
 

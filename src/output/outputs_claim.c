@@ -1,8 +1,8 @@
 /* Finds what earlier runs have left of products, and decides whether to go on with it. */
 #include "output/outputs_parts.h"
 
-#include "io/claim.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal/product_files.h"

@@ -4,8 +4,8 @@
  * next run begins it again. */
 #include "base/memory.h"
 #include "base/pool.h"
-#include "io/claim.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/candidates.h"

@@ -6,7 +6,7 @@
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
 #include "base/thread.h"
-#include "io/claim.h"
+#include "io/file_rights.h"
 #include "output/journal/journal.h"
 #include "output/journal/journal_beside.h"
 #include "output/outputs.h"

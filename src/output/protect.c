@@ -3,7 +3,7 @@
 
 #include "input/inputs.h"
 #include "io/file.h"
-#include "io/guard.h"
+#include "io/file_rights.h"
 #include "output/journal/product_files.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "compute/resident_rows.h"
 #include "input/fbh5/fbh5.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 #include "plan/channelise_plan.h"
 
 struct device_carry {

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_PLOT_PLOT_H
 #define VOLTMILL_PLOT_PLOT_H
 
-#include "io/guard.h"
+#include "io/file_rights.h"
 #include "io/mark.h"
 #include "plot/drawing.h"
 

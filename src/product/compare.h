@@ -33,7 +33,7 @@ struct before {
 };
 
 /* On rank 0: finds out which it is. Unless it is complete, FILE.part is claimed, made with its
- * folder if need be (io/claim.h). Without a mark it must be the whole archive, unless forced. Fails
+ * folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless forced. Fails
  * with USAGE, NO_SPACE. */
 status_t before_claim(struct before *before, int force, int *claim_fd, char **made);
 

@@ -8,7 +8,7 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/pack/packed_rows.h"
-#include "product/place.h"
+#include "product/places.h"
 #include "product/quantised.h"
 #include "product/spans.h"
 

@@ -9,7 +9,7 @@
 #include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
-#include "product/place.h"
+#include "product/places.h"
 #include "product/quantised.h"
 #include "product/spans.h"
 

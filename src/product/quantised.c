@@ -1,7 +1,7 @@
 /* Scales, offsets and counts: [block][if][frequency], small beside the rows. */
 #include "product/quantised.h"
 
-#include "product/place.h"
+#include "product/places.h"
 
 #include "base/memory.h"
 #include "dsp/steps.h"

@@ -4,7 +4,7 @@
 #include "input/format/formats.h"
 #include "io/cache.h"
 #include "io/file.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "output/origin.h"

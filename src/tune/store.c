@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "io/cache.h"
-#include "io/owner.h"
+#include "io/file_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "dsp/telescope.h"
 #include "input/coefficients/coefficients_parts.h"
+#include "io/file_rights.h"
 #include "io/hdf5/h5.h"
-#include "io/identity.h"
 #include "io/mark.h"
 
 #include <float.h>

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "input/format/formats.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 
 /* Opens a file whose format is sought: *fd stays what it is when there is no ordinary file of the
  * name, which others say. Fails with DATA: it cannot be read, so nobody knows what it is. */

@@ -9,7 +9,7 @@
 #include "input/packets/frames.h"
 #include "io/apart.h"
 #include "io/file.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_H
 
 #include "input/hdf5/unfilter.h"
-#include "io/identity.h"
+#include "io/file_rights.h"
 
 #include <hdf5.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/hdf5/h5_versions.h"
-#include "io/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>

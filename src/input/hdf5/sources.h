@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
 #define VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
 
-#include "io/identity.h"
+#include "io/file_rights.h"
 #include "io/pack.h"
 
 /* What leads to a file. */

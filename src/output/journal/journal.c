@@ -2,9 +2,9 @@
 #include "output/journal/journal_parts.h"
 
 #include "base/memory.h"
-#include "io/claim.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "product/spans.h"
 

@@ -3,8 +3,8 @@
 #include "product/export/export_file.h"
 
 #include "base/memory.h"
-#include "io/claim.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 

@@ -5,7 +5,7 @@
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 
 #include "base/text.h"
-#include "io/guard.h"
+#include "io/file_rights.h"
 #include "io/mark.h"
 #include "product/export/export.h"
 

@@ -3,11 +3,10 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "io/claim.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
-#include "io/guard.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
 #include "product/join/join_parts.h"

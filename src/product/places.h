@@ -1,7 +1,7 @@
 /* The datasets that lie beside a product's rows at places of their own: one table, walked where a
  * product is made and where it is read back. Private to product/. */
-#ifndef VOLTMILL_PRODUCT_PLACE_H
-#define VOLTMILL_PRODUCT_PLACE_H
+#ifndef VOLTMILL_PRODUCT_PLACES_H
+#define VOLTMILL_PRODUCT_PLACES_H
 
 #include "io/hdf5/h5_dataset.h"
 #include "product/product.h"

@@ -1,5 +1,5 @@
 /* Where the datasets beside the rows lie. */
-#include "product/place.h"
+#include "product/places.h"
 
 #include <stddef.h>
 
