@@ -1,4 +1,5 @@
 /* voltmill export PRODUCT */
+#include "plan/channelise_plan.h"
 #include "product/export/export.h"
 
 #include "base/display.h"
@@ -133,6 +134,7 @@ static status_t export_run(void *settings)
     struct export_settings *s = settings;
     struct text said = {0};
     int is_psrfits = strcmp(s->format, "psrfits") == 0;
+    const struct job all_cores = {.threads = 0};
     if (is_psrfits || strcmp(s->format, "fil") == 0) {
         struct export_bank_options bank = {
             .format = is_psrfits ? FILE_PSRFITS : FILE_FIL,
@@ -143,7 +145,8 @@ static status_t export_run(void *settings)
             .sum = s->sum,
             .scale = s->scale,
             .external = {s->shared.externals.items, s->shared.externals.count},
-            .force = s->shared.force};
+            .force = s->shared.force,
+            .threads = channelise_plan_threads(&all_cores, 1)};
         st = export_bank(&bank, &said);
     } else if (strcmp(s->format, "dat") != 0 && strcmp(s->format, "tim") != 0) {
         struct export_text_options text = {

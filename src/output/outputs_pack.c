@@ -217,7 +217,7 @@ out:
 
 /* Rank 0: writes product i, all of which is there, into a second file in its format. The other
  * ranks wait meanwhile. Fails as outputs_pack_all(). */
-static status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
+static status_t outputs_convert(outputs_t *outputs, uint32_t i, uint32_t threads, double patience)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -246,6 +246,7 @@ static status_t outputs_convert(outputs_t *outputs, uint32_t i, double patience)
         .out = item->file,
         .into = &into,
         .stamp = &stamp,
+        .threads = threads,
         .tick = convert_tick,
         .context = &converting};
     TRY(export_bank(&options, &said));
@@ -526,8 +527,9 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
         TRY(is_left && item->has_bandpass ? outputs_median_all(outputs, i, threads, patience)
                                           : STATUS_OK);
         if (is_left && item->format != FILE_HDF5) {
-            TRY(agree_all(outputs->comm,
-                          outputs->rank == 0 ? outputs_convert(outputs, i, patience) : STATUS_OK));
+            TRY(agree_all(outputs->comm, outputs->rank == 0
+                                             ? outputs_convert(outputs, i, threads, patience)
+                                             : STATUS_OK));
         } else if (is_left && item->compression != COMPRESSION_NONE) {
             TRY(squeeze_all(outputs, i, threads, patience));
         }

@@ -28,6 +28,7 @@ struct export_bank_options {
     struct scale_options scale;
     struct external_list external; /* where external storage of the product may be */
     int force;
+    uint32_t threads; /* that put blocks into the file; 0: one */
     status_t (*tick)(
         void *context); /* after each block: ends the export when it fails; may be NULL */
     void *context;

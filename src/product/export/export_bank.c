@@ -4,10 +4,14 @@
 #include "product/export/export_bank.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
+#include "base/report.h"
 #include "base/units.h"
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,9 +166,8 @@ out:
 }
 
 /* Whole spectra in a block, whole chunks of the file where they fit; else a piece of a spectrum. */
-static status_t bank_plan_blocks(struct export_bank *bank)
+static void bank_plan_blocks(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     uint64_t spectrum = bank->nifs * bank->header.nchans;
     uint64_t chunk = bank->in->chunks.rows;
     uint64_t unit = bank->together > 0 ? bank->together : chunk;
@@ -172,14 +175,31 @@ static status_t bank_plan_blocks(struct export_bank *bank)
     bank->rows = bank->rows > unit ? bank->rows - bank->rows % unit : bank->rows;
     bank->chans =
         spectrum <= EXPORT_BLOCK ? bank->header.nchans : max_u64(EXPORT_BLOCK / bank->nifs, 1);
+}
+
+/* Memory of one thread for a block. */
+static status_t bank_make_room(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
     size_t samples = (size_t)(bank->rows * bank->nifs * bank->chans);
+    bank->stored = bank->made = bank->numbers = NULL;
+    bank->room = NULL;
     TRY(memory_aligned(samples, bank_stored_bits(bank) / 8, "samples", &bank->stored));
+    TRY(memory_zeroed((size_t)bank->header.nchans, bank->format->room + 1, "samples", &bank->room));
     if (!bank->is_plain) {
         TRY(memory_aligned(samples, sizeof *bank->numbers, "samples", &bank->numbers));
         TRY(memory_aligned(samples, bank->bits / 8, "samples", &bank->made));
     }
 out:
     return st;
+}
+
+static void bank_free_room(struct export_bank *bank)
+{
+    free(bank->stored);
+    free(bank->numbers);
+    free(bank->made);
+    free(bank->room);
 }
 
 /* The stored samples as floats, summed over ifs if so asked: [rows][nifs written][chans]. */
@@ -247,27 +267,107 @@ static status_t bank_write_block(struct export_bank *bank, const struct fbh5_blo
     return bank->format->put(bank, block, data);
 }
 
-/* Reads all of the input, block by block. */
-static status_t bank_for_each_block(struct export_bank *bank,
+static struct fbh5_block bank_block(const struct export_bank *bank, uint64_t number)
+{
+    uint64_t across = ceil_div_u64(bank->header.nchans, bank->chans);
+    uint64_t row = number / across * bank->rows;
+    uint64_t chan = number % across * bank->chans;
+    return (struct fbh5_block){.row = row,
+                               .rows = min_u64(bank->rows, bank->in->rows - row),
+                               .first_if = bank->first_if,
+                               .nifs = bank->nifs,
+                               .chan = chan,
+                               .chans = min_u64(bank->chans, bank->header.nchans - chan)};
+}
+
+/* All of the input, block by block: each thread has a bank of its own, and one at a time reads. */
+struct bank_walk {
+    struct export_bank banks[EXPORT_THREADS];
+    struct text causes[EXPORT_THREADS];
+    status_t failed[EXPORT_THREADS];
+    status_t (*use)(struct export_bank *, const struct fbh5_block *);
+    pthread_mutex_t reading;
+    atomic_int is_over;
+};
+
+static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_t number)
+{
+    status_t st = STATUS_OK;
+    struct export_bank *bank = &walk->banks[thread];
+    const struct export_bank_options *options = bank->options;
+    struct fbh5_block block = bank_block(bank, number);
+    pthread_mutex_lock(&walk->reading);
+    st = fbh5_read(bank->reader, &block, bank->stored);
+    pthread_mutex_unlock(&walk->reading);
+    TRY(st);
+    TRY(walk->use(bank, &block));
+    TRY(options->tick && thread == 0 ? options->tick(options->context) : STATUS_OK);
+out:
+    return st;
+}
+
+static void bank_walk_task(void *context, uint32_t thread, uint64_t number)
+{
+    struct bank_walk *walk = context;
+    if (atomic_load(&walk->is_over)) {
+        return;
+    }
+    walk->failed[thread] = bank_walk_block(walk, thread, number);
+    if (walk->failed[thread] != STATUS_OK) {
+        text_add(&walk->causes[thread], "%s", report_cause());
+        report_clear();
+        atomic_store(&walk->is_over, 1);
+    }
+}
+
+/* Adds what the threads' banks have counted to that of `bank`, and takes the first failure. */
+static status_t bank_walk_end(struct bank_walk *walk, uint32_t threads, struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < threads; i++) {
+        struct export_bank *own = &walk->banks[i];
+        const char *cause = walk->causes[i].data;
+        bank->nans += own->nans;
+        bank->scale.clipped += own->scale.clipped;
+        bank->scale.blanks += own->scale.blanks;
+        bank->scale.low = own->scale.low; /* one thread alone measures */
+        bank->scale.high = own->scale.high;
+        if (walk->failed[i] != STATUS_OK && st == STATUS_OK) {
+            st = report_fail(walk->failed[i], "%s", cause ? cause : "a block");
+        }
+        text_free(&walk->causes[i]);
+        bank_free_room(own);
+    }
+    return st;
+}
+
+static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
                                     status_t (*use)(struct export_bank *,
                                                     const struct fbh5_block *))
 {
     status_t st = STATUS_OK;
-    uint64_t nchans = bank->header.nchans;
-    for (uint64_t row = 0; row < bank->in->rows; row += bank->rows) {
-        for (uint64_t chan = 0; chan < nchans; chan += bank->chans) {
-            struct fbh5_block block = {.row = row,
-                                       .rows = min_u64(bank->rows, bank->in->rows - row),
-                                       .first_if = bank->first_if,
-                                       .nifs = bank->nifs,
-                                       .chan = chan,
-                                       .chans = min_u64(bank->chans, nchans - chan)};
-            TRY(fbh5_read(bank->reader, &block, bank->stored));
-            TRY(use(bank, &block));
-            TRY(bank->options->tick ? bank->options->tick(bank->options->context) : STATUS_OK);
-        }
+    struct bank_walk *walk = NULL;
+    uint64_t blocks =
+        ceil_div_u64(bank->in->rows, bank->rows) * ceil_div_u64(bank->header.nchans, bank->chans);
+    uint32_t ready = 0;
+    threads = (uint32_t)min_u64(threads, min_u64(blocks, EXPORT_THREADS));
+    TRY(memory_zeroed(1, sizeof *walk, "an export", &walk));
+    walk->use = use;
+    pthread_mutex_init(&walk->reading, NULL);
+    while (ready < threads) {
+        struct export_bank *own = &walk->banks[ready++];
+        *own = *bank;
+        own->nans = own->scale.clipped = own->scale.blanks = 0;
+        TRY(bank_make_room(own));
     }
+    pool_each(threads, blocks, bank_walk_task, walk);
 out:
+    if (walk) {
+        status_t ended = bank_walk_end(walk, ready, bank);
+        st = st == STATUS_OK ? ended : st;
+        pthread_mutex_destroy(&walk->reading);
+    }
+    free(walk);
     return st;
 }
 
@@ -284,7 +384,7 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
                                      .bytes = bank->bytes,
                                      .head = &bank->head};
     if (bank->options->into) {
-        TRY(export_file_lend(bank->options->into, path, &bank->head, &bank->file));
+        TRY(export_file_lend(bank->options->into, path, &bank->head, bank->file));
         goto out;
     }
     TRY(guard_add(&reads, what, bank->in->path));
@@ -292,7 +392,7 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
         TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
     }
     TRY(export_file_check(&plan, &reads));
-    TRY(export_file_begin(&plan, &bank->file));
+    TRY(export_file_begin(&plan, bank->file));
 out:
     guard_free(&reads);
     return st;
@@ -302,13 +402,14 @@ static status_t bank_write(struct export_bank *bank, const char *path)
 {
     status_t st = STATUS_OK;
     TRY(bank_begin_file(bank, path));
-    TRY(export_file_reserve(&bank->file, bank->bytes));
+    TRY(export_file_reserve(bank->file, bank->bytes));
     if (scale_must_measure(&bank->scale)) {
-        TRY(bank_for_each_block(bank, bank_measure_block));
+        /* Sums are of the rows in their order. */
+        TRY(bank_for_each_block(bank, 1, bank_measure_block));
     }
     TRY(scale_settle(&bank->scale, bank->in->path));
-    TRY(bank_for_each_block(bank, bank_write_block));
-    TRY(export_file_publish(&bank->file));
+    TRY(bank_for_each_block(bank, (uint32_t)max_u64(bank->options->threads, 1), bank_write_block));
+    TRY(export_file_publish(bank->file));
 out:
     return st;
 }
@@ -335,7 +436,7 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
     char rows[UNITS_TEXT];
     const struct sigproc *header = &bank->header;
     int is_before = 0;
-    TRY(export_file_say_before(&bank->file, out, &is_before));
+    TRY(export_file_say_before(bank->file, out, &is_before));
     if (is_before) {
         goto out;
     }
@@ -365,14 +466,11 @@ out:
 
 static void bank_end(struct export_bank *bank)
 {
-    export_file_end(&bank->file);
+    export_file_end(bank->file);
     scale_end(&bank->scale);
     text_free(&bank->head);
     free(bank->rawdatafile);
     free(bank->own);
-    free(bank->stored);
-    free(bank->numbers);
-    free(bank->made);
     fbh5_reader_destroy(bank->reader);
     fbh5_destroy(bank->in);
 }
@@ -382,14 +480,15 @@ status_t export_bank(const struct export_bank_options *options, struct text *sai
     status_t st = STATUS_OK;
     const struct bank_format *format =
         options->format == FILE_PSRFITS ? &export_psrfits_format : &export_fil_format;
-    struct export_bank bank = {.options = options, .format = format, .file = {.fd = -1}};
+    struct export_file file = {.fd = -1};
+    struct export_bank bank = {.options = options, .format = format, .file = &file};
     char *path = NULL;
     TRY(export_name(options->out, options->product, format->ending, &path));
     TRY(bank_open_input(&bank));
     TRY(bank_choose_ifs(&bank));
     TRY(bank_choose_bits(&bank));
     TRY(format->begin(&bank));
-    TRY(bank_plan_blocks(&bank));
+    bank_plan_blocks(&bank);
     TRY(bank_write(&bank, path));
     TRY(bank_say(&bank, path, said));
     bank_warn(&bank, path);

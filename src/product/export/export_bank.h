@@ -6,8 +6,8 @@
 #include "product/export/export_file.h"
 #include "product/kind/sigproc_head.h"
 
-/* Samples of a block: 16 MiB as floats. */
-enum { EXPORT_BLOCK = 4 << 20 };
+/* Samples of a block: 16 MiB as floats; threads that have one each. */
+enum { EXPORT_BLOCK = 4 << 20, EXPORT_THREADS = 8 };
 
 /* One export under way. */
 struct export_bank {
@@ -19,7 +19,7 @@ struct export_bank {
     char *rawdatafile;     /* the header's, with the stamp, or without that of another file */
     struct text head;      /* what the file begins with */
     uint64_t bytes;        /* of the whole file */
-    struct export_file file;
+    struct export_file *file;
     struct scale scale;
     uint32_t bits;
     int is_raw;              /* numbers are those in few bits, without their scales, */
@@ -29,20 +29,23 @@ struct export_bank {
     uint64_t first_if, nifs; /* that are read */
     uint64_t together;       /* spectra that no block divides; 0: any */
     uint64_t rows, chans;    /* of a block */
+    void *own;               /* the format's, for free() */
+    /* Each thread has its own of these, and of what the scale counts. */
     void *stored, *made;
     float *numbers;
+    char *room; /* [format->room][nchans] */
     uint64_t nans;
-    void *own; /* the format's, for free() */
 };
 
 struct bank_format {
     const char *title;  /* "SIGPROC filterbank" */
     const char *ending; /* of names */
     int keeps_scale;    /* the file says what its numbers stand for */
+    size_t room;        /* bytes of a channel that put() needs beside a block */
     /* When ifs and bits are chosen: header, head, bytes, together. Fails with USAGE, DEVICE. */
     status_t (*begin)(struct export_bank *bank);
-    /* Writes a block, data [rows][header.nifs][chans] of bank->bits, which it may change. Fails
-     * with NO_SPACE or DATA. */
+    /* Writes a block, data [rows][header.nifs][chans] of bank->bits, which it may change; several
+     * threads at once, each with a bank of its own. Fails with NO_SPACE or DATA. */
     status_t (*put)(struct export_bank *bank, const struct fbh5_block *block, char *data);
 };
 

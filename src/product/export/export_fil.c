@@ -50,7 +50,7 @@ static status_t fil_put(struct export_bank *bank, const struct fbh5_block *block
     }
     uint64_t together = block->chans == nchans ? lines : 1;
     for (uint64_t line = 0; line < lines; line += together) {
-        TRY(export_file_put(&bank->file, bank->head.length + (first + line * nchans) * width,
+        TRY(export_file_put(bank->file, bank->head.length + (first + line * nchans) * width,
                             data + line * block->chans * width, together * block->chans * width));
     }
 out:

@@ -119,7 +119,11 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
         memcpy(file->first + offset, data, (size_t)kept);
     }
     TRY(file_write(file->fd, file->part, offset + kept, (const char *)data + kept, bytes - kept));
-    file->bytes = max_u64(file->bytes, offset + bytes);
+    for (uint64_t seen = atomic_load(&file->bytes); seen < offset + bytes;) {
+        if (atomic_compare_exchange_weak(&file->bytes, &seen, offset + bytes)) {
+            break;
+        }
+    }
 out:
     return st;
 }

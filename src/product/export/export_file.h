@@ -9,6 +9,7 @@
 #include "io/mark.h"
 #include "product/export/export.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Description of the file to write. */
@@ -38,7 +39,7 @@ struct export_file {
     enum export_state state;
     enum mark mark;
     char first[MARK_BLOCK]; /* of what is written: comes last */
-    uint64_t bytes;         /* that the file has so far */
+    _Atomic uint64_t bytes; /* that the file has so far: threads write pieces of their own */
 };
 
 /* Whether it may be made at all: not over one of the files that `reads` knows, nor over one that is

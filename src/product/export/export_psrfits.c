@@ -29,12 +29,23 @@ enum { PSRFITS_NAME = 16, PSRFITS_RECORD = 2880 };
 /* bank->own of an export. */
 struct psrfits_out {
     struct psrfits_head head;
-    uint64_t begin;  /* of the table's first row in the file */
-    uint8_t *room;   /* [chans] numbers of up to 8 bytes */
-    uint8_t *filler; /* [chans] of a last row's spectra that there are not */
+    uint64_t begin; /* of the table's first row in the file */
     char pol_type[PSRFITS_NAME];
     const char *comment;
 };
+
+/* Of each thread: numbers of up to 8 bytes, then a last row's spectra that there are not. */
+enum { PSRFITS_ROOM = sizeof(double) + sizeof(float) };
+
+static uint8_t *psrfits_room(const struct export_bank *bank)
+{
+    return (uint8_t *)bank->room;
+}
+
+static uint8_t *psrfits_filler(const struct export_bank *bank)
+{
+    return psrfits_room(bank) + bank->header.nchans * sizeof(double);
+}
 
 static const double half_of_16_bits = 32768; /* FITS's 16 bits have a sign */
 
@@ -53,7 +64,7 @@ static status_t psrfits_put(const struct psrfits_piece *piece, uint64_t at, void
                             uint64_t count, uint32_t size)
 {
     turn_bytes(numbers, count * size, size);
-    return export_file_put(&piece->bank->file, piece->at + at, numbers, count * size);
+    return export_file_put(piece->bank->file, piece->at + at, numbers, count * size);
 }
 
 static status_t psrfits_put_times(const struct psrfits_piece *piece)
@@ -73,7 +84,7 @@ out:
 static status_t psrfits_put_band(const struct psrfits_piece *piece)
 {
     const struct psrfits_head *head = &piece->out->head;
-    double *mhz = (double *)(void *)piece->out->room;
+    double *mhz = (double *)(void *)psrfits_room(piece->bank);
     for (uint64_t i = 0; i < piece->chans; i++) {
         mhz[i] = head->header.fch1 + (double)(piece->chan + i) * head->header.foff;
     }
@@ -104,7 +115,7 @@ static status_t psrfits_move_offsets(const struct psrfits_piece *piece, double m
                                      float *offsets)
 {
     status_t st = STATUS_OK;
-    float *scales = (float *)(void *)piece->out->filler;
+    float *scales = (float *)(void *)psrfits_filler(piece->bank);
     TRY(psrfits_read_scales(piece, piece->bank->steps.scale_offset, line, scales));
     for (uint64_t i = 0; i < piece->chans; i++) {
         offsets[i] = (float)((double)offsets[i] + moved * (double)scales[i]);
@@ -120,7 +131,7 @@ static status_t psrfits_put_scales(const struct psrfits_piece *piece)
     const struct psrfits_head *head = &piece->out->head;
     const struct scale *scale = &piece->bank->scale;
     double moved = head->header.nbits == 16 ? half_of_16_bits : 0;
-    float *line = (float *)(void *)piece->out->room;
+    float *line = (float *)(void *)psrfits_room(piece->bank);
     for (uint64_t k = 0; k < 2 * head->header.nifs; k++) {
         uint64_t first = k / 2 * head->header.nchans + piece->chan;
         const struct fbh5_steps *steps = &piece->bank->steps;
@@ -145,17 +156,16 @@ out:
     return st;
 }
 
-/* The number of those in few bits that stands for none becomes that of the channel's mean. Weight 0
- * where there is none but such. */
-static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
+/* The number of those in few bits that stands for none becomes that of the channel's mean. */
+static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line, float *weights)
 {
-    const struct psrfits_head *head = &piece->out->head;
     struct export_bank *bank = piece->bank;
     const struct steps_form form = {bank->steps.bits, 0};
     uint16_t mean = (uint16_t)steps_centre(form.bits);
-    for (uint64_t at = 0; at < piece->rows * head->header.nifs * piece->chans; at++) {
+    for (uint64_t i = 0; i < piece->chans; i++) {
+        uint64_t at = line * piece->chans + i;
         if (steps_number(form, piece->data, (size_t)at) != steps_blank(form)) {
-            weights[at % piece->chans] = 1;
+            weights[i] = 1;
             continue;
         }
         bank->scale.blanks++;
@@ -167,6 +177,24 @@ static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
     }
 }
 
+/* Weight 0 where there is none but such. Lines of bytes without any are most, and found fast. */
+static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
+{
+    const struct steps_form form = {piece->bank->steps.bits, 0};
+    int is_whole = 0;
+    for (uint64_t line = 0; line < piece->rows * piece->out->head.header.nifs; line++) {
+        const uint8_t *bytes = piece->data + line * piece->chans;
+        if (form.bits == 8 && !memchr(bytes, steps_blank(form), piece->chans)) {
+            is_whole = 1;
+        } else {
+            psrfits_weigh_line(piece, line, weights);
+        }
+    }
+    for (uint64_t i = 0; i < piece->chans && is_whole; i++) {
+        weights[i] = 1;
+    }
+}
+
 /* Weight 0 where every number of a channel is NaN; as floats these become 0, because 0 times NaN is
  * none. */
 static status_t psrfits_put_weights(const struct psrfits_piece *piece)
@@ -174,7 +202,7 @@ static status_t psrfits_put_weights(const struct psrfits_piece *piece)
     const struct psrfits_head *head = &piece->out->head;
     const struct export_bank *bank = piece->bank;
     uint64_t lines = piece->rows * head->header.nifs;
-    float *weights = (float *)(void *)piece->out->room;
+    float *weights = (float *)(void *)psrfits_room(piece->bank);
     float *values = head->header.nbits == 32 ? (float *)(void *)piece->data : NULL;
     const float *known = values;
     if (!values && !bank->is_plain) {
@@ -221,7 +249,7 @@ static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_i
 {
     const struct psrfits_head *head = &piece->out->head;
     uint64_t bits = head->header.nbits;
-    uint8_t *out = piece->out->filler;
+    uint8_t *out = psrfits_filler(piece->bank);
     for (uint64_t i = 0; i < piece->chans; i++) {
         double sum = 0;
         for (uint64_t row = 0; row < piece->rows; row++) {
@@ -257,7 +285,7 @@ static status_t psrfits_put_data(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
     const struct psrfits_head *head = &piece->out->head;
-    struct export_file *file = &piece->bank->file;
+    struct export_file *file = piece->bank->file;
     uint64_t nifs = head->header.nifs;
     uint64_t width = head->header.nbits / 8;
     uint64_t bytes = piece->chans * width;
@@ -265,10 +293,10 @@ static status_t psrfits_put_data(const struct psrfits_piece *piece)
     uint64_t data = piece->at + head->data + piece->chan * width;
     for (uint64_t k = 0; k < nifs && piece->rows < head->rows_each; k++) {
         psrfits_make_filler(piece, k);
-        psrfits_store(head->header.nbits, piece->out->filler, piece->chans);
+        psrfits_store(head->header.nbits, psrfits_filler(piece->bank), piece->chans);
         for (uint64_t row = piece->rows; row < head->rows_each; row++) {
-            TRY(export_file_put(file, data + (row * nifs + k) * line_bytes, piece->out->filler,
-                                bytes));
+            TRY(export_file_put(file, data + (row * nifs + k) * line_bytes,
+                                psrfits_filler(piece->bank), bytes));
         }
     }
     psrfits_store(head->header.nbits, piece->data, piece->rows * nifs * piece->chans);
@@ -287,7 +315,7 @@ static status_t psrfits_put_end(const struct psrfits_piece *piece)
     static const char zeros[PSRFITS_RECORD];
     const struct psrfits_head *head = &piece->out->head;
     uint64_t end = piece->out->begin + head->count * head->row_bytes;
-    return export_file_put(&piece->bank->file, end, zeros, piece->bank->bytes - end);
+    return export_file_put(piece->bank->file, end, zeros, piece->bank->bytes - end);
 }
 
 /* Writes a block: struct bank_format's. */
@@ -439,11 +467,8 @@ static status_t psrfits_begin(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     struct psrfits_out *out = NULL;
-    size_t nchans = (size_t)bank->header.nchans;
-    TRY(memory_zeroed(1, sizeof *out + nchans * (sizeof(double) + sizeof(float)), "a table", &out));
+    TRY(memory_zeroed(1, sizeof *out, "a table", &out));
     bank->own = out;
-    out->room = (uint8_t *)(out + 1);
-    out->filler = out->room + nchans * sizeof(double);
     TRY(psrfits_find_pol_type(bank, out->pol_type));
     TRY(psrfits_find_feed(bank, out));
     bank->together = psrfits_cut_blocks(bank);
@@ -468,5 +493,6 @@ out:
 const struct bank_format export_psrfits_format = {.title = "search-mode PSRFITS",
                                                   .ending = ".fits",
                                                   .keeps_scale = 1,
+                                                  .room = PSRFITS_ROOM,
                                                   .begin = psrfits_begin,
                                                   .put = psrfits_rows_put};
