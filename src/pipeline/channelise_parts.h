@@ -7,8 +7,21 @@
 #include "pipeline/channelise_pipeline.h"
 #include "pipeline/filter_chain.h"
 #include "pipeline/finish/finish.h"
-#include "pipeline/range.h"
 #include "pipeline/weights.h"
+
+/* Whether power stays within what 32-bit floats hold: sums beyond 3.4e38 are infinite, and those of
+ * very small volts vanish. Looked at where it can happen: samples that are floats, as they are
+ * behind filters, or coefficients beyond reason. */
+typedef struct range range_t;
+
+/* *out = NULL where nothing of the kind can happen, which is the same on all ranks. `work` must
+ * outlive it. Fails with DEVICE (memory). */
+status_t range_create(const struct channelise_plan *work, range_t **out);
+void range_destroy(range_t *range);
+
+/* Values of a product, so far: infinite or no numbers; zero, or smaller than normal floats, where
+ * the largest of their spectrum is hardly more. */
+void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small);
 
 /* One block under way: its buffers, where its samples are and where its rows belong. */
 struct slot {
@@ -57,11 +70,8 @@ struct channelising {
     range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
 };
 
-/* Makes stages, and slots with their buffers. The device may have less room than the plan thought:
- * then blocks are halved, and when they cannot be smaller, fewer of them are under way at a time.
- * Fails with DEVICE: not even the smallest block fits (says how much would do). */
-status_t channelising_fit_stages(struct channelising *p);
-void channelising_drop_stages(struct channelising *p);
+/* The writer thread: waits until the backend is done with a block, and writes its rows. */
+status_t channelising_write(void *context, uint32_t number);
 
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);

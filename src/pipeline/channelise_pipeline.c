@@ -3,233 +3,199 @@
 #include "pipeline/channelise_pipeline.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "compute/shared/quantise.h"
 #include "dsp/steps.h"
 #include "pipeline/channelise_parts.h"
+#include "plan/budget.h"
 #include "plan/channelise_needs.h"
-#include "plan/plan_ifs.h"
 #include "plan/plan_products.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A block that the backend has done is weighed, finished and written. */
+/* Stages and buffers of the filter bank's pipeline, as large as the device allows. */
 
-/* Nobody reads the block's samples any more. */
-static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    int was_mapped = slot->mapping != NULL;
-    int is_torn = was_mapped && mapping_is_cut(slot->mapping);
-    mapping_close(slot->mapping);
-    slot->mapping = NULL;
-    if (was_mapped) {
-        TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
-    }
-    REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
-            p->work->archive->parts[0].path);
-out:
-    return st;
-}
-
-/* The samples of a block, while they are there. */
-static status_t channelising_samples(const struct slot *slot, const char **out)
-{
-    status_t st = STATUS_OK;
-    void *samples = NULL;
-    if (slot->mapping) {
-        *out = mapping_data(slot->mapping);
-        goto out;
-    }
-    TRY(buffer_get(slot->in, &samples));
-    *out = samples;
-out:
-    return st;
-}
-
-/* Weighs what bank i makes of the block. */
-static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
-                                        struct weights_block *block)
-{
-    status_t st = STATUS_OK;
-    uint64_t missing = 0;
-    block->first = (uint64_t)slot->spectra[i].first;
-    block->count = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
-    block->counted = slot->counted[i];
-    if (block->count > 0) {
-        TRY(weights_begin(p->weights[i], block, &missing));
-    }
-    for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
-        p->counts[j].missing += p->work->job->products[j].bank == i ? missing : 0;
-    }
-out:
-    return st;
-}
-
-/* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
- * all samples of the block, so that they are looked at once more only if there are such. */
-static status_t channelising_weigh(struct channelising *p, struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    uint64_t shown = 0;
-    const uint32_t fan = filter_plan_fan(p->work->filters);
-    struct weights_block block = {.is_first = slot->from == slot->chunk.first,
-                                  .first_stream = slot->chunk.first_stream * fan,
-                                  .streams = slot->chunk.streams * fan,
-                                  .losses = &slot->losses,
-                                  .unread = &slot->unread,
-                                  .first_sample = (int64_t)slot->first_sample,
-                                  .input = {slot->re, slot->im, (size_t)slot->slab->width}};
-    TRY(pipeline_missing(p->pipeline, slot->in, &shown));
-    if (shown > 0) {
-        TRY(channelising_samples(slot, &block.samples));
-        block.nsamples = slot->nsamples;
-    }
-    for (uint32_t i = 0; i < p->work->nbanks; i++) {
-        TRY(p->weights[i] ? channelising_weigh_bank(p, slot, i, &block) : STATUS_OK);
-    }
-out:
-    return st;
-}
-
-/* Power that left the range of floats, while the samples are still there. */
-static status_t channelising_look_at_range(struct channelising *p, struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    const struct job *job = p->work->job;
-    const char *samples = NULL;
-    TRY(channelising_samples(slot, &samples));
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        void *power = NULL;
-        const struct channelise_output output = plan_ifs_output(&job->products[i]);
-        if (output.quantity == QUANTITY_SPECTRA) {
-            continue;
-        }
-        TRY(buffer_get(slot->out[i], &power));
-        uint64_t from = (uint64_t)slot->spectra[job->products[i].bank].first;
-        struct range_block block = {.product = i,
-                                    .from = from,
-                                    .rows = slot->rows[i],
-                                    .streams = slot->chunk.streams,
-                                    .sums = channelise_sums(&output, slot->chunk.streams),
-                                    .power = power,
-                                    .samples = samples,
-                                    .first_sample = (int64_t)slot->first_sample,
-                                    .input = {slot->re, slot->im, (size_t)slot->slab->width}};
-        TRY(range_look(p->range, &block));
-    }
-out:
-    return st;
-}
-
-/* Writes the rows of the last filter as samples are stored. */
-static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
+/* Bytes of the largest slab of any group, for a block. */
+static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    const struct job_product *product = &work->job->products[0];
-    struct quantise how = {.bits = product->steps.bits,
-                           .scale = product->scale,
-                           .streams = slot->chunk.streams,
-                           .parts = work->seen->is_complex ? 2 : 1};
-    void *rows = NULL;
-    TRY(pipeline_get(p->pipeline, filter_block_last(p->filters, &slot->filtered), &rows));
-    p->counts[0].clipped +=
-        quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
-    TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
-out:
-    return st;
-}
-
-/* Writes the rows of the filter bank's products. */
-static status_t channelising_write_product(struct channelising *p, const struct slot *slot,
-                                           uint32_t i)
-{
-    status_t st = STATUS_OK;
-    const struct chunk *chunk = &slot->chunk;
-    const struct product_spec *spec = &p->work->products[i].spec;
-    weights_t *weigh = p->weights[p->work->job->products[i].bank];
-    int is_combined = ifs_are_combined(spec) || spec->flag.is_on;
-    void *squares = NULL;
-    struct finish_rows rows = {.chunk = chunk,
-                               .is_first = slot->from == chunk->first,
-                               .is_last = slot->from + slot->count == chunk->first + chunk->count,
-                               .first = slot->first_rows[i],
-                               .count = slot->rows[i],
-                               .columns = chunk->streams,
-                               .channels = spec->bank.nchannels};
-    TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
-    if (plan_products_rounds(p->work, i)) {
-        const struct channelise_clipped clipped = channelise_clipped(
-            &channelise_plan_bank_of(p->work, i)->channelise, channelising_output(p->work, i),
-            chunk->streams, rows.first, rows.count);
-        rows.clipped = (const uint32_t *)(const void *)((const char *)rows.data + clipped.at);
-        rows.clipped_blocks = clipped.blocks;
-    }
-    if (slot->squares[i]) {
-        TRY(pipeline_get(p->pipeline, slot->squares[i], &squares));
-        rows.squares = squares;
-    }
-    if (weigh && is_combined) {
-        rows.lost = weights_lost(weigh, i);
-    } else if (weigh) {
-        rows.weights = weights_apply(weigh, i, rows.count, rows.data, &rows.holes);
-    }
-    TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
-    if (rows.blanked > 0) {
-        weights_note_blank(weigh, i, rows.blanked);
-    }
-    if (rows.cells > 0) {
-        TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
-    }
-    if (rows.count > 0 && spec->weights.are_kept) {
-        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
-    }
-    if (rows.steps.count > 0) {
-        TRY(p->sink.step(p->sink.context, i, chunk, &rows.steps));
-    }
-    if (rows.count > 0) {
-        TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
+    uint32_t groups = chunk_groups(&p->chunking);
+    uint32_t fan = filter_plan_fan(work->filters);
+    uint64_t samples = channelise_plan_most_samples(work, p->chunking.block_spectra);
+    *out = 0;
+    for (uint32_t i = 0; i < groups; i++) {
+        struct chunk chunk = chunk_at(&p->chunking, i);
+        struct slab *slab = NULL;
+        TRY(slab_create(work->archive, chunk.first_stream * fan, chunk.streams * fan, &slab));
+        *out = max_u64(*out, slab_bytes(slab, samples));
+        slab_destroy(slab);
     }
 out:
     return st;
 }
 
-static status_t channelising_write_products(struct channelising *p, const struct slot *slot)
+static void channelising_drop_slot(struct slot *slot)
+{
+    buffer_destroy(slot->in);
+    for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
+        buffer_destroy(slot->out[j]);
+        buffer_destroy(slot->squares[j]);
+    }
+    mapping_close(slot->mapping);
+    slab_destroy(slot->slab);
+    filter_block_free(&slot->filtered);
+    losses_free(&slot->losses);
+    losses_free(&slot->unread);
+    free(slot->re);
+    free(slot->im);
+    *slot = (struct slot){0};
+}
+
+static void channelising_drop_stages(struct channelising *p)
+{
+    for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
+        channelising_drop_slot(&p->slots[i]);
+    }
+    filter_chain_destroy(p->filters);
+    p->filters = NULL;
+    for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
+        channelise_destroy(p->banks[i - 1]);
+        p->banks[i - 1] = NULL;
+        p->is_scaled[i - 1] = 0;
+    }
+}
+
+/* Bytes of a buffer for so many rows of product i. */
+static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint32_t i,
+                                       uint64_t rows)
+{
+    uint32_t streams = work->chunking.group_streams;
+    return plan_products_rounds(work, i)
+               ? channelise_output_bytes(&channelise_plan_bank_of(work, i)->channelise,
+                                         channelising_output(work, i), streams, rows)
+               : rows * plan_products_made_bytes(work, i, streams);
+}
+
+static status_t channelising_create_slot(const struct channelising *p, uint64_t in_bytes,
+                                         struct slot *slot)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
-        TRY(channelising_write_product(p, slot, i));
+    const struct channelise_plan *work = p->work;
+    uint32_t streams = work->chunking.group_streams;
+    uint32_t read = streams * filter_plan_fan(work->filters);
+    TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
+    TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
+    TRY(p->ingest ? ingest_buffer(p->ingest, in_bytes, &slot->in)
+                  : buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
+    if (p->filters) {
+        TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
+                                &slot->filtered));
+    }
+    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
+        uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
+        uint64_t squares = plan_products_squares_bytes(work, i, streams);
+        TRY(buffer_create(p->backend, BUFFER_OUT, channelising_out_bytes(work, i, rows),
+                          &slot->out[i]));
+        TRY(squares > 0 ? buffer_create(p->backend, BUFFER_OUT, rows * squares, &slot->squares[i])
+                        : STATUS_OK);
     }
 out:
     return st;
 }
 
-/* The writer thread: waits until the backend is done with a block, and writes its rows. */
-static status_t channelising_write(void *context, uint32_t number)
+/* Stage and buffers for blocks of p->chunking.block_spectra; *made slots, whatever comes. */
+static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
 {
     status_t st = STATUS_OK;
-    struct channelising *p = context;
-    struct slot *slot = &p->slots[number];
-    TRY(channelising_weigh(p, slot));
-    if (p->range) {
-        TRY(channelising_look_at_range(p, slot));
+    const struct channelise_plan *work = p->work;
+    uint64_t block = p->chunking.block_spectra;
+    uint64_t in_bytes = 0;
+    *made = 0;
+    for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
+        struct channelise_spec spec = work->banks[i].channelise;
+        spec.max_spectra = block * work->banks[i].ratio;
+        channelise_plan_share_samples(work, i, block, &spec);
+        spec.beside = p->banks[0];
+        for (uint32_t j = 0; j < spec.noutputs; j++) { /* scales may still have to be found */
+            int rounds = plan_products_rounds(work, work->banks[i].products[j]);
+            spec.outputs[j].bits = rounds ? spec.outputs[j].bits : 0;
+        }
+        TRY(channelise_create(p->backend, &spec, &p->banks[i]));
     }
-    TRY(channelising_release_samples(p, slot));
-    TRY(p->work->is_bank ? channelising_write_products(p, slot)
-                         : channelising_write_voltages(p, slot));
-    if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, p->counts));
-        memset(p->counts, 0, sizeof p->counts);
+    if (work->filters) {
+        TRY(filter_chain_create(p->backend, work->filters, work->chunking.group_streams,
+                                channelise_plan_inputs(work, block), &p->filters));
+    }
+    TRY(channelising_largest_slab(p, &in_bytes));
+    for (; *made < p->nslots; (*made)++) {
+        TRY(channelising_create_slot(p, in_bytes, &p->slots[*made]));
     }
 out:
+    return st;
+}
+
+/* Not even one set of buffers of the smallest block: says how much would do. */
+static status_t channelising_say_what_fits(const struct channelising *p)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct channelise_plan_bank *bank = &work->banks[0];
+    uint64_t spectra = p->chunking.block_spectra * bank->ratio;
+    char needed[UNITS_TEXT];
+    struct text cause = {0};
+    uint64_t bytes = 0;
+    TRY(text_add(&cause, "%s", report_cause()));
+    report_clear();
+    TRY(budget_device_bytes(work, &bytes));
+    FAIL(
+        STATUS_DEVICE,
+        "%s; the smallest blocks, %llu %s of %u channels with %u %s%s, %u %s at a time, need about "
+        "%s of a device's memory (run.device_memory)",
+        cause.data, (unsigned long long)spectra, units_plural(spectra, "spectrum", "spectra"),
+        bank->channelise.channels, bank->channelise.taps,
+        units_plural(bank->channelise.taps, "tap", "taps"),
+        work->nbanks > 1 ? " and what the other filter banks make beside them" : "",
+        work->chunking.group_streams,
+        units_plural(work->chunking.group_streams, "stream", "streams"),
+        units_bytes(bytes, needed));
+out:
+    text_free(&cause);
+    return st;
+}
+
+/* Makes stages, and slots with their buffers. The device may have less room than the plan thought:
+ * then blocks are halved, and when they cannot be smaller, fewer of them are under way at a time.
+ * Fails with DEVICE: not even the smallest block fits (says how much would do). */
+static status_t channelising_fit_stages(struct channelising *p)
+{
+    status_t st = STATUS_OK;
+    uint64_t *block = &p->chunking.block_spectra;
+    for (;;) {
+        uint32_t made = 0;
+        st = channelising_create_stages(p, &made);
+        if (st == STATUS_OK || !backend_was_full(p->backend)) {
+            break;
+        }
+        if (*block <= CHUNK_GRAIN && made == 0) {
+            return channelising_say_what_fits(p);
+        }
+        report_clear();
+        if (*block <= CHUNK_GRAIN) {
+            channelising_drop_slot(&p->slots[made]);
+            p->nslots = made;
+            return STATUS_OK;
+        }
+        channelising_drop_stages(p);
+        *block = max_u64(*block / 2 / CHUNK_GRAIN, 1) * CHUNK_GRAIN;
+    }
     return st;
 }
 
 /* The samples of a block: to the device while they are read, shown where they lie, or read into its
  * slot. */
-
 /* Makes p->ingest, where the plan has threads for it, before the slots. Power that may leave the
  * range of floats is looked at beside its samples: then it makes none. Fails with DEVICE. */
 static status_t channelising_create_ingest(struct channelising *p)

@@ -5,239 +5,243 @@
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/peaks.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/power_reader.h"
-#include "pipeline/seek.h"
 #include "plan/dedisperse_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples of a filterbank that sums of a dedispersion leave out: those that are NaN, because too
- * much was missing of what they are made of, and those that cannot be read. A sum over some of its
- * channels is scaled to all of them: times channels that should enter / channels that do; NaN where
- * less than a tenth does. Which are left out follows from the sum's own samples: the same however
- * the work is cut.
- *
- * Runs of samples that are left out, and what they take from each sum. */
+/* The series of a chunk on their way through a search: gathered until a block's boxes and noise are
+ * all there, searched, let go. For the writer thread of a dedispersion. */
+typedef struct seek seek_t;
 
-/* Inputs first .. end - 1 in time of a block, of a channel. */
-#define LEFT_OUT_OF_ALL UINT32_MAX
-struct left_out_run {
-    uint32_t channel; /* LEFT_OUT_OF_ALL: of each */
-    int is_unread;    /* could not be read, now or when the power was made */
-    uint64_t first, end;
+struct seek {
+    const struct dedisperse_plan *plan;
+    struct pipeline_sink sink;
+    uint32_t product;
+    boxcar_t *boxcar;
+    uint64_t room;      /* columns that are held at most */
+    float *held;        /* [DMs][room] what blocks need of outputs that came before */
+    uint8_t *share;     /* [DMs][room] of their channels that entered */
+    uint64_t share_end; /* from here on all did */
+    uint64_t from, end; /* outputs that are held */
+    uint64_t next;      /* the first of the next block */
+    struct peak *peaks; /* [DMs][cells of a block] */
+    char *holes;        /* [DMs] of the chunk so far */
+    int has_holes;
 };
 
-/* Starts from {0}; grows, and is kept: count = 0 empties it. */
-struct left_out {
-    struct left_out_run *runs;
-    size_t count, room;
-};
-
-/* A sum is NaN if the missing channels are this many times more than those that enter it. */
-enum { LEAST_SHARE = 10 };
-
-static void left_out_free(struct left_out *list)
+static void seek_destroy(seek_t *seek)
 {
-    free(list->runs);
-    *list = (struct left_out){0};
+    if (seek) {
+        boxcar_destroy(seek->boxcar);
+        free(seek->held);
+        free(seek->share);
+        free(seek->peaks);
+        free(seek->holes);
+        free(seek);
+    }
 }
 
-static status_t left_out_add(struct left_out *list, struct left_out_run run)
+/* Peaks go to the sink as rows of that product. Fails with DEVICE. */
+static status_t seek_create(const struct dedisperse_plan *plan, const struct pipeline_sink *sink,
+                            uint32_t product, seek_t **out)
 {
     status_t st = STATUS_OK;
-    if (list->count == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 64;
-        struct left_out_run *grown = realloc(list->runs, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: samples that are left out");
-        list->runs = grown;
-        list->room = room;
-    }
-    list->runs[list->count++] = run;
+    seek_t *seek = NULL;
+    size_t dms = (size_t)plan->chunking.chunk_spectra;
+    TRY(memory_zeroed(1, sizeof *seek, "a search", &seek));
+    seek->plan = plan;
+    seek->sink = *sink;
+    seek->product = product;
+    seek->room = dedisperse_plan_held(plan);
+    TRY(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
+    TRY(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
+    TRY(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
+                       "peaks", &seek->peaks));
+    TRY(memory_zeroed(dms, 1, "holes", &seek->holes));
+    TRY(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
+    *out = seek;
+    seek = NULL;
 out:
+    seek_destroy(seek);
     return st;
 }
 
-/* Begins a list with what is known of inputs from .. from + count - 1 of another block, or of the
- * one before in the same list, which are the first ones of this. Fails with DEVICE (memory). */
-static status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
-                              struct left_out *list)
+static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
 {
-    status_t st = STATUS_OK;
-    size_t known = before->count;
-    list->count = 0; /* both may be one: no run is written before it was taken */
-    for (size_t i = 0; i < known && count > 0; i++) {
-        struct left_out_run run = before->runs[i];
-        run.first = max_u64(run.first, from) - from;
-        run.end = min_u64(max_u64(run.end, from) - from, count);
-        TRY(run.first < run.end ? left_out_add(list, run) : STATUS_OK);
-    }
-out:
-    return st;
+    seek->from = seek->end = seek->share_end = from;
+    seek->next = chunk->first_stream;
+    seek->has_holes = 0;
+    memset(seek->holes, 0, (size_t)chunk->count);
 }
 
-/* Whether there is a NaN among them; written so that compilers take many at a time. */
-static int left_out_has_nan(const float *row, uint32_t count)
+/* Rounding has no bursts. */
+static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
+                             const struct boxes_block *block)
 {
-    int has = 0;
-    for (uint32_t c = 0; c < count; c++) {
-        has |= row[c] != row[c];
+    size_t cells = (size_t)ceil_div_u64(block->end - block->first, PEAK_CELL);
+    for (uint64_t dm = 0; dm < chunk->count; dm++) {
+        if (dedisperse_plan_is_level(seek->plan, (uint32_t)(chunk->first + dm))) {
+            memset(seek->peaks + dm * cells, 0, cells * sizeof *seek->peaks);
+        }
     }
-    return has;
 }
 
-/* Runs of NaN in a row: `open` are the runs of each channel that may go on. */
-static status_t left_out_add_row(struct left_out *list, uint64_t at, int is_unread, float *row,
-                                 uint32_t channels, size_t *open)
+/* Puts seek->peaks, those of a block. */
+static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct boxes_block *block)
+{
+    struct chunk part = *chunk;
+    seek_clear_level(seek, chunk, block);
+    part.first_stream = (uint32_t)block->first;
+    part.streams = (uint32_t)(block->end - block->first);
+    seek->next = block->end;
+    return seek->sink.put(seek->sink.context, seek->product, &part, part.first, part.count,
+                          seek->peaks, seek->has_holes ? seek->holes : NULL);
+}
+
+static status_t seek_search(seek_t *seek, const struct chunk *chunk,
+                            const struct boxes_block *block, const struct boxcar_rows *rows)
+{
+    boxcar_run(seek->boxcar, block, rows, seek->peaks);
+    return seek_put(seek, chunk, block);
+}
+
+/* Nothing before `from` is needed any more. */
+static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
+{
+    uint64_t gone = from - seek->from;
+    size_t bytes = (size_t)(seek->end - from) * sizeof *seek->held;
+    for (uint64_t dm = 0; dm < dms && gone > 0; dm++) {
+        float *row = seek->held + dm * seek->room;
+        memmove(row, row + gone, bytes);
+        memmove(seek->share + dm * seek->room, seek->share + dm * seek->room + gone,
+                (size_t)(seek->end - from));
+    }
+    seek->from = from;
+}
+
+/* Holds outputs first .. end - 1 of those that have come, behind what is held. */
+static void seek_hold(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
+{
+    uint64_t at = seek->end - seek->from;
+    uint64_t there = first - come->from;
+    size_t now = (size_t)(end - first);
+    for (uint64_t dm = 0; dm < come->ndms; dm++) {
+        uint8_t *share = seek->share + dm * seek->room + at;
+        memcpy(seek->held + dm * seek->room + at, come->rows + dm * come->stride + there,
+               now * sizeof *seek->held);
+        if (come->share) {
+            memcpy(share, come->share + dm * come->stride + there, now);
+        } else {
+            memset(share, BOXCAR_ALL, now);
+        }
+    }
+    seek->end = end;
+    seek->share_end = come->share ? end : seek->share_end;
+}
+
+/* Keeps what is needed from `first` on, of what is held and of what has come up to `end`. */
+static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
+{
+    if (first < seek->end) {
+        seek_drop(seek, come->ndms, first);
+    } else {
+        seek->from = seek->end = first;
+    }
+    seek_hold(seek, come, seek->end, end);
+}
+
+/* Searches every block that is complete. */
+static status_t seek_go_on(seek_t *seek, const struct chunk *chunk, const struct boxcar_rows *come,
+                           uint64_t end)
 {
     status_t st = STATUS_OK;
-    for (uint32_t c = 0; c < channels; c++) {
-        if (!isnan(row[c])) {
+    const struct boxes *boxes = &seek->plan->bursts.boxes;
+    while (seek->next < (uint64_t)chunk->first_stream + chunk->streams) {
+        struct boxes_block block = boxes_block_at(boxes, seek->next);
+        uint64_t need = min_u64(block.first, block.noise_first);
+        uint64_t need_end = max_u64(block.box_end, block.noise_end);
+        if (need_end > end) {
+            seek_keep(seek, come, need, end);
+            break;
+        }
+        if (need >= come->from) {
+            TRY(seek_search(seek, chunk, &block, come));
             continue;
         }
-        row[c] = 0;
-        struct left_out_run *last = open[c] > 0 ? &list->runs[open[c] - 1] : NULL;
-        if (last && last->end == at && last->is_unread == is_unread) {
-            last->end = at + 1;
+        seek_keep(seek, come, need, need_end);
+        const struct boxcar_rows held = {seek->held,
+                                         seek->share_end > seek->from ? seek->share : NULL,
+                                         chunk->count, seek->room, seek->from};
+        TRY(seek_search(seek, chunk, &block, &held));
+    }
+out:
+    return st;
+}
+
+static void seek_add_holes(seek_t *seek, const struct chunk *chunk, const char *holes)
+{
+    for (uint64_t dm = 0; dm < chunk->count && holes; dm++) {
+        seek->holes[dm] |= holes[dm];
+        seek->has_holes |= holes[dm];
+    }
+}
+
+/* Outputs from .. from + count - 1 of all DMs of the chunk, which follow those before; the first of
+ * them are those that dedisperse_plan_range() says.
+ *
+ *   series   float [chunk's DMs][count]
+ *   share    as left_out_scale() says; NULL: all channels entered
+ *   holes    as struct pipeline_sink's; NULL: none
+ *
+ * Fails as the sink does. */
+static status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from, uint64_t count,
+                          const float *series, const uint8_t *share, const char *holes)
+{
+    uint64_t first;
+    uint64_t end;
+    const struct boxcar_rows come = {series, share, chunk->count, count, from};
+    dedisperse_plan_range(seek->plan, chunk, &first, &end);
+    if (from == first) {
+        seek_begin(seek, chunk, from);
+    }
+    seek_add_holes(seek, chunk, holes);
+    return seek_go_on(seek, chunk, &come, from + count);
+}
+
+/* Outputs first .. end - 1 of all DMs of the chunk instead: whole blocks of noise, or the chunk's
+ * end, which follow those before.
+ *
+ *   rows    all that their blocks need; NULL where `found` is not
+ *   found   struct peak [blocks][chunk's DMs][cells of the block]: what the backend has found there
+ *           (compute/peaks.h); NULL: the host's threads search
+ *
+ * Fails as the sink does. */
+static status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t first, uint64_t end,
+                            const struct boxcar_rows *rows, const struct peak *found,
+                            const char *holes)
+{
+    status_t st = STATUS_OK;
+    if (first == chunk->first_stream) {
+        seek_begin(seek, chunk, first);
+    }
+    seek_add_holes(seek, chunk, holes);
+    while (first < end) {
+        struct boxes_block block = boxes_block_at(&seek->plan->bursts.boxes, first);
+        uint64_t count = chunk->count * ceil_div_u64(block.end - block.first, PEAK_CELL);
+        if (found) {
+            memcpy(seek->peaks, found, (size_t)count * sizeof *found);
+            found += count;
+            TRY(seek_put(seek, chunk, &block));
         } else {
-            TRY(left_out_add(list, (struct left_out_run){c, is_unread, at, at + 1}));
-            open[c] = list->count;
+            TRY(seek_search(seek, chunk, &block, rows));
         }
+        first = block.end;
     }
 out:
-    return st;
-}
-
-/* Looks at inputs from .. from + count - 1, which were just read; what is NaN becomes 0.
- *
- *   samples   [from + count][nchannels] of the plan's format
- *   bad       char [from + count] 1: could not be read; NULL: all could
- *   first     which input sample of the plan the block's first one is
- *
- * Fails with DEVICE, DATA. */
-static status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader,
-                              int64_t first, uint64_t from, uint64_t count, char *samples,
-                              const char *bad, struct left_out *list)
-{
-    status_t st = STATUS_OK;
-    uint32_t channels = plan->fbh5->nchannels;
-    int is_float = plan->input.format == SERIES_F32;
-    size_t *open = NULL;
-    for (uint64_t at = from; at < from + count; at++) {
-        char *row = samples + at * plan->input.row_bytes;
-        float *values = (float *)(void *)row;
-        int is_unread = 1;
-        if (bad && bad[at]) { /* sums of rows, some of which could be read */
-            memset(row, 0, (size_t)plan->input.row_bytes);
-            TRY(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
-        } else if (is_float && left_out_has_nan(values, channels)) {
-            TRY(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
-            TRY(power_reader_is_marked(reader, (uint64_t)(first + (int64_t)at), &is_unread));
-            TRY(left_out_add_row(list, at, is_unread, values, channels, open));
-        }
-    }
-out:
-    free(open);
-    return st;
-}
-
-/* Outputs of one DM, as differences from one to the next: channels that do not enter. */
-struct lacking {
-    int32_t *all, *unread; /* [count + 1] */
-    uint64_t count;
-};
-
-static int left_out_take(const struct dedisperse_plan *plan, const struct dm_group *group,
-                         uint32_t dm, uint32_t channel, const struct left_out_run *run,
-                         struct lacking *lacking)
-{
-    uint64_t delay = dm_group_delay(plan, group, dm, channel);
-    uint64_t low = run->first > delay ? run->first - delay : 0;
-    uint64_t high = min_u64(run->end > delay ? run->end - delay : 0, lacking->count);
-    if (plan->mask[channel] || low >= high) {
-        return 0;
-    }
-    lacking->all[low]++;
-    lacking->all[high]--;
-    lacking->unread[low] += run->is_unread;
-    lacking->unread[high] -= run->is_unread;
-    return 1;
-}
-
-/* Stores the sums of a DM. Returns whether it is a hole. */
-static int left_out_scale_sums(const struct lacking *lacking, int32_t channels, float *out,
-                               uint8_t *share)
-{
-    int is_hole = 0;
-    int32_t lacks = 0;
-    int32_t unread = 0;
-    for (uint64_t t = 0; t < lacking->count; t++) {
-        lacks += lacking->all[t];
-        unread += lacking->unread[t];
-        int32_t there = channels - lacks;
-        int is_nan = lacks > 0 && (int64_t)there * LEAST_SHARE < channels;
-        if (share) {
-            share[t] = (uint8_t)(is_nan ? 0 : (int64_t)there * BOXCAR_ALL / channels);
-        }
-        if (is_nan) {
-            out[t] = NAN;
-            is_hole |= unread > 0;
-        } else if (lacks > 0) {
-            out[t] = out[t] * ((float)channels / (float)there);
-        }
-    }
-    return is_hole;
-}
-
-/* Scales the first `count` sums of each DM, or makes them NaN.
- *
- *   out     float [ndms][stride]
- *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
- *   share   [ndms][stride] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
- *           NULL: not asked for
- *
- * Returns whether any hole is there. Fails with DEVICE (memory). */
-static status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
-                               const struct left_out *list, uint64_t count, uint64_t stride,
-                               float *out, char *holes, int *has_holes, uint8_t *share)
-{
-    status_t st = STATUS_OK;
-    uint32_t channels = group->delays.nchannels;
-    int32_t there = 0;
-    struct lacking lacking = {.count = count};
-    *has_holes = 0;
-    memset(holes, 0, group->delays.ndms);
-    if (list->count == 0) {
-        return STATUS_OK;
-    }
-    for (uint32_t c = 0; c < channels; c++) {
-        there += !plan->mask[c];
-    }
-    if (share) {
-        memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)stride);
-    }
-    TRY(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
-    lacking.unread = lacking.all + count + 1;
-    for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
-        int any = 0;
-        for (size_t i = 0; i < list->count; i++) {
-            const struct left_out_run *run = &list->runs[i];
-            int is_all = run->channel == LEFT_OUT_OF_ALL;
-            for (uint32_t c = is_all ? 0 : run->channel; c < (is_all ? channels : run->channel + 1);
-                 c++) {
-                any |= left_out_take(plan, group, dm, c, run, &lacking);
-            }
-        }
-        if (any) {
-            holes[dm] = (char)left_out_scale_sums(&lacking, there, out + dm * stride,
-                                                  share ? share + dm * stride : NULL);
-            *has_holes |= holes[dm];
-            memset(lacking.all, 0, 2 * ((size_t)count + 1) * sizeof *lacking.all);
-        }
-    }
-out:
-    free(lacking.all);
     return st;
 }
 

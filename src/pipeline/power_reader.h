@@ -31,4 +31,54 @@ status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count
  */
 status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out);
 
+/* Samples of a filterbank that sums of a dedispersion leave out: those that are NaN, because too
+ * much was missing of what they are made of, and those that cannot be read. A sum over some of its
+ * channels is scaled to all of them: times channels that should enter / channels that do; NaN where
+ * less than a tenth does. Which are left out follows from the sum's own samples: the same however
+ * the work is cut. */
+
+/* Inputs first .. end - 1 in time of a block, of a channel. */
+#define LEFT_OUT_OF_ALL UINT32_MAX
+struct left_out_run {
+    uint32_t channel; /* LEFT_OUT_OF_ALL: of each */
+    int is_unread;    /* could not be read, now or when the power was made */
+    uint64_t first, end;
+};
+
+/* Starts from {0}; grows, and is kept: count = 0 empties it. */
+struct left_out {
+    struct left_out_run *runs;
+    size_t count, room;
+};
+
+void left_out_free(struct left_out *list);
+
+/* Begins a list with what is known of inputs from .. from + count - 1 of another block, or of the
+ * one before in the same list, which are the first ones of this. Fails with DEVICE (memory). */
+status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
+                       struct left_out *list);
+
+/* Looks at inputs from .. from + count - 1, which were just read; what is NaN becomes 0.
+ *
+ *   samples   [from + count][nchannels] of the plan's format
+ *   bad       char [from + count] 1: could not be read; NULL: all could
+ *   first     which input sample of the plan the block's first one is
+ *
+ * Fails with DEVICE, DATA. */
+status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader, int64_t first,
+                       uint64_t from, uint64_t count, char *samples, const char *bad,
+                       struct left_out *list);
+
+/* Scales the first `count` sums of each DM, or makes them NaN.
+ *
+ *   out     float [ndms][stride]
+ *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
+ *   share   [ndms][stride] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
+ *           NULL: not asked for
+ *
+ * Returns whether any hole is there. Fails with DEVICE (memory). */
+status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
+                        const struct left_out *list, uint64_t count, uint64_t stride, float *out,
+                        char *holes, int *has_holes, uint8_t *share);
+
 #endif

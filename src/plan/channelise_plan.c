@@ -10,7 +10,6 @@
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/flag_mask.h"
-#include "plan/plan_ifs.h"
 #include "plan/plan_products.h"
 
 #include <inttypes.h>

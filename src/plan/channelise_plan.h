@@ -10,7 +10,7 @@
 #include "input/archive.h"
 #include "input/read/reader.h"
 #include "job/job.h"
-#include "plan/bank_prototype.h"
+#include "plan/filter_coefficients.h"
 #include "plan/chunk.h"
 #include "plan/filter_plan.h"
 #include "product/product.h"

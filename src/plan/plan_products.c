@@ -2,22 +2,347 @@
 #include "plan/plan_products.h"
 
 #include "base/memory.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "dsp/dft.h"
 #include "plan/channelise_plan.h"
-#include "plan/droop.h"
 #include "plan/flag_mask.h"
-#include "plan/plan_ifs.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Polarisations by their names; weights of sums from their file. */
+
+/* Numbers by which stations or beams are multiplied before they are added up, from a text file:
+ * blanks or line ends between them, # begins a comment.
+ *
+ * Word by word, so that mistakes have lines. */
+/* Takes the numbers of a line. */
+static status_t sum_factors_take(const char *path, size_t line, char *text, uint32_t count,
+                                 double *out, uint32_t *found)
+{
+    status_t st = STATUS_OK;
+    static const char blanks[] = " \t\r\n\v\f,";
+    char *rest = NULL;
+    text[strcspn(text, "#")] = '\0';
+    for (char *word = strtok_r(text, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest)) {
+        double value = 0;
+        REQUIRE(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
+                "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path, line,
+                word);
+        if (*found < count) {
+            out[*found] = value;
+        }
+        (*found)++;
+    }
+out:
+    return st;
+}
+
+/* Reads `count` of them, which `whose` of a message: "stations". None is negative, some are more
+ * than 0. free() returns them. Fails with DATA: file, line, what was expected. */
+static status_t sum_factors_read(const char *path, uint32_t count, const char *whose, double **out)
+{
+    status_t st = STATUS_OK;
+    FILE *file = NULL;
+    char *text = NULL;
+    size_t room = 0;
+    double *weights = NULL;
+    double sum = 0;
+    uint32_t found = 0;
+    TRY(text_open(path, "the weights of sums in ", 0, &file));
+    TRY(memory_zeroed(count, sizeof *weights, "weights of sums", &weights));
+    for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
+        TRY(sum_factors_take(path, line, text, count, weights, &found));
+    }
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    REQUIRE(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path, found,
+            count, whose);
+    for (uint32_t i = 0; i < count; i++) {
+        sum += weights[i];
+    }
+    REQUIRE(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path, sum);
+    *out = weights;
+    weights = NULL;
+out:
+    if (file) {
+        fclose(file);
+    }
+    free(text);
+    free(weights);
+    return st;
+}
+
+struct channelise_output plan_ifs_output(const struct job_product *job)
+{
+    int is_crossed = job->combine.polarisation == POLARISATION_IQUV ||
+                     job->combine.polarisation == POLARISATION_COHERENCY;
+    return (struct channelise_output){
+        .quantity = is_crossed ? QUANTITY_COHERENCY : product_quantity(job->kind),
+        .integrate = job->is_flagged ? job->flag.spectra : job->integrate};
+}
+
+/* Which is which of two polarisations, where that matters. */
+static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_t i,
+                                     struct stokes *stokes)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    const struct archive *archive = work->seen;
+    const uint64_t *at = archive->selected[AXIS_POL];
+    char **names = archive->names[AXIS_POL];
+    enum feed feed = FEED_AUTO;
+    int is_swapped = 0;
+    int is_known = names && stokes_of_names(names[at[0]], names[at[1]], &feed, &is_swapped);
+    REQUIRE(is_known || job->combine.stokes.feed != FEED_AUTO, STATUS_USAGE,
+            "%s: products.%u.polarisation is IQUV, but the polarisations of %s are %s%s%s%s: "
+            "products.%u.feed: linear (the first one is X) or circular (R)",
+            work->job->path, i, archive->parts[0].path, names ? names[at[0]] : "without names",
+            names ? " and " : "", names ? names[at[1]] : "",
+            names ? ", of which it is not known what receives them" : "", i);
+    REQUIRE(!is_known || job->combine.stokes.feed == FEED_AUTO || job->combine.stokes.feed == feed,
+            STATUS_USAGE,
+            "%s: products.%u.feed is %s, but the polarisations are called %s and %s: those of %s "
+            "feeds",
+            work->job->path, i, feed_name(job->combine.stokes.feed), names[at[0]], names[at[1]],
+            feed_name(feed));
+    *stokes = (struct stokes){.feed = is_known ? feed : job->combine.stokes.feed,
+                              .is_swapped = is_known && is_swapped,
+                              .v = job->combine.stokes.v};
+out:
+    return st;
+}
+
+static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    const struct archive *archive = work->seen;
+    struct channelise_plan_product *product = &work->products[i];
+    struct product_spec *spec = &product->spec;
+    uint32_t count = 1;
+    for (uint32_t j = 0; j < job->nsums; j++) {
+        enum axis axis = job->sums[j];
+        const char *name = axis == AXIS_STATION ? "stations" : "beams";
+        REQUIRE(archive->present[axis], STATUS_USAGE,
+                "%s: products.%u.sum: %s, but %s has none that it tells apart", work->job->path, i,
+                name, archive->parts[0].path);
+        *(axis == AXIS_STATION ? &spec->combine.sums_stations : &spec->combine.sums_beams) = 1;
+        count *= archive->nselected[axis];
+    }
+    if (job->sum_file) {
+        TRY(sum_factors_read(job->sum_file, count,
+                             job->nsums > 1                ? "beams of all stations"
+                             : spec->combine.sums_stations ? "stations"
+                                                           : "beams",
+                             &product->sum_factors));
+        spec->combine.weights = product->sum_factors;
+        spec->combine.nweights = count;
+    }
+out:
+    return st;
+}
+
+status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    struct product_spec *spec = &work->products[i].spec;
+    uint32_t pols = work->seen->nselected[AXIS_POL];
+    spec->combine = job->combine;
+    REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
+            "%s: products.%u.polarisation is %s, which takes two polarisations, but %s selected",
+            work->job->path, i, polarisation_name(job->combine.polarisation),
+            pols == 1 ? "there is one" : "there are more");
+    if (job->combine.polarisation == POLARISATION_IQUV) {
+        TRY(plan_ifs_settle_feed(work, i, &spec->combine.stokes));
+    }
+    TRY(plan_ifs_settle_sum(work, i));
+    spec->nifs = ifs_count(spec);
+out:
+    return st;
+}
+
+/* Responses of filters where the channels are: transforms as long as the filter bank's are fine. */
+
+/* ---- the job's own filters ---- */
+/* Channels' frequencies are whole multiples of their spacing, so a transform of as many samples as
+ * make one such step has them all: coefficients behind its end are added from its beginning on. */
+static status_t droop_respond(const struct filter_plan_stage *stage, double scale, size_t length,
+                              double complex *out)
+{
+    status_t st = STATUS_OK;
+    const struct filter_coefficients *made = &stage->made;
+    double complex *folded = NULL;
+    TRY(memory_zeroed(length, sizeof *folded, "a response", &folded));
+    for (uint32_t i = 0; i < made->taps; i++) {
+        folded[i % length] +=
+            (made->is_complex ? made->coeff[2 * i] + I * made->coeff[2 * i + 1] : made->coeff[i]) /
+            scale;
+    }
+    TRY(dft_forward(length, folded, out));
+out:
+    free(folded);
+    return st;
+}
+
+/* Multiplies gains by those of a filter that gets the voltages `in`. */
+static status_t droop_of_stage(const struct channelise_plan *work, uint32_t number,
+                               const struct product_spec *spec, double *gains)
+{
+    status_t st = STATUS_OK;
+    const struct filter_plan_stage *stage = &work->filters->stages[number];
+    const struct archive *in = number > 0 ? &work->filters->stages[number - 1].seen : work->archive;
+    const struct archive *seen = spec->archive;
+    double complex *response = NULL;
+    double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;
+    size_t length = (size_t)llround(in->sample_rate_hz / spacing);
+    if (stage->chirps || stage->made.is_deripple) {
+        return STATUS_OK; /* all pass, or flat behind it as they are */
+    }
+    TRY(memory_zeroed(length, sizeof *response, "a response", &response));
+    TRY(droop_respond(stage, in->scale, length, response));
+    int sideband = in->is_complex ? 1 : in->sideband;
+    for (uint64_t k = 0; k < bank_channels(spec); k++) {
+        uint64_t chan = in->selected[AXIS_CHAN][k / spec->bank.nchannels];
+        double offset = sideband * (bank_channel(spec, k) - in->freq_hz[chan]) +
+                        (in->is_complex ? 0 : in->sample_rate_hz / 4);
+        long long bin = llround(offset / spacing) % (long long)length;
+        double gain = cabs(response[bin < 0 ? bin + (long long)length : bin]);
+        gains[k] *= gain * gain;
+    }
+out:
+    free(response);
+    return st;
+}
+
+/* ---- a table ---- */
+struct droop_table {
+    double (*points)[2];
+    size_t count;
+};
+
+static status_t droop_read(const char *path, struct droop_table *table)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = NULL;
+    TRY(text_open(path, "the droop in ", 0, &file));
+    for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
+        static const char blanks[] = " \t\r\n\v\f,";
+        double point[2] = {0, 0};
+        char *rest = NULL;
+        text[strcspn(text, "#")] = '\0';
+        char *word = strtok_r(text, blanks, &rest);
+        if (!word) {
+            continue;
+        }
+        char *second = strtok_r(NULL, blanks, &rest);
+        int ok = second && !strtok_r(NULL, blanks, &rest) && units_parse_f64(word, &point[0]) &&
+                 units_parse_f64(second, &point[1]) && point[1] > 0;
+        ok = ok && (table->count == 0 || point[0] > table->points[table->count - 1][0]);
+        REQUIRE(ok, STATUS_DATA,
+                "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
+                "gain in power above 0",
+                path, line);
+        double(*grown)[2] = realloc(table->points, (table->count + 1) * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: a table");
+        table->points = grown;
+        memcpy(table->points[table->count++], point, sizeof point);
+    }
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    REQUIRE(table->count >= 2, STATUS_DATA,
+            "%s: expected at least two lines of a frequency and a gain", path);
+out:
+    if (file) {
+        fclose(file);
+    }
+    free(text);
+    return st;
+}
+
+static double droop_look_up(const struct droop_table *table, double hz)
+{
+    size_t low = 0;
+    size_t high = table->count - 1;
+    double(*points)[2] = table->points;
+    if (hz <= points[0][0] || hz >= points[high][0]) {
+        return hz <= points[0][0] ? points[0][1] : points[high][1];
+    }
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(points[middle][0] <= hz ? &low : &high) = middle;
+    }
+    double share = (hz - points[low][0]) / (points[high][0] - points[low][0]);
+    return points[low][1] + share * (points[high][1] - points[low][1]);
+}
+
+static status_t droop_of_file(const struct channelise_plan *work, const char *path,
+                              const struct product_spec *spec, double *gains)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = work->archive;
+    struct droop_table table = {NULL, 0};
+    TRY(droop_read(path, &table));
+    for (uint64_t k = 0; k < bank_channels(spec); k++) {
+        uint64_t chan = archive->selected[AXIS_CHAN][k / spec->bank.nchannels];
+        gains[k] *= droop_look_up(&table, bank_channel(spec, k) - archive->freq_hz[chan]);
+    }
+out:
+    free(table.points);
+    return st;
+}
+
+/* ---- both ---- */
+status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    const struct product_spec *spec = &work->products[i].spec;
+    uint64_t count = bank_channels(spec);
+    double *gains = NULL;
+    double most = 0;
+    *out = NULL;
+    if (job->ndroop == 0) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)count, sizeof *gains, "gains", &gains));
+    for (uint64_t k = 0; k < count; k++) {
+        gains[k] = 1;
+    }
+    for (uint32_t d = 0; d < job->ndroop; d++) {
+        uint32_t filters = !job->droop[d].path && work->filters ? work->filters->count : 0;
+        for (uint32_t f = 0; f < filters; f++) {
+            TRY(droop_of_stage(work, f, spec, gains));
+        }
+        TRY(job->droop[d].path ? droop_of_file(work, job->droop[d].path, spec, gains) : STATUS_OK);
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        most = fmax(most, gains[k]);
+    }
+    REQUIRE(most > 0 && isfinite(most), STATUS_USAGE,
+            "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
+            work->job->path, i);
+    *out = gains;
+    gains = NULL;
+out:
+    free(gains);
+    return st;
+}
 
 /* Products that files of other formats than HDF5 can hold.
  *
  * Bands and ifs that SIGPROC and PSRFITS have words for: told before anything is computed, as the
  * export at a run's end would (input/fbh5/fbh5_band.c, product/export/export_psrfits.c). */
-
 /* As fbh5_check_even(). */
 static status_t plan_format_check_band(const struct channelise_plan *work, uint32_t i)
 {

@@ -1,8 +1,34 @@
 /* What the products of a plan are made of: the channels that they keep, their sizes. */
-#ifndef VOLTMILL_PLAN_PRODUCTS_PLAN_PRODUCTS_H
-#define VOLTMILL_PLAN_PRODUCTS_PLAN_PRODUCTS_H
+#ifndef VOLTMILL_PLAN_PLAN_PRODUCTS_H
+#define VOLTMILL_PLAN_PLAN_PRODUCTS_H
 
 #include "plan/channelise_plan.h"
+
+/* What becomes of the polarisations, stations and beams of a product. */
+
+/* Settles ifs of work->products[i], whose `archive` is known. Fails with USAGE: the archive has not
+ * two polarisations, their feed is not known, it has no such stations or beams; with DATA: the file
+ * of weights. */
+status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i);
+
+/* What the backend makes for a product: of flagged power its cells. */
+struct channelise_output plan_ifs_output(const struct job_product *job);
+
+/* Droop: what lies before the filter bank lets less power through near the edges of each coarse
+ * channel, and products can be divided by that: by the response of the job's own filters, which is
+ * known, and by that of a table, for the telescope's.
+ *
+ * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
+ * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
+ * interpolated linearly, beyond both ends they stay as they are there. */
+
+/* What is left of less than this of the greatest gain of all channels is no number. */
+#define DROOP_LEAST 0.01
+
+/* The gain in power of each channel of product i, double [all channels of the bank], free() returns
+ * it; *out = NULL where the job does not ask for it. Product and filters are settled. Fails with
+ * DATA: file, line, what was expected; USAGE: no channel gets through; DEVICE (memory). */
+status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out);
 
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are

@@ -4,13 +4,54 @@
  * Samples that come in are spectra; rows, samples of the streams. Both count from the archive's
  * sample 0: row n is the voltage of the time at which the first sample of spectrum 0 was taken,
  * and n of the rows' own after it. Pure arithmetic; every rank makes the same plan. */
-#ifndef VOLTMILL_PLAN_SYNTHESIS_SYNTHESIS_PLAN_H
-#define VOLTMILL_PLAN_SYNTHESIS_SYNTHESIS_PLAN_H
+#ifndef VOLTMILL_PLAN_SYNTHESIS_PLAN_H
+#define VOLTMILL_PLAN_SYNTHESIS_PLAN_H
 
+#include "base/text.h"
 #include "compute/synthesise.h"
 #include "dsp/overlap.h"
 #include "input/archive.h"
-#include "plan/synthesis_bank.h"
+#include "io/pack.h"
+
+/* The filter bank that a job's channels come from, as a synthesis sees it: which channels belong
+ * together, of how many points the bank is, and where they stand among them. */
+
+/* What becomes one stream: the selected channels of a polarisation, of spectra of ours those of one
+ * coarse channel. Where these are not all channels of the bank, the stream is narrower: the bank is
+ * one of fewer points with the same spacing. */
+struct synthesis_bank {
+    uint32_t groups;   /* coarse channels that come out of each polarisation */
+    uint32_t channels; /* of a group */
+    uint32_t points, hop;
+    int32_t first_point; /* of a group's first channel (compute/synthesise.h) */
+    int is_real_out;
+    double spacing_hz; /* from channel to channel */
+    double rate_hz;    /* of the stream: points x spacing */
+    /* Of the bank that made spectra of ours; 0: the archive does not say. */
+    uint32_t own_points, own_taps;
+};
+
+/* Fails with USAGE: real samples, channels that do not follow each other at the spacing that rate
+ * and its ratio tell, groups that are not alike, ... with the numbers. */
+status_t synthesis_bank_find(const struct job *job, const struct archive *archive,
+                             struct synthesis_bank *out);
+
+/* The centre of what becomes coarse channel `group`; and where its channels begin. */
+double synthesis_bank_centre(const struct synthesis_bank *bank, const struct archive *archive,
+                             uint32_t group);
+double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
+                          uint32_t group);
+
+/* The synthesis filter of a job: the dual (dsp/fir/dual.h) of the prototype that made its channels,
+ * which the archive or a file says. Rank 0 makes it and packs it; the others unpack. */
+
+/* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: as
+ * synthesis_bank_find(); a prototype that is not said, or does not fit; an accuracy that is not
+ * reached (says which is); with DATA: the file; with DEVICE (memory). */
+status_t synthesis_filter_make(struct job *job, const struct archive *archive);
+
+status_t synthesis_filter_pack(const struct job *job, struct text *out);
+status_t synthesis_filter_unpack(struct unpack *in, struct job *job);
 
 struct synthesis_plan {
     const struct archive *in;

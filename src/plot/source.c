@@ -8,7 +8,7 @@
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/flat_cutoff.h"
 #include "input/fbh5/fbh5.h"
-#include "plan/bank_prototype.h"
+#include "plan/filter_coefficients.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
 #include "product/pack/rows.h"

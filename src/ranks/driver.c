@@ -1,15 +1,596 @@
 /* The loops of the driver: rank 0 gives chunks out, and works off some itself; the others ask. */
-#include "ranks/driver_parts.h"
+#include "ranks/driver.h"
 
 #include "base/clock.h"
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "ranks/agree.h"
+#include "ranks/liveness.h"
 #include "ranks/stop.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+/* What a rank knows of a run, and what it says to the others of it: chunks to give out, failures
+ * and stops. */
+
+enum {
+    TAG_ASK = 21,       /* from others to rank 0: uint64 chunks finished since the last time */
+    TAG_GIVE = 22,      /* back: uint64 chunk, or NO_CHUNK */
+    TAG_TELL = 23,      /* to rank 0: at most TELL_BYTES, the end of what one call of tell() gave */
+    TAG_WISH = 24,      /* to rank 0: int, enum stop: this rank was asked to stop */
+    TAG_END = 25,       /* to rank 0: struct ending, the last one of a rank */
+    TAG_STOP = 26,      /* from rank 0: int [STOP_WORDS], enum reason and status */
+    TAG_TROUBLE = 27,   /* to rank 0: struct ending, as soon as something has gone wrong */
+    TAG_LOST = 28,      /* to rank 0: int, a rank that is dead */
+    TAG_HEARTBEAT = 29, /* to rank 0, and back: nothing */
+    TAG_GIVEN_UP = 30, /* to rank 0, which was silent: nothing, the others end the run without it */
+    TAG_TELL_ON = 31,  /* to rank 0: TELL_BYTES, of which more are on their way */
+    STOP_WORDS = 2,
+    TELL_BYTES = 16384,
+    CAUSE_BYTES = 4096
+};
+
+enum reason { REASON_FAILURE = 1, REASON_WISH = 2, REASON_WISH_AT_ONCE = 3 };
+
+/* How long the others may take to come in after one has failed, and work that is under way when
+ * the run is to stop; then what is left may take a moment to be synced. */
+#define DRIVER_TIMEOUT 8.0
+#define DRIVER_SETTLING 0.7
+
+#define NO_CHUNK UINT64_MAX
+
+/* What a rank says at its end. */
+struct ending {
+    int32_t status;
+    int32_t is_short; /* it may not have finished all that it was given */
+    int32_t is_stuck; /* it cannot end by itself */
+    char cause[CAUSE_BYTES];
+};
+
+/* A message to rank 0. */
+union heard {
+    uint64_t done;
+    int lost;
+    int wish;
+    struct ending ending;
+    char told[TELL_BYTES];
+};
+
+/* What a rank tells in several messages. */
+struct told {
+    struct text text;
+    int is_broken; /* a part of it is lost */
+};
+
+struct driver {
+    MPI_Comm comm;
+    int rank, size;
+    const struct driver_work *work;
+    struct progress *progress;
+    liveness_t *liveness;
+    struct text told;      /* room for what tell() gives */
+    struct letter *posted; /* sent, and perhaps not on their way yet */
+    double stopping_since; /* < 0: nobody wants to stop */
+    int stopping;          /* enum stop */
+    int is_short;          /* chunks that were given out may not be finished */
+    /* Rank 0 only. */
+    uint64_t next;      /* chunk to give out */
+    uint64_t returned;  /* chunks that are done, as far as requests tell */
+    int ended;          /* other ranks that have ended */
+    int stops;          /* TAG_STOP sent to each */
+    int lost;           /* ranks that cannot end by themselves: dead, silent, or stuck */
+    int failed_rank;    /* -1: none */
+    union heard *heard; /* room for it: it can be taken, however little memory is left */
+    struct told *half;  /* [size], what each has told so far */
+    struct ending failure;
+    /* Other ranks. */
+    int stops_seen;
+    int heartbeats, heartbeats_seen; /* sent to rank 0, and come back */
+    int is_stopped;                  /* rank 0 said that somebody has failed */
+    status_t failed_with;            /* and with what */
+    int has_ended;                   /* it has said so: rank 0 does not listen to it any more */
+    int wished;                      /* enum stop: rank 0 was told of that wish */
+    status_t trouble;                /* what went wrong while serving */
+};
+
+/* MPI_Send() to a rank whose machine is gone may never return: what is sent goes into a letter of
+ * its own, and nobody waits for it but the end of a run that went well. */
+struct letter {
+    struct letter *next;
+    MPI_Request request;
+    char data[];
+};
+
+/* Whether some of what was posted is not on its way yet. */
+static int driver_has_posted(driver_t *driver)
+{
+    struct letter **at = &driver->posted;
+    while (*at) {
+        struct letter *letter = *at;
+        int is_sent = 0;
+        MPI_Test(&letter->request, &is_sent, MPI_STATUS_IGNORE);
+        if (is_sent) {
+            *at = letter->next;
+            free(letter);
+        } else {
+            at = &letter->next;
+        }
+    }
+    return driver->posted != NULL;
+}
+
+/* Sends a copy of these bytes, and waits for nobody. */
+static void driver_post(driver_t *driver, const void *data, size_t bytes, int rank, int tag)
+{
+    struct letter *letter = bytes <= INT_MAX ? malloc(sizeof *letter + bytes) : NULL;
+    driver_has_posted(driver);
+    if (!letter) {
+        /* Without memory there is nothing better. */
+        MPI_Send(data, (int)bytes, MPI_BYTE, rank, tag, driver->comm);
+        return;
+    }
+    if (bytes > 0) {
+        memcpy(letter->data, data, bytes);
+    }
+    letter->next = driver->posted;
+    driver->posted = letter;
+    MPI_Isend(letter->data, (int)bytes, MPI_BYTE, rank, tag, driver->comm, &letter->request);
+}
+
+/* Whether there is a chunk to give out; the next one, NO_CHUNK when none is to be begun. */
+static int driver_has_more(driver_t *driver)
+{
+    const struct driver_work *work = driver->work;
+    while (driver->next < work->chunks && work->is_done &&
+           work->is_done(work->context, driver->next)) {
+        driver->next++;
+    }
+    return driver->next < work->chunks;
+}
+
+static uint64_t driver_take_chunk(driver_t *driver)
+{
+    if (driver->failed_rank >= 0 || driver->stopping_since >= 0 || !driver_has_more(driver)) {
+        return NO_CHUNK;
+    }
+    return driver->next++;
+}
+
+static void driver_send_stop(driver_t *driver, enum reason reason, int status)
+{
+    int words[STOP_WORDS] = {(int)reason, status};
+    for (int other = 1; other < driver->size; other++) {
+        driver_post(driver, words, sizeof words, other, TAG_STOP);
+    }
+    driver->stops++;
+}
+
+static void driver_tell_of_failure(const driver_t *driver, status_t st)
+{
+    if (driver->work->failing) {
+        driver->work->failing(driver->work->context, st);
+    }
+}
+
+/* What this rank says at its end, with its name. */
+static struct ending driver_ending_of(const driver_t *driver, status_t st)
+{
+    struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
+    char name[LIVENESS_NAME];
+    liveness_name(driver->liveness, driver->rank, name);
+    if (st != STATUS_OK) {
+        const struct driver_work *work = driver->work;
+        ending.is_stuck = work->hangs && work->hangs(work->context);
+        snprintf(ending.cause, sizeof ending.cause, driver->size > 1 ? "%s (%s)" : "%s",
+                 report_cause(), name);
+    }
+    return ending;
+}
+
+/* Rank 0: a rank has failed. */
+static void driver_note_failure(driver_t *driver, int rank, const struct ending *ending)
+{
+    if (driver->failed_rank >= 0) {
+        return;
+    }
+    driver->failed_rank = rank;
+    driver->failure = *ending;
+    driver->lost += ending->is_stuck;
+    driver_send_stop(driver, REASON_FAILURE, ending->status);
+    /* Said at once: a launcher may kill this rank, too. */
+    if (driver->progress) {
+        progress_end(driver->progress);
+    }
+    report_adopt((status_t)ending->status, ending->cause);
+    report_print();
+    driver_tell_of_failure(driver, (status_t)ending->status);
+}
+
+/* Something went wrong on this rank (or nothing). */
+static void driver_note_trouble(driver_t *driver, status_t st)
+{
+    if (st == STATUS_OK || driver->trouble != STATUS_OK) {
+        return;
+    }
+    struct ending ending = driver_ending_of(driver, st);
+    driver->trouble = st;
+    if (driver->rank == 0) {
+        driver_note_failure(driver, 0, &ending);
+    } else {
+        driver_post(driver, &ending, sizeof ending, 0, TAG_TROUBLE);
+        driver_tell_of_failure(driver, st);
+    }
+}
+
+/* Somebody wants the run to stop: enum stop. */
+static void driver_begin_stop(driver_t *driver, int how)
+{
+    if (how > driver->stopping) {
+        driver->stopping = how;
+        driver->stopping_since = driver->stopping_since < 0 ? clock_now() : driver->stopping_since;
+        if (driver->rank == 0) {
+            driver_send_stop(driver, how == STOP_DROP ? REASON_WISH_AT_ONCE : REASON_WISH,
+                             STATUS_STOPPED);
+        }
+        if (driver->work->hurry) {
+            driver->work->hurry(driver->work->context, how);
+        }
+    }
+}
+
+/* Whether what is under way should be dropped, so that a stop does not take for ever. */
+static int driver_is_late(const driver_t *driver)
+{
+    return driver->stopping == STOP_DROP ||
+           (driver->stopping_since >= 0 && clock_now() - driver->stopping_since > DRIVER_TIMEOUT);
+}
+
+/* Other ranks: receives what rank 0 has sent with a tag, if it is there; and its word that the run
+ * ends. */
+static int driver_receive(driver_t *driver, int tag, void *data, size_t bytes)
+{
+    int there = 0;
+    MPI_Iprobe(0, tag, driver->comm, &there, MPI_STATUS_IGNORE);
+    if (there) {
+        MPI_Recv(data, (int)bytes, MPI_BYTE, 0, tag, driver->comm, MPI_STATUS_IGNORE);
+    }
+    return there;
+}
+
+static void driver_look_for_stop(driver_t *driver)
+{
+    int words[STOP_WORDS] = {0};
+    if (driver_receive(driver, TAG_STOP, words, sizeof words)) {
+        driver->stops_seen++;
+        if (words[0] != REASON_FAILURE) {
+            driver_begin_stop(driver, words[0] == REASON_WISH ? STOP_FINISH : STOP_DROP);
+        } else {
+            driver->is_stopped = 1;
+            driver->failed_with = (status_t)words[1];
+            driver_tell_of_failure(driver, (status_t)words[1]);
+        }
+    }
+}
+
+/* Ranks that die, or of which nothing is heard: heartbeats, and what is done without them. */
+
+/* The lowest of the ranks that are left speaks, and ends all; others leave it this time to do so.
+ */
+static const double precedence = 6;
+/* A message that was sent before its sender ended is there after this time: one look takes in only
+ * some of those that wait. */
+static const double arrival = 0.2;
+
+/* "rank 1 on node7 has died: cannot go on with x.h5" */
+static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dead, char *out,
+                                    size_t bytes)
+{
+    char name[LIVENESS_NAME];
+    char what[64] = "has died";
+    const char *file = driver->work->file;
+    liveness_name(driver->liveness, rank, name);
+    if (!is_dead) {
+        snprintf(what, sizeof what, "has not been heard of for %g s", driver->work->timeout);
+    }
+    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
+                   file ? file : "");
+}
+
+/* Rank 0: ends it without a word when the others have given it up. One of them has said so. */
+static void driver_end_given_up(driver_t *driver)
+{
+    double until = clock_now() + arrival;
+    int is_given_up = 0;
+    while (!is_given_up && clock_now() < until) {
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVEN_UP, driver->comm, &is_given_up, MPI_STATUS_IGNORE);
+    }
+    if (is_given_up) {
+        MPI_Abort(driver->comm, STATUS_DEVICE);
+    }
+}
+
+static void driver_lose_to(driver_t *driver, int rank, int is_dead)
+{
+    struct ending ending = {.status = STATUS_DEVICE};
+    /* It may have ended because of this one. */
+    driver_end_given_up(driver);
+    driver_say_what_is_lost(driver, rank, is_dead, ending.cause, sizeof ending.cause);
+    driver->lost++;
+    driver->ended++;
+    liveness_leave(driver->liveness, rank);
+    driver_note_failure(driver, rank, &ending);
+}
+
+static void driver_lose(driver_t *driver, int rank)
+{
+    if (liveness_is_expected(driver->liveness, rank)) {
+        driver_lose_to(driver, rank, 1);
+    }
+}
+
+/* On rank 0. */
+static void driver_find_lost(driver_t *driver, int all)
+{
+    liveness_look(driver->liveness);
+    int rank = liveness_find_dead(driver->liveness, all);
+    if (rank > 0) {
+        driver_lose_to(driver, rank, 1);
+    }
+    rank = liveness_find_silent(driver->liveness);
+    if (rank > 0) {
+        driver_lose_to(driver, rank, 0);
+    }
+}
+
+/* Without rank 0 there is no going on: what the journal has, stays. */
+static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
+{
+    const struct driver_work *work = driver->work;
+    char message[CAUSE_BYTES];
+    int is_told = 0;
+    driver_say_what_is_lost(driver, 0, is_dead, message, sizeof message);
+    if (!is_first) {
+        struct timespec rest = {(time_t)precedence, 0};
+        nanosleep(&rest, NULL);
+        /* The launcher tells all to stop when the first has spoken. */
+        is_told = work->wants_stop && work->wants_stop();
+    }
+    /* Rank 0 may have said more before. */
+    driver_look_for_stop(driver);
+    if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK && report_claim()) {
+        fprintf(stderr, "error: %s\n", message);
+        if (!is_dead) {
+            /* It may come back. */
+            driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
+        }
+    }
+    /* A slow launcher may hear of this end before rank 0's: the status is the error's. */
+    status_t st = driver->is_stopped ? driver->failed_with : driver->trouble;
+    st = st == STATUS_OK ? STATUS_DEVICE : st;
+    stop_tell_peers(st);
+    MPI_Abort(driver->comm, (int)st);
+}
+
+/* On the others: rank 0 most of all. */
+static void driver_find_lost_first(driver_t *driver, int all)
+{
+    liveness_look(driver->liveness);
+    int rank = liveness_find_dead(driver->liveness, all);
+    if (rank == 0) {
+        driver_end_alone(driver, liveness_is_first(driver->liveness), 1);
+    } else if (rank > 0) {
+        liveness_leave(driver->liveness, rank);
+        driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
+    }
+    if (!driver->has_ended && liveness_find_silent(driver->liveness) == 0) {
+        driver_end_alone(driver, driver->rank == 1, 0);
+    }
+}
+
+static void driver_send_heartbeat(driver_t *driver)
+{
+    if (driver_receive(driver, TAG_HEARTBEAT, NULL, 0)) {
+        driver->heartbeats_seen++;
+        liveness_heard(driver->liveness, 0);
+    }
+    if (liveness_is_heartbeat_due(driver->liveness)) {
+        driver_post(driver, NULL, 0, 0, TAG_HEARTBEAT);
+        driver->heartbeats++;
+    }
+}
+
+/* Looks after ranks that die or fall silent; with `all`, after all of this machine at once. Does
+ * not return on a rank that is left without rank 0. driver_lose() is rank 0's, for a rank that
+ * another one found dead. */
+static void driver_look_after(driver_t *driver, int all)
+{
+    if (driver->rank == 0) {
+        driver_find_lost(driver, all);
+    } else {
+        if (!driver->has_ended) {
+            driver_send_heartbeat(driver);
+        }
+        driver_find_lost_first(driver, all);
+    }
+}
+
+/* What rank 0 hears of the others, and what every rank does while it works. */
+
+/* Joins what comes in several messages; what has lost a part is of no use. */
+static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, int is_last)
+{
+    status_t st = STATUS_OK;
+    if (!half->is_broken) {
+        st = text_add_bytes(&half->text, driver->heard->told, bytes);
+        half->is_broken = st != STATUS_OK;
+    }
+    if (is_last) {
+        if (!half->is_broken) {
+            st = driver->work->take(driver->work->context, half->text.data, half->text.length);
+        }
+        *half = (struct told){.text = {half->text.data, 0, half->text.capacity}};
+    }
+    return st;
+}
+
+static status_t driver_take_told(driver_t *driver, int rank, size_t bytes, int is_last)
+{
+    const struct driver_work *work = driver->work;
+    struct told *half = &driver->half[rank];
+    if (is_last && half->text.length == 0 && !half->is_broken) {
+        return work->take(work->context, driver->heard->told, bytes);
+    }
+    return driver_join(driver, half, bytes, is_last);
+}
+
+static void driver_answer(driver_t *driver, int rank)
+{
+    driver->returned += driver->heard->done;
+    uint64_t chunk = driver_take_chunk(driver);
+    driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
+}
+
+static void driver_take_ending(driver_t *driver, int rank)
+{
+    driver->ended++;
+    driver->is_short |= driver->heard->ending.is_short;
+    liveness_leave(driver->liveness, rank);
+    if (driver->heard->ending.status != STATUS_OK) {
+        driver_note_failure(driver, rank, &driver->heard->ending);
+    }
+}
+
+static void driver_take(driver_t *driver, int rank, int tag, size_t bytes)
+{
+    switch (tag) {
+    case TAG_ASK:
+        driver_answer(driver, rank);
+        break;
+    case TAG_TELL:
+    case TAG_TELL_ON:
+        driver_note_trouble(driver, driver_take_told(driver, rank, bytes, tag == TAG_TELL));
+        break;
+    case TAG_WISH:
+        driver_begin_stop(driver, driver->heard->wish);
+        break;
+    case TAG_TROUBLE:
+        driver_note_failure(driver, rank, &driver->heard->ending);
+        break;
+    case TAG_LOST:
+        driver_lose(driver, driver->heard->lost);
+        break;
+    case TAG_HEARTBEAT:
+        driver_post(driver, NULL, 0, rank, TAG_HEARTBEAT);
+        break;
+    default:
+        driver_take_ending(driver, rank);
+        break;
+    }
+}
+
+/* Rank 0: takes one message if there is one. It is received whatever comes of it: it would be found
+ * again and again. */
+static int driver_serve_one(driver_t *driver)
+{
+    int there = 0;
+    int bytes = 0;
+    MPI_Status from;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, driver->comm, &there, &from);
+    if (there) {
+        liveness_heard(driver->liveness, from.MPI_SOURCE);
+        if (from.MPI_TAG == TAG_GIVEN_UP) {
+            driver_end_given_up(driver);
+        }
+        MPI_Get_count(&from, MPI_BYTE, &bytes);
+        MPI_Recv(driver->heard, sizeof *driver->heard, MPI_BYTE, from.MPI_SOURCE, from.MPI_TAG,
+                 driver->comm, MPI_STATUS_IGNORE);
+        driver_take(driver, from.MPI_SOURCE, from.MPI_TAG, (size_t)bytes);
+    }
+    return there;
+}
+
+static void driver_send_told(driver_t *driver)
+{
+    size_t length = driver->told.length;
+    for (size_t at = 0; at < length; at += TELL_BYTES) {
+        size_t bytes = (size_t)min_u64(length - at, TELL_BYTES);
+        driver_post(driver, driver->told.data + at, bytes, 0,
+                    at + TELL_BYTES < length ? TAG_TELL_ON : TAG_TELL);
+    }
+}
+
+/* Hands on what this rank has to tell. */
+static status_t driver_tell(driver_t *driver)
+{
+    status_t st = STATUS_OK;
+    const struct driver_work *work = driver->work;
+    if (!work->tell) {
+        goto out;
+    }
+    driver->told.length = 0;
+    TRY(work->tell(work->context, &driver->told));
+    if (driver->told.length > 0 && driver->rank == 0) {
+        TRY(work->take(work->context, driver->told.data, driver->told.length));
+    } else {
+        driver_send_told(driver);
+    }
+out:
+    return st;
+}
+
+static void driver_look_for_wish(driver_t *driver)
+{
+    int wish = driver->work->wants_stop ? driver->work->wants_stop() : 0;
+    int is_new = wish > driver->wished;
+    /* Launchers ask all others to stop when one has died. */
+    driver_look_after(driver, is_new);
+    if (!is_new) {
+        return;
+    }
+    driver->wished = wish;
+    if (driver->rank == 0) {
+        driver_begin_stop(driver, wish);
+    } else {
+        driver_post(driver, &wish, sizeof wish, 0, TAG_WISH);
+    }
+}
+
+double driver_pause(const driver_t *driver)
+{
+    return driver->rank == 0 && driver->size > 1 ? 0.0005 : 0.005;
+}
+
+/* Rank 0: shows how far the run is, if it is time. */
+static void driver_show_progress(driver_t *driver)
+{
+    const struct driver_work *work = driver->work;
+    struct progress *progress = driver->progress;
+    if (progress) {
+        progress_show(progress,
+                      work->done ? work->done(work->context) : progress->before + driver->returned);
+    }
+}
+
+int driver_serve(driver_t *driver)
+{
+    if (driver->rank != 0) {
+        driver_look_for_stop(driver);
+    }
+    driver_look_for_wish(driver);
+    driver_note_trouble(driver, driver_tell(driver));
+    if (driver->rank != 0) {
+        return driver->is_stopped || driver->trouble != STATUS_OK || driver_is_late(driver);
+    }
+    while (driver_serve_one(driver)) {
+    }
+    driver_show_progress(driver);
+    return driver->failed_rank >= 0 || driver_is_late(driver);
+}
 
 static void driver_nap(void)
 {

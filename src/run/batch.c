@@ -11,7 +11,7 @@
 #include "output/journal/product_files.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
-#include "run/opened.h"
+#include "run/share.h"
 #include "run/run.h"
 
 #include <glob.h>

@@ -4,6 +4,7 @@
 
 #include "pipeline/device_carry.h"
 #include "plan/channelise_plan.h"
+#include "run/grid.h"
 #include "run/pass.h"
 #include "run/resume.h"
 
@@ -51,5 +52,18 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
                              const struct run_options *options, const struct device_carry *between);
 
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
+
+/* The last pass of a semi-coherent search: the series of all parts in one product. */
+
+/* Alone: plans it, and measures it. `part`: the first that is left, whose power `work` makes, or
+ * (NULL) is there; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with USAGE,
+ * DATA. */
+status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
+                            const struct archive *archive, const struct run_options *options,
+                            const struct channelise_plan *work, struct dedisperse_pass *out);
+
+/* Does it, when all parts are complete. Collective. Fails as run_job_all(). */
+status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct archive *archive,
+                        const struct run_options *options);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "input/archive.h"
 #include "job/job.h"
-#include "output/room.h"
+#include "output/output_spec.h"
 #include "run/resume.h"
 #include "run/run.h"
 

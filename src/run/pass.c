@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "io/cache.h"
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
@@ -12,6 +14,55 @@
 #include "run/share.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rates as entries of the cache folder, by problem and machine. */
+
+static const char cache_kind[] = "rate";
+
+static status_t rate_key(const char *problem, struct text *out)
+{
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1); /* "" is as good a name as any */
+    return text_add(out, "voltmill %s on %s\n%s", VOLTMILL_VERSION, host, problem);
+}
+
+void rate_keep(const char *problem, double work, const struct rate *took)
+{
+    struct text key = {0};
+    struct rate one;
+    memset(&one, 0, sizeof one);
+    one.seconds = took->seconds / work;
+    one.ranks = took->ranks;
+    one.threads = took->threads;
+    if (work > 0 && rate_key(problem, &key) == STATUS_OK) {
+        cache_put(cache_kind, key.data, &one, sizeof one);
+    }
+    report_clear();
+    text_free(&key);
+}
+
+struct rate rate_expect(const char *problem, double work)
+{
+    struct rate found = {.seconds = 0};
+    struct text key = {0};
+    void *data = NULL;
+    size_t size = 0;
+    if (rate_key(problem, &key) == STATUS_OK &&
+        cache_get(cache_kind, key.data, &data, &size) == STATUS_OK && data &&
+        size == sizeof found) {
+        char digits[32];
+        memcpy(&found, data, size);
+        snprintf(digits, sizeof digits, "%.2g", found.seconds * work);
+        found.seconds = strtod(digits, NULL);
+    }
+    report_clear();
+    free(data);
+    text_free(&key);
+    return found;
+}
 
 /* Of all chunks, those that are still to do, or were before this run did them. */
 static double pass_part_left(const struct pass *pass, uint64_t done)

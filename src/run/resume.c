@@ -6,7 +6,7 @@
 #include "io/file_rights.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
-#include "output/origin.h"
+#include "output/journal/journal_head.h"
 #include "output/output_spec.h"
 #include "output/outputs.h"
 #include "plan/dedisperse_plan.h"

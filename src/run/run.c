@@ -7,10 +7,9 @@
 #include "ranks/agree.h"
 #include "ranks/progress.h"
 #include "ranks/stop.h"
-#include "run/grid_merge.h"
-#include "run/opened.h"
+#include "run/dedisperse_pass.h"
+#include "run/share.h"
 #include "run/run_plan.h"
-#include "run/tables.h"
 #include "tune/tune_budget.h"
 
 #include <stdio.h>

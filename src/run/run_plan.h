@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_RUN_RUN_PLAN_H
 #define VOLTMILL_RUN_RUN_PLAN_H
 
+#include "job/job.h"
 #include "run/channelise_pass.h"
 #include "run/grid.h"
 
@@ -39,5 +40,16 @@ void run_plan_destroy(struct run_plan *plan);
  * all of them. Fails with USAGE, NO_SPACE, DATA. */
 status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
                               const struct run_options *options);
+
+/* `dedisperse.search.csv`: the candidates of a search as text, written by the run itself. */
+
+/* Rank 0, or alone, before the first pass: whether the table may be written. `is_complete`: the
+ * search is. Fails with USAGE when a file is there that is not what it will be; DATA. */
+status_t tables_check(const struct job_search *search, int is_complete);
+
+/* Rank 0, when the search is complete: writes the table, unless it is there. It has its name when
+ * it is whole; a run that is killed before leaves it to the next. Fails with USAGE (another file is
+ * there, without `force`), DATA, NO_SPACE, DEVICE (memory). */
+status_t tables_write(const struct job_search *search, int force);
 
 #endif

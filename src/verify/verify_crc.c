@@ -10,7 +10,7 @@
 #include "io/file.h"
 #include "io/mark.h"
 #include "output/journal/journal.h"
-#include "output/journal/journal_beside.h"
+#include "output/journal/journal_head.h"
 #include "output/journal/product_files.h"
 #include "product/contents.h"
 #include "product/pack/rows.h"

@@ -4,11 +4,181 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "product/spans.h"
 
 #include <float.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The CRCs of rows, of as many spans as are looked at anyway: a sample, or all. */
+
+/* Largest span that is checked with a sample of the chunks. Only --all and --crc check larger ones
+ * (long rows of series). */
+static const uint64_t most_bytes = UINT64_C(64) << 20;
+
+enum { ROOM_BYTES = 1 << 20 };
+
+static status_t spans_check(struct verify *verify, uint64_t span)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct product_place *place = &product->place;
+    uint64_t first = span * place->span_rows;
+    uint64_t end = min_u64(first + place->span_rows, place->rows);
+    uint64_t step = max_u64(ROOM_BYTES / place->row_bytes, 1);
+    uint32_t sum = 0;
+    uint32_t expected = 0;
+    TRY(verify->spans.bytes
+            ? STATUS_OK
+            : memory_aligned((size_t)(step * place->row_bytes), 1, "rows", &verify->spans.bytes));
+    for (uint64_t row = first; row < end; row += step) {
+        uint64_t count = min_u64(step, end - row);
+        TRY(rows_read(verify->rows, row, count, 0, place->row_bytes, verify->spans.bytes));
+        spans_add(place, row, count, 0, place->row_bytes, verify->spans.bytes, &sum);
+    }
+    TRY(file_read(verify->fd, product->path, place->crc_offset + span * sizeof expected, &expected,
+                  sizeof expected));
+    if (spans_crc(place, span, sum) != expected) {
+        verify->spans.first_bad = min_u64(verify->spans.first_bad, span);
+        verify->spans.bad++;
+    }
+    verify->spans.last = span;
+out:
+    return st;
+}
+
+status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
+                      uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    const struct product_place *place = &verify->product->place;
+    if (place->crc_offset == 0 || rows == 0) {
+        goto out;
+    }
+    uint64_t span = first_row / place->span_rows;
+    if (verify->picked) {
+        uint64_t bytes = min_u64(place->span_rows, place->rows) * place->row_bytes;
+        TRY(span != verify->spans.last && bytes <= most_bytes ? spans_check(verify, span)
+                                                              : STATUS_OK);
+        goto out;
+    }
+    /* With all chunks, each span is checked once, with the chunk of its first row. */
+    span += first_row % place->span_rows > 0 ? 1 : 0;
+    for (; span * place->span_rows < first_row + rows && chunk->first_stream == 0; span++) {
+        TRY(spans_check(verify, span));
+    }
+out:
+    return st;
+}
+
+status_t verify_spans_judge(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct product_place *place = &product->place;
+    uint64_t first = verify->spans.first_bad * place->span_rows;
+    REQUIRE(verify->spans.bad == 0, STATUS_DATA,
+            "%s: rows %" PRIu64 " to %" PRIu64 " do not have the CRC of /provenance/crc32 (%" PRIu64
+            " %s): rows or CRC were changed since it was made",
+            product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
+            verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
+out:
+    return st;
+}
+
+/* Marks of rows whose input could not be read: noted for each group of streams, and judged when all
+ * of them were recomputed. */
+
+enum { MARKS = 8192 };
+
+struct verify_marked {
+    uint64_t *rows; /* [count] ascending */
+    int *groups;    /* [count] of streams that were recomputed, */
+    int *unread;    /* and of them those with input that cannot be read */
+    uint64_t count;
+};
+
+void verify_marks_destroy(struct verify_marked *marked)
+{
+    if (marked) {
+        free(marked->rows);
+        free(marked->groups);
+        free(marked);
+    }
+}
+
+status_t verify_marks_create(const struct verify *verify, struct verify_marked **out)
+{
+    status_t st = STATUS_OK;
+    const struct product_place *place = &verify->product->place;
+    char flags[MARKS];
+    struct verify_marked *marked = NULL;
+    size_t count = (size_t)verify->holes;
+    TRY(memory_zeroed(1, sizeof *marked, "marks", &marked));
+    TRY(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
+    TRY(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
+    marked->unread = marked->groups + count;
+    for (uint64_t row = 0; row < place->rows && marked->count < count; row++) {
+        if (row % MARKS == 0) {
+            TRY(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
+                          min_u64(MARKS, place->rows - row)));
+        }
+        if (flags[row % MARKS]) {
+            marked->rows[marked->count++] = row;
+        }
+    }
+    *out = marked;
+    marked = NULL;
+out:
+    verify_marks_destroy(marked);
+    return st;
+}
+
+void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread)
+{
+    uint64_t low = 0;
+    uint64_t high = marked->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (marked->rows[middle] < row) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < marked->count && marked->rows[low] == row) {
+        marked->groups[low]++;
+        marked->unread[low] += is_unread ? 1 : 0;
+    }
+}
+
+void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked)
+{
+    const uint64_t count = 2 * marked->count;
+    for (uint64_t at = 0; at < count; at += INT_MAX) {
+        int some = (int)min_u64(count - at, INT_MAX);
+        int *numbers = marked->groups + at;
+        MPI_Reduce(rank == 0 ? MPI_IN_PLACE : numbers, numbers, some, MPI_INT, MPI_SUM, 0, comm);
+    }
+}
+
+status_t verify_marks_judge(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct verify_marked *marked = verify->marked;
+    const uint64_t all = chunk_groups(verify->chunking);
+    for (uint64_t i = 0; i < marked->count; i++) {
+        REQUIRE(marked->unread[i] > 0 || (uint64_t)marked->groups[i] < all, STATUS_DATA,
+                "%s: row %" PRIu64 " is marked in /provenance/holes, but nothing of it is NaN by "
+                "input that cannot be read: make it anew (--force)",
+                verify->product->path, marked->rows[i]);
+    }
+out:
+    return st;
+}
 
 /* Numbers of a row, or stamps, that are read at once. */
 enum { PIECE = 8192 };

@@ -9,6 +9,7 @@
 #include "input/hdf5/external.h"
 #include "job/job.h"
 #include "pipeline/pipeline.h"
+#include "plan/channelise_plan.h"
 #include "product/pack/rows.h"
 #include "product/product.h"
 #include "verify/verify.h"
@@ -123,5 +124,58 @@ void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *mark
 status_t verify_marks_judge(const struct verify *verify);
 
 struct channelise_plan;
+
+/* Comparing rows of spectra and power with the reference's. For verify_spectra.c alone. */
+
+struct verify;
+struct verify_rows;
+
+/* `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */
+status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
+void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
+
+/* The maximum over the streams of what went into filters (struct agreement); 0: there are none. */
+double verify_rows_went_in(const struct verify_rows *rows);
+
+/* Takes up how verify->stored, a chunk's streams of a row, differs from what is expected.
+ *
+ *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels
+ *
+ * Fails with DATA: there are numbers where all is to be NaN; or DEVICE. */
+status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
+                             const struct chunk *chunk, uint64_t row, int is_marked,
+                             const float *expected, const struct agreement_whole *wholes);
+
+/* Products in few bits, whose numbers stand for all values within half a step. For
+ * verify_spectra.c alone. */
+struct verify_steps;
+
+/* *out = NULL where the product's numbers are floats. Where the first block's scales count for all,
+ * the plan is given those of the product. `plan`, of one product, must outlive it. Fails with
+ * DEVICE or DATA. */
+status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
+                             struct verify_steps **out);
+void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
+
+/* A row as the reference makes it, of a chunk's streams. */
+struct verify_steps_row {
+    const float *expected;
+    const struct agreement_whole *wholes; /* [nwholes]; NULL: it has all channels */
+    uint64_t nwholes;
+    double went_in; /* verify_rows_went_in() */
+};
+
+/* verify->stored, a chunk's streams of a row as it is stored, becomes floats: of the values that
+ * each number stands for the one nearest to what is expected. Rows of a chunk come in order; with
+ * the last one of a block its counts of clipped numbers are compared: what lies so near to the last
+ * value that rounding decides may have been clipped or not. Fails with DATA, DEVICE. */
+status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
+                              const struct chunk *chunk, uint64_t row,
+                              const struct verify_steps_row *of);
+
+/* Compares scales of whole blocks with what the reference makes. `went_in`: verify_rows_went_in().
+ * Fails with DATA. */
+status_t verify_steps_compare(const struct verify *verify, const struct chunk *chunk,
+                              const struct product_steps *expected, double went_in);
 
 #endif

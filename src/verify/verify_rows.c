@@ -1,13 +1,12 @@
 /* How rows of spectra and power are compared: streams or ifs, each by itself or with those that it
  * was combined with, beside what their rounding is relative to. */
-#include "verify/verify_rows.h"
+#include "verify/verify_parts.h"
 
 #include "base/memory.h"
 #include "input/read/reader.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
 #include "product/ifs.h"
-#include "verify/verify_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,8 +11,6 @@
 #include "ranks/agree.h"
 #include "run/share.h"
 #include "verify/verify_parts.h"
-#include "verify/verify_rows.h"
-#include "verify/verify_steps.h"
 
 #include <math.h>
 #include <stdio.h>

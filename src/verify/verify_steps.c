@@ -1,10 +1,9 @@
 /* Whole numbers beside the reference's floats: a value that rounds otherwise by an error that is
  * allowed is as good as one that does not. */
-#include "verify/verify_steps.h"
+#include "verify/verify_parts.h"
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "verify/verify_parts.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,10 +1,11 @@
 /* Makes journals, and adds to them. */
-#include "output/journal/journal_parts.h"
+#include "output/journal/journal.h"
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "io/file_rights.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 #include "io/folder.h"
 #include "product/spans.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void journal_destroy(journal_t *journal)
@@ -28,7 +30,8 @@ void journal_destroy(journal_t *journal)
     free(journal);
 }
 
-status_t journal_begin(const char *path, journal_t **out)
+/* A journal of that name without anything in it; in *out even when it fails. */
+static status_t journal_begin(const char *path, journal_t **out)
 {
     status_t st = STATUS_OK;
     journal_t *journal = NULL;
@@ -40,7 +43,8 @@ out:
     return st;
 }
 
-status_t journal_create_tables(journal_t *journal)
+/* Room for what the head promises. */
+static status_t journal_create_tables(journal_t *journal)
 {
     status_t st = STATUS_OK;
     journal->chunks = chunk_count(&journal->head.chunking);
@@ -59,7 +63,9 @@ uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uin
     return spans_touched(&head->place, rows.first, rows.count);
 }
 
-int journal_note(journal_t *journal, const struct journal_record *record)
+/* Notes a record whose bytes are good. Returns 0 when that chunk was there before: its sums must
+ * not be added twice. */
+static int journal_note(journal_t *journal, const struct journal_record *record)
 {
     unsigned char bit = (unsigned char)(1U << record->chunk % 8);
     if (journal->bits[record->chunk / 8] & bit) {
@@ -77,14 +83,17 @@ int journal_note(journal_t *journal, const struct journal_record *record)
     return 1;
 }
 
-uint64_t journal_most_bytes(const journal_t *journal)
+/* How long all records are at most, if each is there once. */
+static uint64_t journal_most_bytes(const journal_t *journal)
 {
     uint64_t sums =
         journal->chunks + spans_count(&journal->head.place) * chunk_groups(&journal->head.chunking);
     return (JOURNAL_WORDS * (journal->chunks + 1) + sums) * sizeof(uint32_t);
 }
 
-void journal_reserve(const journal_t *journal)
+/* Room for all records, so that a full disk does not end a job whose product has its room. Where
+ * the file system cannot, records take it as they come. */
+static void journal_reserve(const journal_t *journal)
 {
     (void)fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, (off_t)journal->end,
                     (off_t)journal_most_bytes(journal));
@@ -147,7 +156,9 @@ out:
     return st;
 }
 
-status_t journal_append(journal_t *journal, const struct journal_record *record, uint64_t count)
+/* Appends the bytes of a record, with `count` sums, to the write buffer. Fails with DEVICE. */
+static status_t journal_append(journal_t *journal, const struct journal_record *record,
+                               uint64_t count)
 {
     status_t st = STATUS_OK;
     uint32_t number = (uint32_t)record->chunk;
@@ -210,4 +221,227 @@ out:
 int journal_is_done(const journal_t *journal, uint64_t chunk)
 {
     return journal->bits[chunk / 8] >> chunk % 8 & 1;
+}
+
+/* Reads journals: heads, and records as far as they are good. */
+
+/* The bytes of a journal from its first record on, for free(). */
+static status_t journal_load(const journal_t *journal, uint64_t end, char **out)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = end - journal->first;
+    TRY(memory_zeroed((size_t)bytes, 1, "a journal", out));
+    TRY(file_read(journal->fd, journal->path, journal->first, *out, bytes));
+out:
+    return st;
+}
+
+/* The record that the `bytes` bytes at `data` begin with. Gives how many of them it takes: 0 when
+ * there is no good one. */
+static uint64_t journal_decode(const journal_t *journal, const char *data, uint64_t bytes,
+                               struct journal_record *out)
+{
+    /* Records are whole words long, and begin where memory was allocated. */
+    const uint32_t *words = (const uint32_t *)(const void *)data;
+    uint64_t span;
+    uint64_t count = JOURNAL_WORDS;
+    if (bytes / sizeof *words < count ||
+        (words[0] != JOURNAL_COMPLETE && words[0] >= journal->chunks)) {
+        return 0;
+    }
+    *out = (struct journal_record){.chunk = words[0], .beside = words[5], .sums = words + 6};
+    memcpy(&out->missing, words + 1, sizeof out->missing);
+    memcpy(&out->clipped, words + 3, sizeof out->clipped);
+    count +=
+        words[0] == JOURNAL_COMPLETE ? 0 : journal_chunk_sums(&journal->head, out->chunk, &span);
+    int is_good = bytes / sizeof *words >= count &&
+                  crc_more(journal->seed, words, (count - 1) * sizeof *words) == words[count - 1];
+    return is_good ? count * sizeof *words : 0;
+}
+
+/* The packed head, from a file that begins as ours do. *is_good = 0: it is damaged. */
+static status_t journal_read_head(journal_t *journal, const struct journal_preamble *preamble,
+                                  uint64_t bytes, int *is_good)
+{
+    status_t st = STATUS_OK;
+    char *packed = NULL;
+    uint32_t stored = 0;
+    uint64_t size = preamble->head_bytes;
+    *is_good = 0;
+    if (size > JOURNAL_HEAD_BYTES || bytes < sizeof *preamble + size + sizeof stored) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)size, 1, "a journal", &packed));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
+    journal->seed = crc_more(crc_of(preamble, sizeof *preamble), packed, (size_t)size);
+    struct unpack in = {.data = packed, .length = (size_t)size};
+    int makes_sense = stored == journal->seed && journal_head_unpack(&in, &journal->head);
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    if (makes_sense) {
+        journal->first = journal->end = sizeof *preamble + size + sizeof stored;
+        *is_good = 1;
+    }
+out:
+    free(packed);
+    return st;
+}
+
+static status_t journal_read_records(journal_t *journal, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct journal_record record;
+    char *data = NULL;
+    uint64_t length = 0;
+    uint64_t end = min_u64(bytes, journal->first + journal_most_bytes(journal));
+    TRY(journal_load(journal, end, &data));
+    while ((length = journal_decode(journal, data + (journal->end - journal->first),
+                                    end - journal->end, &record)) > 0) {
+        if (record.chunk == JOURNAL_COMPLETE) {
+            journal->is_complete = journal->done == journal->chunks;
+            journal->holes = record.missing;
+        } else {
+            (void)journal_note(journal, &record);
+        }
+        journal->end += length;
+    }
+    journal->dropped = bytes - journal->end;
+out:
+    free(data);
+    return st;
+}
+
+/* How the file begins: as ours do, or as one of ours of which the beginning never reached the
+ * disk, or otherwise. */
+static enum journal_state journal_judge(const struct journal_preamble *preamble, uint64_t bytes)
+{
+    static const struct journal_preamble zeros;
+    size_t there = (size_t)min_u64(bytes, sizeof preamble->magic);
+    if (memcmp(preamble->magic, JOURNAL_MAGIC, there) == 0 ||
+        memcmp(preamble, &zeros, there) == 0) {
+        return JOURNAL_OURS;
+    }
+    return JOURNAL_FOREIGN;
+}
+
+/* Opens for reading; *fd stays below 0 when there is no such file. */
+static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
+                                   enum journal_state *state)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    *state = JOURNAL_NONE;
+    if (lstat(path, &info) != 0) {
+        REQUIRE(errno == ENOENT, STATUS_DATA, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    *state = JOURNAL_FOREIGN;
+    if (S_ISREG(info.st_mode)) {
+        TRY(file_open_read(path, fd));
+        *bytes = (uint64_t)info.st_size;
+    }
+out:
+    return st;
+}
+
+status_t journal_open(const char *path, enum journal_state *state, journal_t **out)
+{
+    status_t st = STATUS_OK;
+    journal_t *journal = NULL;
+    struct journal_preamble preamble = {.format = 0};
+    uint64_t bytes = 0;
+    int is_good = 0;
+    *out = NULL;
+    TRY(journal_begin(path, &journal));
+    TRY(journal_open_there(path, &journal->fd, &bytes, state));
+    if (journal->fd < 0) {
+        goto out;
+    }
+    TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
+    *state = journal_judge(&preamble, bytes);
+    if (*state == JOURNAL_FOREIGN || bytes < sizeof preamble || preamble.magic[0] == 0) {
+        goto out;
+    }
+    if (preamble.format != JOURNAL_FORMAT) {
+        *state = JOURNAL_OTHER;
+        goto out;
+    }
+    TRY(journal_read_head(journal, &preamble, bytes, &is_good));
+    if (is_good) {
+        TRY(journal_create_tables(journal));
+        TRY(journal_read_records(journal, bytes));
+        *state = JOURNAL_GOOD;
+        *out = journal;
+        journal = NULL;
+    }
+out:
+    journal_destroy(journal);
+    return st;
+}
+
+status_t journal_read(const journal_t *journal, void *context,
+                      status_t (*take)(void *context, const struct journal_record *record))
+{
+    status_t st = STATUS_OK;
+    char *data = NULL;
+    uint64_t length = 0;
+    TRY(journal_load(journal, journal->end, &data));
+    for (uint64_t at = 0; at < journal->end - journal->first; at += length) {
+        struct journal_record record;
+        length = journal_decode(journal, data + at, journal->end - journal->first - at, &record);
+        REQUIRE(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
+        if (record.chunk != JOURNAL_COMPLETE) {
+            TRY(take(context, &record));
+        }
+    }
+out:
+    free(data);
+    return st;
+}
+
+/* Takes records out of a journal: it is written once more, without them. */
+
+/* A journal, and a bitmap of the chunks whose records are removed. */
+struct journal_sieve {
+    journal_t *journal;
+    const unsigned char *revoked;
+};
+
+/* Takes a record that is revoked out of the counts and sums; appends any other one. */
+static status_t journal_sift(void *context, const struct journal_record *record)
+{
+    const struct journal_sieve *sieve = context;
+    journal_t *journal = sieve->journal;
+    uint64_t first = 0;
+    uint64_t count = journal_chunk_sums(&journal->head, record->chunk, &first);
+    if (!(sieve->revoked[record->chunk / 8] >> record->chunk % 8 & 1)) {
+        return journal_append(journal, record, count);
+    }
+    if (journal_is_done(journal, record->chunk)) {
+        for (uint64_t i = 0; i < count; i++) {
+            journal->sums[first + i] ^= record->sums[i];
+        }
+        journal->bits[record->chunk / 8] ^= (unsigned char)(1U << record->chunk % 8);
+        journal->missing -= record->missing;
+        journal->clipped -= record->clipped;
+        journal->done--;
+    }
+    return STATUS_OK;
+}
+
+status_t journal_revoke(journal_t *journal, const unsigned char *bits)
+{
+    status_t st = STATUS_OK;
+    struct journal_sieve sieve = {journal, bits};
+    TRY(journal_write(journal));
+    TRY(journal_read(journal, &sieve, journal_sift));
+    journal->is_complete = 0;
+    journal->holes = 0;
+    journal->end = journal->first;
+    TRY(journal_write(journal));
+    REQUIRE(ftruncate(journal->fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
+            strerror(errno));
+    journal_reserve(journal);
+out:
+    return st;
 }

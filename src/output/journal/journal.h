@@ -86,4 +86,22 @@ status_t journal_sync(journal_t *journal);
 /* Adds that the product is complete, with so many holes; synced on return. */
 status_t journal_complete(journal_t *journal, uint64_t holes);
 
+/* ---- The bytes of a journal, for its fuzz test ---- */
+
+enum { JOURNAL_FORMAT = 9, JOURNAL_HEAD_BYTES = 64 << 20 };
+
+/* Words of a record beside the sums of its rows: chunk, two of the missing samples, two of the
+ * clipped numbers, the sum beside the rows, the CRC. */
+enum { JOURNAL_WORDS = 7 };
+
+#define JOURNAL_MAGIC "vmjournl"
+#define JOURNAL_COMPLETE UINT32_MAX
+
+/* What a journal begins with; the packed head and a CRC of both follow. */
+struct journal_preamble {
+    char magic[8];
+    uint32_t format;
+    uint32_t head_bytes;
+};
+
 #endif

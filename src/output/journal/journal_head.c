@@ -3,13 +3,124 @@
 
 #include "base/memory.h"
 #include "io/crc.h"
-#include "output/origin.h"
+#include "io/file.h"
+#include "product/flagged.h"
+#include "product/ifs.h"
 #include "product/spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Compares two origins line by line, and shows where they differ. */
+
+/* Of a line that is too long to be shown: so much before the place where it differs, and in all. */
+enum { SHOWN_BEFORE = 80, SHOWN = 160 };
+
+/* A line within a text. */
+struct line {
+    const char *at;
+    size_t length;
+};
+
+static struct line origin_line_at(const char *text)
+{
+    return (struct line){text, strcspn(text, "\n")};
+}
+
+static const char *origin_line_after(struct line line)
+{
+    const char *end = line.at + line.length;
+    return *end ? end + 1 : end;
+}
+
+static int origin_is_equal(struct line a, struct line b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* Not within a character of UTF-8. */
+static size_t origin_begin_of_character(struct line line, size_t at)
+{
+    while (at > 0 && at < line.length && ((unsigned char)line.at[at] & 0xC0) == 0x80) {
+        at--;
+    }
+    return at;
+}
+
+/* The line without the blanks before it, around `place` if it is long. */
+static status_t origin_show(struct line line, size_t place, struct text *out)
+{
+    status_t st = STATUS_OK;
+    size_t from = 0;
+    while (from < line.length && line.at[from] == ' ') {
+        from++;
+    }
+    if (from == line.length) {
+        TRY(text_add(out, "nothing"));
+        goto out;
+    }
+    if (line.length - from > SHOWN && place > from + SHOWN_BEFORE) {
+        from = origin_begin_of_character(line, place - SHOWN_BEFORE);
+        TRY(text_add(out, "..."));
+    }
+    size_t end = origin_begin_of_character(line, (size_t)min_u64(line.length, from + SHOWN));
+    TRY(text_add_bytes(out, line.at + from, end - from));
+    TRY(text_add(out, "%s", end < line.length ? "..." : ""));
+out:
+    return st;
+}
+
+static status_t origin_say(const char *what, struct line then, struct line now, struct text *out)
+{
+    status_t st = STATUS_OK;
+    size_t place = 0;
+    while (place < then.length && place < now.length && then.at[place] == now.at[place]) {
+        place++;
+    }
+    TRY(text_add(out, "%s: ", what));
+    TRY(origin_show(then, place, out));
+    TRY(text_add(out, " then, "));
+    TRY(origin_show(now, place, out));
+    TRY(text_add(out, " now"));
+out:
+    return st;
+}
+
+static status_t origin_compare_words(const char *what, const char *then, const char *now,
+                                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (!now || out->length > 0) {
+        goto out;
+    }
+    then = then ? then : "";
+    while (*then || *now) {
+        struct line before = origin_line_at(then);
+        struct line after = origin_line_at(now);
+        if (!origin_is_equal(before, after)) {
+            TRY(origin_say(what, before, after, out));
+            break;
+        }
+        then = origin_line_after(before);
+        now = origin_line_after(after);
+    }
+out:
+    return st;
+}
+
+status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(origin_compare_words("version", then->program, now->program, out));
+    TRY(origin_compare_words("job", then->job, now->job, out));
+    TRY(origin_compare_words("input", then->inputs, now->inputs, out));
+    TRY(origin_compare_words("coefficients", then->coefficients, now->coefficients, out));
+    TRY(origin_compare_words("arithmetic", then->arithmetic, now->arithmetic, out));
+out:
+    return st;
+}
 
 /* Most spans that a product can have, twice over: what is allocated for a journal is bounded. */
 enum { MOST_SPANS = 1 << 22 };
@@ -208,4 +319,120 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
                    out->backend == BACKEND_REFERENCE;
     return !in->failed && in->at == in->length && out->program && out->inputs && out->job &&
            out->coefficients && out->arithmetic && is_known && head_makes_sense(out);
+}
+
+/* Sums of what stands beside rows, from the file. */
+
+enum { MOST_BESIDE = 7 };
+
+struct beside_runs beside_runs_of(const struct chunking *chunking, const struct chunk *chunk,
+                                  const struct beside *beside)
+{
+    uint64_t row = beside->row_bytes;
+    uint64_t piece = chunk_share(chunking, row, chunk->streams);
+    int is_whole = piece == row;
+    return (struct beside_runs){.at = beside->offset + beside->first * row +
+                                      chunk_share(chunking, row, chunk->first_stream),
+                                .step = row,
+                                .count = is_whole ? min_u64(beside->rows, 1) : beside->rows,
+                                .bytes = is_whole ? beside->rows * piece : piece};
+}
+
+struct beside_shape beside_shape_of(const struct product_place *place,
+                                    const struct product_spec *spec)
+{
+    return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
+                                 .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
+                                 .cells = spec->flag.is_on ? flagged_cells(spec) : 0,
+                                 .cell = spec->flag.is_on ? flagged_row(spec) : 0};
+}
+
+struct beside_shape beside_shape_of_product(const struct product *product)
+{
+    uint64_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
+    uint64_t bits = max_u64(product->bits, 1);
+    uint64_t rows = max_u64(product->rows, 1);
+    return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
+                                 .weights = product->weights,
+                                 .cells = product->flags.rows / rows,
+                                 .cell = product->flags.ifs * product->flags.channels};
+}
+
+void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,
+                uint32_t *sum)
+{
+    uint64_t behind = place->file_bytes - at - bytes;
+    *sum ^= crc_times(crc_part(data, (size_t)bytes), crc_power(behind));
+}
+
+/* Adds bytes of the file. */
+static status_t beside_add_stored(const struct beside_file *file, uint64_t at, uint64_t bytes,
+                                  uint32_t *sum)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 32768 };
+    char data[PIECE];
+    for (uint64_t done = 0; done < bytes; done += PIECE) {
+        uint64_t count = min_u64(bytes - done, PIECE);
+        TRY(file_read(file->fd, file->path, at + done, data, count));
+        beside_add(file->place, at + done, data, count, sum);
+    }
+out:
+    return st;
+}
+
+/* Whether holes of a chunk's rows are its own: all of their streams are. */
+static int beside_has_holes(const struct beside_file *file, const struct chunk *chunk)
+{
+    uint64_t row = file->place->row_bytes;
+    return file->place->holes_offset > 0 &&
+           chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row;
+}
+
+/* Where all of that lies for some rows of a product. */
+static uint32_t beside_list(const struct product_place *place, const struct beside_shape *shape,
+                            struct journal_rows rows, struct beside out[MOST_BESIDE])
+{
+    uint64_t lines = shape->lines;
+    uint64_t cells = shape->cells;
+    uint64_t block = max_u64(place->scale_rows, 1);
+    uint64_t first = rows.first / block;
+    uint64_t blocks = ceil_div_u64(rows.count, block);
+    uint64_t scales = min_u64(blocks, place->scales - min_u64(first, place->scales));
+    const struct beside list[MOST_BESIDE] = {
+        {place->weights_offset, shape->weights * sizeof(float), rows.first, rows.count},
+        {place->flags_offset, shape->cell, rows.first * cells, rows.count * cells},
+        {place->kurtosis_offset, shape->cell * sizeof(float), rows.first * cells,
+         rows.count * cells},
+        {place->scale_offset, lines * sizeof(float), first, scales},
+        {place->offset_offset, lines * sizeof(float), first, scales},
+        {place->low_offset, lines * sizeof(uint16_t), first, blocks},
+        {place->high_offset, lines * sizeof(uint16_t), first, blocks}};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MOST_BESIDE; i++) {
+        if (list[i].offset > 0) {
+            out[count++] = list[i];
+        }
+    }
+    return count;
+}
+
+status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
+                    struct journal_rows rows, uint32_t *sum)
+{
+    status_t st = STATUS_OK;
+    struct beside besides[MOST_BESIDE];
+    uint32_t count = beside_list(file->place, &file->shape, rows, besides);
+    *sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct beside_runs runs = beside_runs_of(file->chunking, chunk, &besides[i]);
+        for (uint64_t j = 0; j < runs.count; j++) {
+            TRY(beside_add_stored(file, runs.at + j * runs.step, runs.bytes, sum));
+        }
+    }
+    if (beside_has_holes(file, chunk)) {
+        TRY(beside_add_stored(file, file->place->holes_offset + rows.first, rows.count, sum));
+    }
+out:
+    return st;
 }

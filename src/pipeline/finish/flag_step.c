@@ -4,7 +4,7 @@
 #include "dsp/kurtosis.h"
 #include "io/file.h"
 #include "pipeline/finish/combine.h"
-#include "pipeline/finish/finish_steps.h"
+#include "pipeline/finish/finish.h"
 #include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
 #include "product/flagged.h"

@@ -2,7 +2,7 @@
  * so many rows from the observation's first on; chunks begin with one, so what is held at the end
  * of one chunk is nothing. Rows that the backend has rounded go on as they are: only what it
  * clipped is added up until a block is whole. */
-#include "pipeline/finish/finish_steps.h"
+#include "pipeline/finish/finish.h"
 
 #include "base/memory.h"
 #include "plan/plan_products.h"

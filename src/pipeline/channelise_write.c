@@ -1,0 +1,420 @@
+/* A block that the backend has done is weighed, finished and written. */
+#include "base/memory.h"
+#include "compute/shared/quantise.h"
+#include "pipeline/channelise_parts.h"
+#include "plan/channelise_needs.h"
+#include "plan/channelise_plan.h"
+#include "plan/plan_products.h"
+#include "product/ifs.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A block as it leaves the filter bank. */
+struct range_block {
+    uint32_t product;
+    uint64_t from; /* the first spectrum of its bank */
+    uint64_t rows; /* dumps that it completes */
+    uint32_t streams;
+    uint32_t sums;             /* lines of a row: as many as streams, or twice, of a coherency */
+    const float *power;        /* [rows][sums][nchannels] */
+    const char *samples;       /* the archive's that it is made of, from */
+    int64_t first_sample;      /* this one on */
+    struct sample_input input; /* where they lie in `samples` */
+};
+
+/* Looks at the largest value of each spectrum, and closer only where that is out of range. */
+/* 2^24 times the smallest float with all of its digits: values that matter beside a spectrum's
+ * largest keep theirs where that is more. */
+static const float range_small = FLT_MIN * 0x1p24F;
+
+struct range {
+    const struct channelise_plan *work;
+    struct sample_coding coding; /* of the archive's samples */
+    uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
+};
+
+/* Whether sums of a bank can leave the range of floats at all. */
+static int range_matters_of(const struct channelise_plan *work, uint32_t number)
+{
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    const struct sample_type *type = &sample_types[work->seen->format];
+    double sum = 0;
+    double most = 0;
+    uint64_t integrate = 1;
+    for (uint64_t i = 0; i < bank->samples_per_spectrum * bank->channelise.taps; i++) {
+        sum += fabs(bank->folded[i]);
+        most = fmax(most, fabs(bank->folded[i]));
+    }
+    for (uint32_t i = 0; i < bank->channelise.noutputs; i++) {
+        integrate = max_u64(integrate, bank->channelise.outputs[i].integrate);
+    }
+    double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
+    return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
+}
+
+static int range_matters(const struct channelise_plan *work)
+{
+    int matters = sample_types[work->seen->format].is_float;
+    for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
+        matters = range_matters_of(work, i);
+    }
+    return matters;
+}
+
+status_t range_create(const struct channelise_plan *work, range_t **out)
+{
+    status_t st = STATUS_OK;
+    range_t *range = NULL;
+    if (!range_matters(work)) {
+        *out = NULL;
+        goto out;
+    }
+    TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
+    range->work = work;
+    range->coding = work->filters ? *filter_plan_coding(work->filters)
+                                  : channelise_coding(&work->banks[0].channelise);
+    *out = range;
+out:
+    return st;
+}
+
+void range_destroy(range_t *range)
+{
+    free(range);
+}
+
+/* The largest of `count` values that are not negative; 0 where there are no numbers at all. Written
+ * so that compilers take many at a time: all power passes here. */
+static float range_largest(const float *values, size_t count)
+{
+    enum { WIDE = 32 };
+    float most[WIDE] = {0};
+    size_t i = 0;
+    for (; i + WIDE <= count; i += WIDE) {
+        for (size_t j = 0; j < WIDE; j++) {
+            most[j] = values[i + j] > most[j] ? values[i + j] : most[j];
+        }
+    }
+    for (; i < count; i++) {
+        most[0] = values[i] > most[0] ? values[i] : most[0];
+    }
+    for (size_t j = 1; j < WIDE; j++) {
+        most[0] = most[j] > most[0] ? most[j] : most[0];
+    }
+    return most[0];
+}
+
+/* Counts values that are infinite or no numbers, and those below the smallest normal float. */
+static void range_count(const float *values, size_t count, uint64_t *large, uint64_t *small)
+{
+    *large = 0;
+    *small = 0;
+    for (size_t i = 0; i < count; i++) {
+        *large += isfinite(values[i]) ? 0 : 1;
+        *small += values[i] < FLT_MIN ? 1 : 0;
+    }
+}
+
+/* Whether any of samples first .. end - 1 is neither missing nor zero. Asked in ascending order:
+ * those from the last `first` to *zero are known to be. */
+static int range_has_samples(const struct range *range, const struct range_block *block,
+                             uint32_t stream, const struct overlap_rows *samples, int64_t *zero)
+{
+    int64_t n = samples->first > *zero ? samples->first : *zero;
+    double volts[2] = {0, 0};
+    for (; n < samples->end && volts[0] == 0 && volts[1] == 0; n++) {
+        (void)sample_volts(&range->coding, block->samples, &block->input, stream,
+                           (size_t)(n - block->first_sample), volts);
+    }
+    int is_there = volts[0] != 0 || volts[1] != 0;
+    *zero = is_there ? n - 1 : n;
+    return is_there;
+}
+
+/* Whether samples of the block went into row `row` of it. */
+static status_t range_was_made_of_some(const range_t *range, const struct range_block *block,
+                                       uint32_t stream, uint64_t row, int64_t *zero, int *out)
+{
+    status_t st = STATUS_OK;
+    struct overlap_rows needs[FILTER_PLAN_ROWS];
+    uint64_t integrate = plan_ifs_output(&range->work->job->products[block->product]).integrate;
+    uint64_t dump = block->from / integrate + row;
+    uint64_t first = max_u64(dump * integrate, block->from);
+    TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,
+                                   first, (dump + 1) * integrate - first, 0, needs));
+    *out = range_has_samples(range, block, stream, &needs[0], zero);
+out:
+    return st;
+}
+
+static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
+{
+    status_t st = STATUS_OK;
+    size_t channels = range->work->products[block->product].spec.bank.nchannels;
+    uint32_t inner = range->work->banks[0].channelise.pol_inner;
+    /* Of a coherency, whose powers come before what both have in common. */
+    uint32_t line =
+        block->sums > block->streams ? stream + stream / (2 * inner) * 2 * inner : stream;
+    int64_t zero = INT64_MIN;
+    for (uint64_t row = 0; row < block->rows; row++) {
+        const float *power = block->power + (row * block->sums + line) * channels;
+        float largest = range_largest(power, channels);
+        if (largest >= range_small && largest <= FLT_MAX) {
+            continue;
+        }
+        /* Sums of infinite volts are no numbers, and then all of them are. */
+        uint64_t large;
+        uint64_t small;
+        range_count(power, channels, &large, &small);
+        range->large[block->product] += large;
+        int is_small = large == 0;
+        if (is_small && largest == 0) {
+            TRY(range_was_made_of_some(range, block, stream, row, &zero, &is_small));
+        }
+        range->small[block->product] += is_small ? small : 0;
+    }
+out:
+    return st;
+}
+
+/* Counts what is out of range in the rows of a power product. Power that is zero because its
+ * samples are (or are missing) is not. Fails with USAGE as channelise_plan_samples(). */
+static status_t range_look(range_t *range, const struct range_block *block)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t stream = 0; stream < block->streams && block->rows > 0; stream++) {
+        TRY(range_look_at(range, block, stream));
+    }
+out:
+    return st;
+}
+
+void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small)
+{
+    *large = range ? range->large[product] : 0;
+    *small = range ? range->small[product] : 0;
+}
+
+uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
+{
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+    uint32_t j = 0;
+    while (bank->products[j] != i || bank->is_squares[j]) {
+        j++;
+    }
+    return j;
+}
+
+/* Nobody reads the block's samples any more. */
+static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    int was_mapped = slot->mapping != NULL;
+    int is_torn = was_mapped && mapping_is_cut(slot->mapping);
+    mapping_close(slot->mapping);
+    slot->mapping = NULL;
+    if (was_mapped) {
+        TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
+    }
+    REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
+            p->work->archive->parts[0].path);
+out:
+    return st;
+}
+
+/* The samples of a block, while they are there. */
+static status_t channelising_samples(const struct slot *slot, const char **out)
+{
+    status_t st = STATUS_OK;
+    void *samples = NULL;
+    if (slot->mapping) {
+        *out = mapping_data(slot->mapping);
+        goto out;
+    }
+    TRY(buffer_get(slot->in, &samples));
+    *out = samples;
+out:
+    return st;
+}
+
+/* Weighs what bank i makes of the block. */
+static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
+                                        struct weights_block *block)
+{
+    status_t st = STATUS_OK;
+    uint64_t missing = 0;
+    block->first = (uint64_t)slot->spectra[i].first;
+    block->count = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
+    block->counted = slot->counted[i];
+    if (block->count > 0) {
+        TRY(weights_begin(p->weights[i], block, &missing));
+    }
+    for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
+        p->counts[j].missing += p->work->job->products[j].bank == i ? missing : 0;
+    }
+out:
+    return st;
+}
+
+/* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
+ * all samples of the block, so that they are looked at once more only if there are such. */
+static status_t channelising_weigh(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    uint64_t shown = 0;
+    const uint32_t fan = filter_plan_fan(p->work->filters);
+    struct weights_block block = {.is_first = slot->from == slot->chunk.first,
+                                  .first_stream = slot->chunk.first_stream * fan,
+                                  .streams = slot->chunk.streams * fan,
+                                  .losses = &slot->losses,
+                                  .unread = &slot->unread,
+                                  .first_sample = (int64_t)slot->first_sample,
+                                  .input = {slot->re, slot->im, (size_t)slot->slab->width}};
+    TRY(pipeline_missing(p->pipeline, slot->in, &shown));
+    if (shown > 0) {
+        TRY(channelising_samples(slot, &block.samples));
+        block.nsamples = slot->nsamples;
+    }
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        TRY(p->weights[i] ? channelising_weigh_bank(p, slot, i, &block) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+/* Power that left the range of floats, while the samples are still there. */
+static status_t channelising_look_at_range(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = p->work->job;
+    const char *samples = NULL;
+    TRY(channelising_samples(slot, &samples));
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        void *power = NULL;
+        const struct channelise_output output = plan_ifs_output(&job->products[i]);
+        if (output.quantity == QUANTITY_SPECTRA) {
+            continue;
+        }
+        TRY(buffer_get(slot->out[i], &power));
+        uint64_t from = (uint64_t)slot->spectra[job->products[i].bank].first;
+        struct range_block block = {.product = i,
+                                    .from = from,
+                                    .rows = slot->rows[i],
+                                    .streams = slot->chunk.streams,
+                                    .sums = channelise_sums(&output, slot->chunk.streams),
+                                    .power = power,
+                                    .samples = samples,
+                                    .first_sample = (int64_t)slot->first_sample,
+                                    .input = {slot->re, slot->im, (size_t)slot->slab->width}};
+        TRY(range_look(p->range, &block));
+    }
+out:
+    return st;
+}
+
+/* Writes the rows of the last filter as samples are stored. */
+static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct job_product *product = &work->job->products[0];
+    struct quantise how = {.bits = product->steps.bits,
+                           .scale = product->scale,
+                           .streams = slot->chunk.streams,
+                           .parts = work->seen->is_complex ? 2 : 1};
+    void *rows = NULL;
+    TRY(pipeline_get(p->pipeline, filter_block_last(p->filters, &slot->filtered), &rows));
+    p->counts[0].clipped +=
+        quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
+    TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
+out:
+    return st;
+}
+
+/* Writes the rows of the filter bank's products. */
+static status_t channelising_write_product(struct channelising *p, const struct slot *slot,
+                                           uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct chunk *chunk = &slot->chunk;
+    const struct product_spec *spec = &p->work->products[i].spec;
+    weights_t *weigh = p->weights[p->work->job->products[i].bank];
+    int is_combined = ifs_are_combined(spec) || spec->flag.is_on;
+    void *squares = NULL;
+    struct finish_rows rows = {.chunk = chunk,
+                               .is_first = slot->from == chunk->first,
+                               .is_last = slot->from + slot->count == chunk->first + chunk->count,
+                               .first = slot->first_rows[i],
+                               .count = slot->rows[i],
+                               .columns = chunk->streams,
+                               .channels = spec->bank.nchannels};
+    TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
+    if (plan_products_rounds(p->work, i)) {
+        const struct channelise_clipped clipped = channelise_clipped(
+            &channelise_plan_bank_of(p->work, i)->channelise, channelising_output(p->work, i),
+            chunk->streams, rows.first, rows.count);
+        rows.clipped = (const uint32_t *)(const void *)((const char *)rows.data + clipped.at);
+        rows.clipped_blocks = clipped.blocks;
+    }
+    if (slot->squares[i]) {
+        TRY(pipeline_get(p->pipeline, slot->squares[i], &squares));
+        rows.squares = squares;
+    }
+    if (weigh && is_combined) {
+        rows.lost = weights_lost(weigh, i);
+    } else if (weigh) {
+        rows.weights = weights_apply(weigh, i, rows.count, rows.data, &rows.holes);
+    }
+    TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
+    if (rows.blanked > 0) {
+        weights_note_blank(weigh, i, rows.blanked);
+    }
+    if (rows.cells > 0) {
+        TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
+    }
+    if (rows.count > 0 && spec->weights.are_kept) {
+        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
+    }
+    if (rows.steps.count > 0) {
+        TRY(p->sink.step(p->sink.context, i, chunk, &rows.steps));
+    }
+    if (rows.count > 0) {
+        TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
+    }
+out:
+    return st;
+}
+
+static status_t channelising_write_products(struct channelising *p, const struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
+        TRY(channelising_write_product(p, slot, i));
+    }
+out:
+    return st;
+}
+
+/* The writer thread: waits until the backend is done with a block, and writes its rows. */
+status_t channelising_write(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    struct channelising *p = context;
+    struct slot *slot = &p->slots[number];
+    TRY(channelising_weigh(p, slot));
+    if (p->range) {
+        TRY(channelising_look_at_range(p, slot));
+    }
+    TRY(channelising_release_samples(p, slot));
+    TRY(p->work->is_bank ? channelising_write_products(p, slot)
+                         : channelising_write_voltages(p, slot));
+    if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
+        TRY(p->sink.end(p->sink.context, &slot->chunk, p->counts));
+        memset(p->counts, 0, sizeof p->counts);
+    }
+out:
+    return st;
+}
