@@ -21,7 +21,7 @@ _Static_assert((int)TRIAL_STEPS >= (int)SYNTHESISE_STEPS, "a run keeps the steps
 struct bench {
     backend_t *backend;
     struct synthesise_spec spec;
-    struct synthesise_run run;
+    struct stage_run run;
     struct dual dual;
     size_t *re, *im, step; /* step: bytes of all streams' spectrum */
     buffer_t *in, *out;
@@ -85,11 +85,11 @@ static status_t bench_fill(struct bench *bench, const struct bench_case *c)
         bench->im[i] = bench->re[i] + sample_part_bytes(c->format, 1);
     }
     bench->step = series * bytes;
-    bench->run = (struct synthesise_run){.nstreams = spec->nstreams,
-                                         .first_sample = needs.first,
-                                         .samples = (uint64_t)(needs.end - needs.first),
-                                         .rows = spec->max_rows,
-                                         .out_stride = spec->max_rows};
+    bench->run = (struct stage_run){.nstreams = spec->nstreams,
+                                    .first_sample = needs.first,
+                                    .samples = (uint64_t)(needs.end - needs.first),
+                                    .rows = spec->max_rows,
+                                    .out_stride = spec->max_rows};
     const uint64_t words = bench->run.samples * bench->step / sizeof(uint64_t) + 1;
     const uint64_t floats = spec->max_rows * spec->nstreams * (spec->is_real_out ? 1 : 2);
     TRY(buffer_create(bench->backend, BUFFER_IN, words * sizeof(uint64_t), &bench->in));
@@ -132,7 +132,7 @@ static status_t bench_check_window(struct bench *bench, backend_t *reference, ui
     const struct sample_input input = {bench->re, bench->im, bench->step};
     const struct overlap overlap = bench_overlap(&spec);
     const size_t parts = spec.is_real_out ? 1 : 2;
-    struct synthesise_run run = bench->run;
+    struct stage_run run = bench->run;
     struct overlap_rows needs;
     synthesise_t *stage = NULL;
     buffer_t *in = NULL;

@@ -308,10 +308,10 @@ static void json_plan_synthesis(struct json *json, const struct channelise_plan 
     json_u64(json, "prototype_taps", plan->bank_taps);
     json_f64(json, "error_db", plan->error_db);
     json_f64(json, "noise", plan->noise);
-    json_u64(json, "reach_spectra", (uint64_t)plan->reach.length);
-    json_u64(json, "samples", plan->seen.samples);
-    json_bool(json, "is_complex", plan->seen.is_complex);
-    json_f64(json, "sample_rate_hz", plan->seen.sample_rate_hz);
+    json_u64(json, "reach_spectra", (uint64_t)plan->base.reach.length);
+    json_u64(json, "samples", plan->base.seen.samples);
+    json_bool(json, "is_complex", plan->base.seen.is_complex);
+    json_f64(json, "sample_rate_hz", plan->base.seen.sample_rate_hz);
     json_end(json);
 }
 
@@ -328,9 +328,9 @@ static void json_plan_filters(struct json *json, const struct channelise_plan *w
         json_u64(json, "transform_samples",
                  shape->method == FILTER_OVERLAP_SAVE ? shape->length : 0);
         json_u64(json, "decimate", stage->spec.decimate);
-        json_u64(json, "samples", stage->seen.samples);
-        json_bool(json, "is_complex", stage->seen.is_complex);
-        json_f64(json, "sample_rate_hz", stage->seen.sample_rate_hz);
+        json_u64(json, "samples", stage->base.seen.samples);
+        json_bool(json, "is_complex", stage->base.seen.is_complex);
+        json_f64(json, "sample_rate_hz", stage->base.seen.sample_rate_hz);
         json_f64(json, "delay_samples", stage->delay);
         json_end(json);
     }

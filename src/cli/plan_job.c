@@ -79,7 +79,7 @@ static void filters_print_method(const struct filter_plan_stage *stage)
 static void filters_print_synthesis(const struct synthesis_plan *plan)
 {
     const struct synthesis_bank *bank = &plan->bank;
-    const struct archive *seen = &plan->seen;
+    const struct archive *seen = &plan->base.seen;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     display_print("synthesis\n  takes         %u channels of each stream, %s apart", bank->channels,
@@ -93,7 +93,7 @@ static void filters_print_synthesis(const struct synthesis_plan *plan)
     display_print("  error         %.1f dB of the signal's power, of white noise; noise of the "
                   "channels is passed on by %.3g\n",
                   plan->error_db, plan->noise);
-    display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->reach.length);
+    display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->base.reach.length);
     display_print("  leaves        %s %s of each stream at %s, %u samples for a spectrum\n",
                   units_count(seen->samples, a),
                   seen->is_complex ? "complex samples" : "real samples",
@@ -122,9 +122,9 @@ static void plan_filters_print(const struct channelise_plan *work)
         display_print("\n");
         filters_print_method(stage);
         display_print("  leaves        %s %s of each stream at %s, %s",
-                      units_count(stage->seen.samples, a),
-                      stage->seen.is_complex ? "complex samples" : "real samples",
-                      units_hertz(stage->seen.sample_rate_hz, b),
+                      units_count(stage->base.seen.samples, a),
+                      stage->base.seen.is_complex ? "complex samples" : "real samples",
+                      units_hertz(stage->base.seen.sample_rate_hz, b),
                       work->job->filters[i].is_padded ? "padded" : "valid");
         if (stage->spec.decimate > 1) {
             display_print(", every %u", stage->spec.decimate);

@@ -108,7 +108,7 @@ struct filter_ops {
     status_t (*create)(backend_t *backend, const struct filter_spec *spec, filter_t **out);
     void (*destroy)(filter_t *filter);
     status_t (*run)(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct filter_run *run, buffer_t *out);
+                    const struct stage_run *run, buffer_t *out);
     status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
     /* NULL: no words; none; the backend's name; zeros. */
@@ -157,7 +157,7 @@ struct synthesise_ops {
     status_t (*create)(backend_t *backend, const struct synthesise_spec *spec, synthesise_t **out);
     void (*destroy)(synthesise_t *synthesise);
     status_t (*run)(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
-                    const struct synthesise_run *run, buffer_t *out);
+                    const struct stage_run *run, buffer_t *out);
     /* NULL: no choice; no words; none; zeros. choose() finds `out` with the backend's kind. */
     status_t (*choose)(backend_t *backend, const struct synthesise_spec *spec,
                        struct synthesise_choice *out);

@@ -42,7 +42,7 @@ void filter_destroy(filter_t *filter)
 }
 
 status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct filter_run *run, buffer_t *out)
+                    const struct stage_run *run, buffer_t *out)
 {
     return filter->ops->run(filter, in, input, run, out);
 }

@@ -122,19 +122,6 @@ void filter_destroy(filter_t *filter);
 uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec);
 uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec);
 
-/* What a run is about. All numbers of samples and rows count from the observation's sample 0. */
-struct filter_run {
-    uint32_t first_stream, nstreams;
-    int64_t first_sample; /* the one at place 0 of the buffer */
-    uint64_t samples;     /* in the buffer; those before and behind count as 0 V */
-    int64_t first_row;
-    uint64_t rows; /* to be made */
-    /* Missing ones are counted among samples counted_first .. counted_first + counted - 1 of the
-     * buffer (place 0 is 0): neighbouring runs share samples. */
-    uint64_t counted_first, counted;
-    uint64_t out_stride; /* rows from one stream to the next in `out`, >= rows */
-};
-
 /* Filters a block.
  *
  *   in    samples as `input` says (place 0: sample run->first_sample)
@@ -145,7 +132,7 @@ struct filter_run {
  * as 0 V: buffer_missing(in). May return before the work is done: buffer_get() waits; a stage that
  * is run on `out` afterwards by the same backend sees it done. Fails with DEVICE. */
 status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct filter_run *run, buffer_t *out);
+                    const struct stage_run *run, buffer_t *out);
 
 /* What a device does for a block. */
 enum filter_step {

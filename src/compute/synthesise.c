@@ -37,7 +37,7 @@ void synthesise_destroy(synthesise_t *synthesise)
 }
 
 status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
-                        const struct synthesise_run *run, buffer_t *out)
+                        const struct stage_run *run, buffer_t *out)
 {
     return synthesise->ops->run(synthesise, in, input, run, out);
 }

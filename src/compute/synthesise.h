@@ -84,19 +84,6 @@ void synthesise_destroy(synthesise_t *synthesise);
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 
-/* What a run is about. All numbers of spectra and rows count from the observation's first. */
-struct synthesise_run {
-    uint32_t nstreams;    /* that come out */
-    int64_t first_sample; /* the spectrum at place 0 of the buffer */
-    uint64_t samples;     /* spectra in the buffer; those before and behind count as 0 V */
-    int64_t first_row;
-    uint64_t rows; /* to be made */
-    /* Missing samples are counted among spectra counted_first .. counted_first + counted - 1 of the
-     * buffer (place 0 is 0): neighbouring runs share spectra. */
-    uint64_t counted_first, counted;
-    uint64_t out_stride; /* rows from one stream to the next in `out`, >= rows */
-};
-
 /* Makes a block of rows.
  *
  *   in    samples as `input` says: channel c of stream i is its stream i x channels + c; a sample
@@ -109,7 +96,7 @@ struct synthesise_run {
  * done. Fails with DEVICE.
  * Crochiere, Rabiner 1983, Multirate digital signal processing, ch. 7. */
 status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
-                        const struct synthesise_run *run, buffer_t *out);
+                        const struct stage_run *run, buffer_t *out);
 
 /* What a device does for a block. */
 enum synthesise_step {

@@ -9,17 +9,13 @@ struct filter_chain {
     const struct filter_plan *plan;
     uint32_t streams;
     uint64_t rows[FILTER_PLAN_ROWS]; /* most of each: filter_plan_lengths() */
-    synthesise_t *synthesis;         /* NULL: none */
-    filter_t *stages[JOB_FILTERS];
+    void *stages[FILTER_PLAN_ROWS - 1];
 };
 
 void filter_chain_destroy(filter_chain_t *chain)
 {
-    for (uint32_t i = 0; chain && i < JOB_FILTERS; i++) {
-        filter_destroy(chain->stages[i]);
-    }
-    if (chain) {
-        synthesise_destroy(chain->synthesis);
+    for (uint32_t i = 0; chain && i < filter_plan_count(chain->plan); i++) {
+        filter_plan_stage(chain->plan, i)->kind->destroy(chain->stages[i]);
     }
     free(chain);
 }
@@ -33,18 +29,9 @@ status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan,
     chain->plan = plan;
     chain->streams = streams;
     filter_plan_lengths(plan, rows, chain->rows);
-    const uint64_t *made = chain->rows + 1;
-    if (plan->synthesis) {
-        struct synthesise_spec spec = plan->synthesis->spec;
-        spec.nstreams = streams;
-        spec.max_rows = *made++;
-        TRY(synthesise_create(backend, &spec, &chain->synthesis));
-    }
-    for (uint32_t i = 0; i < plan->count; i++) {
-        struct filter_spec spec = plan->stages[i].spec;
-        spec.nstreams = streams;
-        spec.max_rows = made[i];
-        TRY(filter_create(backend, &spec, &chain->stages[i]));
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
+        const struct stage_plan *stage = filter_plan_stage(plan, i);
+        TRY(stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
     }
     *out = chain;
     chain = NULL;
@@ -99,47 +86,30 @@ static struct sample_input chain_place(const struct filter_plan *plan, uint32_t 
     return (struct sample_input){block->re, block->im, bytes};
 }
 
-static status_t chain_synthesise(filter_chain_t *chain, buffer_t *in,
-                                 const struct sample_input *place, const struct filter_run *run,
-                                 buffer_t *out)
-{
-    const struct synthesise_run of = {.nstreams = run->nstreams,
-                                      .first_sample = run->first_sample,
-                                      .samples = run->samples,
-                                      .first_row = run->first_row,
-                                      .rows = run->rows,
-                                      .counted_first = run->counted_first,
-                                      .counted = run->counted,
-                                      .out_stride = run->out_stride};
-    return synthesise_run(chain->synthesis, in, place, &of, out);
-}
-
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
                           const struct sample_input *input, uint32_t first_stream, uint32_t streams,
                           struct overlap_rows counted, struct sample_input *out)
 {
     status_t st = STATUS_OK;
     const struct filter_plan *plan = chain->plan;
-    const uint32_t first_filter = plan->synthesis ? 1 : 0;
     struct sample_input place = *input;
     counted = overlap_common(counted, block->needs[0]);
     for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
         const struct overlap_rows *from = &block->needs[i];
         const struct overlap_rows *to = &block->needs[i + 1];
-        struct filter_run run = {.first_stream = first_stream,
-                                 .nstreams = streams,
-                                 .first_sample = from->first,
-                                 .samples = (uint64_t)(from->end - from->first),
-                                 .first_row = to->first,
-                                 .rows = (uint64_t)(to->end - to->first)};
+        struct stage_run run = {.first_stream = first_stream,
+                                .nstreams = streams,
+                                .first_sample = from->first,
+                                .samples = (uint64_t)(from->end - from->first),
+                                .first_row = to->first,
+                                .rows = (uint64_t)(to->end - to->first)};
         if (i == 0 && counted.end > counted.first) {
             run.counted_first = (uint64_t)(counted.first - from->first);
             run.counted = (uint64_t)(counted.end - counted.first);
         }
         block->stride = run.out_stride = filter_plan_stride(run.rows);
-        TRY(i < first_filter
-                ? chain_synthesise(chain, in, &place, &run, block->rows[i])
-                : filter_run(chain->stages[i - first_filter], in, &place, &run, block->rows[i]));
+        TRY(filter_plan_stage(plan, i)->kind->run(chain->stages[i], in, &place, &run,
+                                                  block->rows[i]));
         place = chain_place(plan, i, run.out_stride, streams, block);
         in = block->rows[i];
     }

@@ -81,19 +81,10 @@ static uint64_t budget_filtered_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* What a kind of memory is taken by each stage beside the buffers. */
-struct budget_of_stages {
-    uint64_t (*bank)(enum backend_kind, const struct channelise_spec *);
-    uint64_t (*filter)(enum backend_kind, const struct filter_spec *);
-    uint64_t (*synthesis)(enum backend_kind, const struct synthesise_spec *);
-};
-static const struct budget_of_stages on_host = {channelise_bytes, filter_bytes, synthesise_bytes};
-static const struct budget_of_stages on_device = {channelise_device_bytes, filter_device_bytes,
-                                                  synthesise_device_bytes};
-
+/* What stages take of a kind of memory beside the buffers. */
 static uint64_t budget_stage_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra,
-                                   const struct budget_of_stages *of)
+                                   enum memory memory)
 {
     uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
@@ -102,23 +93,16 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
         spec.max_spectra = spectra * work->banks[i].ratio;
         spec.nstreams = group->streams;
         channelise_plan_share_samples(work, i, spectra, &spec);
-        bytes += of->bank(work->backend, &spec);
+        bytes +=
+            (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &spec);
     }
-    const uint64_t *made = rows + 1;
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
     }
-    if (work->filters && work->filters->synthesis) {
-        struct synthesise_spec stage = work->filters->synthesis->spec;
-        stage.nstreams = group->streams;
-        stage.max_rows = *made++;
-        bytes += of->synthesis(work->backend, &stage);
-    }
-    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
-        struct filter_spec stage = work->filters->stages[i].spec;
-        stage.nstreams = group->streams;
-        stage.max_rows = made[i];
-        bytes += of->filter(work->backend, &stage);
+    for (uint32_t i = 0; work->filters && i < filter_plan_count(work->filters); i++) {
+        const struct stage_plan *stage = filter_plan_stage(work->filters, i);
+        bytes +=
+            stage->kind->bytes(work->backend, stage, group->streams, rows[i + 1], memory == DEVICE);
     }
     return bytes;
 }
@@ -200,7 +184,7 @@ static uint64_t budget_block_bytes(const struct channelise_plan *work,
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
            group->bounce_bytes + budget_weights_bytes(work, group, spectra) + held +
            budget_flags_bytes(work, group, spectra) +
-           budget_stage_bytes(work, group, spectra, &on_host);
+           budget_stage_bytes(work, group, spectra, HOST);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
@@ -310,7 +294,7 @@ static uint64_t budget_smallest_device_bytes(const struct channelise_plan *work,
                                              const struct budget_group *group, uint32_t slots)
 {
     uint64_t spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    uint64_t stages = budget_stage_bytes(work, group, spectra, &on_device);
+    uint64_t stages = budget_stage_bytes(work, group, spectra, DEVICE);
     return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, DEVICE) : 0;
 }
 
@@ -366,7 +350,7 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
     int64_t longest = 0;
     int length = 0;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
-        const struct overlap *reach = &work->filters->stages[i].reach;
+        const struct overlap *reach = &work->filters->stages[i].base.reach;
         longest = reach->length > longest ? reach->length : longest;
     }
     if (longest > 1) {

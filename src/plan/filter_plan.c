@@ -18,32 +18,32 @@ uint32_t filter_plan_count(const struct filter_plan *plan)
     return plan->count + (plan->synthesis ? 1 : 0);
 }
 
-/* The filter that is stage i; NULL: the synthesis. */
-static const struct filter_plan_stage *filter_plan_stage_at(const struct filter_plan *plan,
-                                                            uint32_t i)
+const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i)
 {
-    return !plan->synthesis ? &plan->stages[i] : i > 0 ? &plan->stages[i - 1] : NULL;
+    return !plan->synthesis ? &plan->stages[i].base
+           : i > 0          ? &plan->stages[i - 1].base
+                            : &plan->synthesis->base;
 }
 
-static const struct archive *filter_plan_seen_at(const struct filter_plan *plan, uint32_t i)
+/* The rows before stage i that there are. */
+static struct overlap_rows filter_plan_before(const struct filter_plan *plan, uint32_t i)
 {
-    const struct filter_plan_stage *stage = filter_plan_stage_at(plan, i);
-    return stage ? &stage->seen : &plan->synthesis->seen;
+    return i == 0 ? plan->samples : filter_plan_stage(plan, i - 1)->rows;
 }
 
 uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i)
 {
-    return sample_bytes(SAMPLE_F32, filter_plan_seen_at(plan, i)->is_complex);
+    return sample_bytes(SAMPLE_F32, filter_plan_stage(plan, i)->seen.is_complex);
 }
 
 const struct sample_coding *filter_plan_coding(const struct filter_plan *plan)
 {
-    return plan->synthesis ? &plan->synthesis->spec.coding : &plan->stages[0].spec.coding;
+    return filter_plan_stage(plan, 0)->coding;
 }
 
 uint32_t filter_plan_fan(const struct filter_plan *plan)
 {
-    return plan && plan->synthesis ? plan->synthesis->bank.channels : 1;
+    return plan ? filter_plan_stage(plan, 0)->fan : 1;
 }
 
 uint64_t filter_plan_stride(uint64_t rows)
@@ -53,8 +53,46 @@ uint64_t filter_plan_stride(uint64_t rows)
 
 const struct archive *filter_plan_seen(const struct filter_plan *plan)
 {
-    return filter_plan_seen_at(plan, filter_plan_count(plan) - 1);
+    return &filter_plan_stage(plan, filter_plan_count(plan) - 1)->seen;
 }
+
+/* The stage of a plan, for blocks of at most so many rows. */
+static struct filter_spec filter_kind_spec(const struct stage_plan *plan, uint32_t nstreams,
+                                           uint64_t max_rows)
+{
+    struct filter_spec spec = ((const struct filter_plan_stage *)plan)->spec;
+    spec.nstreams = nstreams;
+    spec.max_rows = max_rows;
+    return spec;
+}
+
+static uint64_t filter_kind_bytes(enum backend_kind backend, const struct stage_plan *plan,
+                                  uint32_t nstreams, uint64_t max_rows, int is_device)
+{
+    const struct filter_spec spec = filter_kind_spec(plan, nstreams, max_rows);
+    return (is_device ? filter_device_bytes : filter_bytes)(backend, &spec);
+}
+
+static status_t filter_kind_create(backend_t *backend, const struct stage_plan *plan,
+                                   uint32_t nstreams, uint64_t max_rows, void **out)
+{
+    const struct filter_spec spec = filter_kind_spec(plan, nstreams, max_rows);
+    return filter_create(backend, &spec, (filter_t **)out);
+}
+
+static status_t filter_kind_run(void *stage, buffer_t *in, const struct sample_input *input,
+                                const struct stage_run *run, buffer_t *out)
+{
+    return filter_run(stage, in, input, run, out);
+}
+
+static void filter_kind_destroy(void *stage)
+{
+    filter_destroy(stage);
+}
+
+static const struct stage_kind filter_kind = {filter_kind_bytes, filter_kind_create,
+                                              filter_kind_run, filter_kind_destroy};
 
 /* What is the same whatever the filter is made of. */
 static void filter_plan_begin_stage(const struct archive *in, int is_made, uint32_t decimate,
@@ -69,6 +107,9 @@ static void filter_plan_begin_stage(const struct archive *in, int is_made, uint3
                                                 .is_made = is_made};
     stage->spec.decimate = decimate;
     stage->spec.nstreams = in->nstreams;
+    stage->base.kind = &filter_kind;
+    stage->base.coding = &stage->spec.coding;
+    stage->base.fan = 1;
 }
 
 static struct sky_band filter_plan_band(const struct archive *in)
@@ -249,96 +290,15 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
 {
     status_t st = STATUS_OK;
     uint64_t count = in->count[AXIS_CHAN];
-    TRY(memory_zeroed((size_t)count, sizeof *stage->delay_hz, "frequencies", &stage->delay_hz));
+    TRY(memory_zeroed((size_t)count, sizeof *stage->base.delay_hz, "frequencies",
+                      &stage->base.delay_hz));
     for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
-        stage->delay_hz[in->selected[AXIS_CHAN][i]] = stage->chirps[i].reference_hz;
+        stage->base.delay_hz[in->selected[AXIS_CHAN][i]] = stage->chirps[i].reference_hz;
     }
-    stage->seen.coherent.dm =
+    stage->base.seen.coherent.dm =
         stage->chirps[0].is_inverse ? -stage->chirps[0].dm : stage->chirps[0].dm;
-    stage->seen.coherent.constant = stage->chirps[0].constant;
-    stage->seen.coherent.delay_hz = stage->delay_hz;
-out:
-    return st;
-}
-
-static int filter_plan_by_stream(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
-                                  : (a->first > b->first) - (a->first < b->first);
-}
-
-/* Rows low .. high - 1 are made of samples first .. first + count - 1 alone, if low < high. */
-static void filter_plan_rows_of_gap(const struct filter_plan_stage *stage, uint64_t first,
-                                    uint64_t count, uint64_t *low, uint64_t *high)
-{
-    /* Row m is made of samples m D + first .. m D + first + length - 1; first is at most 0. */
-    int64_t decimate = stage->spec.decimate;
-    int64_t begin = (int64_t)first - stage->spec.first;
-    int64_t end = begin + (int64_t)count - stage->reach.length + 1;
-    *low = (uint64_t)((begin + decimate - 1) / decimate);
-    *high = end > 0 ? (uint64_t)((end + decimate - 1) / decimate) : 0;
-}
-
-/* Of single streams. */
-static status_t filter_plan_see_stream_gaps(const struct archive *in,
-                                            struct filter_plan_stage *stage)
-{
-    status_t st = STATUS_OK;
-    size_t room = 0;
-    size_t count = 0;
-    uint64_t end = in->first_sample + in->samples;
-    for (uint32_t s = 0; s < in->nstreams; s++) {
-        uint64_t gap[2] = {0, 0};
-        for (uint64_t at = in->first_sample; archive_next_gap(in, s, at, end, &gap[0], &gap[1]);
-             at = gap[0] + gap[1]) {
-            struct archive_gap seen = {.stream = archive_stream_number(in, s)};
-            uint64_t high = 0;
-            if (count == room) {
-                room = 2 * room + 64;
-                struct archive_gap *grown = realloc(stage->stream_gaps, room * sizeof *grown);
-                REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-                stage->stream_gaps = grown;
-            }
-            filter_plan_rows_of_gap(stage, gap[0], gap[1], &seen.first, &high);
-            if (seen.first < high) {
-                seen.count = high - seen.first;
-                stage->stream_gaps[count++] = seen;
-            }
-        }
-    }
-    if (count > 1) {
-        qsort(stage->stream_gaps, count, sizeof *stage->stream_gaps, filter_plan_by_stream);
-    }
-    stage->seen.losses.stream_gaps = stage->stream_gaps;
-    stage->seen.losses.nstream_gaps = count;
-out:
-    return st;
-}
-
-/* Rows that are made of gaps alone are gaps. */
-static status_t filter_plan_see_gaps(const struct archive *in, struct filter_plan_stage *stage)
-{
-    status_t st = STATUS_OK;
-    struct archive *seen = &stage->seen;
-    seen->losses.is_made = 1;
-    seen->losses.gaps = NULL;
-    seen->losses.ngaps = 0;
-    seen->losses.stream_gaps = NULL;
-    seen->losses.nstream_gaps = 0;
-    TRY(archive_gaps_are_common(in) ? STATUS_OK : filter_plan_see_stream_gaps(in, stage));
-    TRY(memory_zeroed(in->losses.ngaps, sizeof *stage->gaps, "gaps", &stage->gaps));
-    for (size_t i = 0; i < in->losses.ngaps; i++) {
-        uint64_t low = 0;
-        uint64_t high = 0;
-        filter_plan_rows_of_gap(stage, in->losses.gaps[i][0], in->losses.gaps[i][1], &low, &high);
-        if (low < high) {
-            stage->gaps[seen->losses.ngaps][0] = low;
-            stage->gaps[seen->losses.ngaps++][1] = high - low;
-        }
-    }
-    seen->losses.gaps = stage->gaps;
+    stage->base.seen.coherent.constant = stage->chirps[0].constant;
+    stage->base.seen.coherent.delay_hz = stage->base.delay_hz;
 out:
     return st;
 }
@@ -347,21 +307,12 @@ out:
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
     status_t st = STATUS_OK;
-    struct archive *seen = &stage->seen;
+    struct archive *seen = &stage->base.seen;
     uint32_t decimate = stage->spec.decimate;
-    *seen = *in;
-    seen->format = SAMPLE_F32;
-    seen->is_complex = stage->spec.is_complex_out;
-    seen->sample_rate_hz = in->sample_rate_hz / decimate;
+    stage_plan_see(in, stage->spec.is_complex_out, in->sample_rate_hz / decimate,
+                   -stage->delay / in->sample_rate_hz, &stage->base);
     seen->sideband = in->is_complex ? 1 : in->sideband; /* conjugated on the way in */
-    seen->stored.has_missing_value = 0;
-    seen->scale = 1;
-    TRY(filter_plan_see_gaps(in, stage));
-    seen->losses.lost = NULL;
-    seen->losses.nlost = 0;
-    seen->offset_seconds = in->offset_seconds - stage->delay / in->sample_rate_hz;
-    seen->first_sample = (uint64_t)stage->rows.first;
-    seen->samples = (uint64_t)(stage->rows.end - stage->rows.first);
+    TRY(stage_plan_see_gaps(in, &stage->base));
     if (in->oversample.num >= (uint64_t)in->oversample.den * decimate) {
         seen->oversample.den = in->oversample.den * decimate;
     } else {
@@ -375,11 +326,12 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
         uint64_t count = in->count[AXIS_CHAN];
         double edge = -in->sideband * in->sample_rate_hz / 4;
         double centre = seen->is_complex ? edge : edge + in->sideband * seen->sample_rate_hz / 4;
-        TRY(memory_zeroed((size_t)count, sizeof *stage->freq_hz, "frequencies", &stage->freq_hz));
+        TRY(memory_zeroed((size_t)count, sizeof *stage->base.freq_hz, "frequencies",
+                          &stage->base.freq_hz));
         for (uint64_t i = 0; i < count; i++) {
-            stage->freq_hz[i] = in->freq_hz[i] + centre;
+            stage->base.freq_hz[i] = in->freq_hz[i] + centre;
         }
-        seen->freq_hz = stage->freq_hz;
+        seen->freq_hz = stage->base.freq_hz;
     }
 out:
     return st;
@@ -394,26 +346,27 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
     for (uint32_t s = 0; spec->shift && s < spec->nresponses; s++) {
         most = spec->shift[s] > most ? spec->shift[s] : most;
     }
-    stage->reach = overlap_filter(spec->taps, spec->first, spec->decimate, 1);
-    stage->reach.length += most;
-    stage->overlap = stage->reach;
-    stage->overlap.grain = (int64_t)filter_grain(spec);
+    stage->base.reach = overlap_filter(spec->taps, spec->first, spec->decimate, 1);
+    stage->base.reach.length += most;
+    stage->base.overlap = stage->base.reach;
+    stage->base.overlap.grain = (int64_t)filter_grain(spec);
     /* What lies between the samples of two rows is read, too: so that each missing one is counted,
      * and once, wherever blocks begin. */
-    if (stage->overlap.length < spec->decimate) {
-        stage->overlap.length = spec->decimate;
+    if (stage->base.overlap.length < spec->decimate) {
+        stage->base.overlap.length = spec->decimate;
     }
     if (is_padded) {
         struct overlap each = overlap_filter(1, 0, spec->decimate, 1);
-        TRY(overlap_makes(&each, 0, in, &stage->rows));
+        TRY(overlap_makes(&each, 0, in, &stage->base.rows));
     } else {
-        TRY(overlap_makes(&stage->reach, 0, in, &stage->rows));
+        TRY(overlap_makes(&stage->base.reach, 0, in, &stage->base.rows));
     }
-    REQUIRE(stage->rows.end > stage->rows.first || stage->reach.length <= in.end - in.first,
+    REQUIRE(stage->base.rows.end > stage->base.rows.first ||
+                stage->base.reach.length <= in.end - in.first,
             STATUS_USAGE, "%s: filter.%u: its %s %" PRId64 " samples, but there are only %" PRId64,
-            job->path, i, spec->response ? "chirp spans" : "coefficients need", stage->reach.length,
-            in.end - in.first);
-    REQUIRE(stage->rows.end > stage->rows.first, STATUS_USAGE,
+            job->path, i, spec->response ? "chirp spans" : "coefficients need",
+            stage->base.reach.length, in.end - in.first);
+    REQUIRE(stage->base.rows.end > stage->base.rows.first, STATUS_USAGE,
             "%s: filter.%u.decimate: is %u, which keeps none of %" PRId64 " samples", job->path, i,
             spec->decimate, in.end - in.first);
 out:
@@ -429,11 +382,9 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     uint32_t i = plan->count++;
     const struct job_filter *filter = job->nfilters > 0 ? &job->filters[i] : &nothing;
     struct filter_plan_stage *stage = &plan->stages[i];
-    const int is_first = i == 0 && !plan->synthesis;
-    struct overlap_rows rows = is_first ? plan->samples
-                               : i > 0  ? plan->stages[i - 1].rows
-                                        : plan->synthesis->rows;
-    filter_plan_begin_stage(in, !is_first, filter->decimate, stage);
+    const uint32_t before = filter_plan_count(plan) - 1;
+    const struct overlap_rows rows = filter_plan_before(plan, before);
+    filter_plan_begin_stage(in, before > 0, filter->decimate, stage);
     stage->spec.threads = threads;
     stage->spec.method = filter->method;
     stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
@@ -476,9 +427,7 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
                                           (int64_t)(archive->first_sample + archive->samples)};
     TRY(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
     for (uint32_t i = 0; i < count; i++) {
-        const struct archive *in = i > 0             ? &plan->stages[i - 1].seen
-                                   : plan->synthesis ? &plan->synthesis->seen
-                                                     : archive;
+        const struct archive *in = filter_plan_count(plan) > 0 ? filter_plan_seen(plan) : archive;
         TRY(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
     }
     *out = plan;
@@ -491,33 +440,23 @@ out:
 void filter_plan_destroy(struct filter_plan *plan)
 {
     for (uint32_t i = 0; plan && i < plan->count; i++) {
+        stage_plan_free(&plan->stages[i].base);
         filter_coefficients_free(&plan->stages[i].made);
         free(plan->stages[i].chirps);
         free(plan->stages[i].deripple.half);
         free(plan->stages[i].deripple_table);
         free(plan->stages[i].response_of);
         free(plan->stages[i].shift);
-        free(plan->stages[i].freq_hz);
-        free(plan->stages[i].delay_hz);
-        free(plan->stages[i].gaps);
-        free(plan->stages[i].stream_gaps);
     }
     synthesis_plan_destroy(plan ? plan->synthesis : NULL);
     free(plan);
 }
 
-/* What stage i reaches over; and the rows before it that there are. */
 static const struct overlap *filter_plan_reach(const struct filter_plan *plan, uint32_t i,
                                                int whole)
 {
-    const struct filter_plan_stage *stage = filter_plan_stage_at(plan, i);
-    return !stage ? &plan->synthesis->reach : whole ? &stage->overlap : &stage->reach;
-}
-
-static struct overlap_rows filter_plan_before(const struct filter_plan *plan, uint32_t i)
-{
-    const struct filter_plan_stage *stage = i > 0 ? filter_plan_stage_at(plan, i - 1) : NULL;
-    return i == 0 ? plan->samples : stage ? stage->rows : plan->synthesis->rows;
+    const struct stage_plan *stage = filter_plan_stage(plan, i);
+    return whole ? &stage->overlap : &stage->reach;
 }
 
 status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
@@ -571,7 +510,7 @@ status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
         const struct filter_plan_stage *stage = &plan->stages[i];
         const struct filter_shape *shape = &stage->spec.choice.shape;
         TRY(text_add(out, "%s%s of %" PRId64 " samples, decimate %u, delay %.17g samples, ",
-                     out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->reach.length,
+                     out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->base.reach.length,
                      stage->spec.decimate, stage->delay));
         TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
         if (shape->method == FILTER_OVERLAP_SAVE) {

@@ -15,12 +15,10 @@
 #include "plan/synthesis_plan.h"
 
 struct filter_plan_stage {
+    struct stage_plan base;  /* reach: the taps alone; overlap: with whole blocks of overlap-save */
     struct filter_spec spec; /* choice made; nstreams and max_rows are whoever's that cuts blocks */
-    struct overlap reach;    /* of all streams together: the taps alone; */
-    struct overlap overlap;  /* with the rows that are made together */
-    struct overlap_rows rows;        /* that it makes */
-    double delay;                    /* samples, by which the rows' times are corrected */
-    double scale;                    /* of what comes in, in the responses */
+    double delay;            /* samples, by which the rows' times are corrected */
+    double scale;            /* of what comes in, in the responses */
     struct filter_coefficients made; /* scaled to volts; of chirps empty */
     struct chirp *chirps;            /* [spec.nresponses] */
     struct deripple deripple;        /* within the chirps; half NULL: none */
@@ -28,11 +26,6 @@ struct filter_plan_stage {
                                frequencies, which are symmetric */
     uint32_t *response_of;
     int64_t *shift;
-    struct archive seen; /* the voltages that it leaves, as if an archive held them */
-    double *freq_hz;     /* seen's own, like the next */
-    double *delay_hz;
-    uint64_t (*gaps)[2];
-    struct archive_gap *stream_gaps;
 };
 
 /* Where there is a synthesis, it comes before all filters; without one, count is at least 1. */
@@ -64,6 +57,7 @@ uint32_t filter_plan_fan(const struct filter_plan *plan);
 
 /* How many stages there are: the last rows' place below. */
 uint32_t filter_plan_count(const struct filter_plan *plan);
+const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
 /* From rows that are wanted of the last filter to those of each and the samples that these are made
  * of.

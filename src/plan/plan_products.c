@@ -200,7 +200,8 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
 {
     status_t st = STATUS_OK;
     const struct filter_plan_stage *stage = &work->filters->stages[number];
-    const struct archive *in = number > 0 ? &work->filters->stages[number - 1].seen : work->archive;
+    const struct archive *in =
+        number > 0 ? &work->filters->stages[number - 1].base.seen : work->archive;
     const struct archive *seen = spec->archive;
     double complex *response = NULL;
     double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;

@@ -337,6 +337,44 @@ out:
 
 const char synthesis_plan_word[] = "synthesis of ";
 
+/* The stage of a plan, for blocks of at most so many rows. */
+static struct synthesise_spec synthesis_spec(const struct stage_plan *plan, uint32_t nstreams,
+                                             uint64_t max_rows)
+{
+    struct synthesise_spec spec = ((const struct synthesis_plan *)plan)->spec;
+    spec.nstreams = nstreams;
+    spec.max_rows = max_rows;
+    return spec;
+}
+
+static uint64_t synthesis_bytes(enum backend_kind backend, const struct stage_plan *plan,
+                                uint32_t nstreams, uint64_t max_rows, int is_device)
+{
+    const struct synthesise_spec spec = synthesis_spec(plan, nstreams, max_rows);
+    return (is_device ? synthesise_device_bytes : synthesise_bytes)(backend, &spec);
+}
+
+static status_t synthesis_create(backend_t *backend, const struct stage_plan *plan,
+                                 uint32_t nstreams, uint64_t max_rows, void **out)
+{
+    const struct synthesise_spec spec = synthesis_spec(plan, nstreams, max_rows);
+    return synthesise_create(backend, &spec, (synthesise_t **)out);
+}
+
+static status_t synthesis_run(void *stage, buffer_t *in, const struct sample_input *input,
+                              const struct stage_run *run, buffer_t *out)
+{
+    return synthesise_run(stage, in, input, run, out);
+}
+
+static void synthesis_destroy(void *stage)
+{
+    synthesise_destroy(stage);
+}
+
+static const struct stage_kind synthesis_kind = {synthesis_bytes, synthesis_create, synthesis_run,
+                                                 synthesis_destroy};
+
 static status_t synthesis_set_spec(const struct job *job, const struct archive *in,
                                    uint32_t threads, struct synthesis_plan *plan)
 {
@@ -371,111 +409,14 @@ static status_t synthesis_set_spec(const struct job *job, const struct archive *
                                  .nstreams = in->nstreams / bank->channels,
                                  .threads = threads,
                                  .planning = job->planning};
-    plan->reach = overlap_synthesise(made->ncoeff, made->first, bank->hop);
+    plan->base.kind = &synthesis_kind;
+    plan->base.coding = &plan->spec.coding;
+    plan->base.fan = bank->channels;
+    plan->base.reach = overlap_synthesise(made->ncoeff, made->first, bank->hop);
+    plan->base.overlap = plan->base.reach;
     /* A spectrum's time stamp is the centre of its filter. */
     const double points = bank->own_points > 0 ? bank->own_points : bank->points;
     plan->offset_seconds = -((made->bank_taps * points - 1) / 2) / (points * bank->spacing_hz);
-out:
-    return st;
-}
-
-/* Rows that are made of spectra of a gap alone. */
-static status_t synthesis_rows_of_gap(const struct synthesis_plan *plan, uint64_t first,
-                                      uint64_t count, struct overlap_rows *out)
-{
-    const struct overlap_rows gap = {(int64_t)first, (int64_t)(first + count)};
-    status_t st = overlap_makes(&plan->reach, 0, gap, out);
-    *out = overlap_common(*out, plan->rows);
-    return st;
-}
-
-/* The first spectra at or behind `at` that all channels of stream `s` lack: *first, *count. */
-static int synthesis_next_gap(const struct archive *in, uint32_t channels, uint32_t s, uint64_t at,
-                              uint64_t end, uint64_t *first, uint64_t *count)
-{
-    uint64_t low = at;
-    uint64_t high = end;
-    for (uint32_t c = 0; c < channels;) {
-        uint64_t its = 0;
-        uint64_t length = 0;
-        if (!archive_next_gap(in, s * channels + c, low, end, &its, &length)) {
-            return 0;
-        }
-        int is_later = its > low && c > 0;
-        low = max_u64(low, its);
-        high = is_later || c == 0 ? its + length : min_u64(high, its + length);
-        c = is_later ? 0 : c + 1;
-    }
-    *first = low;
-    *count = high - low;
-    return high > low;
-}
-
-static status_t synthesis_add_gap(struct synthesis_plan *plan, const struct archive_gap *gap,
-                                  size_t *room)
-{
-    status_t st = STATUS_OK;
-    struct archive *seen = &plan->seen;
-    if (seen->losses.nstream_gaps == *room) {
-        *room = 2 * *room + 64;
-        struct archive_gap *grown = realloc(plan->stream_gaps, *room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-        plan->stream_gaps = grown;
-    }
-    plan->stream_gaps[seen->losses.nstream_gaps++] = *gap;
-out:
-    return st;
-}
-
-static status_t synthesis_see_stream_gaps(const struct archive *in, struct synthesis_plan *plan)
-{
-    status_t st = STATUS_OK;
-    struct archive *seen = &plan->seen;
-    const uint64_t end = in->first_sample + in->samples;
-    size_t room = 0;
-    for (uint32_t s = 0; s < seen->nstreams; s++) {
-        uint64_t first = 0;
-        uint64_t count = 0;
-        for (uint64_t at = in->first_sample;
-             synthesis_next_gap(in, plan->bank.channels, s, at, end, &first, &count);
-             at = first + count) {
-            struct overlap_rows rows;
-            TRY(synthesis_rows_of_gap(plan, first, count, &rows));
-            struct archive_gap gap = {.stream = archive_stream_number(seen, s),
-                                      .first = (uint64_t)rows.first,
-                                      .count = (uint64_t)(rows.end - rows.first)};
-            TRY(rows.end > rows.first ? synthesis_add_gap(plan, &gap, &room) : STATUS_OK);
-        }
-    }
-    archive_gaps_sort(plan->stream_gaps, seen->losses.nstream_gaps);
-    seen->losses.stream_gaps = plan->stream_gaps;
-out:
-    return st;
-}
-
-static status_t synthesis_see_gaps(const struct archive *in, struct synthesis_plan *plan)
-{
-    status_t st = STATUS_OK;
-    struct archive *seen = &plan->seen;
-    seen->losses.is_made = 1;
-    seen->losses.gaps = NULL;
-    seen->losses.ngaps = 0;
-    seen->losses.stream_gaps = NULL;
-    seen->losses.nstream_gaps = 0;
-    if (!archive_gaps_are_common(in)) {
-        TRY(synthesis_see_stream_gaps(in, plan));
-        goto out;
-    }
-    TRY(memory_zeroed(in->losses.ngaps, sizeof *plan->gaps, "gaps", &plan->gaps));
-    for (size_t i = 0; i < in->losses.ngaps; i++) {
-        struct overlap_rows rows;
-        TRY(synthesis_rows_of_gap(plan, in->losses.gaps[i][0], in->losses.gaps[i][1], &rows));
-        if (rows.end > rows.first) {
-            plan->gaps[seen->losses.ngaps][0] = (uint64_t)rows.first;
-            plan->gaps[seen->losses.ngaps++][1] = (uint64_t)(rows.end - rows.first);
-        }
-    }
-    seen->losses.gaps = plan->gaps;
 out:
     return st;
 }
@@ -490,9 +431,10 @@ static status_t synthesis_see_coherent(const struct job *job, const struct archi
     if (!in->coherent.delay_hz) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(bank->groups, sizeof *plan->delay_hz, "frequencies", &plan->delay_hz));
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.delay_hz, "frequencies",
+                      &plan->base.delay_hz));
     for (uint32_t i = 0; i < in->nselected[AXIS_CHAN]; i++) {
-        double *mine = &plan->delay_hz[i / bank->channels];
+        double *mine = &plan->base.delay_hz[i / bank->channels];
         double hz = in->coherent.delay_hz[in->selected[AXIS_CHAN][i]];
         *mine = i % bank->channels == 0 ? hz : *mine;
         REQUIRE(*mine == hz, STATUS_USAGE,
@@ -500,7 +442,7 @@ static status_t synthesis_see_coherent(const struct job *job, const struct archi
                 "its own (%.15g Hz, %.15g Hz), are no voltages of one stream any more",
                 job->path, *mine, hz);
     }
-    plan->seen.coherent.delay_hz = plan->delay_hz;
+    plan->base.seen.coherent.delay_hz = plan->base.delay_hz;
 out:
     return st;
 }
@@ -510,35 +452,27 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
                               struct synthesis_plan *plan)
 {
     status_t st = STATUS_OK;
-    struct archive *seen = &plan->seen;
+    struct archive *seen = &plan->base.seen;
     const struct synthesis_bank *bank = &plan->bank;
-    *seen = *in;
+    stage_plan_see(in, !bank->is_real_out, bank->rate_hz, plan->offset_seconds, &plan->base);
     seen->bank = (struct archive_bank){.channels = 0};
-    seen->format = SAMPLE_F32;
-    seen->is_complex = !bank->is_real_out;
-    seen->sample_rate_hz = bank->rate_hz;
     seen->sideband = 1; /* channels in ascending order, conjugated where they had to be */
-    seen->stored.has_missing_value = 0;
-    seen->scale = 1;
     seen->oversample = (struct ratio){1, 1};
-    seen->losses.lost = NULL;
-    seen->losses.nlost = 0;
-    seen->offset_seconds = in->offset_seconds + plan->offset_seconds;
-    seen->first_sample = (uint64_t)plan->rows.first;
-    seen->samples = (uint64_t)(plan->rows.end - plan->rows.first);
     seen->nstreams = in->nstreams / bank->channels;
-    TRY(memory_zeroed(bank->groups, sizeof *plan->freq_hz, "frequencies", &plan->freq_hz));
-    TRY(memory_zeroed(bank->groups, sizeof *plan->selected, "coarse channels", &plan->selected));
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.freq_hz, "frequencies",
+                      &plan->base.freq_hz));
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.selected, "coarse channels",
+                      &plan->base.selected));
     for (uint32_t i = 0; i < bank->groups; i++) {
-        plan->freq_hz[i] = synthesis_bank_centre(bank, in, i);
-        plan->selected[i] = i;
+        plan->base.freq_hz[i] = synthesis_bank_centre(bank, in, i);
+        plan->base.selected[i] = i;
     }
-    seen->freq_hz = plan->freq_hz;
+    seen->freq_hz = plan->base.freq_hz;
     seen->count[AXIS_CHAN] = bank->groups;
-    seen->selected[AXIS_CHAN] = plan->selected;
+    seen->selected[AXIS_CHAN] = plan->base.selected;
     seen->nselected[AXIS_CHAN] = bank->groups;
     TRY(synthesis_see_coherent(job, in, plan));
-    TRY(synthesis_see_gaps(in, plan));
+    TRY(stage_plan_see_gaps(in, &plan->base));
 out:
     return st;
 }
@@ -556,11 +490,11 @@ status_t synthesis_plan_create(const struct job *job, const struct archive *arch
     TRY(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
     TRY(synthesis_bank_find(job, archive, &plan->bank));
     TRY(synthesis_set_spec(job, archive, threads, plan));
-    TRY(overlap_makes(&plan->reach, 0, samples, &plan->rows));
-    REQUIRE(plan->rows.end > plan->rows.first, STATUS_USAGE,
+    TRY(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
+    REQUIRE(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
             "%s: synthesise: a sample is made of %" PRId64 " spectra, but there are only %" PRId64,
-            job->path, plan->reach.length, samples.end - samples.first);
-    plan->spec.max_rows = (uint64_t)(plan->rows.end - plan->rows.first);
+            job->path, plan->base.reach.length, samples.end - samples.first);
+    plan->spec.max_rows = (uint64_t)(plan->base.rows.end - plan->base.rows.first);
     plan->spec.expected = (uint64_t)(samples.end - samples.first) * plan->spec.nstreams;
     TRY(synthesis_see(job, archive, plan));
     *out = plan;
@@ -573,12 +507,8 @@ out:
 void synthesis_plan_destroy(struct synthesis_plan *plan)
 {
     if (plan) {
+        stage_plan_free(&plan->base);
         free(plan->coeff);
-        free(plan->freq_hz);
-        free(plan->delay_hz);
-        free(plan->selected);
-        free(plan->gaps);
-        free(plan->stream_gaps);
         free(plan);
     }
 }

@@ -12,6 +12,7 @@
 #include "dsp/overlap.h"
 #include "input/archive.h"
 #include "io/pack.h"
+#include "plan/stage_plan.h"
 
 /* The filter bank that a job's channels come from, as a synthesis sees it: which channels belong
  * together, of how many points the bank is, and where they stand among them. */
@@ -54,6 +55,7 @@ status_t synthesis_filter_pack(const struct job *job, struct text *out);
 status_t synthesis_filter_unpack(struct unpack *in, struct job *job);
 
 struct synthesis_plan {
+    struct stage_plan base;
     const struct archive *in;
     struct synthesis_bank bank;
     uint32_t bank_taps;          /* of the prototype */
@@ -62,13 +64,6 @@ struct synthesis_plan {
     double *coeff;               /* the filter, in volts */
     double error_db, noise;      /* of job->synthesise */
     double offset_seconds;       /* of row 0, after sample 0 of the archive */
-    struct overlap reach;        /* of rows over spectra */
-    struct overlap_rows rows;    /* that it makes */
-    struct archive seen;
-    double *freq_hz, *delay_hz; /* seen's own, like the next */
-    uint64_t *selected;
-    uint64_t (*gaps)[2];
-    struct archive_gap *stream_gaps;
 };
 
 /* For `samples` of the archive. Gives NULL for a job without `synthesise`. `archive` must outlive

@@ -153,7 +153,7 @@ static void bench_run_rows(struct bench *b, const struct tested *t, synthesise_t
     size_t *im = calloc(series, sizeof *im);
     struct sample_input input = {.re = re, .im = im};
     uint64_t missing;
-    struct synthesise_run run = {
+    struct stage_run run = {
         .nstreams = spec->nstreams, .first_row = first_row, .rows = rows, .out_stride = rows + 3};
     assert_int_equal(overlap_needs(&overlap, 0, wanted, &needs), STATUS_OK);
     needs = overlap_common(needs, all);

@@ -115,7 +115,7 @@ static void cuts_of_blocks_change_nothing(void **state)
 static void filter_into(filter_t *filter, buffer_t *in, const struct sample_input *input,
                         uint64_t samples, uint64_t rows, buffer_t *out)
 {
-    struct filter_run run = {
+    struct stage_run run = {
         .nstreams = STREAMS, .samples = samples, .rows = rows, .out_stride = rows};
     assert_int_equal(filter_run(filter, in, input, &run, out), STATUS_OK);
 }

@@ -22,7 +22,7 @@ struct reference_filter {
 struct reference_source {
     const struct filter_spec *spec;
     const struct sample_input *input;
-    const struct filter_run *run;
+    const struct stage_run *run;
     const char *in;
 };
 
@@ -217,7 +217,7 @@ static status_t reference_respond(struct reference_filter *r, const struct refer
 {
     status_t st = STATUS_OK;
     const struct filter_spec *spec = &r->base.spec;
-    const struct filter_run *run = source->run;
+    const struct stage_run *run = source->run;
     uint32_t length = spec->choice.shape.length;
     int64_t valid = (length - (spec->taps - 1)) / spec->decimate;
     int64_t end = run->first_row + (int64_t)run->rows;
@@ -240,7 +240,7 @@ out:
 
 static uint64_t reference_missing(const struct reference_source *source)
 {
-    const struct filter_run *run = source->run;
+    const struct stage_run *run = source->run;
     uint64_t found = 0;
     for (uint32_t stream = 0; stream < run->nstreams; stream++) {
         for (uint64_t n = run->counted_first; n < run->counted_first + run->counted; n++) {
@@ -253,7 +253,7 @@ static uint64_t reference_missing(const struct reference_source *source)
 }
 
 static status_t reference_filter_run(filter_t *filter, buffer_t *in,
-                                     const struct sample_input *input, const struct filter_run *run,
+                                     const struct sample_input *input, const struct stage_run *run,
                                      buffer_t *out)
 {
     status_t st = STATUS_OK;

@@ -19,7 +19,7 @@ struct reference_synthesise {
 /* What a run reads. */
 struct synthesise_source {
     const struct sample_input *input;
-    const struct synthesise_run *run;
+    const struct stage_run *run;
     const char *in;
 };
 
@@ -99,8 +99,8 @@ out:
 }
 
 /* What spectrum s adds to the run's rows. */
-static void reference_synthesise_add(struct reference_synthesise *r,
-                                     const struct synthesise_run *run, int64_t s)
+static void reference_synthesise_add(struct reference_synthesise *r, const struct stage_run *run,
+                                     int64_t s)
 {
     const struct synthesise_spec *spec = &r->base.spec;
     const int64_t turn = (int64_t)(spec->turn % spec->points);
@@ -131,7 +131,7 @@ static void reference_synthesise_store(const struct reference_synthesise *r, uin
 static uint64_t reference_synthesise_missing(const struct synthesise_spec *spec,
                                              const struct synthesise_source *source)
 {
-    const struct synthesise_run *run = source->run;
+    const struct stage_run *run = source->run;
     uint64_t found = 0;
     for (uint32_t stream = 0; stream < run->nstreams * spec->channels; stream++) {
         for (uint64_t n = run->counted_first; n < run->counted_first + run->counted; n++) {
@@ -145,7 +145,7 @@ static uint64_t reference_synthesise_missing(const struct synthesise_spec *spec,
 
 static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
                                          const struct sample_input *input,
-                                         const struct synthesise_run *run, buffer_t *out)
+                                         const struct stage_run *run, buffer_t *out)
 {
     status_t st = STATUS_OK;
     struct reference_synthesise *r = (struct reference_synthesise *)synthesise;

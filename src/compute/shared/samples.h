@@ -31,4 +31,18 @@ struct sample_input {
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
+/* What a run of a stage is about that makes rows of samples. Samples and rows count from the
+ * observation's first. */
+struct stage_run {
+    uint32_t first_stream, nstreams; /* that come out; first_stream: among the observation's */
+    int64_t first_sample;            /* the one at place 0 of the buffer */
+    uint64_t samples;                /* in the buffer; those before and behind count as 0 V */
+    int64_t first_row;
+    uint64_t rows; /* to be made */
+    /* Missing ones are counted among samples counted_first .. counted_first + counted - 1 of the
+     * buffer (place 0 is 0): neighbouring runs share samples. */
+    uint64_t counted_first, counted;
+    uint64_t out_stride; /* rows from one stream to the next in `out`, >= rows */
+};
+
 #endif

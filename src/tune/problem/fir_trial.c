@@ -67,11 +67,11 @@ static status_t trial_lay_out(struct fir_trial *trial)
     }
     trial->step = sample_bytes(coding->format, coding->is_complex);
     trial->run =
-        (struct filter_run){.nstreams = spec->nstreams,
-                            .first_sample = spec->first + (spec->shift ? spec->shift[0] : 0),
-                            .samples = trial->samples,
-                            .rows = trial->rows,
-                            .out_stride = trial->rows};
+        (struct stage_run){.nstreams = spec->nstreams,
+                           .first_sample = spec->first + (spec->shift ? spec->shift[0] : 0),
+                           .samples = trial->samples,
+                           .rows = trial->rows,
+                           .out_stride = trial->rows};
 out:
     return st;
 }
@@ -111,7 +111,7 @@ out:
 /* What a stage of floats left is rows that lie one behind the other. */
 static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to, uint64_t count)
 {
-    struct filter_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
+    struct stage_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
     const size_t re[1] = {0};
     const size_t im[1] = {trial->spec.coding.is_complex ? sizeof(float) : 0};
     struct sample_input input = {re, im, trial->step};

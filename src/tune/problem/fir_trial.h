@@ -15,7 +15,7 @@ struct fir_trial {
     struct filter_spec spec; /* of one stream or more */
     uint64_t rows;           /* of each stream, in a run */
     uint64_t samples;        /* that they are made of */
-    struct filter_run run;
+    struct stage_run run;
     size_t *re, *im, step;
     buffer_t *in, *out;
     struct fir_pair {

@@ -61,9 +61,9 @@ static void windows_place(struct fir_windows *windows, const struct filter_spec 
 
 /* What the blocks of a window's rows are made of goes into a buffer of the reference's. */
 static status_t windows_copy(const struct fir_window *window, const struct filter_spec *spec,
-                             const struct filter_run *whole, const char *data,
+                             const struct stage_run *whole, const char *data,
                              const struct sample_input *input, backend_t *reference, buffer_t **in,
-                             struct filter_run *run)
+                             struct stage_run *run)
 {
     status_t st = STATUS_OK;
     const uint64_t grain = filter_grain(spec);
@@ -72,12 +72,12 @@ static status_t windows_copy(const struct fir_window *window, const struct filte
     const uint64_t first = from * spec->decimate;
     const uint64_t end = min_u64((until - 1) * spec->decimate + spec->taps, whole->samples);
     void *copy = NULL;
-    *run = (struct filter_run){.nstreams = 1,
-                               .first_sample = whole->first_sample + (int64_t)first,
-                               .samples = end - first,
-                               .first_row = (int64_t)window->first,
-                               .rows = window->rows,
-                               .out_stride = window->rows};
+    *run = (struct stage_run){.nstreams = 1,
+                              .first_sample = whole->first_sample + (int64_t)first,
+                              .samples = end - first,
+                              .first_row = (int64_t)window->first,
+                              .rows = window->rows,
+                              .out_stride = window->rows};
     TRY(buffer_create(reference, BUFFER_IN, (end - first) * input->step, in));
     TRY(buffer_get(*in, &copy));
     memcpy(copy, data + input->re[0] + first * input->step, (size_t)(end - first) * input->step);
@@ -86,7 +86,7 @@ out:
 }
 
 static status_t windows_expect_one(struct fir_window *window, const struct filter_spec *spec,
-                                   const struct filter_run *whole, const void *data,
+                                   const struct stage_run *whole, const void *data,
                                    const struct sample_input *input, backend_t *reference)
 {
     status_t st = STATUS_OK;
@@ -94,7 +94,7 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
     const size_t im[1] = {input->im[0] - input->re[0]};
     const struct sample_input copied = {re, im, input->step};
     const size_t bytes = (size_t)window->rows * fir_row_floats(spec) * sizeof(float);
-    struct filter_run run;
+    struct stage_run run;
     buffer_t *in = NULL;
     buffer_t *out = NULL;
     filter_t *stage = NULL;
@@ -116,7 +116,7 @@ out:
 }
 
 status_t fir_windows_expect(struct fir_windows *windows, const struct filter_spec *spec,
-                            const struct filter_run *run, const void *data,
+                            const struct stage_run *run, const void *data,
                             const struct sample_input *input)
 {
     status_t st = STATUS_OK;

@@ -30,7 +30,7 @@ void fir_windows_free(struct fir_windows *windows);
 /* Rows of `run`, which begins with row 0, by the reference; of responses, with transforms of the
  * length that the spec's choice has. Fails with DEVICE. */
 status_t fir_windows_expect(struct fir_windows *windows, const struct filter_spec *spec,
-                            const struct filter_run *run, const void *data,
+                            const struct stage_run *run, const void *data,
                             const struct sample_input *input);
 
 /* Adds the rows of `out` that are off to *wrong, one if none is but all together are. */

@@ -208,7 +208,7 @@ struct filter_block {
     const char *in;  /* its data */
     size_t *re, *im; /* [streams] offsets */
     size_t step;
-    struct filter_run run;
+    struct stage_run run;
     float *out;
     int64_t first_piece; /* of rows */
     uint64_t pieces;     /* of each stream's rows */
@@ -389,7 +389,7 @@ static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t
 {
     const struct cpu_filter *filter = block->filter;
     const struct filter_spec *spec = &filter->base.spec;
-    const struct filter_run *run = &block->run;
+    const struct stage_run *run = &block->run;
     const struct filter_stream from = run_stream(block, stream);
     uint32_t number = run->first_stream + stream;
     int64_t begin = piece * (int64_t)filter->piece_rows;
@@ -447,7 +447,7 @@ static int64_t run_floor(int64_t a, int64_t b)
 /* The pieces that hold the run's rows, and those in which missing samples are counted. */
 static void run_cut(struct filter_block *block)
 {
-    const struct filter_run *run = &block->run;
+    const struct stage_run *run = &block->run;
     int64_t rows = (int64_t)block->filter->piece_rows;
     block->pieces = 0;
     block->first_piece = run_floor(run->first_row, rows);
@@ -459,7 +459,7 @@ static void run_cut(struct filter_block *block)
 }
 
 static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample_input *input,
-                               const struct filter_run *run, buffer_t *out)
+                               const struct stage_run *run, buffer_t *out)
 {
     status_t st = STATUS_OK;
     struct cpu_filter *filter = (struct cpu_filter *)base;

@@ -148,7 +148,7 @@ static int64_t run_piece_row(const struct synthesise_block *block, uint64_t piec
  * next piece's, the first and the last piece for all before and behind. */
 static struct run_counted run_answers(const struct synthesise_block *block, uint64_t piece)
 {
-    const struct synthesise_run *run = &block->run;
+    const struct stage_run *run = &block->run;
     const int64_t begin = run->first_sample + (int64_t)run->counted_first;
     struct run_counted counted = {.begin = begin, .end = begin + (int64_t)run->counted};
     if (piece > 0) {
@@ -222,7 +222,7 @@ static ptrdiff_t run_channel_bytes(const struct synthesise_spec *spec,
 }
 
 /* As many pieces as keep all threads busy, of no fewer spectra than a row needs. */
-static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct synthesise_run *run)
+static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct stage_run *run)
 {
     enum { PIECES_A_THREAD = 2 };
     const uint64_t least = 2 * (uint64_t)stage->length;
@@ -232,8 +232,8 @@ static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct synt
 }
 
 static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
-                                   const struct sample_input *input,
-                                   const struct synthesise_run *run, buffer_t *out)
+                                   const struct sample_input *input, const struct stage_run *run,
+                                   buffer_t *out)
 {
     status_t st = STATUS_OK;
     struct cpu_synthesise *stage = (struct cpu_synthesise *)base;

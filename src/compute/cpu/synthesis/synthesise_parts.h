@@ -38,7 +38,7 @@ struct synthesise_block {
     size_t step;
     ptrdiff_t channel; /* bytes from a channel to the next, where spectra are read one by one; 0:
                           channels are, some samples of each at a time */
-    struct synthesise_run run;
+    struct stage_run run;
     float *out;
     uint64_t pieces; /* of each stream's rows */
 };

@@ -267,7 +267,7 @@ out:
 }
 
 /* Responses and shifts differ from run to run only where groups of streams do. */
-static status_t filter_bring_streams(struct stage *stage, const struct filter_run *run)
+static status_t filter_bring_streams(struct stage *stage, const struct stage_run *run)
 {
     status_t st = STATUS_OK;
     const struct filter_spec *spec = &stage->base.spec;
@@ -290,7 +290,7 @@ out:
 }
 
 static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
-                              const struct sample_input *input, const struct filter_run *run,
+                              const struct sample_input *input, const struct stage_run *run,
                               struct filter_block *block)
 {
     status_t st = STATUS_OK;
@@ -307,7 +307,7 @@ out:
 }
 
 static status_t opencl_filter_run(filter_t *filter, buffer_t *in_buffer,
-                                  const struct sample_input *input, const struct filter_run *run,
+                                  const struct sample_input *input, const struct stage_run *run,
                                   buffer_t *out_buffer)
 {
     status_t st = STATUS_OK;

@@ -186,7 +186,7 @@ static int64_t synthesise_last(const struct synthesise_spec *spec, int64_t n)
 struct progress {
     struct opencl_buffer *in, *out;
     const struct sample_input *input;
-    const struct synthesise_run *run;
+    const struct stage_run *run;
     uint64_t looked; /* places before it have been counted */
 };
 
@@ -196,7 +196,7 @@ static status_t synthesise_transform(struct stage *stage, struct progress *progr
                                      uint64_t to, cl_mem *u)
 {
     status_t st = STATUS_OK;
-    const struct synthesise_run *run = progress->run;
+    const struct stage_run *run = progress->run;
     const uint64_t counted_end = min_u64(run->counted_first + run->counted, to);
     const uint64_t counted_first = max_u64(max_u64(run->counted_first, progress->looked), from);
     const struct transform_block block = {
@@ -217,7 +217,7 @@ out:
 static status_t synthesise_count_rest(struct stage *stage, struct progress *progress, uint64_t end)
 {
     status_t st = STATUS_OK;
-    const struct synthesise_run *run = progress->run;
+    const struct stage_run *run = progress->run;
     cl_mem u = NULL;
     end = min_u64(end, run->counted_first + run->counted);
     for (uint64_t at = max_u64(progress->looked, run->counted_first); at < end;) {
@@ -235,7 +235,7 @@ static status_t synthesise_piece(struct stage *stage, struct progress *progress,
 {
     status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
-    const struct synthesise_run *run = progress->run;
+    const struct stage_run *run = progress->run;
     const int64_t n = run->first_row + (int64_t)at;
     const int64_t length = (int64_t)synthesise_length(spec);
     const int64_t wanted = synthesise_first(spec, n);
@@ -267,7 +267,7 @@ static status_t synthesise_pieces(struct stage *stage, struct progress *progress
 {
     status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
-    const struct synthesise_run *run = progress->run;
+    const struct stage_run *run = progress->run;
     /* Whole items, where there is room for some. */
     const uint64_t grain = (uint64_t)stage->rows * spec->points;
     const uint64_t most = (stage->tile - synthesise_reach(spec)) * spec->hop;
@@ -281,8 +281,8 @@ out:
 }
 
 static status_t opencl_synthesise_run(synthesise_t *synthesise, buffer_t *in_buffer,
-                                      const struct sample_input *input,
-                                      const struct synthesise_run *run, buffer_t *out_buffer)
+                                      const struct sample_input *input, const struct stage_run *run,
+                                      buffer_t *out_buffer)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)synthesise;
