@@ -130,6 +130,15 @@ enum kernel_kind {
 /* Whose FFT follows the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
+/* What a filter is made of. */
+enum filter_source {
+    FILTER_COEFFICIENTS,
+    FILTER_DESIGN,
+    FILTER_DISPERSION,
+    FILTER_DERIPPLE,
+    FILTER_SOURCES
+};
+
 /* How a FIR filter is computed: sum by sum, or block by block through FFTs. */
 enum filter_method { FILTER_AUTO, FILTER_DIRECT, FILTER_OVERLAP_SAVE };
 

@@ -48,12 +48,9 @@ status_t backend_devices(struct text *out)
 /* The table of a kind; NULL when it was not built. */
 static const struct backend_ops *backend_ops_of(enum backend_kind kind)
 {
-#ifdef VOLTMILL_OPENCL
-    if (kind == BACKEND_OPENCL) {
-        return &opencl_ops;
-    }
-#endif
-    return kind == BACKEND_CPU ? &cpu_ops : kind == BACKEND_REFERENCE ? &reference_ops : NULL;
+    static const struct backend_ops *const backends[BACKEND_KINDS] = {
+        NULL, &cpu_ops, IF_OPENCL(&opencl_ops), &reference_ops};
+    return backends[kind];
 }
 
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
@@ -104,36 +101,6 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
 {
     const struct backend_ops *ops = backend_ops_of(kind);
     return ops ? ops->dedisperse->bytes(spec) : 0;
-}
-
-status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
-                       struct filter_choice *out)
-{
-    status_t st = STATUS_OK;
-    const struct backend_ops *ops = backend_ops_of(kind);
-    REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
-    TRY(ops->filter->choose(spec, out));
-    out->backend = kind;
-out:
-    return st;
-}
-
-status_t filter_words(const struct filter_choice *choice, struct text *out)
-{
-    const struct backend_ops *ops = backend_ops_of(choice->backend);
-    return ops && ops->filter->words ? ops->filter->words(choice, out) : text_add(out, "%s", "");
-}
-
-uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops ? ops->filter->bytes(spec) : 0;
-}
-
-uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->filter->device_bytes ? ops->filter->device_bytes(spec) : 0;
 }
 
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out)

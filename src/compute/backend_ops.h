@@ -178,7 +178,6 @@ struct backend_ops {
     struct backend_abilities abilities;
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
-    const struct filter_ops *filter;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
     const struct ingest_ops *ingest;               /* NULL: samples are worked on where they are */
@@ -200,9 +199,12 @@ struct backend_ops {
 
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
-extern const struct filter_ops reference_filter;
+extern const struct filter_ops cpu_filter, opencl_filter, reference_filter;
 extern const struct synthesise_ops reference_synthesise;
+/* Rows of tables that have an entry for each kind of backend. */
+enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
+#define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
 int opencl_has_gpu(void);
@@ -210,6 +212,8 @@ int opencl_has_gpu(void);
 void opencl_begin(const char *root);
 void opencl_see_one(const struct backend_options *options);
 status_t opencl_devices(struct text *out);
+#else
+#define IF_OPENCL(ops) NULL
 #endif
 
 /* What the backends that compute in plain host memory have in common: buffers, each at the

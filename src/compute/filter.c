@@ -3,20 +3,70 @@
 
 #include <string.h>
 
+#define FIR                                                                                        \
+    {                                                                                              \
+        NULL, &cpu_filter, IF_OPENCL(&opencl_filter), &reference_filter                            \
+    }
+
+/* Who makes the rows of a filter, by its source and the kind of backend. A new operation is a file
+ * for each backend and a row here; jobs ask for it by a source (job/job_filter.c). */
+static const struct filter_ops *const filter_operations[FILTER_SOURCES][BACKEND_KINDS] = {
+    [FILTER_COEFFICIENTS] = FIR,
+    [FILTER_DESIGN] = FIR,
+    [FILTER_DISPERSION] = FIR,
+    [FILTER_DERIPPLE] = FIR,
+};
+
+static const struct filter_ops *filter_ops_of(enum backend_kind kind,
+                                              const struct filter_spec *spec)
+{
+    return filter_operations[spec->source][kind];
+}
+
 size_t filter_coeff_bytes(const struct filter_spec *spec)
 {
     return spec->coeff ? (size_t)spec->taps * (spec->is_complex_coeff ? 2 : 1) * sizeof(double) : 0;
 }
 
+status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
+                       struct filter_choice *out)
+{
+    status_t st = STATUS_OK;
+    const struct filter_ops *ops = filter_ops_of(kind, spec);
+    REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
+    TRY(ops->choose(spec, out));
+    out->backend = kind;
+out:
+    return st;
+}
+
+status_t filter_words(const struct filter_choice *choice, struct text *out)
+{
+    const struct filter_ops *ops = filter_operations[FILTER_COEFFICIENTS][choice->backend];
+    return ops && ops->words ? ops->words(choice, out) : text_add(out, "%s", "");
+}
+
+uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec)
+{
+    const struct filter_ops *ops = filter_ops_of(kind, spec);
+    return ops ? ops->bytes(spec) : 0;
+}
+
+uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec)
+{
+    const struct filter_ops *ops = filter_ops_of(kind, spec);
+    return ops && ops->device_bytes ? ops->device_bytes(spec) : 0;
+}
+
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count)
 {
-    return backend->ops->filter->candidates(backend, spec, out, count);
+    return filter_ops_of(backend->ops->kind, spec)->candidates(backend, spec, out, count);
 }
 
 status_t filter_identity(const backend_t *backend, struct text *out)
 {
-    const struct filter_ops *ops = backend->ops->filter;
+    const struct filter_ops *ops = filter_operations[FILTER_COEFFICIENTS][backend->ops->kind];
     return ops->identity ? ops->identity(backend, out)
                          : text_add(out, "%s", backend_name(backend->ops->kind));
 }
@@ -24,12 +74,13 @@ status_t filter_identity(const backend_t *backend, struct text *out)
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
 {
     status_t st = STATUS_OK;
+    const struct filter_ops *ops = filter_ops_of(backend->ops->kind, spec);
     struct filter_spec settled = *spec;
     if (settled.choice.backend == BACKEND_AUTO) {
         TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
     }
-    TRY(backend->ops->filter->create(backend, &settled, out));
-    (*out)->ops = backend->ops->filter;
+    TRY(ops->create(backend, &settled, out));
+    (*out)->ops = ops;
 out:
     return st;
 }

@@ -65,6 +65,7 @@ typedef void filter_response_t(const void *context, uint32_t which, uint32_t len
                                double (*out)[2]);
 
 struct filter_spec {
+    enum filter_source source;   /* by which filter.c knows who makes the rows */
     struct sample_coding coding; /* of the samples that come in */
     int is_complex_out;          /* samples, or coefficients, are complex */
     uint32_t taps;               /* T, 1 .. 2^26 */

@@ -288,9 +288,7 @@ struct job_channels {
     uint32_t first, last;
 };
 
-/* `filter`: one FIR filter of a chain. Exactly one of coefficients, design, dispersion, deripple.
- */
-enum filter_source { FILTER_COEFFICIENTS, FILTER_DESIGN, FILTER_DISPERSION, FILTER_DERIPPLE };
+/* `filter`: one filter of a chain, made of exactly one source. */
 enum filter_band { BAND_LOWPASS, BAND_HIGHPASS, BAND_BANDPASS, BAND_BANDSTOP };
 
 struct job_filter_design {

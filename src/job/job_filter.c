@@ -211,16 +211,17 @@ out:
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    static const char *const sources[] = {"coefficients", "design", "dispersion", "deripple"};
+    struct text sources = {0};
     int found = 0;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        found += tree_member(entry, sources[i]) != NULL;
+    /* Sources come first. */
+    for (const struct schema *row = job_filter_schema; row == job_filter_schema || row->given.as;
+         row++) {
+        TRY(text_add(&sources, "%s%s", sources.length > 0 ? ", " : "", row->key));
+        found += tree_member(entry, row->key) != NULL;
     }
     if (found != 1) {
-        TRY(mistakes_at(
-            mistakes, entry, NULL,
-            "has %s of coefficients, design, dispersion, deripple, expected exactly one",
-            found ? "more than one" : "none"));
+        TRY(mistakes_at(mistakes, entry, NULL, "has %s of %s, expected exactly one",
+                        found ? "more than one" : "none", sources.data));
     }
     TRY(job_filter_check_edges(entry, mistakes));
     if (tree_member(entry, "dispersion")) {
@@ -230,6 +231,7 @@ status_t job_filter_check(struct tree *entry, struct mistakes *mistakes)
         TRY(job_filter_check_decimate(entry, "deripple", mistakes));
     }
 out:
+    text_free(&sources);
     return st;
 }
 
@@ -242,8 +244,7 @@ const char *job_filter_file(const struct job_filter *filter)
         return filter->deripple.prototype;
     case FILTER_DISPERSION:
         return filter->dispersion.deripple.prototype;
-    case FILTER_DESIGN:
-        break;
+    default:
+        return NULL;
     }
-    return NULL;
 }

@@ -160,14 +160,22 @@ out:
     return st;
 }
 
+const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number)
+{
+    static const struct job_filter nothing = {.source = FILTER_COEFFICIENTS, .decimate = 1};
+    return job->nfilters > 0 ? &job->filters[number] : &nothing;
+}
+
+/* Those of the file; of a filter without any, one that changes nothing. */
 static status_t coefficients_copy(const struct making *m, struct filter_coefficients *out)
 {
     status_t st = STATUS_OK;
+    static const double nothing[] = {1};
     const struct job_filter *filter = m->filter;
-    size_t numbers = (size_t)filter->ntaps * (filter->is_complex ? 2 : 1);
+    out->taps = filter->ntaps > 0 ? filter->ntaps : 1;
+    size_t numbers = (size_t)out->taps * (filter->is_complex ? 2 : 1);
     TRY(memory_zeroed(numbers, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
-    memcpy(out->coeff, filter->taps, numbers * sizeof *out->coeff);
-    out->taps = filter->ntaps;
+    memcpy(out->coeff, filter->ntaps > 0 ? filter->taps : nothing, numbers * sizeof *out->coeff);
     out->is_complex = filter->is_complex;
     if (filter->decimate > 1 && !filter->may_alias) {
         double rejection = 0;
@@ -244,7 +252,7 @@ status_t filter_coefficients_make(const struct job *job, uint32_t number,
 {
     status_t st = STATUS_OK;
     struct filter_coefficients made = {.coeff = NULL};
-    const struct making m = {job, number, &job->filters[number], band};
+    const struct making m = {job, number, filter_coefficients_of(job, number), band};
     if (m.filter->source == FILTER_DESIGN) {
         TRY(coefficients_make_design(&m, &made));
     } else if (m.filter->source == FILTER_DERIPPLE) {

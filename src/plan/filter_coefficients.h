@@ -42,8 +42,12 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
 
+/* Filter `number` of the job; of a job without any, one that changes nothing. */
+const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number);
+
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
- * been read (input/coefficients/coefficients.h); not of dispersion. Fails with USAGE, naming file
+ * been read (input/coefficients/coefficients.h); without either, one that changes nothing. Not of
+ * dispersion. Fails with USAGE, naming file
  * and key: edges outside of the band, edges on the sky of several coarse channels, a design of more
  * than FIR_MOST_TAPS coefficients, decimation that aliases what is passed, unless the job allows
  * that; with DEVICE (memory). */

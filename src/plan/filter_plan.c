@@ -120,7 +120,7 @@ static struct sky_band filter_plan_band(const struct archive *in)
                              .oversample = {in->oversample.num, in->oversample.den}};
 }
 
-/* The coefficients of filter `number`, or one that changes nothing, scaled to volts. */
+/* The coefficients of filter `number`, scaled to volts. */
 static status_t filter_plan_make_coefficients(const struct job *job, uint32_t number,
                                               const struct archive *in,
                                               struct filter_plan_stage *stage)
@@ -136,13 +136,7 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
     }
     band.centre_hz = centres;
     band.ncentres = count;
-    if (job->nfilters > 0) {
-        TRY(filter_coefficients_make(job, number, &band, made));
-    } else {
-        TRY(memory_zeroed(1, sizeof *made->coeff, "a coefficient", &made->coeff));
-        made->coeff[0] = 1;
-        made->taps = 1;
-    }
+    TRY(filter_coefficients_make(job, number, &band, made));
     for (size_t i = 0; i < (size_t)made->taps * (made->is_complex ? 2 : 1); i++) {
         made->coeff[i] *= in->scale;
     }
@@ -150,7 +144,7 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
     stage->spec.is_complex_coeff = made->is_complex;
     stage->spec.taps = made->taps;
     stage->spec.first = 1 - (int64_t)made->taps;
-    stage->delay = job->nfilters > 0 && job->filters[number].keeps_delay ? 0 : made->delay;
+    stage->delay = filter_coefficients_of(job, number)->keeps_delay ? 0 : made->delay;
     stage->spec.is_complex_out = made->is_complex || in->is_complex;
 out:
     free(centres);
@@ -377,15 +371,15 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
                                 const struct filter_choice *choice, const struct archive *in,
                                 struct filter_plan *plan)
 {
-    static const struct job_filter nothing = {.source = FILTER_COEFFICIENTS, .decimate = 1};
     status_t st = STATUS_OK;
     uint32_t i = plan->count++;
-    const struct job_filter *filter = job->nfilters > 0 ? &job->filters[i] : &nothing;
+    const struct job_filter *filter = filter_coefficients_of(job, i);
     struct filter_plan_stage *stage = &plan->stages[i];
     const uint32_t before = filter_plan_count(plan) - 1;
     const struct overlap_rows rows = filter_plan_before(plan, before);
     filter_plan_begin_stage(in, before > 0, filter->decimate, stage);
     stage->spec.threads = threads;
+    stage->spec.source = filter->source;
     stage->spec.method = filter->method;
     stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
     if (filter->source == FILTER_DISPERSION) {

@@ -30,7 +30,6 @@ status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
 status_t cpu_identity(const backend_t *backend, struct text *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
-extern const struct filter_ops cpu_filter;
 extern const struct synthesise_ops cpu_synthesise;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 

@@ -19,7 +19,6 @@ const struct backend_ops cpu_ops = {
                   .block_bytes = BLOCK_BYTES},
     .channelise = &cpu_channelise,
     .dedisperse = &cpu_dedisperse,
-    .filter = &cpu_filter,
     .synthesise = &cpu_synthesise,
     .fft_baseline = &cpu_fft_baseline,
     .open = cpu_open,

@@ -62,7 +62,6 @@ extern const struct ingest_ops opencl_ingest;
 /* The stages: ppf/channelise.c, filter/filter.c, dedisperse/dedisperse.c, peaks.c,
  * resident_rows.c, synthesis/synthesise.c. */
 extern const struct channelise_ops opencl_channelise;
-extern const struct filter_ops opencl_filter;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;
 extern const struct resident_rows_ops opencl_resident_rows;

@@ -129,7 +129,6 @@ const struct backend_ops opencl_ops = {
                                   written */
     .channelise = &opencl_channelise,
     .dedisperse = &opencl_dedisperse,
-    .filter = &opencl_filter,
     .peaks = &opencl_peaks,
     .resident_rows = &opencl_resident_rows,
     .ingest = &opencl_ingest,
