@@ -11,8 +11,8 @@
 #include "output/journal/product_files.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
-#include "run/share.h"
 #include "run/run.h"
+#include "run/share.h"
 
 #include <glob.h>
 #include <stdio.h>

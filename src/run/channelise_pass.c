@@ -355,10 +355,10 @@ out:
 }
 
 /* Everything before the first chunk. */
-static status_t pass_prepare_all(struct channelise_pass *p)
+static status_t pass_prepare_all(struct pass *pass)
 {
     status_t st = STATUS_OK;
-    struct pass *pass = &p->pass;
+    struct channelise_pass *p = (struct channelise_pass *)pass;
     MPI_Comm comm = pass->comm;
     pass_step(p, RUN_STEP_JOB);
     TRY(channelise_pass_plan_all(p));
@@ -388,6 +388,10 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     TRY(agree_all(comm, device_carry_begin(p->between, p->backend, p->work)));
     pass->in_bytes = p->work->input_bytes;
     pass_step(p, RUN_STEP_BUFFERS);
+    pass->ready_at = p->since;
+    if (pass->options->before) {
+        TRY(pass->options->before(pass->options->context, comm, p->work, p->backend));
+    }
 out:
     return st;
 }
@@ -570,16 +574,18 @@ out:
 }
 
 /* Says where the times went, to whom it was asked for. */
-static status_t pass_conclude(const struct channelise_pass *p, double before, double total,
-                              double after)
+static status_t pass_conclude(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
+    const struct pass *pass = &p->pass;
+    double before = pass->ready_at - pass->started_at;
+    double total = before + pass->ended_at - pass->begun_at;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     if (p->pass.options->times) {
         struct run_times *times = p->pass.options->times;
         *times = (struct run_times){.total = total,
                                     .before = before,
-                                    .after = after,
+                                    .after = pass->ended_at - pass->worked_at,
                                     .read = spent.read,
                                     .compute = spent.compute,
                                     .write = spent.write,
@@ -596,41 +602,44 @@ out:
     return st;
 }
 
+/* Of what rank 0 has found, and what is over: power that is to be dedispersed stays. */
+static status_t pass_conclude_bank(struct pass *pass)
+{
+    status_t st = STATUS_OK;
+    struct channelise_pass *p = (struct channelise_pass *)pass;
+    for (uint32_t i = 0; i < pass->job->nproducts && pass->rank == 0; i++) {
+        p->between->files[i] = *outputs_identity(pass->outputs, i);
+    }
+    pass_warn_of_range_all(p);
+    pass_tell_of_blanks_all(p);
+    TRY(pass_conclude(p));
+    if (device_carry_leave(p->between, p->backend, p->work)) {
+        p->backend = NULL;
+    }
+out:
+    return st;
+}
+
+static status_t pass_check_input(const struct pass *pass)
+{
+    return archive_check_unchanged(((const struct channelise_pass *)pass)->archive);
+}
+
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between)
 {
+    static const struct pass_kind kind = {pass_prepare_all, pass_check_input, pass_conclude_bank};
     status_t st = STATUS_OK;
     struct dedisperse_pass *later = NULL; /* too large for small stacks */
     struct channelise_pass p = {
         .archive = archive, .between = between, .skip = skip, .since = started};
     pass_begin(&p.pass, comm, job, options);
+    p.pass.started_at = started;
     st = memory_zeroed(job->ndedisperse, sizeof *later, "passes to come", &later);
     p.later = later;
     TRY(agree_all(comm, st));
-    TRY(pass_prepare_all(&p));
-    double ready = clock_now();
-    if (options->before) {
-        TRY(options->before(options->context, comm, p.work, p.backend));
-    }
-    double begun = clock_now();
-    pass_say_where_it_goes_on(&p.pass);
-    TRY(pass_work_off_all(&p.pass));
-    double worked = clock_now();
-    TRY(agree_all(comm, p.pass.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
-    TRY(pass_finish_all(&p.pass));
-    for (uint32_t i = 0; i < job->nproducts && p.pass.rank == 0; i++) {
-        between->files[i] = *outputs_identity(p.pass.outputs, i);
-    }
-    double ended = clock_now();
-    pass_warn_of_range_all(&p);
-    pass_tell_of_blanks_all(&p);
-    st = pass_conclude(&p, ready - started, ended - begun + ready - started, ended - worked);
-    TRY(agree_all(comm, st));
-    if (device_carry_leave(between, p.backend, p.work)) {
-        p.backend = NULL;
-    }
-    TRY(agree_all(comm, p.pass.rank == 0 ? pass_judge_holes(&p.pass) : STATUS_OK));
+    TRY(pass_do_all(&p.pass, &kind));
 out:
     pass_end_later(&p);
     channelise_pass_end(&p, st);

@@ -23,6 +23,7 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
     opened_give_back(p->pass.options ? p->pass.options->opened : NULL, p->opened, st);
     dedisperse_plan_destroy(p->plan);
     fbh5_destroy(p->fbh5);
+    free(p->sources);
 }
 
 static status_t pass_check_external(const struct dedisperse_pass *p)
@@ -198,10 +199,10 @@ out:
     return st;
 }
 
-static status_t pass_prepare_all(struct dedisperse_pass *p)
+static status_t pass_prepare_all(struct pass *pass)
 {
     status_t st = STATUS_OK;
-    struct pass *pass = &p->pass;
+    struct dedisperse_pass *p = (struct dedisperse_pass *)pass;
     TRY(dedisperse_pass_plan_all(p, NULL));
     TRY(pass_open_backend_all(p));
     TRY(pass_choose_shape_all(p));
@@ -246,13 +247,18 @@ out:
     return st;
 }
 
-static status_t pass_summarise(const struct dedisperse_pass *p, double seconds)
+static status_t pass_summarise(struct pass *pass)
 {
     status_t st = STATUS_OK;
+    const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
+    double seconds = p->pass.ended_at - p->pass.started_at;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
     int size;
+    if (pass->rank != 0) {
+        return STATUS_OK;
+    }
     MPI_Comm_size(p->pass.comm, &size);
     const struct dedisperse_plan *plan = p->plan;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
@@ -275,24 +281,18 @@ out:
     return st;
 }
 
+static status_t pass_check_input(const struct pass *pass)
+{
+    return fbh5_check_unchanged(((const struct dedisperse_pass *)pass)->fbh5);
+}
+
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
                              const struct run_options *options, const struct device_carry *between)
 {
-    status_t st = STATUS_OK;
+    static const struct pass_kind kind = {pass_prepare_all, pass_check_input, pass_summarise};
     struct dedisperse_pass p = {.number = number, .between = between};
-    double started = clock_now();
     pass_begin(&p.pass, comm, job, options);
-    TRY(pass_prepare_all(&p));
-    pass_say_where_it_goes_on(&p.pass);
-    TRY(pass_work_off_all(&p.pass));
-    TRY(agree_all(comm, p.pass.rank == 0 ? fbh5_check_unchanged(p.fbh5) : STATUS_OK));
-    TRY(pass_finish_all(&p.pass));
-    if (p.pass.rank == 0) {
-        st = pass_summarise(&p, clock_now() - started);
-        st = st == STATUS_OK ? pass_judge_holes(&p.pass) : st;
-    }
-    TRY(agree_all(comm, st));
-out:
+    status_t st = pass_do_all(&p.pass, &kind);
     dedisperse_pass_end(&p, st);
     return st;
 }
@@ -322,65 +322,68 @@ out:
     return st;
 }
 
-static status_t merge_list(const struct grid *grid, struct merge_source **out)
+/* The parts' files as the pipeline takes them. */
+static status_t merge_create(struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;
-    struct merge_source *sources = NULL;
-    TRY(memory_zeroed(grid->count, sizeof *sources, "parts", &sources));
+    struct pass *pass = &p->pass;
+    const struct grid *grid = p->grid;
+    const struct pipeline_sink sink = {.context = pass->outputs, outputs_put, outputs_end};
+    TRY(memory_zeroed(grid->count, sizeof *p->sources, "parts", &p->sources));
     for (uint32_t i = 0; i < grid->count; i++) {
         const struct grid_part *part = &grid->parts[i];
-        sources[i] = (struct merge_source){part->job->dedisperse[0].file, part->first, part->count};
+        p->sources[i] =
+            (struct merge_source){part->job->dedisperse[0].file, part->first, part->count};
     }
-    *out = sources;
+    TRY(merge_pipeline_create(p->plan, p->sources, grid->count, &sink, &pass->pipeline));
 out:
     return st;
 }
 
-static void merge_summarise(const struct dedisperse_pass *p, const struct grid *grid,
-                            double seconds)
+static status_t merge_prepare_all(struct pass *pass)
 {
+    status_t st = STATUS_OK;
+    struct dedisperse_pass *p = (struct dedisperse_pass *)pass;
+    TRY(dedisperse_pass_plan_all(p, NULL));
+    pass_limit(pass, p->plan->backend);
+    TRY(pass_open_all(pass));
+    TRY(agree_all(pass->comm, merge_create(p)));
+    pass->in_bytes = p->plan->delays.ndms * p->plan->outputs * sizeof(float);
+out:
+    return st;
+}
+
+static status_t merge_check_input(const struct pass *pass)
+{
+    return archive_check_unchanged(((const struct dedisperse_pass *)pass)->search);
+}
+
+static status_t merge_summarise(struct pass *pass)
+{
+    const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
+    const struct dedisperse_plan *plan = p->plan;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
-    const struct dedisperse_plan *plan = p->plan;
-    display_print("%s: dedispersed, %s %s x %s %s, %s, of %u coherent %s, in %.2f s\n",
-                  plan->what->file, units_count(plan->delays.ndms, a),
-                  units_plural(plan->delays.ndms, "DM", "DMs"), units_count(plan->outputs, b),
-                  units_plural(plan->outputs, "time", "times"),
-                  units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c), grid->count,
-                  units_plural(grid->count, "DM", "DMs"), seconds);
+    if (pass->rank == 0) {
+        display_print(
+            "%s: dedispersed, %s %s x %s %s, %s, of %u coherent %s, in %.2f s\n", plan->what->file,
+            units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
+            units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
+            units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c), p->grid->count,
+            units_plural(p->grid->count, "DM", "DMs"), pass->ended_at - pass->started_at);
+    }
+    return STATUS_OK;
 }
 
 status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct archive *archive,
                         const struct run_options *options)
 {
-    status_t st = STATUS_OK;
-    struct dedisperse_pass p = {.number = 0};
-    struct merge_source *sources = NULL;
-    double started = clock_now();
+    static const struct pass_kind kind = {merge_prepare_all, merge_check_input, merge_summarise};
+    struct dedisperse_pass p = {.number = 0, .grid = grid};
     merge_begin(grid, archive, &p);
     pass_begin(&p.pass, comm, grid->job, options);
-    TRY(dedisperse_pass_plan_all(&p, NULL));
-    pass_limit(&p.pass, p.plan->backend);
-    TRY(pass_open_all(&p.pass));
-    struct pipeline_sink sink = {p.pass.outputs, outputs_put, outputs_end, NULL, NULL, NULL};
-    st = merge_list(grid, &sources);
-    if (st == STATUS_OK) {
-        st = merge_pipeline_create(p.plan, sources, grid->count, &sink, &p.pass.pipeline);
-    }
-    TRY(agree_all(comm, st));
-    p.pass.in_bytes = p.plan->delays.ndms * p.plan->outputs * sizeof(float);
-    pass_say_where_it_goes_on(&p.pass);
-    TRY(pass_work_off_all(&p.pass));
-    TRY(agree_all(comm, p.pass.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
-    TRY(pass_finish_all(&p.pass));
-    if (p.pass.rank == 0) {
-        merge_summarise(&p, grid, clock_now() - started);
-        st = pass_judge_holes(&p.pass);
-    }
-    TRY(agree_all(comm, st));
-out:
+    status_t st = pass_do_all(&p.pass, &kind);
     dedisperse_pass_end(&p, st);
-    free(sources);
     return st;
 }

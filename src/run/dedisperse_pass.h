@@ -17,10 +17,12 @@ struct dedisperse_pass {
     backend_t *opened;            /* its own; NULL: an earlier pass's */
     backend_t *backend;           /* either */
     const struct device_carry *between;
-    /* When it merges the parts of a semi-coherent search (run/grid_merge.h): what its series
+    /* When it merges the parts of a semi-coherent search (grid_merge_all()): what its series
      * are made of, and a filterbank that is there; else NULL. */
     const struct archive *search;
     const char *filterbank;
+    const struct grid *grid;
+    struct merge_source *sources;
 };
 
 /* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank

@@ -29,7 +29,9 @@ static status_t rate_key(const char *problem, struct text *out)
     return text_add(out, "voltmill %s on %s\n%s", VOLTMILL_VERSION, host, problem);
 }
 
-void rate_keep(const char *problem, double work, const struct rate *took)
+/* Keeps how long `work` (samples, say) of a problem has taken; `problem` is all that its speed
+ * depends on beside the machine, in words. Never fails: at worst nothing is known. */
+static void rate_keep(const char *problem, double work, const struct rate *took)
 {
     struct text key = {0};
     struct rate one;
@@ -44,7 +46,8 @@ void rate_keep(const char *problem, double work, const struct rate *took)
     text_free(&key);
 }
 
-struct rate rate_expect(const char *problem, double work)
+/* What so much work would take, to two digits, as the last such run went. */
+static struct rate rate_expect(const char *problem, double work)
 {
     struct rate found = {.seconds = 0};
     struct text key = {0};
@@ -115,6 +118,7 @@ void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
     pass->rank = agree_rank(comm);
     pass->job = job;
     pass->options = options;
+    pass->started_at = clock_now();
     local_ranks_all(comm, &local_rank, &pass->local_size);
 }
 
@@ -433,6 +437,23 @@ status_t pass_judge_holes(const struct pass *pass)
             item->has_times_across
                 ? "DMs hold NaN, where the filterbank has NaN or could not be read"
                 : "rows are NaN: their input could not be read");
+out:
+    return st;
+}
+
+status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
+{
+    status_t st = STATUS_OK;
+    TRY(kind->prepare_all(pass));
+    pass->begun_at = clock_now();
+    pass_say_where_it_goes_on(pass);
+    TRY(pass_work_off_all(pass));
+    pass->worked_at = clock_now();
+    TRY(agree_all(pass->comm, pass->rank == 0 ? kind->check_input(pass) : STATUS_OK));
+    TRY(pass_finish_all(pass));
+    pass->ended_at = clock_now();
+    TRY(agree_all(pass->comm, kind->conclude(pass)));
+    TRY(agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK));
 out:
     return st;
 }

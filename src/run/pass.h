@@ -23,13 +23,6 @@ struct rate {
     uint32_t ranks, threads; /* of each rank, that it took */
 };
 
-/* Keeps how long `work` (samples, say) of a problem has taken; `problem` is all that its speed
- * depends on beside the machine, in words. Never fails: at worst nothing is known. */
-void rate_keep(const char *problem, double work, const struct rate *took);
-
-/* What so much work would take, to two digits, as the last such run went. */
-struct rate rate_expect(const char *problem, double work);
-
 struct pass {
     MPI_Comm comm;
     int rank;
@@ -48,9 +41,26 @@ struct pass {
     double waited;        /* all others had */
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
     int is_stuck;         /* what earlier runs have written could not be read in time */
-    struct text problem;  /* what its speed depends on (run/rate.h), */
+    struct text problem;  /* what its speed depends on, */
     double work;          /* and how much there is of it */
+    /* clock_now() when the run, or the pass, began; when all was there for the first chunk; when
+     * that was given out; when the last one was done; when its products had their names. */
+    double started_at, ready_at, begun_at, worked_at, ended_at;
 };
+
+/* What a kind of pass does of its own. Its struct begins with a struct pass. */
+struct pass_kind {
+    /* Plans it, opens its backend and its outputs, makes its pipeline. Collective. */
+    status_t (*prepare_all)(struct pass *pass);
+    /* On rank 0, when all chunks are done: that its input is what it was. */
+    status_t (*check_input)(const struct pass *pass);
+    /* On every rank, when its products have their names: rank 0 says what was made. */
+    status_t (*conclude)(struct pass *pass);
+};
+
+/* Does a pass that was begun, from its plan to its products. Collective. Fails as
+ * run_job_all(). */
+status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
 /* Collective. */
 void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
@@ -89,9 +99,6 @@ void pass_limit(struct pass *pass, enum backend_kind backend);
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
-/* On rank 0: says that it goes on with what earlier runs have done, if it does. */
-void pass_say_where_it_goes_on(struct pass *pass);
-
 /* Works off what is not done. Collective. */
 status_t pass_work_off_all(struct pass *pass);
 
@@ -99,6 +106,9 @@ status_t pass_work_off_all(struct pass *pass);
  * take longer. */
 status_t pass_open_all(const struct pass *pass);
 status_t pass_finish_all(const struct pass *pass);
+
+/* On rank 0: says that it goes on with what earlier runs have done, if it does. */
+void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */
 status_t pass_judge_holes(const struct pass *pass);

@@ -8,8 +8,8 @@
 #include "ranks/progress.h"
 #include "ranks/stop.h"
 #include "run/dedisperse_pass.h"
-#include "run/share.h"
 #include "run/run_plan.h"
+#include "run/share.h"
 #include "tune/tune_budget.h"
 
 #include <stdio.h>
