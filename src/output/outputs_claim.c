@@ -1,7 +1,7 @@
 /* Finds what earlier runs have left of products, and decides whether to go on with it. */
 #include "base/memory.h"
-#include "io/file_rights.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal/product_files.h"

@@ -10,8 +10,8 @@
 #include "input/archive.h"
 #include "input/read/reader.h"
 #include "job/job.h"
-#include "plan/filter_coefficients.h"
 #include "plan/chunk.h"
+#include "plan/filter_coefficients.h"
 #include "plan/filter_plan.h"
 #include "product/product.h"
 

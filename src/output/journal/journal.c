@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/file_rights.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/file_rights.h"
 #include "io/folder.h"
 #include "product/spans.h"
 

@@ -1,6 +1,6 @@
 /* The chain of steps. */
-#include "base/memory.h"
 #include "pipeline/finish/finish.h"
+#include "base/memory.h"
 #include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
