@@ -8,6 +8,7 @@
 #include "product/ifs.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,20 +363,55 @@ static struct combine combine_of_group(const struct combine_step *step, const st
     return combine;
 }
 
+struct combine_work {
+    struct combine combine;
+    const struct finish_rows *rows;
+    float *weights;
+    char *holes;
+    atomic_uint_fast64_t blanked;
+};
+
+static void combine_group(void *context, uint32_t thread, uint64_t group)
+{
+    struct combine_work *work = context;
+    const struct combine *combine = &work->combine;
+    const struct finish_rows *rows = work->rows;
+    const struct combine_weights *lost = rows->lost;
+    uint64_t first = finish_group(rows, group);
+    size_t lines = combine_lines_out(combine);
+    size_t antennas = (size_t)combine->stations * combine->beams * combine->coarse;
+    float *data = (float *)rows->data + first * combine_lines_in(combine) * combine->nchannels;
+    struct combine_weights here = {NULL, NULL, NULL};
+    (void)thread;
+    if (lost) {
+        here.streams = lost->streams + first * antennas * combine->pols;
+        here.joint = lost->joint ? lost->joint + first * antennas : NULL;
+        here.unread =
+            lost->unread + first * antennas * (combine_is_joint(combine) ? 1 : combine->pols);
+    }
+    uint64_t blanked = combine_rows(
+        combine, finish_group(rows, group + 1) - first, data, lost ? &here : NULL, data,
+        lost ? work->weights + first * lines : NULL, lost ? work->holes + first : NULL);
+    atomic_fetch_add(&work->blanked, blanked);
+}
+
 static status_t combine_run(void *context, struct finish_rows *rows)
 {
     struct combine_step *step = context;
-    const struct combine combine = combine_of_group(step, rows->chunk);
-    size_t lines = combine_lines_out(&combine);
-    const struct combine_weights *lost = rows->lost;
-    uint64_t blanked = combine_rows(&combine, rows->count, rows->data, lost, rows->data,
-                                    lost ? step->weights : NULL, lost ? step->holes : NULL);
-    rows->blanked = step->flagged == 1 ? blanked : 0; /* flags are counted by themselves */
-    for (size_t i = 0; i < rows->count * lines && !lost; i++) {
+    struct combine_work work = {.combine = combine_of_group(step, rows->chunk),
+                                .rows = rows,
+                                .weights = step->weights,
+                                .holes = step->holes};
+    size_t lines = combine_lines_out(&work.combine);
+    size_t number = work.combine.nchannels * sizeof(float);
+    finish_each(rows, FINISH_GROUPS, combine_group, &work);
+    finish_close(rows, combine_lines_in(&work.combine) * number, lines * number);
+    rows->blanked = step->flagged == 1 ? work.blanked : 0; /* flags are counted by themselves */
+    for (size_t i = 0; i < rows->count * lines && !rows->lost; i++) {
         step->weights[i] = 1;
     }
     rows->weights = step->weights;
-    rows->holes = lost && memchr(step->holes, 1, rows->count) ? step->holes : NULL;
+    rows->holes = rows->lost && memchr(step->holes, 1, rows->count) ? step->holes : NULL;
     rows->columns = (uint32_t)(lines / step->flagged);
     return STATUS_OK;
 }

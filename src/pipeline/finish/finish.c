@@ -9,6 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run, void *context)
+{
+    if (rows->pool && tasks > 1) {
+        pool_run(rows->pool, tasks, run, context);
+        return;
+    }
+    for (uint64_t i = 0; i < tasks; i++) {
+        run(context, 0, i);
+    }
+}
+
+uint64_t finish_group(const struct finish_rows *rows, uint64_t group)
+{
+    return rows->count * group / FINISH_GROUPS;
+}
+
+void finish_close(const struct finish_rows *rows, size_t from_bytes, size_t to_bytes)
+{
+    char *data = rows->data;
+    for (uint64_t g = 1; g < FINISH_GROUPS && from_bytes != to_bytes; g++) {
+        uint64_t first = finish_group(rows, g);
+        memmove(data + first * to_bytes, data + first * from_bytes,
+                (size_t)(finish_group(rows, g + 1) - first) * to_bytes);
+    }
+}
+
 /* Divides channels by the gain of what was before the filter bank (plan/droop.h). */
 
 struct droop {
@@ -51,12 +77,22 @@ out:
     return st;
 }
 
-static status_t droop_run(void *step, struct finish_rows *rows)
+struct droop_work {
+    const struct droop *droop;
+    const struct finish_rows *rows;
+};
+
+static void droop_group(void *context, uint32_t thread, uint64_t group)
 {
-    const struct droop *droop = step;
-    float *at = rows->data;
-    for (uint64_t i = 0; i < rows->count * rows->columns; i++) {
-        /* Groups are of whole ifs. */
+    const struct droop_work *work = context;
+    const struct droop *droop = work->droop;
+    const struct finish_rows *rows = work->rows;
+    uint64_t first = finish_group(rows, group) * rows->columns;
+    uint64_t end = finish_group(rows, group + 1) * rows->columns;
+    float *at = (float *)rows->data + first * droop->nchannels * droop->parts;
+    (void)thread;
+    for (uint64_t i = first; i < end; i++) {
+        /* Groups of streams are of whole ifs. */
         const float *factors = droop->factors + i % droop->coarse * droop->nchannels;
         for (uint64_t k = 0; k < droop->nchannels; k++) {
             for (uint32_t part = 0; part < droop->parts; part++) {
@@ -64,6 +100,12 @@ static status_t droop_run(void *step, struct finish_rows *rows)
             }
         }
     }
+}
+
+static status_t droop_run(void *step, struct finish_rows *rows)
+{
+    struct droop_work work = {step, rows};
+    finish_each(rows, FINISH_GROUPS, droop_group, &work);
     return STATUS_OK;
 }
 
@@ -182,18 +224,27 @@ static void keep_flagged_if(const struct keep *keep, const float *from, const fl
     }
 }
 
-static status_t keep_run(void *step, struct finish_rows *rows)
+struct keep_work {
+    const struct keep *keep;
+    const struct finish_rows *rows;
+    uint32_t ifs;
+};
+
+static void keep_group(void *context, uint32_t thread, uint64_t group)
 {
-    const struct keep *keep = step;
-    uint32_t ifs = (uint32_t)(rows->columns * rows->channels / keep->all);
-    const float *from = rows->data;
-    float *to = rows->data;
-    for (uint64_t i = 0; i < rows->count * ifs; i++) {
+    const struct keep_work *work = context;
+    const struct keep *keep = work->keep;
+    uint64_t first = finish_group(work->rows, group) * work->ifs;
+    uint64_t end = finish_group(work->rows, group + 1) * work->ifs;
+    const float *from = (float *)work->rows->data + first * keep->all * keep->parts;
+    float *to = (float *)work->rows->data + first * keep->all * keep->parts;
+    (void)thread;
+    for (uint64_t i = first; i < end; i++) {
         if (keep->wholes) {
             keep->wholes[i] = keep_measure(keep, from);
         }
         if (keep->is_flagged) {
-            keep_flagged_if(keep, from, rows->weights + i * keep->all, to,
+            keep_flagged_if(keep, from, work->rows->weights + i * keep->all, to,
                             keep->weights + i * keep->count);
         } else {
             keep_if(keep, from, to);
@@ -201,8 +252,17 @@ static status_t keep_run(void *step, struct finish_rows *rows)
         from += keep->all * keep->parts;
         to += keep->count * keep->parts;
     }
+}
+
+static status_t keep_run(void *step, struct finish_rows *rows)
+{
+    const struct keep *keep = step;
+    struct keep_work work = {keep, rows, (uint32_t)(rows->columns * rows->channels / keep->all)};
+    size_t number = work.ifs * keep->parts * sizeof(float);
+    finish_each(rows, FINISH_GROUPS, keep_group, &work);
+    finish_close(rows, (size_t)keep->all * number, (size_t)keep->count * number);
     rows->weights = keep->is_flagged ? keep->weights : rows->weights;
-    rows->columns = ifs;
+    rows->columns = work.ifs;
     rows->channels = keep->count;
     return STATUS_OK;
 }
@@ -221,6 +281,7 @@ enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
     void *steps[FINISH_STEPS]; /* NULL: not asked for */
+    pool_t *pool;              /* NULL: one thread is all there is */
 };
 
 void finish_destroy(finish_t *finish)
@@ -229,6 +290,9 @@ void finish_destroy(finish_t *finish)
         if (finish->steps[i]) {
             finish_steps[i]->destroy(finish->steps[i]);
         }
+    }
+    if (finish) {
+        pool_destroy(finish->pool);
     }
     free(finish);
 }
@@ -246,6 +310,8 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     for (size_t at = 0; at < FINISH_STEPS; at++) {
         TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
+    TRY(work->threads > 1 ? pool_create(POOL_HELPERS, "finish", work->threads, &finish->pool)
+                          : STATUS_OK);
     *out = finish;
     finish = NULL;
 out:
@@ -256,6 +322,7 @@ out:
 status_t finish_run(finish_t *finish, struct finish_rows *rows)
 {
     status_t st = STATUS_OK;
+    rows->pool = finish->pool;
     for (size_t i = 0; i < FINISH_STEPS; i++) {
         TRY(finish->steps[i] ? finish_steps[i]->run(finish->steps[i], rows) : STATUS_OK);
     }

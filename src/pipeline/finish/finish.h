@@ -8,6 +8,7 @@
 #ifndef VOLTMILL_PIPELINE_FINISH_FINISH_H
 #define VOLTMILL_PIPELINE_FINISH_FINISH_H
 
+#include "base/pool.h"
 #include "compute/shared/agreement.h"
 #include "pipeline/finish/combine.h"
 #include "plan/channelise_plan.h"
@@ -19,6 +20,7 @@ typedef struct finish finish_t;
  * place, or in memory of its own, which is good until it runs again. */
 struct finish_rows {
     const struct chunk *chunk;
+    pool_t *pool; /* shares out the work of each step; NULL: the calling thread does it all */
     int is_first,
         is_last; /* of the chunk's blocks: nothing is carried from one chunk to the next */
     uint64_t first, count; /* of the product; as the backend gives them, of its dumps */
@@ -76,6 +78,16 @@ struct finish_step {
     /* As finish_wholes(); NULL: the step knows nothing of that. */
     const struct agreement_whole *(*wholes)(const void *step);
 };
+
+/* Has the pool's threads do `tasks` tasks that do not depend on each other. */
+void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run, void *context);
+
+/* Rows are shared out in groups, of which group g begins with this row; FINISH_GROUPS is their
+ * number. A step that makes rows shorter leaves each group where it began; finish_close() moves
+ * them together. Bytes are of a row. */
+enum { FINISH_GROUPS = 64 };
+uint64_t finish_group(const struct finish_rows *rows, uint64_t group);
+void finish_close(const struct finish_rows *rows, size_t from_bytes, size_t to_bytes);
 
 /* Leaves flagged cells out, and makes dumps of the others. */
 extern const struct finish_step finish_flag;

@@ -22,6 +22,13 @@
 
 typedef struct flag_cells flag_cells_t;
 
+/* The part of a row that one task works on: a coarse channel of an antenna, with all of its
+ * polarisations. No number of it depends on another part's. */
+struct flag_slice {
+    uint64_t antenna, coarse;
+    uint64_t first, count; /* of its channels, in those of an if */
+};
+
 /* One row of cells of a group of streams, which are whole antennas: */
 struct flag_row {
     uint64_t cell; /* of the product's, in time */
@@ -150,26 +157,28 @@ static void flag_cells_errors(const flag_cells_t *cells, const float *power, con
     }
 }
 
-/* The kurtosis of a row, and what lies beyond the limits. */
-static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row)
+/* The kurtosis of a slice, and what lies beyond the limits. */
+static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row,
+                                const struct flag_slice *slice)
 {
-    size_t nchannels = cells->spec->bank.nchannels;
+    size_t nchannels = (size_t)slice->count;
     uint64_t spectra = cells->spec->flag.spectra;
-    for (uint64_t i = 0; i < row->antennas * cells->pols * cells->coarse; i++) {
-        uint64_t line = i / cells->coarse; /* an if */
-        uint64_t sum = line / cells->pols * cells->sums + line % cells->pols;
-        const float *power = row->power + (sum * cells->coarse + i % cells->coarse) * nchannels;
-        const float *squares = row->squares + i * nchannels;
-        float *values = cells->values + i * nchannels;
-        unsigned char *marks = cells->marks + i * nchannels;
-        int is_whole = !row->weights || row->weights[i] == 1;
+    for (uint64_t p = 0; p < cells->pols; p++) {
+        uint64_t line = slice->antenna * cells->pols + p; /* an if */
+        uint64_t sum = slice->antenna * cells->sums + p;
+        uint64_t at = line * cells->all + slice->first;
+        const float *power = row->power + sum * cells->all + slice->first;
+        const float *squares = row->squares + at;
+        float *values = cells->values + at;
+        unsigned char *marks = cells->marks + at;
+        int is_whole = !row->weights || row->weights[line * cells->coarse + slice->coarse] == 1;
         for (size_t k = 0; k < nchannels; k++) {
             values[k] = is_whole ? kurtosis_of(spectra, power[k], squares[k]) : NAN;
             int is_out = values[k] < cells->limits.low || values[k] > cells->limits.high;
             marks[k] |= is_out && cells->has_limits && k >= cells->untold ? FLAG_KURTOSIS : 0;
         }
         if (cells->judged) {
-            flag_cells_errors(cells, power, values, nchannels, cells->errors + i * nchannels);
+            flag_cells_errors(cells, power, values, nchannels, cells->errors + at);
         }
     }
 }
@@ -201,69 +210,71 @@ out:
 }
 
 /* Polarisations of an antenna alike. */
-static void flag_cells_join(const flag_cells_t *cells, uint64_t antennas)
+static void flag_cells_join(const flag_cells_t *cells, const struct flag_slice *slice)
 {
-    for (uint64_t a = 0; a < antennas; a++) {
-        unsigned char *marks = cells->marks + a * cells->pols * cells->all;
-        for (uint64_t k = 0; k < cells->all; k++) {
-            unsigned char all = 0;
-            for (uint64_t p = 0; p < cells->pols; p++) {
-                all |= marks[p * cells->all + k];
-            }
-            for (uint64_t p = 0; p < cells->pols; p++) {
-                marks[p * cells->all + k] = all;
-            }
+    unsigned char *marks = cells->marks + slice->antenna * cells->pols * cells->all + slice->first;
+    for (uint64_t k = 0; k < slice->count; k++) {
+        unsigned char all = 0;
+        for (uint64_t p = 0; p < cells->pols; p++) {
+            all |= marks[p * cells->all + k];
+        }
+        for (uint64_t p = 0; p < cells->pols; p++) {
+            marks[p * cells->all + k] = all;
         }
     }
 }
 
-static void flag_cells_keep(flag_cells_t *cells, const struct flag_row *row)
+static void flag_cells_keep(flag_cells_t *cells, const struct flag_row *row,
+                            const struct flag_slice *slice)
 {
-    uint64_t ifs = row->antennas * cells->pols;
-    for (uint64_t i = 0; i < ifs; i++) {
-        uint64_t from = i * cells->all + cells->spec->first_frequency;
-        uint64_t to = (row->at * ifs + i) * cells->kept;
-        memcpy(cells->flags + to, cells->marks + from, cells->kept);
+    uint64_t kept = cells->spec->first_frequency;
+    uint64_t first = max_u64(slice->first, kept);
+    uint64_t end = min_u64(slice->first + slice->count, kept + cells->kept);
+    size_t count = end > first ? (size_t)(end - first) : 0;
+    for (uint64_t p = 0; p < cells->pols && count > 0; p++) {
+        uint64_t line = slice->antenna * cells->pols + p;
+        uint64_t from = line * cells->all + first;
+        uint64_t to = (row->at * row->antennas * cells->pols + line) * cells->kept + first - kept;
+        memcpy(cells->flags + to, cells->marks + from, count);
         if (cells->spec->flag.has_kurtosis) {
-            memcpy(cells->kurtosis + to, cells->values + from,
-                   cells->kept * sizeof *cells->kurtosis);
+            memcpy(cells->kurtosis + to, cells->values + from, count * sizeof *cells->kurtosis);
         }
         if (cells->judged) {
-            memcpy(cells->tolerance + to, cells->errors + from,
-                   cells->kept * sizeof *cells->tolerance);
+            memcpy(cells->tolerance + to, cells->errors + from, count * sizeof *cells->tolerance);
         }
     }
 }
 
-/* Flags it. *marks: uint8 [antennas][pols][all], until the next call. Fails with DATA. */
-static status_t flag_cells_row(flag_cells_t *cells, const struct flag_row *row,
-                               const unsigned char **marks)
+/* Clears the marks of a row, but for what the mask says. Fails with DATA. */
+static status_t flag_cells_begin(flag_cells_t *cells, const struct flag_row *row)
 {
-    status_t st = STATUS_OK;
     uint64_t ifs = row->antennas * cells->pols;
     memset(cells->marks, 0, (size_t)(ifs * cells->all));
+    return cells->mask ? flag_mask_mark(cells->mask, row->cell, row->first_antenna * cells->pols,
+                                        ifs, cells->marks)
+                       : STATUS_OK;
+}
+
+/* Marks a slice of a row by the job's channels and by kurtosis. */
+static void flag_cells_mark(flag_cells_t *cells, const struct flag_row *row,
+                            const struct flag_slice *slice)
+{
+    uint64_t at = slice->antenna * cells->pols * cells->all;
+    for (uint64_t p = 0; p < cells->pols && !cells->mask; p++) {
+        memset(cells->marks + at + p * cells->all + slice->first, 0, (size_t)slice->count);
+    }
     for (uint32_t i = 0; i < cells->job->nchannels; i++) {
         const struct job_range *range = &cells->job->channels[i];
-        for (uint64_t s = 0; s < ifs; s++) {
-            for (uint64_t k = range->first; k <= range->last; k++) {
-                cells->marks[s * cells->all + k] |= FLAG_CHANNELS;
+        uint64_t end = min_u64(range->last + 1, slice->first + slice->count);
+        for (uint64_t p = 0; p < cells->pols; p++) {
+            for (uint64_t k = max_u64(range->first, slice->first); k < end; k++) {
+                cells->marks[at + p * cells->all + k] |= FLAG_CHANNELS;
             }
         }
     }
-    TRY(cells->mask ? flag_mask_mark(cells->mask, row->cell, row->first_antenna * cells->pols, ifs,
-                                     cells->marks)
-                    : STATUS_OK);
     if (row->squares) {
-        flag_cells_kurtosis(cells, row);
-        TRY(cells->judged ? flag_cells_recall(cells, row) : STATUS_OK);
+        flag_cells_kurtosis(cells, row, slice);
     }
-    if (cells->is_joint) {
-        flag_cells_join(cells, row->antennas);
-    }
-    flag_cells_keep(cells, row);
-    *marks = cells->marks;
-out:
-    return st;
 }
 
 /* Flags of the block. */
@@ -368,76 +379,84 @@ out:
     return st;
 }
 
-static void flag_begin_dump(struct flag_step *flag)
+static void flag_clear(double *numbers, uint64_t line, uint64_t all, const struct flag_slice *slice)
 {
-    size_t lines = (size_t)(flag->antennas * flag->pols * flag->all);
-    size_t antennas = (size_t)(flag->antennas * flag->all);
-    struct flag_open *open = &flag->open;
-    memset(open->sums, 0, antennas * flag->sums * sizeof *open->sums);
-    memset(open->weights, 0, lines * sizeof *open->weights);
-    memset(open->read, 0, (open->joint ? antennas : lines) * sizeof *open->read);
-    if (open->joint) {
-        memset(open->joint, 0, antennas * sizeof *open->joint);
-    }
-    if (open->whole) {
-        memset(open->whole, 0, lines * sizeof *open->whole);
+    if (numbers) {
+        memset(numbers + line * all + slice->first, 0, (size_t)slice->count * sizeof *numbers);
     }
 }
 
-/* Adds one cell's numbers, or its weight, of an if, where it is not flagged. */
-static void flag_add(const struct flag_step *flag, const unsigned char *marks, const float *from,
-                     double *to)
+static void flag_begin_dump(struct flag_step *flag, const struct flag_slice *slice)
 {
-    for (uint64_t k = 0; k < flag->all; k++) {
+    const struct flag_open *open = &flag->open;
+    for (uint64_t i = 0; i < flag->sums; i++) {
+        flag_clear(open->sums, slice->antenna * flag->sums + i, flag->all, slice);
+    }
+    for (uint64_t p = 0; p < flag->pols; p++) {
+        uint64_t line = slice->antenna * flag->pols + p;
+        flag_clear(open->weights, line, flag->all, slice);
+        flag_clear(open->whole, line, flag->all, slice);
+        flag_clear(open->joint ? NULL : open->read, line, flag->all, slice);
+    }
+    flag_clear(open->joint, slice->antenna, flag->all, slice);
+    flag_clear(open->joint ? open->read : NULL, slice->antenna, flag->all, slice);
+}
+
+/* Adds one cell's numbers, or their weight, where it is not flagged. */
+static void flag_add(const unsigned char *marks, const float *from, uint64_t count, double *to)
+{
+    for (uint64_t k = 0; k < count; k++) {
         to[k] += marks[k] ? 0 : (double)from[k];
     }
 }
 
-/* `weights` of its coarse channels; NULL: all 1. `unread`: those count as if they were there. */
-static void flag_add_weights(const struct flag_step *flag, const unsigned char *marks,
-                             const float *weights, const char *unread, double *to)
+/* `weight` of the coarse channel; `is_unread`: it counts as if it were there. */
+static void flag_add_weight(const unsigned char *marks, const float *weight, int is_unread,
+                            uint64_t count, double *to)
 {
-    size_t nchannels = flag->spec->bank.nchannels;
-    for (uint64_t c = 0; c < flag->coarse; c++) {
-        double weight = weights && !(unread && unread[c]) ? (double)weights[c] : 1;
-        for (size_t k = c * nchannels; k < (c + 1) * nchannels; k++) {
-            to[k] += marks[k] ? 0 : weight;
-        }
+    double share = weight && !is_unread ? (double)*weight : 1;
+    for (uint64_t k = 0; k < count; k++) {
+        to[k] += marks[k] ? 0 : share;
     }
 }
 
-/* A row of cells into the open dump. `lost`: what row `at` has lost; NULL: nothing. */
-static void flag_add_row(struct flag_step *flag, const float *power, const unsigned char *marks,
-                         const struct combine_weights *lost, uint64_t at)
+/* A slice of a row of cells into the open dump. `lost`: what row `at` has lost; NULL: nothing. */
+static void flag_add_row(struct flag_step *flag, const float *power,
+                         const struct combine_weights *lost, uint64_t at,
+                         const struct flag_slice *slice)
 {
     const struct flag_open *open = &flag->open;
     uint64_t all = flag->all;
+    uint64_t antenna = slice->antenna;
     uint64_t row = at * flag->antennas;
-    for (uint64_t i = 0; i < flag->antennas * flag->sums; i++) {
-        uint64_t line = i / flag->sums * flag->pols + (open->joint ? 0 : i % flag->sums);
-        flag_add(flag, marks + line * all, power + i * all, open->sums + i * all);
+    const unsigned char *marks = flag->flags->marks + antenna * flag->pols * all + slice->first;
+    for (uint64_t i = 0; i < flag->sums; i++) {
+        uint64_t line = (antenna * flag->sums + i) * all + slice->first;
+        flag_add(marks + (open->joint ? 0 : i) * all, power + line, slice->count,
+                 open->sums + line);
     }
-    for (uint64_t i = 0; i < flag->antennas * flag->pols; i++) {
-        uint64_t of = (row * flag->pols + i) * flag->coarse;
-        const float *weights = lost ? lost->streams + of : NULL;
-        flag_add_weights(flag, marks + i * all, weights, NULL, open->weights + i * all);
+    for (uint64_t p = 0; p < flag->pols; p++) {
+        uint64_t line = antenna * flag->pols + p;
+        uint64_t of = (row * flag->pols + line) * flag->coarse + slice->coarse;
+        uint64_t into = line * all + slice->first;
+        const float *weight = lost ? lost->streams + of : NULL;
+        flag_add_weight(marks + p * all, weight, 0, slice->count, open->weights + into);
         if (!open->joint) {
-            flag_add_weights(flag, marks + i * all, weights, lost ? lost->unread + of : NULL,
-                             open->read + i * all);
+            flag_add_weight(marks + p * all, weight, lost && lost->unread && lost->unread[of],
+                            slice->count, open->read + into);
+        }
+        const float *from = power + (antenna * flag->sums + p) * all + slice->first;
+        for (uint64_t k = 0; k < slice->count && open->whole; k++) {
+            open->whole[into + k] += isfinite(from[k]) ? (double)from[k] : 0;
         }
     }
-    for (uint64_t a = 0; a < flag->antennas && open->joint; a++) {
-        uint64_t of = (row + a) * flag->coarse;
-        const float *weights = lost ? lost->joint + of : NULL;
-        const unsigned char *its = marks + a * flag->pols * all;
-        flag_add_weights(flag, its, weights, NULL, open->joint + a * all);
-        flag_add_weights(flag, its, weights, lost ? lost->unread + of : NULL, open->read + a * all);
-    }
-    for (uint64_t i = 0; i < flag->antennas * flag->pols && open->whole; i++) {
-        const float *from = power + (i / flag->pols * flag->sums + i % flag->pols) * all;
-        for (uint64_t k = 0; k < all; k++) {
-            open->whole[i * all + k] += isfinite(from[k]) ? (double)from[k] : 0;
-        }
+    if (open->joint) {
+        uint64_t of = (row + antenna) * flag->coarse + slice->coarse;
+        uint64_t into = antenna * all + slice->first;
+        const float *weight = lost ? lost->joint + of : NULL;
+        flag_add_weight(marks, weight, 0, slice->count, open->joint + into);
+        flag_add_weight(marks, weight, lost && lost->unread && lost->unread[of], slice->count,
+                        open->read + into);
     }
 }
 
@@ -493,70 +512,141 @@ static void flag_measure_dump(struct flag_step *flag, uint64_t dump, uint64_t if
     }
 }
 
-/* Dump number `dump` of the block, complete. */
-static void flag_end_dump(struct flag_step *flag, uint64_t dump, float *data)
+/* A slice of dump number `dump` of the block, complete. */
+static void flag_end_dump(struct flag_step *flag, uint64_t dump, float *data,
+                          const struct flag_slice *slice)
 {
     const struct flag_open *open = &flag->open;
-    size_t numbers = (size_t)(flag->antennas * flag->sums * flag->all);
-    size_t lines = (size_t)(flag->antennas * flag->pols * flag->all);
-    size_t marked = open->joint ? (size_t)(flag->antennas * flag->all) : lines;
-    float *streams = flag->streams + dump * lines;
-    for (size_t k = 0; k < numbers; k++) {
-        data[dump * numbers + k] = (float)open->sums[k];
-    }
-    for (size_t k = 0; k < lines; k++) {
-        streams[k] = flag_weight(open->weights[k], flag->cells);
-    }
-    for (size_t k = 0; k < marked; k++) {
-        float weight = open->joint ? flag_weight(open->joint[k], flag->cells) : streams[k];
-        float read = flag_weight(open->read[k], flag->cells);
-        if (open->joint) {
-            flag->joint[dump * marked + k] = weight;
+    uint64_t all = flag->all;
+    uint64_t lines = flag->antennas * flag->pols;
+    uint64_t marked = open->joint ? flag->antennas : lines;
+    for (uint64_t i = 0; i < flag->sums; i++) {
+        uint64_t at = (slice->antenna * flag->sums + i) * all + slice->first;
+        for (uint64_t k = 0; k < slice->count; k++) {
+            data[dump * flag->antennas * flag->sums * all + at + k] = (float)open->sums[at + k];
         }
-        flag->unread[dump * marked + k] =
-            flag_is_blank(flag->spec, weight) && !flag_is_blank(flag->spec, read);
     }
+    for (uint64_t p = 0; p < flag->pols; p++) {
+        uint64_t at = (slice->antenna * flag->pols + p) * all + slice->first;
+        for (uint64_t k = 0; k < slice->count; k++) {
+            flag->streams[dump * lines * all + at + k] =
+                flag_weight(open->weights[at + k], flag->cells);
+        }
+    }
+    for (uint64_t i = 0; i < marked / flag->antennas; i++) {
+        uint64_t at = (slice->antenna * (marked / flag->antennas) + i) * all + slice->first;
+        uint64_t into = dump * marked * all + at;
+        for (uint64_t k = 0; k < slice->count; k++) {
+            float weight =
+                flag_weight((open->joint ? open->joint : open->weights)[at + k], flag->cells);
+            float read = flag_weight(open->read[at + k], flag->cells);
+            if (open->joint) {
+                flag->joint[into + k] = weight;
+            }
+            flag->unread[into + k] =
+                flag_is_blank(flag->spec, weight) && !flag_is_blank(flag->spec, read);
+        }
+    }
+}
+
+/* Some rows of a block, slice by slice. */
+struct flag_work {
+    struct flag_step *flag;
+    const struct finish_rows *rows;
+    uint64_t first, end;
+    int marks, adds; /* what is done with them */
+};
+
+static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
+{
+    const struct flag_step *flag = work->flag;
+    const struct finish_rows *rows = work->rows;
+    uint64_t numbers = flag->antennas * flag->sums * flag->all;
+    uint64_t squares = flag->antennas * flag->pols * flag->all;
+    return (struct flag_row){
+        .cell = rows->first + at,
+        .at = at,
+        .first_antenna = rows->chunk->first_stream / ((uint64_t)flag->pols * flag->coarse),
+        .antennas = flag->antennas,
+        .power = (const float *)rows->data + at * numbers,
+        .squares = rows->squares ? rows->squares + at * squares : NULL,
+        .weights = rows->lost ? rows->lost->streams + at * rows->chunk->streams : NULL};
+}
+
+/* A dump's numbers go where no other slice reads: its row is none behind those that it is made of.
+ */
+static void flag_slice(void *context, uint32_t thread, uint64_t number)
+{
+    const struct flag_work *work = context;
+    struct flag_step *flag = work->flag;
+    uint64_t nchannels = flag->spec->bank.nchannels;
+    const struct flag_slice slice = {.antenna = number / flag->coarse,
+                                     .coarse = number % flag->coarse,
+                                     .first = number % flag->coarse * nchannels,
+                                     .count = nchannels};
+    (void)thread;
+    for (uint64_t i = work->first; i < work->end; i++) {
+        const struct flag_row row = flag_row_of(work, i);
+        if (work->marks) {
+            flag_cells_mark(flag->flags, &row, &slice);
+        }
+        if (!work->adds) {
+            continue;
+        }
+        if (flag->flags->is_joint) {
+            flag_cells_join(flag->flags, &slice);
+        }
+        flag_cells_keep(flag->flags, &row, &slice);
+        if (row.cell % flag->cells == 0) {
+            flag_begin_dump(flag, &slice);
+        }
+        flag_add_row(flag, row.power, work->rows->lost, i, &slice);
+        if (row.cell % flag->cells == flag->cells - 1) {
+            uint64_t dump = row.cell / flag->cells - work->rows->first / flag->cells;
+            flag_end_dump(flag, dump, work->rows->data, &slice);
+        }
+    }
+}
+
+/* Rows one after the other, where a mask is read for each, or flags that were decided before. */
+static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *rows, uint64_t ifs)
+{
+    status_t st = STATUS_OK;
+    uint64_t slices = flag->antennas * flag->coarse;
+    for (uint64_t i = 0; i < rows->count; i++) {
+        struct flag_work marking = {flag, rows, i, i + 1, 1, 0};
+        struct flag_work adding = {flag, rows, i, i + 1, 0, 1};
+        const struct flag_row row = flag_row_of(&marking, i);
+        TRY(flag_cells_begin(flag->flags, &row));
+        finish_each(rows, slices, flag_slice, &marking);
+        TRY(flag->flags->judged && row.squares ? flag_cells_recall(flag->flags, &row) : STATUS_OK);
+        finish_each(rows, slices, flag_slice, &adding);
+        if (flag->wholes && row.cell % flag->cells == flag->cells - 1) {
+            flag_measure_dump(flag, row.cell / flag->cells - rows->first / flag->cells, ifs);
+        }
+    }
+out:
+    return st;
 }
 
 static status_t flag_run(void *step, struct finish_rows *rows)
 {
     status_t st = STATUS_OK;
     struct flag_step *flag = step;
-    uint64_t antenna = (uint64_t)flag->pols * flag->coarse;
-    flag->antennas = rows->chunk->streams / antenna;
-    uint64_t numbers = flag->antennas * flag->sums * flag->all;
-    uint64_t squares = flag->antennas * flag->pols * flag->all;
+    flag->antennas = rows->chunk->streams / ((uint64_t)flag->pols * flag->coarse);
     uint64_t ifs =
         flag->spec->nifs * (uint64_t)rows->chunk->streams / flag->spec->archive->nstreams;
-    uint64_t dumps = 0;
-    float *data = rows->data;
-    for (uint64_t i = 0; i < rows->count; i++) {
-        const unsigned char *marks = NULL;
-        const struct flag_row row = {
-            .cell = rows->first + i,
-            .at = i,
-            .first_antenna = rows->chunk->first_stream / antenna,
-            .antennas = flag->antennas,
-            .power = data + i * numbers,
-            .squares = rows->squares ? rows->squares + i * squares : NULL,
-            .weights = rows->lost ? rows->lost->streams + i * rows->chunk->streams : NULL};
-        if (row.cell % flag->cells == 0) {
-            flag_begin_dump(flag);
-        }
-        TRY(flag_cells_row(flag->flags, &row, &marks));
-        flag_add_row(flag, row.power, marks, rows->lost, i);
-        if (row.cell % flag->cells == flag->cells - 1) {
-            if (flag->wholes) {
-                flag_measure_dump(flag, dumps, ifs);
-            }
-            flag_end_dump(flag, dumps++, data);
-        }
+    struct flag_work all = {flag, rows, 0, rows->count, 1, 1};
+    if (flag->flags->mask || flag->flags->judged || flag->wholes) {
+        TRY(flag_each_row(flag, rows, ifs));
+    } else {
+        finish_each(rows, flag->antennas * flag->coarse, flag_slice, &all);
     }
     rows->flagged = flag_cells_block(flag->flags);
     rows->first_cell = rows->first;
     rows->cells = rows->count;
     rows->first /= flag->cells;
-    rows->count = dumps;
+    rows->count = (rows->first_cell + rows->cells) / flag->cells - rows->first;
     flag->lost = (struct combine_weights){flag->streams, flag->joint, flag->unread};
     rows->lost = &flag->lost;
 out:

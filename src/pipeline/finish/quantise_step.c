@@ -106,59 +106,88 @@ out:
     return st;
 }
 
-/* Scale and offset of a block of so many rows, of so many lines. Where the first block's count for
- * all, lines that tell nothing, which have no number or only zeros, are marked by the scale 0: they
- * get another one when all lines are known (first_scales_make). */
-static void quantise_settle(struct quantise_step *step, const float *rows, uint64_t count,
-                            uint64_t lines, float *scale, float *offset)
+/* A whole block of `count` rows, which becomes row `at` of what was made, the number-th of it. */
+struct quantise_work {
+    struct quantise_step *step;
+    const struct chunk *chunk;
+    const float *rows;
+    uint64_t count, lines, number, at;
+};
+
+/* Lines first .. first + count - 1 of a block. */
+struct quantise_lines {
+    uint64_t first, count;
+};
+
+/* Scale and offset. Where the first block's count for all, lines that tell nothing, which have no
+ * number or only zeros, are marked by the scale 0: they get another one when all lines are known
+ * (first_scales_make). */
+static void quantise_settle(const struct quantise_work *work, struct quantise_lines of,
+                            float *scale, float *offset)
 {
-    memset(step->sums.first, 0, (size_t)step->lines * 4 * sizeof(double));
-    for (uint64_t i = 0; i < count; i++) {
-        steps_measure(step->form, rows + i * lines * step->parts, (size_t)lines, step->sums);
+    const struct quantise_step *step = work->step;
+    struct steps_sums sums = {step->sums.first + of.first, step->sums.sum + of.first,
+                              step->sums.squares + of.first, step->sums.count + of.first};
+    double *const each[] = {sums.first, sums.sum, sums.squares, sums.count};
+    for (int i = 0; i < 4; i++) {
+        memset(each[i], 0, (size_t)of.count * sizeof **each);
     }
-    steps_settle(step->form, step->sums, (size_t)lines, scale, offset);
-    for (uint64_t i = 0; i < lines && step->spec->steps.are_first; i++) {
-        if (step->sums.first[i] == 0 && step->sums.squares[i] == 0) {
+    for (uint64_t i = 0; i < work->count; i++) {
+        steps_measure(step->form, work->rows + (i * work->lines + of.first) * step->parts,
+                      (size_t)of.count, sums);
+    }
+    steps_settle(step->form, sums, (size_t)of.count, scale, offset);
+    for (uint64_t i = 0; i < of.count && step->spec->steps.are_first; i++) {
+        if (sums.first[i] == 0 && sums.squares[i] == 0) {
             scale[i] = offset[i] = 0;
         }
     }
 }
 
-/* Scales that were given, of these lines. */
+/* Scales that were given, of lines of the chunk. */
 static void quantise_give(const struct quantise_step *step, const struct chunk *chunk,
-                          uint64_t lines, float *scale, float *offset)
+                          struct quantise_lines of, float *scale, float *offset)
 {
     uint64_t all = step->spec->nifs * step->spec->frequencies;
-    uint64_t first = chunk_share(&step->work->chunking, all, chunk->first_stream);
-    memcpy(scale, step->given + first, (size_t)lines * sizeof *scale);
-    memcpy(offset, step->given + all + first, (size_t)lines * sizeof *offset);
+    uint64_t first = chunk_share(&step->work->chunking, all, chunk->first_stream) + of.first;
+    memcpy(scale, step->given + first, (size_t)of.count * sizeof *scale);
+    memcpy(offset, step->given + all + first, (size_t)of.count * sizeof *offset);
 }
 
-/* A whole block of `count` rows becomes row `at` of what was made, the number-th of it. */
-static void quantise_block(struct quantise_step *step, const struct chunk *chunk, const float *rows,
-                           uint64_t count, uint64_t lines, uint64_t number, uint64_t at)
+enum { TILE = 1024 /* lines of a task */ };
+
+static void quantise_tile(void *context, uint32_t thread, uint64_t tile)
 {
-    float *scale = step->scales + number * lines;
-    float *offset = step->offsets + number * lines;
-    uint16_t *low = step->low + number * lines;
-    uint16_t *high = step->high + number * lines;
-    uint64_t first = chunk_share(&step->work->chunking, step->spec->nifs * step->spec->frequencies,
-                                 chunk->first_stream);
-    uint64_t all = step->spec->nifs * step->spec->frequencies;
-    size_t bytes = (size_t)lines * step->parts * step->form.bits / 8;
+    const struct quantise_work *work = context;
+    struct quantise_step *step = work->step;
+    const struct quantise_lines of = {tile * TILE, min_u64(TILE, work->lines - tile * TILE)};
+    uint64_t into = work->number * work->lines + of.first;
+    float *scale = step->scales + into;
+    float *offset = step->offsets + into;
+    float *factor = step->factor + of.first;
+    size_t bytes = (size_t)work->lines * step->parts * step->form.bits / 8;
+    size_t before = (size_t)of.first * step->parts * step->form.bits / 8;
+    (void)thread;
     if (!step->given || step->work->is_judged) {
-        quantise_settle(step, rows, count, lines, scale, offset);
-    } else {
-        quantise_give(step, chunk, lines, scale, offset);
+        quantise_settle(work, of, scale, offset);
     }
-    steps_factors(step->given ? step->given + first : scale, (size_t)lines, step->factor);
-    memcpy(step->offset, step->given ? step->given + all + first : offset,
-           (size_t)lines * sizeof *offset);
-    memset(low, 0, (size_t)lines * sizeof *low);
-    memset(high, 0, (size_t)lines * sizeof *high);
-    for (uint64_t i = 0; i < count; i++) {
-        steps_store(step->form, rows + i * lines * step->parts, (size_t)lines, step->offset,
-                    step->factor, step->made + (at + i) * bytes, low, high);
+    if (step->given) {
+        quantise_give(step, work->chunk, of, factor, step->offset + of.first);
+        steps_factors(factor, (size_t)of.count, factor);
+    } else {
+        steps_factors(scale, (size_t)of.count, factor);
+        memcpy(step->offset + of.first, offset, (size_t)of.count * sizeof *offset);
+    }
+    if (step->given && !step->work->is_judged) {
+        quantise_give(step, work->chunk, of, scale, offset);
+    }
+    memset(step->low + into, 0, (size_t)of.count * sizeof *step->low);
+    memset(step->high + into, 0, (size_t)of.count * sizeof *step->high);
+    for (uint64_t i = 0; i < work->count; i++) {
+        steps_store(step->form, work->rows + (i * work->lines + of.first) * step->parts,
+                    (size_t)of.count, step->offset + of.first, factor,
+                    step->made + (work->at + i) * bytes + before, step->low + into,
+                    step->high + into);
     }
 }
 
@@ -190,8 +219,8 @@ static void quantise_count(struct quantise_step *step, struct finish_rows *rows,
     for (uint64_t i = 0; i < rows->clipped_blocks; i++) {
         int is_whole = (rows->steps.first + i + 1) * block <= end || end == step->spec->rows;
         rows->steps.count += is_whole ? 1 : 0;
-        quantise_give(step, rows->chunk, lines, step->scales + i * lines,
-                      step->offsets + i * lines);
+        quantise_give(step, rows->chunk, (struct quantise_lines){0, lines},
+                      step->scales + i * lines, step->offsets + i * lines);
     }
     step->ncounted = rows->steps.count;
 }
@@ -236,7 +265,9 @@ static void quantise_take(struct quantise_step *step, struct finish_rows *rows, 
         step->nheld += count;
         done += count;
         if (is_whole) {
-            quantise_block(step, rows->chunk, from, step->nheld, lines, rows->steps.count++, *made);
+            struct quantise_work work = {step,  rows->chunk,         from, step->nheld,
+                                         lines, rows->steps.count++, *made};
+            finish_each(rows, ceil_div_u64(lines, TILE), quantise_tile, &work);
             *made += step->nheld;
             step->nheld = 0;
         }
