@@ -276,7 +276,7 @@ figures:
 .PHONY: lint
 lint:
 	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
-	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; \
+	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; tests/tools/lint-docs || status=1; \
 	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \
 	  { echo "docs/job-file.md: its tables are not those of docs/job-schema.json: make docs-tables"; status=1; }; \
 	  wait $$layout && exit $$status
