@@ -272,7 +272,7 @@ figures:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
 
-## lint: the arrows between the rooms, circles, headings, the layout of the code, static checks, lines of code, tables of docs; builds nothing
+## lint: arrows between modules, circles, headings, layout, static checks, lines of code, documents and their tables; builds nothing
 .PHONY: lint
 lint:
 	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
