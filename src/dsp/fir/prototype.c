@@ -2,6 +2,7 @@
 #include "dsp/fir/prototype.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/kaiser.h"
@@ -74,7 +75,31 @@ double prototype_window(const struct prototype_spec *spec, double i0_beta, doubl
     return 1;
 }
 
+struct prototype_filling {
+    const struct prototype_spec *spec;
+    double i0_beta;
+    size_t count;
+    double *coeff;
+};
+
+enum { TILE = 1 << 14, MOST_THREADS = 8 };
+
 /* Both halves get the same bits: a symmetric filter has an exactly linear phase. */
+static void prototype_fill_tile(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct prototype_filling *f = context;
+    size_t count = f->count;
+    size_t end = (size_t)min_u64((tile + 1) * TILE, count - count / 2);
+    (void)thread;
+    for (size_t j = (size_t)tile * TILE; j < end; j++) {
+        double x = (double)j - ((double)count - 1) / 2;
+        double u = ((double)j + 0.5) / (double)count;
+        f->coeff[j] = prototype_sinc(f->spec->cutoff * x / f->spec->samples_per_spectrum) *
+                      prototype_window(f->spec, f->i0_beta, u);
+        f->coeff[count - 1 - j] = f->coeff[j];
+    }
+}
+
 static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, size_t count,
                                              double *coeff)
 {
@@ -86,13 +111,9 @@ static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, 
                 KAISER_BETA_LIMIT);
         i0_beta = kaiser_i0(spec->kaiser_beta);
     }
-    for (size_t j = 0; j < count - count / 2; j++) {
-        double x = (double)j - ((double)count - 1) / 2;
-        double u = ((double)j + 0.5) / (double)count;
-        coeff[j] = prototype_sinc(spec->cutoff * x / spec->samples_per_spectrum) *
-                   prototype_window(spec, i0_beta, u);
-        coeff[count - 1 - j] = coeff[j];
-    }
+    struct prototype_filling filling = {spec, i0_beta, count, coeff};
+    uint64_t tiles = ceil_div_u64(count - count / 2, TILE);
+    pool_each((uint32_t)min_u64(tiles, MOST_THREADS), tiles, prototype_fill_tile, &filling);
 out:
     return st;
 }
