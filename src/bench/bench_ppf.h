@@ -4,7 +4,7 @@
 #define VOLTMILL_BENCH_BENCH_PPF_H
 
 #include "compute/channelise.h"
-#include "dsp/fir/oversampled.h"
+#include "dsp/fir/prototype.h"
 
 struct bench_case {
     uint32_t channels, taps, streams;

@@ -2,10 +2,132 @@
 #include "bench/experiment.h"
 
 #include "base/memory.h"
+#include "dsp/noise.h"
 #include "tune/problem/problems.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- searches ---- */
+
+static void experiment_shuffle(uint32_t *list, uint32_t count, uint64_t seed)
+{
+    uint64_t draw = 0;
+    for (uint32_t i = count; i > 1; i--) {
+        noise_words(seed, i, 1, &draw);
+        uint32_t j = (uint32_t)(draw % i);
+        uint32_t moved = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = moved;
+    }
+}
+
+const char *experiment_method_name(enum experiment_method method)
+{
+    static const char *const names[EXPERIMENT_METHODS] = {"exhaustive", "guided", "random"};
+    return names[method];
+}
+
+void experiment_choose(enum experiment_method method, struct tune_options *options)
+{
+    options->is_guided = method == EXPERIMENT_GUIDED;
+    options->shuffle = method == EXPERIMENT_RANDOM ? experiment_shuffle : NULL;
+}
+
+/* What was measured, as a space. */
+struct played {
+    const struct tune_result **results;
+    uint32_t *values;
+    double *costs;
+};
+
+static status_t experiment_time_again(void *context, uint32_t i, uint32_t repeats,
+                                      const struct tune_time *time, struct tune_measure *out)
+{
+    const struct tune_result *r = ((const struct played *)context)->results[i];
+    (void)repeats;
+    (void)time;
+    *out = (struct tune_measure){
+        .seconds = r->seconds, .spent = r->spent, .wrong = r->state == TUNE_WRONG};
+    return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
+}
+
+static status_t experiment_collect(const struct tune_space *space,
+                                   const struct tune_outcome *measured, struct played *played,
+                                   struct tune_space *out)
+{
+    status_t st = STATUS_OK;
+    size_t width = space->problem->nparameters;
+    uint32_t n = 0;
+    TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
+    TRY(memory_zeroed(space->count * width, sizeof *played->values, "results", &played->values));
+    TRY(memory_zeroed(space->count, sizeof *played->costs, "results", &played->costs));
+    for (uint32_t i = 0; i < space->count; i++) {
+        if (measured->results[i].state != TUNE_UNTRIED) {
+            played->results[n] = &measured->results[i];
+            played->costs[n] = space->costs ? space->costs[i] : 0;
+            memcpy(played->values + n++ * width, space->values + i * width,
+                   width * sizeof *played->values);
+        }
+    }
+    *out = (struct tune_space){.problem = space->problem,
+                               .context = played,
+                               .count = n,
+                               .values = played->values,
+                               .costs = space->costs ? played->costs : NULL,
+                               .time = experiment_time_again};
+out:
+    return st;
+}
+
+status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
+                           const struct tune_outcome *measured, struct tune_outcome *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_space again;
+    struct played played = {0};
+    struct tune_options free_of_time = *options;
+    free_of_time.time = (struct tune_time){.until = 0};
+    free_of_time.known = NULL;
+    free_of_time.rounds = 0;
+    *out = (struct tune_outcome){0};
+    TRY(experiment_collect(space, measured, &played, &again));
+    TRY(tune_search(&again, &free_of_time, NULL, NULL, out));
+out:
+    free(played.results);
+    free(played.values);
+    free(played.costs);
+    return st;
+}
+
+status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
+                              double best, double unit, struct text *out)
+{
+    status_t st = STATUS_OK;
+    enum { BINS = 20, WIDTH = 50 };
+    static const char bar[] = "##################################################";
+    uint32_t bins[BINS] = {0};
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < space->count && best > 0; i++) {
+        const struct tune_result *r = &outcome->results[i];
+        if (r->state == TUNE_OK && r->seconds > 0) {
+            uint32_t bin = (uint32_t)fmin(BINS / (r->seconds * best), BINS - 1);
+            bins[bin]++;
+            most = bins[bin] > most ? bins[bin] : most;
+        }
+    }
+    for (uint32_t i = 0; i < BINS && best > 0; i++) {
+        double from = unit * best * i / BINS;
+        double to = unit * best * (i + 1) / BINS;
+        TRY(text_add(out, "  %9.1f .. %9.1f %6u %.*s\n", from, to, bins[i],
+                     (int)((uint64_t)WIDTH * bins[i] / most), bar));
+    }
+out:
+    return st;
+}
+
+/* ---- the experiment ---- */
 
 void experiment_row_free(struct experiment_row *row)
 {
@@ -18,10 +140,7 @@ static status_t experiment_note_known(struct experiment_row *row,
                                       const struct dedisperse_shape *shape, double seconds)
 {
     status_t st = STATUS_OK;
-    struct experiment_time *grown =
-        realloc(row->known, ((size_t)row->nknown + 1) * sizeof *row->known);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory for times");
-    row->known = grown;
+    TRY(memory_grow(&row->known, row->nknown, sizeof *row->known, "times"));
     row->known[row->nknown++] = (struct experiment_time){*shape, seconds};
     if (row->seconds <= 0 || seconds < row->seconds) {
         row->best = *shape;
@@ -67,21 +186,21 @@ static status_t experiment_compare(const struct tune_space *space, struct tune_o
 {
     status_t st = STATUS_OK;
     enum { RANDOM_RUNS = 100 };
-    struct tune_options options = {.method = TUNE_GUIDED};
+    struct tune_options options = {.is_guided = 1};
     struct tune_outcome guided = {0};
     struct tune_outcome random = {0};
     *out = (struct experiment_comparison){.all = measured->ok + measured->wrong + measured->failed};
     for (uint32_t i = 0; i < space->count; i++) {
         out->all_spent += measured->results[i].spent;
     }
-    TRY(tune_replay(space, &options, measured, &guided));
+    TRY(experiment_replay(space, &options, measured, &guided));
     out->tried = guided.ok + guided.wrong + guided.failed;
     out->spent = guided.spent;
     out->guided = experiment_best_rate(&guided) / experiment_best_rate(measured);
-    options.method = TUNE_RANDOM;
+    experiment_choose(EXPERIMENT_RANDOM, &options);
     options.limit = out->tried;
     for (options.seed = 1; options.seed <= RANDOM_RUNS; options.seed++) {
-        TRY(tune_replay(space, &options, measured, &random));
+        TRY(experiment_replay(space, &options, measured, &random));
         out->random += experiment_best_rate(&random) / experiment_best_rate(measured) / RANDOM_RUNS;
         tune_outcome_free(&random);
     }
@@ -106,7 +225,9 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
     if (row->summary.is_cut) {
         goto out;
     }
-    search.method = comparison ? TUNE_EXHAUSTIVE : search.method;
+    if (comparison) {
+        experiment_choose(EXPERIMENT_EXHAUSTIVE, &search);
+    }
     TRY(bench_dedisperse_create(backend, c, &bench));
     row->adds = bench_dedisperse_adds(bench);
     TRY(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench), request->database,
@@ -115,7 +236,8 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
     pick.known = t.found == TUNE_EXACT ? known : NULL;
     TRY(tuning_search_picked(&t, &pick, &search, request->log));
     row->summary = t.summary;
-    TRY(tune_histogram(&t.space, &t.outcome, 1e-9 * row->adds, &row->histogram));
+    TRY(experiment_histogram(&t.space, &t.outcome, t.summary.statistics.best, 1e-9 * row->adds,
+                             &row->histogram));
     TRY(experiment_take(row, &t));
     TRY(tuning_keep(&t, request->database));
     row->searched = t.searched;
@@ -140,7 +262,7 @@ static status_t experiment_time_others(backend_t *backend, struct experiment_row
     status_t st = STATUS_OK;
     struct tune_pick also = {.is_only = 1};
     struct dedisperse_shape *unknown = NULL;
-    struct tune_options search = {.method = TUNE_EXHAUSTIVE, .repeats = request->search.repeats};
+    struct tune_options search = {.repeats = request->search.repeats};
     struct tuning t = {.problem = NULL};
     bench_dedisperse_t *bench = NULL;
     double before = row->seconds;

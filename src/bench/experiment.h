@@ -6,6 +6,29 @@
 #include "bench/bench_dedisperse.h"
 #include "tune/tuning.h"
 
+/* EXHAUSTIVE: all, in the model's order. RANDOM: all, in an order that the seed says. GUIDED: as
+ * jobs search. */
+enum experiment_method {
+    EXPERIMENT_EXHAUSTIVE,
+    EXPERIMENT_GUIDED,
+    EXPERIMENT_RANDOM,
+    EXPERIMENT_METHODS
+};
+/* "exhaustive", "guided", "random". */
+const char *experiment_method_name(enum experiment_method method);
+void experiment_choose(enum experiment_method method, struct tune_options *options);
+
+/* The search, played again over what another one has measured: nothing is timed. The outcome counts
+ * the seconds that were spent then, and numbers what was tried then from 0 on: there is nothing
+ * else in that space. Fails with DEVICE (memory). */
+status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
+                           const struct tune_outcome *measured, struct tune_outcome *out);
+
+/* Lines of a histogram: how many configurations reach which share of the best rate (1 / s). `unit`
+ * is what a rate of 1 / s stands for: adds of a run, say, times 1e-9. */
+status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
+                              double best, double unit, struct text *out);
+
 /* One case. Rates in adds a second. */
 struct experiment_row {
     struct bench_dedispersion c;

@@ -11,7 +11,7 @@
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "ranks/watch.h"
-#include "tune/tune_budget.h"
+#include "tune/trial.h"
 
 #include <mpi.h>
 

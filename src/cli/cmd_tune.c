@@ -30,6 +30,7 @@ struct tune_settings {
     double budget;
     uint32_t bits;
     int compares, has_histogram;
+    enum experiment_method method;
     struct tune_request tuning; /* without database and budget */
 };
 
@@ -37,7 +38,7 @@ struct tune_settings {
 
 static const struct option_row tune_rows[] = {
     {.name = "set"},
-    {"search", "NAME", value_choice, AT(tuning.search.method), "exhaustive|guided|random", "guided",
+    {"search", "NAME", value_choice, AT(method), "exhaustive|guided|random", "guided",
      "guided, exhaustive or random"},
     {"budget", "SECONDS", value_positive, AT(budget), "0..1000000", NULL,
      "for all searches together (default: as long as they take)"},
@@ -97,12 +98,13 @@ static status_t tune_options_check(void *settings)
             "tune: --set goes with a job, not with --setup");
     REQUIRE(!s->shared.is_zero || !options_first(s, "dm-step"), STATUS_USAGE,
             "tune: --dm-step does not go with --zero: all DMs are 0 then");
-    enum tune_method method = s->tuning.search.method;
-    REQUIRE(!s->compares || !options_first(s, "search") || method == TUNE_EXHAUSTIVE, STATUS_USAGE,
+    REQUIRE(!s->compares || !options_first(s, "search") || s->method == EXPERIMENT_EXHAUSTIVE,
+            STATUS_USAGE,
             "tune: --search %s does not go with --compare-searches, which searches exhaustively",
-            tune_method_name(method));
-    REQUIRE(!options_first(s, "seed") || method == TUNE_RANDOM, STATUS_USAGE,
+            experiment_method_name(s->method));
+    REQUIRE(!options_first(s, "seed") || s->method == EXPERIMENT_RANDOM, STATUS_USAGE,
             "tune: --seed goes with --search random only");
+    experiment_choose(s->method, &s->tuning.search);
 out:
     return st;
 }
@@ -151,7 +153,7 @@ static void tune_print_head(const struct tuning_work *w)
     printf("%s%s%s: %s, %u channels, %g s of data, %u bits, %s search\n",
            backend_name(backend_which(w->opened)), *device ? ", " : "", device, s->telescope->name,
            s->telescope->nchannels, s->shared.seconds, s->bits,
-           tune_method_name(s->compares ? TUNE_EXHAUSTIVE : s->tuning.search.method));
+           experiment_method_name(s->compares ? EXPERIMENT_EXHAUSTIVE : s->method));
     report_show();
 }
 

@@ -22,13 +22,7 @@ static status_t inputs_add(struct inputs *inputs, const char *path, const char *
                            uint32_t products)
 {
     status_t st = STATUS_OK;
-    if (inputs->count == inputs->room) {
-        size_t room = inputs->room > 0 ? 2 * inputs->room : 16;
-        struct input *grown = realloc(inputs->files, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: names of the input");
-        inputs->files = grown;
-        inputs->room = room;
-    }
+    TRY(memory_grow(&inputs->files, inputs->count, sizeof *inputs->files, "names of the input"));
     inputs->files[inputs->count] = (struct input){.small = small, .products = products};
     TRY(memory_text(path, &inputs->files[inputs->count].path));
     inputs->count++;

@@ -16,7 +16,7 @@ struct input {
 /* Starts from {0}; each path once, in a stated order. */
 struct inputs {
     struct input *files;
-    size_t count, room;
+    size_t count;
 };
 
 /* Of the job's filter banks, as rank 0 knows the archive: its files, all that they lead to,

@@ -16,13 +16,7 @@ void runs_free(struct runs *runs)
 status_t runs_add(struct runs *runs, struct run run)
 {
     status_t st = STATUS_OK;
-    if (runs->count == runs->room) {
-        size_t room = runs->room > 0 ? 2 * runs->room : 64;
-        struct run *grown = realloc(runs->items, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: a list of missing samples");
-        runs->items = grown;
-        runs->room = room;
-    }
+    TRY(memory_grow(&runs->items, runs->count, sizeof *runs->items, "a list of missing samples"));
     runs->items[runs->count++] = run;
 out:
     return st;
@@ -105,13 +99,8 @@ void shares_free(struct shares *shares)
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost)
 {
     status_t st = STATUS_OK;
-    if (shares->count == shares->room) {
-        size_t room = shares->room > 0 ? 2 * shares->room : 64;
-        struct share *grown = realloc(shares->items, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: a list of missing samples");
-        shares->items = grown;
-        shares->room = room;
-    }
+    TRY(memory_grow(&shares->items, shares->count, sizeof *shares->items,
+                    "a list of missing samples"));
     shares->items[shares->count++] = (struct share){run, lost};
 out:
     return st;
@@ -126,7 +115,7 @@ status_t shares_unite(const struct runs *whole, const struct shares *partly, str
         TRY(shares_add(out, whole->items[i], LOST_WHOLE));
     }
     for (size_t i = 0; i < partly->count; i++) {
-        const struct runs one = {&partly->items[i].run, 1, 1};
+        const struct runs one = {&partly->items[i].run, 1};
         TRY(runs_subtract(&one, whole, work));
         for (size_t k = 0; k < work->count; k++) {
             TRY(shares_add(out, work->items[k], partly->items[i].lost));

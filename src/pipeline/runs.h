@@ -13,7 +13,7 @@ struct run {
 /* Starts from {0}; grows, and is kept: count = 0 empties it. */
 struct runs {
     struct run *items;
-    size_t count, room;
+    size_t count;
 };
 void runs_free(struct runs *runs);
 
@@ -36,7 +36,7 @@ struct share {
 /* Starts from {0}, as struct runs does. */
 struct shares {
     struct share *items;
-    size_t count, room;
+    size_t count;
 };
 void shares_free(struct shares *shares);
 

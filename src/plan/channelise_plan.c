@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
-#include "dsp/fir/flat_cutoff.h"
-#include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"

@@ -66,19 +66,13 @@ static status_t stage_see_stream_gaps(const struct archive *in, struct stage_pla
     struct archive *seen = &plan->seen;
     size_t *found = &seen->losses.nstream_gaps;
     const uint64_t end = in->first_sample + in->samples;
-    size_t room = 0;
     for (uint32_t s = 0; s < seen->nstreams; s++) {
         uint64_t first = 0;
         uint64_t count = 0;
         for (uint64_t at = in->first_sample;
              stage_next_gap(in, plan->fan, s, at, end, &first, &count); at = first + count) {
             struct overlap_rows rows;
-            if (*found == room) {
-                room = 2 * room + 64;
-                struct archive_gap *grown = realloc(plan->stream_gaps, room * sizeof *grown);
-                REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-                plan->stream_gaps = grown;
-            }
+            TRY(memory_grow(&plan->stream_gaps, *found, sizeof *plan->stream_gaps, "gaps"));
             TRY(stage_rows_of_gap(plan, first, count, &rows));
             if (rows.end > rows.first) {
                 plan->stream_gaps[(*found)++] =

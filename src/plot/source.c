@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "dsp/boxes.h"
 #include "dsp/fir/filter_report.h"
-#include "dsp/fir/flat_cutoff.h"
+#include "dsp/fir/prototype.h"
 #include "input/fbh5/fbh5.h"
 #include "plan/filter_coefficients.h"
 #include "product/candidates.h"

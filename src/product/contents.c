@@ -317,11 +317,9 @@ static status_t contents_add(struct contents *contents, const char *object, cons
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    struct item *grown = realloc(contents->items, (contents->count + 1) * sizeof *contents->items);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: objects");
-    contents->items = grown;
+    TRY(memory_grow(&contents->items, contents->count, sizeof *contents->items, "objects"));
     TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
-    *out = &grown[contents->count++];
+    *out = &contents->items[contents->count++];
     **out = (struct item){.name = name};
 out:
     return st;

@@ -126,7 +126,7 @@ out:
 /* Rows of /gaps as they are made: first, count, stream; the last fields of [n][2] are cut off. */
 struct gap_rows {
     uint64_t (*rows)[3];
-    size_t count, room;
+    size_t count;
 };
 
 static status_t gaps_add(struct gap_rows *gaps, uint64_t first, uint64_t count, uint64_t stream)
@@ -137,13 +137,7 @@ static status_t gaps_add(struct gap_rows *gaps, uint64_t first, uint64_t count, 
         last[1] = max_u64(last[1], first + count - last[0]);
         goto out;
     }
-    if (gaps->count == gaps->room) {
-        size_t room = gaps->room > 0 ? 2 * gaps->room : 64;
-        void *grown = realloc(gaps->rows, room * sizeof *gaps->rows);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-        gaps->rows = grown;
-        gaps->room = room;
-    }
+    TRY(memory_grow(&gaps->rows, gaps->count, sizeof *gaps->rows, "gaps"));
     gaps->rows[gaps->count][0] = first;
     gaps->rows[gaps->count][1] = count;
     gaps->rows[gaps->count++][2] = stream;

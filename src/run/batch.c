@@ -33,7 +33,7 @@ struct batch_file {
 
 struct batch_files {
     struct batch_file *list;
-    size_t count, capacity;
+    size_t count;
 };
 
 /* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
@@ -95,13 +95,7 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
                           int is_input)
 {
     status_t st = STATUS_OK;
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity * 2 + 64;
-        struct batch_file *list = realloc(files->list, capacity * sizeof *list);
-        REQUIRE(list, STATUS_DEVICE, "out of memory: names of %zu files", capacity);
-        files->list = list;
-        files->capacity = capacity;
-    }
+    TRY(memory_grow(&files->list, files->count, sizeof *files->list, "names of files"));
     struct batch_file *file = &files->list[files->count++];
     *file = (struct batch_file){.observation = observation, .is_input = is_input};
     TRY(batch_identify(path, file));

@@ -10,7 +10,7 @@
 #include "run/dedisperse_pass.h"
 #include "run/run_plan.h"
 #include "run/share.h"
-#include "tune/tune_budget.h"
+#include "tune/trial.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@ static status_t tuned_ask(const struct tune_problem *problem, backend_t *backend
                           const uint32_t *also, struct tuning *out)
 {
     const struct tune_request request = {
-        .search = {.method = TUNE_GUIDED, .memory = memory, .repeats = 3, .rounds = 2},
+        .search = {.is_guided = 1, .memory = memory, .repeats = 3, .rounds = 2},
         .budget = options->tune,
         .database = options->database};
     return options->tune && may_search

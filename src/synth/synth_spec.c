@@ -8,11 +8,196 @@
 #include "job/yaml/schema.h"
 #include "job/yaml/tree.h"
 #include "job/yaml/yaml_file.h"
-#include "synth/polarise.h"
-#include "synth/synth_gaps.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- polarise ---- */
+
+/* What a polarised source is in each of two feeds.
+ *
+ * Feeds' coherencies from Stokes parameters, and their root: two independent waveforms whose sums
+ * have these coherencies. */
+
+static const double POLARISE_DEGREE = 0.01745329251994329577;
+
+int polarise_is_given(const struct synth_polarisation *polarisation)
+{
+    return polarisation->has_stokes || polarisation->has_linear || polarisation->circular;
+}
+
+/* Stokes parameters of a source as its specification says it, as shares of I: Q, U, V (IAU). */
+static void polarise_stokes(const struct synth_polarisation *polarisation, double quv[3])
+{
+    quv[0] = quv[1] = quv[2] = 0;
+    if (polarisation->circular) {
+        quv[2] = polarisation->circular;
+    } else if (polarisation->has_linear) {
+        quv[0] = cos(2 * POLARISE_DEGREE * polarisation->linear_deg);
+        quv[1] = sin(2 * POLARISE_DEGREE * polarisation->linear_deg);
+    } else if (polarisation->has_stokes) {
+        quv[0] = polarisation->q / polarisation->i;
+        quv[1] = polarisation->u / polarisation->i;
+        quv[2] = polarisation->v / polarisation->i;
+    }
+    const double degree = sqrt(quv[0] * quv[0] + quv[1] * quv[1] + quv[2] * quv[2]);
+    for (int i = 0; i < 3 && degree > 1; i++) {
+        quv[i] /= degree; /* by rounding, as the specification has been checked */
+    }
+}
+
+void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
+                    uint32_t pol, double gains[2][2])
+{
+    enum feed feed = FEED_LINEAR;
+    int is_swapped = 0;
+    double quv[3];
+    gains[0][0] = 1;
+    gains[0][1] = gains[1][0] = gains[1][1] = 0;
+    if (!polarise_is_given(polarisation) ||
+        !stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &feed,
+                         &is_swapped)) {
+        return;
+    }
+    polarise_stokes(polarisation, quv);
+    const int is_linear = feed == FEED_LINEAR;
+    /* Of X and Y, or R and L: XX - YY, and X Y*, with the 2 of I taken as XX + YY = 2. */
+    const double difference = is_linear ? quv[0] : quv[2];
+    const double cross[2] = {is_linear ? quv[1] : quv[0], is_linear ? quv[2] : quv[1]};
+    const int is_second = (pol == 1) != is_swapped;
+    const int is_second_stronger = difference < 0;
+    const double strong = 1 + fabs(difference);
+    const double weak = 1 - fabs(difference);
+    if (is_second == is_second_stronger) {
+        gains[0][0] = sqrt(strong);
+        return;
+    }
+    /* X strong: Y = (X Y*)* / sqrt(XX) e0 + ...; Y strong: X = X Y* / sqrt(YY) e0 + ... */
+    const double sign = is_second ? -1 : 1;
+    gains[0][0] = cross[0] / sqrt(strong);
+    gains[0][1] = sign * cross[1] / sqrt(strong);
+    const double shared = (cross[0] * cross[0] + cross[1] * cross[1]) / strong;
+    gains[1][0] = sqrt(fmax(weak - shared, 0));
+}
+
+/* ---- synth spec ---- */
+
+/* ---- synth gaps ---- */
+
+/* The gaps of a synthetic observation as the native layout lists them.
+ *
+ * Gaps written out for each stream, put in order, and joined where they touch. */
+
+static uint64_t synth_gaps_streams(const struct synth_spec *spec)
+{
+    return (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
+}
+
+static int synth_gaps_have_streams(const struct synth_spec *spec)
+{
+    int have = 0;
+    for (uint32_t i = 0; i < spec->ngaps; i++) {
+        have |= spec->gaps[i].has_stream;
+    }
+    return have;
+}
+
+/* How many entries that makes at most: UINT64_MAX when it is absurd. */
+static uint64_t synth_gaps_most(const struct synth_spec *spec)
+{
+    uint64_t each = synth_gaps_have_streams(spec) ? synth_gaps_streams(spec) : 1;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < spec->ngaps && most < UINT64_MAX; i++) {
+        if (!add_u64(most, spec->gaps[i].has_stream ? 1 : each, &most)) {
+            most = UINT64_MAX;
+        }
+    }
+    return most;
+}
+
+/* By stream, then first sample. */
+static int synth_gaps_compare(const void *left, const void *right)
+{
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return a[2] != b[2] ? (a[2] > b[2]) - (a[2] < b[2]) : (a[0] > b[0]) - (a[0] < b[0]);
+}
+
+static size_t synth_gaps_merge(uint64_t (*gaps)[3], size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *last = kept > 0 ? gaps[kept - 1] : NULL;
+        if (last && last[2] == gaps[i][2] && gaps[i][0] <= last[0] + last[1]) {
+            last[1] = max_u64(last[0] + last[1], gaps[i][0] + gaps[i][1]) - last[0];
+        } else {
+            memmove(gaps[kept++], gaps[i], sizeof gaps[i]);
+        }
+    }
+    return kept;
+}
+
+status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out)
+{
+    status_t st = STATUS_OK;
+    int have_streams = synth_gaps_have_streams(spec);
+    uint64_t each = have_streams ? synth_gaps_streams(spec) : 1;
+    uint64_t(*gaps)[3] = NULL;
+    size_t count = 0;
+    TRY(memory_zeroed((size_t)synth_gaps_most(spec), sizeof *gaps, "gaps", &gaps));
+    for (uint32_t i = 0; i < spec->ngaps; i++) {
+        const struct synth_gap *gap = &spec->gaps[i];
+        for (uint64_t stream = 0; stream < (gap->has_stream ? 1 : each); stream++) {
+            gaps[count][0] = gap->first;
+            gaps[count][1] = gap->count;
+            gaps[count++][2] = gap->has_stream ? gap->stream : stream;
+        }
+    }
+    if (count > 0) {
+        qsort(gaps, count, sizeof *gaps, synth_gaps_compare);
+    }
+    count = synth_gaps_merge(gaps, count);
+    if (have_streams) {
+        out->streams = gaps;
+        gaps = NULL;
+    } else {
+        TRY(memory_zeroed(count, sizeof *out->all, "gaps", &out->all));
+        for (size_t i = 0; i < count; i++) {
+            memcpy(out->all[i], gaps[i], sizeof *out->all);
+        }
+    }
+    out->count = count;
+out:
+    free(gaps);
+    return st;
+}
+
+/* ---- synth streams ---- */
+
+/* What follows from a specification for its streams: frequencies and names. */
+
+double synth_spec_top_hz(const struct synth_spec *spec)
+{
+    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
+    return synth_spec_chan_hz(spec, spec->chans - 1) + width / 2;
+}
+
+double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan)
+{
+    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
+    return spec->freq_hz + ((double)chan - (double)(spec->chans - 1) / 2) * width;
+}
+
+const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol)
+{
+    if (spec->npol_names > 0) {
+        return spec->pol_names[pol];
+    }
+    return spec->pols == 2 ? (pol ? "Y" : "X") : NULL;
+}
+
+/* ---- synth spec ---- */
 
 /* Checks that concern several keys of a synthetic observation's specification.
  *

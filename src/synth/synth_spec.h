@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
+#include <stddef.h>
 
 #include <stdint.h>
 
@@ -119,5 +120,28 @@ const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 double synth_spec_top_hz(const struct synth_spec *spec);
 /* The centre of a coarse channel. */
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
+
+/* Its specification says anything. */
+int polarise_is_given(const struct synth_polarisation *polarisation);
+
+/* In polarisation `pol` a source of waveforms e0 and e1, which know nothing of each other, is
+ * gains[0] e0 + gains[1] e1 (re, im; amplitudes of exp(+ i omega t)). I is that of a source that is
+ * alike in both feeds, which is what it is where nothing is said: e0 in every polarisation. Of a
+ * wholly polarised one gains[1] is 0. The stronger feed has the phase of e0.
+ *
+ * Feeds are what polarisations are named (dsp/stokes.h): X and Y, R and L, in either order. */
+void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
+                    uint32_t pol, double gains[2][2]);
+
+/* Ascending and disjoint: of all streams [n][2] (first, count), or where the specification names
+ * streams, by stream, [n][3] (first, count, stream), those of all once for each. One of the lists
+ * is NULL; free() both. Fails with DEVICE (memory). */
+struct synth_gaps {
+    uint64_t (*all)[2];
+    uint64_t (*streams)[3];
+    size_t count;
+};
+
+status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out);
 
 #endif

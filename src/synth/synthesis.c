@@ -15,7 +15,6 @@
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"
-#include "synth/synth_gaps.h"
 #include "synth/synth_spec.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "tune/log.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>

@@ -3,7 +3,9 @@
 #ifndef VOLTMILL_TUNE_LOG_H
 #define VOLTMILL_TUNE_LOG_H
 
-#include "tune/space.h"
+#include "base/status.h"
+
+#include <stdint.h>
 
 enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
 

@@ -24,9 +24,9 @@ struct tune_key {
 };
 
 /* Which of the configurations that fit a search is about: all; or those with the wanted values
- * (`only`, may be NULL: tune_filter_read()), every `every`-th of them by rank, or at most `most`
- * (0: all) evenly over the ranks. Rows of `also` and `known` that fit are among them in any case,
- * the first ones and the last one. */
+ * (`only`, may be NULL: "time_out=1/2/4,chunk=8"), every `every`-th of them by rank, or at most
+ * `most` (0: all) evenly over the ranks. Rows of `also` and `known` that fit are among them in any
+ * case, the first ones and the last one. */
 struct tune_pick {
     const char *only;
     uint32_t every, most;

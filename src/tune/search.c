@@ -1,11 +1,9 @@
-/* The course of a search: its method, what was known before, the turns of the best; and a search
- * played again over what another one has measured. */
+/* The course of a search: which configurations it times, what was known before, the turns of the
+ * best, and statistics of what was timed. */
 #include "tune/search.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "dsp/noise.h"
-#include "tune/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +16,100 @@ struct search {
     const char *problem;
     struct tune_outcome *outcome;
     uint32_t tried, failures;
-    int is_replay;
 };
+
+/* ---- spaces ---- */
+
+const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i)
+{
+    return space->values + (size_t)i * space->problem->nparameters;
+}
+
+int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out)
+{
+    for (uint32_t i = 0; i < space->count; i++) {
+        if (memcmp(tune_space_values(space, i), values,
+                   space->problem->nparameters * sizeof *values) == 0) {
+            *out = i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* How far configurations are from each other: steps[i * nparameters + p] numbers the different
+ * values of parameter p in ascending order, and distances add up over parameters. */
+struct map {
+    const struct tune_space *space;
+    uint32_t *steps;
+};
+
+static int map_compare_values(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Sorts and drops what is there twice; returns how many are left. */
+static uint32_t map_distinct(uint32_t *values, uint32_t count)
+{
+    uint32_t kept = 0;
+    qsort(values, count, sizeof *values, map_compare_values);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept == 0 || values[kept - 1] != values[i]) {
+            values[kept++] = values[i];
+        }
+    }
+    return kept;
+}
+
+static void map_free(struct map *map)
+{
+    free(map->steps);
+    map->steps = NULL;
+}
+
+static status_t map_create(const struct tune_space *space, struct map *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t n = space->problem->nparameters;
+    uint32_t *sorted = NULL;
+    struct map map = {.space = space};
+    TRY(memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
+    TRY(memory_zeroed(space->count, sizeof *sorted, "a search space", &sorted));
+    for (uint32_t p = 0; p < n; p++) {
+        for (uint32_t i = 0; i < space->count; i++) {
+            sorted[i] = space->values[(size_t)i * n + p];
+        }
+        uint32_t kept = map_distinct(sorted, space->count);
+        for (size_t i = p; i < (size_t)space->count * n; i += n) {
+            const uint32_t *at =
+                bsearch(&space->values[i], sorted, kept, sizeof *sorted, map_compare_values);
+            map.steps[i] = (uint32_t)(at - sorted);
+        }
+    }
+    *out = map;
+    map.steps = NULL;
+out:
+    free(sorted);
+    map_free(&map);
+    return st;
+}
+
+static uint32_t map_distance(const struct map *map, uint32_t a, uint32_t b)
+{
+    uint32_t n = map->space->problem->nparameters;
+    const uint32_t *from = map->steps + (size_t)a * n;
+    const uint32_t *to = map->steps + (size_t)b * n;
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p < n; p++) {
+        sum += from[p] > to[p] ? from[p] - to[p] : to[p] - from[p];
+    }
+    return sum;
+}
+
+/* ---- timing ---- */
 
 /* Timing configurations of a search: what the log knows is not timed again, what needs compiling is
  * compiled ahead, and all of it counts. The best few are timed once more in turns, so that machine
@@ -128,7 +218,7 @@ static status_t search_measure(struct search *s, uint32_t i, const struct tune_t
     struct tune_measure found = {0};
     double started = clock_now();
     status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
-    out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
+    out->spent = found.spent > 0 ? found.spent : ahead + clock_now() - started;
     /* In whole nanoseconds, as the log has it: who goes on by the log meets the same ties. */
     out->seconds = tried == STATUS_OK ? rint(found.seconds * 1e9) / 1e9 : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
@@ -364,19 +454,19 @@ enum {
 
 /* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
  * before, is to be a seed. */
-static int guided_is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
+static int guided_is_seed(const struct map *map, const uint32_t *list, uint32_t n, uint32_t i)
 {
     uint32_t width = map->space->problem->nparameters;
     int is_first = 1;
     int is_far = 1;
     for (uint32_t k = 0; k < n; k++) {
         is_first &= map->steps[(size_t)i * width] != map->steps[(size_t)list[k] * width];
-        is_far &= tune_distance(map, i, list[k]) > 1;
+        is_far &= map_distance(map, i, list[k]) > 1;
     }
     return is_first || (is_far && n < SEEDS);
 }
 
-static status_t guided_try_seeds(struct search *s, const struct tune_map *map)
+static status_t guided_try_seeds(struct search *s, const struct map *map)
 {
     enum { MOST_SEEDS = 2 * SEEDS };
     uint32_t list[MOST_SEEDS];
@@ -404,14 +494,14 @@ static int guided_compare_neighbours(const void *left, const void *right)
 
 /* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
  * for all. */
-static status_t guided_try_near(struct search *s, const struct tune_map *map, uint32_t centre,
+static status_t guided_try_near(struct search *s, const struct map *map, uint32_t centre,
                                 struct neighbour *room)
 {
     uint32_t list[NEAR];
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->space->count; i++) {
         if (s->outcome->results[i].state == TUNE_UNTRIED) {
-            double far = 0.5 + 0.5 * tune_distance(map, centre, i);
+            double far = 0.5 + 0.5 * map_distance(map, centre, i);
             room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
         }
     }
@@ -455,10 +545,10 @@ static uint32_t guided_best_open(const struct search *s, const unsigned char *do
 static status_t search_guided(struct search *s)
 {
     status_t st = STATUS_OK;
-    struct tune_map map = {0};
+    struct map map = {0};
     unsigned char *done = NULL;
     struct neighbour *room = NULL;
-    TRY(tune_map_create(s->space, &map));
+    TRY(map_create(s->space, &map));
     TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
     TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
     TRY(guided_try_seeds(s, &map));
@@ -476,16 +566,10 @@ static status_t search_guided(struct search *s)
         vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
     }
 out:
-    tune_map_free(&map);
+    map_free(&map);
     free(done);
     free(room);
     return st;
-}
-
-const char *tune_method_name(enum tune_method method)
-{
-    static const char *const names[TUNE_METHODS] = {"exhaustive", "guided", "random"};
-    return names[method];
 }
 
 void tune_outcome_free(struct tune_outcome *outcome)
@@ -499,17 +583,12 @@ static status_t search_in_order(struct search *s)
     status_t st = STATUS_OK;
     uint32_t n = s->space->count;
     uint32_t *list = NULL;
-    uint64_t draw = 0;
     TRY(memory_zeroed(n, sizeof *list, "configurations", &list));
     for (uint32_t i = 0; i < n; i++) {
         list[i] = i;
     }
-    for (uint32_t i = n; s->options->method == TUNE_RANDOM && i > 1; i--) {
-        noise_words(s->options->seed, i, 1, &draw);
-        uint32_t j = (uint32_t)(draw % i);
-        uint32_t moved = list[i - 1];
-        list[i - 1] = list[j];
-        list[j] = moved;
+    if (s->options->shuffle) {
+        s->options->shuffle(list, n, s->options->seed);
     }
     TRY(search_try_list(s, list, n));
 out:
@@ -534,7 +613,7 @@ static status_t search_space(struct search *s)
     status_t st = STATUS_OK;
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
                       &s->outcome->results));
-    TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
+    TRY(s->options->is_guided ? search_guided(s) : search_in_order(s));
     double had = search_extent(s);
     /* What was known before meets the same machine noise as the best of the search. It waits until
      * now, so that searches take the same course whether something was known or not. */
@@ -554,69 +633,68 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
     return search_space(&search);
 }
 
-/* What was measured, as a space. */
-struct played {
-    const struct tune_result **results;
-    uint32_t *values;
-    double *costs;
-};
+/* ---- statistics ---- */
 
-static status_t search_time_again(void *context, uint32_t i, uint32_t repeats,
-                                  const struct tune_time *time, struct tune_measure *out)
-{
-    const struct tune_result *r = ((const struct played *)context)->results[i];
-    (void)repeats;
-    (void)time;
-    *out = (struct tune_measure){
-        .seconds = r->seconds, .spent = r->spent, .wrong = r->state == TUNE_WRONG};
-    return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
-}
-
-static status_t search_collect(const struct tune_space *space, const struct tune_outcome *measured,
-                               struct played *played, struct tune_space *out)
+/* The rates in ascending order. */
+static status_t statistics_sorted_rates(const struct tune_space *space,
+                                        const struct tune_outcome *outcome, double **out,
+                                        uint32_t *count, double *median)
 {
     status_t st = STATUS_OK;
-    size_t width = space->problem->nparameters;
+    double *rates = NULL;
     uint32_t n = 0;
-    TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
-    TRY(memory_zeroed(space->count * width, sizeof *played->values, "results", &played->values));
-    TRY(memory_zeroed(space->count, sizeof *played->costs, "results", &played->costs));
+    TRY(memory_zeroed(space->count, sizeof *rates, "rates", &rates));
     for (uint32_t i = 0; i < space->count; i++) {
-        if (measured->results[i].state != TUNE_UNTRIED) {
-            played->results[n] = &measured->results[i];
-            played->costs[n] = space->costs ? space->costs[i] : 0;
-            memcpy(played->values + n++ * width, space->values + i * width,
-                   width * sizeof *played->values);
+        if (outcome->results[i].state == TUNE_OK && outcome->results[i].seconds > 0) {
+            rates[n++] = 1 / outcome->results[i].seconds;
         }
     }
-    *out = (struct tune_space){.problem = space->problem,
-                               .context = played,
-                               .count = n,
-                               .values = played->values,
-                               .costs = space->costs ? played->costs : NULL,
-                               .time = search_time_again};
+    *median = n > 0 ? tune_median(rates, n) : 0; /* sorts them */
+    *out = rates;
+    *count = n;
 out:
     return st;
 }
 
-status_t tune_replay(const struct tune_space *space, const struct tune_options *options,
-                     const struct tune_outcome *measured, struct tune_outcome *out)
+status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
+                         struct tune_statistics *out)
 {
     status_t st = STATUS_OK;
-    struct tune_space again;
-    struct played played = {0};
-    struct tune_options free_of_time = *options;
-    struct search search = {
-        .space = &again, .options = &free_of_time, .outcome = out, .is_replay = 1};
-    free_of_time.time = (struct tune_time){.until = 0};
-    free_of_time.known = NULL;
-    free_of_time.rounds = 0;
-    *out = (struct tune_outcome){0};
-    TRY(search_collect(space, measured, &played, &again));
-    TRY(search_space(&search));
+    double *rates = NULL;
+    uint32_t n = 0;
+    *out = (struct tune_statistics){0};
+    TRY(statistics_sorted_rates(space, outcome, &rates, &n, &out->median));
+    if (n == 0) {
+        goto out;
+    }
+    out->count = n;
+    out->best = rates[n - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        out->mean += rates[i] / n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        out->deviation += (rates[i] - out->mean) * (rates[i] - out->mean) / n;
+    }
+    out->deviation = sqrt(out->deviation);
+    out->signal_to_noise = out->deviation > 0 ? (out->best - out->mean) / out->deviation : 0;
 out:
-    free(played.results);
-    free(played.values);
-    free(played.costs);
+    free(rates);
     return st;
+}
+
+status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
+                        struct tune_summary *out)
+{
+    *out = (struct tune_summary){.fit = space->fit,
+                                 .timed = outcome->ok + outcome->wrong + outcome->failed,
+                                 .wrong = outcome->wrong,
+                                 .failed = outcome->failed,
+                                 .recalled = outcome->recalled,
+                                 .is_cut = outcome->is_cut,
+                                 .spent = outcome->spent,
+                                 .compiling = outcome->compiling};
+    if (outcome->ok > 0) {
+        out->seconds = outcome->results[outcome->best].seconds;
+    }
+    return tune_statistics(space, outcome, &out->statistics);
 }

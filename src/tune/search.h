@@ -1,18 +1,57 @@
-/* Searching a space for its fastest configuration. */
-#ifndef VOLTMILL_TUNE_SEARCH_SEARCH_H
-#define VOLTMILL_TUNE_SEARCH_SEARCH_H
+/* Searching a space for its fastest configuration: configurations of a problem that fit a device
+ * and a case, found by constraints before anything is compiled, and how to time one. Statistics are
+ * those of Sclocco et al. 2014. */
+#ifndef VOLTMILL_TUNE_SEARCH_H
+#define VOLTMILL_TUNE_SEARCH_H
 
 #include "tune/log.h"
+#include "tune/problem.h"
+#include "tune/trial.h"
 
-/* EXHAUSTIVE: all, in the model's order. RANDOM: all, in an order that the seed says. GUIDED: those
- * that the model likes best, the best one of each value of the first parameter among them, then
- * what is near the best that were found, until that finds nothing better any more. */
-enum tune_method { TUNE_EXHAUSTIVE, TUNE_GUIDED, TUNE_RANDOM, TUNE_METHODS };
-/* "exhaustive", "guided", "random". */
-const char *tune_method_name(enum tune_method method);
+#include <stdint.h>
+
+struct tune_measure {
+    double seconds; /* the median of some runs after a warm-up */
+    double spent;   /* only from a space that is played again: seconds that it took then */
+    uint32_t wrong; /* sampled outputs that are not as the reference says */
+};
+
+/* Configuration i is values[i].
+ *
+ *   values    uint32 [count][nparameters]   by rank, the most promising first: the model's where
+ *                                           there is one, else as those who made the kernel think
+ *   costs     double [count]                seconds that the model expects; NULL: there is none
+ */
+struct tune_space {
+    const struct tune_problem *problem;
+    void *context;
+    uint32_t count;
+    const uint32_t *values;
+    const double *costs;
+    uint32_t fit;   /* configurations before thinning */
+    int is_thinned; /* there are others that fit */
+    /* Compiles at most `ahead` of them before they are timed, at once; NULL: nothing to compile.
+     * Begins none when the time is over; done[k] is set for those that it has compiled. Failures
+     * show later. */
+    void (*prepare)(void *context, const uint32_t *list, uint32_t count,
+                    const struct tune_time *time, unsigned char *done);
+    uint32_t ahead;
+    /* Times and verifies one; when the time is over, fewer repeats will do. Fails with USAGE (it
+     * cannot be), DEVICE. */
+    status_t (*time)(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
+                     struct tune_measure *out);
+};
+
+const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
+/* The number of a configuration; 0 when it is not there. */
+int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {
-    enum tune_method method;
+    /* Those that the model likes best, the best one of each value of the first parameter among
+     * them, then what is near the best that were found, until that finds nothing better any more.
+     * Else all, in the order of their ranks. */
+    int is_guided;
+    void (*shuffle)(uint32_t *list, uint32_t count, uint64_t seed); /* another order; may be NULL */
     struct tune_time time; /* for the search, its setup and its turns */
     uint64_t memory;       /* bytes of this machine's that trials may take; 0: any number */
     uint64_t seed;
@@ -48,10 +87,26 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
 void tune_outcome_free(struct tune_outcome *outcome);
 
-/* The search, played again over what another one has measured: nothing is timed. The outcome counts
- * the seconds that were spent then, and numbers what was tried then from 0 on: there is nothing
- * else in that space. Fails with DEVICE (memory). */
-status_t tune_replay(const struct tune_space *space, const struct tune_options *options,
-                     const struct tune_outcome *measured, struct tune_outcome *out);
+/* Of the rates, 1 / seconds, of the configurations that are right. */
+struct tune_statistics {
+    uint32_t count;
+    double best, mean, median, deviation; /* 1 / s; the deviation of the space itself: / count */
+    double signal_to_noise;               /* (best - mean) / deviation; 0 for fewer than two */
+};
+/* Fails with DEVICE (memory). */
+status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
+                         struct tune_statistics *out);
+
+/* A search in numbers. */
+struct tune_summary {
+    uint32_t fit, timed, wrong, failed, recalled;
+    int is_cut;
+    double spent, compiling; /* seconds, as struct tune_outcome has them */
+    double seconds;          /* of the best; 0: none is right */
+    struct tune_statistics statistics;
+};
+/* Fails with DEVICE (memory). */
+status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
+                        struct tune_summary *out);
 
 #endif

@@ -1,10 +1,52 @@
-/* The one loop of runs that count. */
+/* Shares of a budget, by one clock; and the one loop of runs that count. */
 #include "tune/trial.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
-#include "tune/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+int tune_time_is_over(const struct tune_time *time, double share)
+{
+    if (time->is_stopped && time->is_stopped()) {
+        return 1;
+    }
+    return time->until > 0 && clock_now() >= time->from + share * (time->until - time->from);
+}
+
+double tune_time_seconds(const struct tune_time *time)
+{
+    return time->until > 0 ? time->until - time->from : INFINITY;
+}
+
+struct tune_time tune_budget_begin(const struct tune_budget *budget)
+{
+    struct tune_time time = {.from = clock_now(), .is_stopped = budget->is_stopped};
+    if (budget->seconds > 0) {
+        double left = fmax(budget->seconds - budget->spent, 0);
+        time.until = time.from + left / fmax(budget->problems, 1);
+    }
+    return time;
+}
+
+void tune_budget_end(struct tune_budget *budget, const struct tune_time *time)
+{
+    budget->spent += clock_now() - time->from;
+}
+
+static int trial_compare(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double tune_median(double *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof *numbers, trial_compare);
+    return (numbers[count / 2] + numbers[(count - 1) / 2]) / 2;
+}
 
 status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
                     const struct tune_time *time, struct trial_times *out)

@@ -4,7 +4,7 @@
 #define VOLTMILL_TUNE_TUNING_H
 
 #include "tune/problem.h"
-#include "tune/statistics.h"
+#include "tune/search.h"
 
 /* What the database knows: the very case, or the nearest one whose configuration fits this one. */
 enum tune_found { TUNE_NOTHING, TUNE_EXACT, TUNE_NEAREST };
@@ -72,5 +72,21 @@ status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, 
  * that it is not worth opening a backend to look. Fails with DEVICE (memory). */
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out);
+
+/* The automatic choice: the few configurations that are known to be good, timed once for a case and
+ * device, and remembered in the cache folder.
+ *
+ * Gives the fastest of `list`, which are those that begin() of the problem gives for `is_few`,
+ * measured in `memory` bytes of this machine's (0: any number).
+ *
+ *   list     uint32 [count][nparameters]
+ *   values   [nparameters] in: the one by rule, which stays where nothing is to be measured, none
+ *            can be, or too little memory is there (a warning)
+ *   kind     of entries in the cache folder
+ *
+ * Fails with DEVICE: none of them is right. */
+status_t tune_few(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                  const char *kind, const uint32_t *list, uint32_t count, uint64_t memory,
+                  uint32_t *values);
 
 #endif

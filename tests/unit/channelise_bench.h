@@ -7,7 +7,6 @@
 #include "compute/channelise.h"
 #include "compute/shared/agreement.h"
 #include "draw.h"
-#include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 
 #include <complex.h>

@@ -4,7 +4,7 @@
  */
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"
-#include "compute/opencl/ppf/opencl_ppf.h"
+#include "compute/opencl/ppf/opencl_channelise.h"
 #include "compute/opencl/ppf/ppf_steps.h"
 #include "dsp/fir/prototype.h"
 

@@ -3,7 +3,7 @@
 #include "synthesise_bench.h"
 
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/synthesis/fused_points.h"
+#include "compute/opencl/transform.h"
 
 static const struct {
     int is_fused;

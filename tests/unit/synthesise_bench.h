@@ -7,7 +7,7 @@
 #include "compute/backend_ops.h"
 #include "compute/shared/agreement.h"
 #include "dsp/fir/dual.h"
-#include "dsp/fir/oversampled.h"
+#include "dsp/fir/prototype.h"
 #include "dsp/overlap.h"
 
 #include "draw.h"

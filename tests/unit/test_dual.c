@@ -2,7 +2,7 @@
  * reconstruction themselves; the fewest taps. */
 #include "base/memory.h"
 #include "dsp/fir/dual.h"
-#include "dsp/fir/oversampled.h"
+#include "dsp/fir/prototype.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #include "dsp/fir/fir_design.h"
 
 #include "dsp/dft.h"
-#include "dsp/fir/kaiser.h"
+#include "dsp/fir/prototype.h"
 
 #include <complex.h>
 #include <math.h>

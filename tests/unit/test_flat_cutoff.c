@@ -1,6 +1,6 @@
 /* The flat cutoff against the filter that is made with it, by direct sums over the cosine, and
  * against what it is for: power of neighbouring channels that adds up to all there is. */
-#include "dsp/fir/flat_cutoff.h"
+#include "dsp/fir/prototype.h"
 
 #include <math.h>
 #include <setjmp.h>

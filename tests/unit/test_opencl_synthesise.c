@@ -4,7 +4,7 @@
 #include "synthesise_bench.h"
 
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/synthesis/fused_points.h"
+#include "compute/opencl/transform.h"
 
 static struct tested *const device = &tested[TESTED - 1];
 

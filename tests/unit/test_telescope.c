@@ -2,7 +2,6 @@
  * sums that are written out. */
 #include "base/report.h"
 #include "dsp/deripple.h"
-#include "dsp/fir/oversampled.h"
 #include "dsp/fir/prototype.h"
 #include "dsp/resample.h"
 #include "dsp/telescope.h"

@@ -258,7 +258,7 @@ static void what_was_found_comes_back(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    const struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    const struct tune_options options = {.is_guided = 1, .repeats = 1};
     uint32_t best[TUNE_PARAMETERS];
     uint32_t again[TUNE_PARAMETERS];
     assert_int_equal(look_up(&tune_ppf, backend, &spec, again), TUNE_NOTHING);
@@ -373,7 +373,7 @@ static void searches_begin_with_what_is_known(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    const struct tune_options options = {.method = TUNE_RANDOM, .repeats = 1, .limit = 1};
+    const struct tune_options options = {.repeats = 1, .limit = 1};
     struct store_record found;
     struct text last = {0};
     uint32_t best[TUNE_PARAMETERS];
@@ -444,7 +444,7 @@ static void more_time_searches_on(void **state)
     plant(backend, &spec, last.data, 1e-9, 10);
     struct tune_budget budget = {.seconds = 60, .spent = 50, .problems = 2};
     const struct tune_request request = {
-        .search = {.method = TUNE_GUIDED, .repeats = 1}, .database = database, .budget = &budget};
+        .search = {.is_guided = 1, .repeats = 1}, .database = database, .budget = &budget};
     assert_int_equal(tuning_now(&tune_ppf, backend, &spec, &request, NULL, &t), STATUS_OK);
     kept(backend, &spec, words, &found);
     assert_true(t.found == TUNE_EXACT && found.seconds < 1e-8);
@@ -503,8 +503,7 @@ static void lengths_of_blocks_come_back(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    const struct tune_options options = {
-        .method = TUNE_EXHAUSTIVE, .repeats = 1, .memory = 24 << 20};
+    const struct tune_options options = {.repeats = 1, .memory = 24 << 20};
     const struct tune_problem *problem = &tune_block_length;
     const uint32_t suits = 80;
     uint32_t best[TUNE_PARAMETERS];

@@ -1,8 +1,8 @@
 /* The tuner's searches on spaces with a known optimum: what they find, in how many trials, that
  * what is wrong never wins, and that a log saves trials. */
 #include "base/clock.h"
+#include "bench/experiment.h"
 #include "tune/search.h"
-#include "tune/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -96,7 +96,7 @@ static void exhaustive_finds_the_best(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1, .rounds = 2};
+    struct tune_options options = {.repeats = 1, .rounds = 2};
     struct tune_outcome o;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
     assert_int_equal(o.best, best_of_all);
@@ -112,7 +112,7 @@ static void guided_finds_the_best_in_a_tenth(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    struct tune_options options = {.is_guided = 1, .repeats = 1};
     struct tune_outcome o;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
     assert_true(o.results[o.best].seconds <= 1.05 * m->seconds[best_of_all]);
@@ -126,7 +126,7 @@ static void guided_works_without_a_model(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    struct tune_options options = {.is_guided = 1, .repeats = 1};
     struct tune_outcome o;
     space.costs = NULL;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
@@ -141,7 +141,7 @@ static void guided_looks_for_what_is_right(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    struct tune_options options = {.is_guided = 1, .repeats = 1};
     struct tune_outcome o;
     m->only_right = COUNT - 7;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
@@ -167,8 +167,8 @@ static void random_follows_its_seed(void **state)
     for (int run = 0; run < 3; run++) {
         struct made *m = make();
         struct tune_space space = space_of(m);
-        struct tune_options options = {
-            .method = TUNE_RANDOM, .repeats = 1, .limit = 50, .seed = run == 2 ? 8 : 7};
+        struct tune_options options = {.repeats = 1, .limit = 50, .seed = run == 2 ? 8 : 7};
+        experiment_choose(EXPERIMENT_RANDOM, &options);
         struct tune_outcome o;
         assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
         assert_int_equal(m->all, 50);
@@ -183,11 +183,11 @@ static void random_follows_its_seed(void **state)
 static void wrong_ones_never_win(void **state)
 {
     (void)state;
-    for (int method = 0; method < TUNE_METHODS; method++) {
+    for (int method = 0; method < EXPERIMENT_METHODS; method++) {
         struct made *m = make();
         struct tune_space space = space_of(m);
-        struct tune_options options = {
-            .method = (enum tune_method)method, .repeats = 1, .rounds = 2};
+        struct tune_options options = {.repeats = 1, .rounds = 2};
+        experiment_choose((enum experiment_method)method, &options);
         struct tune_outcome o;
         /* The fastest of all is wrong, the next one does not build, and the one after that is wrong
          * from the second time on. */
@@ -202,7 +202,7 @@ static void wrong_ones_never_win(void **state)
         assert_int_not_equal(o.best, m->failing);
         assert_int_not_equal(o.best, m->wrong_later);
         assert_int_equal(o.results[o.best].state, TUNE_OK);
-        if (method != TUNE_GUIDED) {
+        if (method != EXPERIMENT_GUIDED) {
             assert_int_equal(o.wrong, 2);
             assert_int_equal(o.failed, 1);
         }
@@ -217,7 +217,7 @@ static void a_dead_device_ends_it(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1};
+    struct tune_options options = {.repeats = 1};
     struct tune_outcome o;
     m->is_dead = 1;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_DEVICE);
@@ -233,7 +233,7 @@ static void replay_times_nothing(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1};
+    struct tune_options options = {.repeats = 1};
     struct tune_outcome all;
     struct tune_outcome again;
     assert_int_equal(tune_search(&space, &options, NULL, "", &all), STATUS_OK);
@@ -241,8 +241,8 @@ static void replay_times_nothing(void **state)
     for (uint32_t i = 0; i < COUNT; i++) {
         all.results[i].spent = 2;
     }
-    options.method = TUNE_GUIDED;
-    assert_int_equal(tune_replay(&space, &options, &all, &again), STATUS_OK);
+    options.is_guided = 1;
+    assert_int_equal(experiment_replay(&space, &options, &all, &again), STATUS_OK);
     assert_int_equal(m->all, before);
     assert_int_equal(again.spent, 2 * again.ok);
     assert_true(again.results[again.best].seconds <= 1.05 * m->seconds[best_of_all]);
@@ -270,7 +270,7 @@ static void statistics_are_the_papers(void **state)
     assert_int_equal(s.count, 4);
     assert_true(fabs(s.best - 6) < 1e-9 && fabs(s.mean - 3) < 1e-9 && fabs(s.median - 2.5) < 1e-9);
     assert_true(fabs(s.signal_to_noise - 3 / sqrt(3.5)) < 1e-9);
-    assert_int_equal(tune_histogram(&space, &o, 1, &text), STATUS_OK);
+    assert_int_equal(experiment_histogram(&space, &o, 6, 1, &text), STATUS_OK);
     assert_non_null(strstr(text.data, "        5.7 ..       6.0      1 #"));
     text_free(&text);
     free(m);
@@ -281,8 +281,7 @@ static uint32_t search_with(const char *path, uint32_t limit, uint32_t *recalled
 {
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {
-        .method = TUNE_EXHAUSTIVE, .repeats = 1, .rounds = 1, .limit = limit};
+    struct tune_options options = {.repeats = 1, .rounds = 1, .limit = limit};
     struct tune_outcome o;
     tune_log_t *log = NULL;
     assert_int_equal(tune_log_open(path, &log), STATUS_OK);
@@ -333,7 +332,7 @@ static void searches_say_how_far_they_came(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1, .rounds = 1};
+    struct tune_options options = {.repeats = 1, .rounds = 1};
     struct tune_outcome o;
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
     assert_true(!o.is_cut && isinf(o.searched));
@@ -360,11 +359,11 @@ static void searches_say_how_far_they_came(void **state)
 static void what_was_known_takes_part(void **state)
 {
     (void)state;
-    for (int method = 0; method < TUNE_METHODS; method++) {
+    for (int method = 0; method < EXPERIMENT_METHODS; method++) {
         struct made *m = make();
         struct tune_space space = space_of(m);
-        struct tune_options options = {
-            .method = (enum tune_method)method, .repeats = 1, .known = &best_of_all, .limit = 2};
+        struct tune_options options = {.repeats = 1, .known = &best_of_all, .limit = 2};
+        experiment_choose((enum experiment_method)method, &options);
         struct tune_outcome o;
         assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
         assert_true(m->calls[best_of_all] == 1 && m->all == 3);
@@ -394,7 +393,7 @@ static void what_is_not_compiled_in_time_is_not_timed(void **state)
     (void)state;
     struct made *m = make();
     struct tune_space space = space_of(m);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1};
+    struct tune_options options = {.repeats = 1};
     struct tune_outcome o;
     space.prepare = compile_two;
     space.ahead = 16;

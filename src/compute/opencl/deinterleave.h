@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEINTERLEAVE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEINTERLEAVE_H
 
-#include "compute/opencl/stopwatch.h"
+#include "compute/opencl/program.h"
 
 /* Groups of its kernels, each of which counts missing samples by itself. */
 enum { DEINTERLEAVE_GROUPS = 1024 };

@@ -3,9 +3,232 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/backend_ops.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- kept ---- */
+
+/* What a device keeps while nobody uses it, from one run to the next (backend_options.keeps):
+ * programs, and device memory with the pinned host memory beside it, which takes longer to allocate
+ * than to fill.
+ *
+ * Two lists: programs by what they were built of, buffers by use and size. */
+
+enum { MOST_BUFFERS = 64 };
+
+struct kept_program {
+    char *key;
+    cl_program program;
+    struct kept_program *next;
+};
+
+struct kept {
+    struct kept_program *programs;
+    struct kept_buffer buffers[MOST_BUFFERS];
+    uint32_t nbuffers;
+};
+
+status_t kept_create(kept_t **out)
+{
+    return memory_zeroed(1, sizeof(kept_t), "what a device keeps", out);
+}
+
+/* Releases them all. Gives the bytes of device memory that are free again. */
+static uint64_t kept_drop_buffers(kept_t *kept, cl_command_queue queue)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; kept && i < kept->nbuffers; i++) {
+        struct kept_buffer *buffer = &kept->buffers[i];
+        pinned_release(&buffer->pinned, queue);
+        clReleaseMemObject(buffer->memory);
+        bytes += buffer->bytes;
+    }
+    if (kept) {
+        kept->nbuffers = 0;
+    }
+    return bytes;
+}
+
+/* Takes NULL; `queue` unmaps. */
+static void kept_destroy(kept_t *kept, cl_command_queue queue)
+{
+    if (!kept) {
+        return;
+    }
+    kept_drop_buffers(kept, queue);
+    while (kept->programs) {
+        struct kept_program *first = kept->programs;
+        kept->programs = first->next;
+        clReleaseProgram(first->program);
+        free(first->key);
+        free(first);
+    }
+    free(kept);
+}
+
+cl_program kept_find_program(kept_t *kept, const char *key)
+{
+    for (struct kept_program *at = kept ? kept->programs : NULL; at; at = at->next) {
+        if (strcmp(at->key, key) == 0 && clRetainProgram(at->program) == CL_SUCCESS) {
+            return at->program;
+        }
+    }
+    return NULL;
+}
+
+void kept_add_program(kept_t *kept, const char *key, cl_program program)
+{
+    struct kept_program *added = kept ? malloc(sizeof *added) : NULL;
+    char *copy = added ? strdup(key) : NULL;
+    if (!copy || clRetainProgram(program) != CL_SUCCESS) {
+        free(copy);
+        free(added);
+        return;
+    }
+    *added = (struct kept_program){.key = copy, .program = program, .next = kept->programs};
+    kept->programs = added;
+}
+
+int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out)
+{
+    for (uint32_t i = 0; kept && i < kept->nbuffers; i++) {
+        if (kept->buffers[i].use == use && kept->buffers[i].bytes == bytes) {
+            *out = kept->buffers[i];
+            kept->buffers[i] = kept->buffers[--kept->nbuffers];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer)
+{
+    if (!kept || kept->nbuffers == MOST_BUFFERS) {
+        return 0;
+    }
+    kept->buffers[kept->nbuffers++] = *buffer;
+    return 1;
+}
+
+/* ---- device error ---- */
+
+/* device.h: names of OpenCL errors. */
+
+#define NAME(error)                                                                                \
+    case error:                                                                                    \
+        return #error
+
+const char *device_error_name(cl_int error)
+{
+    switch (error) {
+        NAME(CL_DEVICE_NOT_FOUND);
+        NAME(CL_DEVICE_NOT_AVAILABLE);
+        NAME(CL_COMPILER_NOT_AVAILABLE);
+        NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        NAME(CL_OUT_OF_RESOURCES);
+        NAME(CL_OUT_OF_HOST_MEMORY);
+        NAME(CL_PROFILING_INFO_NOT_AVAILABLE);
+        NAME(CL_MEM_COPY_OVERLAP);
+        NAME(CL_IMAGE_FORMAT_MISMATCH);
+        NAME(CL_IMAGE_FORMAT_NOT_SUPPORTED);
+        NAME(CL_BUILD_PROGRAM_FAILURE);
+        NAME(CL_MAP_FAILURE);
+        NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+        NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        NAME(CL_COMPILE_PROGRAM_FAILURE);
+        NAME(CL_LINKER_NOT_AVAILABLE);
+        NAME(CL_LINK_PROGRAM_FAILURE);
+        NAME(CL_DEVICE_PARTITION_FAILED);
+        NAME(CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+        NAME(CL_INVALID_VALUE);
+        NAME(CL_INVALID_DEVICE_TYPE);
+        NAME(CL_INVALID_PLATFORM);
+        NAME(CL_INVALID_DEVICE);
+        NAME(CL_INVALID_CONTEXT);
+        NAME(CL_INVALID_QUEUE_PROPERTIES);
+        NAME(CL_INVALID_COMMAND_QUEUE);
+        NAME(CL_INVALID_HOST_PTR);
+        NAME(CL_INVALID_MEM_OBJECT);
+        NAME(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+        NAME(CL_INVALID_IMAGE_SIZE);
+        NAME(CL_INVALID_SAMPLER);
+        NAME(CL_INVALID_BINARY);
+        NAME(CL_INVALID_BUILD_OPTIONS);
+        NAME(CL_INVALID_PROGRAM);
+        NAME(CL_INVALID_PROGRAM_EXECUTABLE);
+        NAME(CL_INVALID_KERNEL_NAME);
+        NAME(CL_INVALID_KERNEL_DEFINITION);
+        NAME(CL_INVALID_KERNEL);
+        NAME(CL_INVALID_ARG_INDEX);
+        NAME(CL_INVALID_ARG_VALUE);
+        NAME(CL_INVALID_ARG_SIZE);
+        NAME(CL_INVALID_KERNEL_ARGS);
+        NAME(CL_INVALID_WORK_DIMENSION);
+        NAME(CL_INVALID_WORK_GROUP_SIZE);
+        NAME(CL_INVALID_WORK_ITEM_SIZE);
+        NAME(CL_INVALID_GLOBAL_OFFSET);
+        NAME(CL_INVALID_EVENT_WAIT_LIST);
+        NAME(CL_INVALID_EVENT);
+        NAME(CL_INVALID_OPERATION);
+        NAME(CL_INVALID_GL_OBJECT);
+        NAME(CL_INVALID_BUFFER_SIZE);
+        NAME(CL_INVALID_MIP_LEVEL);
+        NAME(CL_INVALID_GLOBAL_WORK_SIZE);
+        NAME(CL_INVALID_PROPERTY);
+        NAME(CL_INVALID_IMAGE_DESCRIPTOR);
+        NAME(CL_INVALID_COMPILER_OPTIONS);
+        NAME(CL_INVALID_LINKER_OPTIONS);
+        NAME(CL_INVALID_DEVICE_PARTITION_COUNT);
+    case -1001:
+        return "CL_PLATFORM_NOT_FOUND_KHR";
+    case -9999:
+        return "NVIDIA error -9999 (an illegal access of a kernel to memory)";
+    default:
+        return "an error that OpenCL does not name";
+    }
+}
+
+/* ---- device begin ---- */
+
+/* What NVIDIA's driver need not do when it opens a device, told through its environment variables.
+ * Measured on hosts of one to four GPUs (docs/performance.md). */
+
+/* The driver whose OpenCL was seen to be complete without unified memory, by all tests of kernels:
+ * NVIDIA does not document that variable, so others are left as they are. */
+enum { DRIVER_SEEN = 580 };
+
+/* The first number of the version of NVIDIA's driver, 0 when the kernel has none. */
+static int device_driver(const char *root)
+{
+    char path[512];
+    int major = 0;
+    snprintf(path, sizeof path, "%s/sys/module/nvidia/version", root);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%d", &major) != 1) {
+        major = 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return major;
+}
+
+void opencl_begin(const char *root)
+{
+    /* Kernels go to the device one after the other; by itself the driver makes eight ways to it. */
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
+    if (device_driver(root) == DRIVER_SEEN) {
+        /* No buffer is shared by address with the host. Registering a device for that takes longer
+         * than all else, and processes wait for each other while they do. */
+        (void)setenv("NV_OPENCL_DISABLE_UVM", "1", 0);
+    }
+}
+
+/* ---- device ---- */
 
 /* Of a GPU's memory we take this part, the driver and others have the rest; a CPU's memory is also
  * that of the host's buffers, of the page cache and of whoever else is there. */

@@ -5,7 +5,31 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "compute/opencl/kept.h"
+#include "compute/opencl/pinned.h"
+
+typedef struct kept kept_t;
+
+struct kept_buffer {
+    int use;
+    uint64_t bytes; /* of `memory` */
+    cl_mem memory;
+    struct pinned pinned; /* may be empty */
+};
+
+status_t kept_create(kept_t **out);
+
+/* The program that was built of this key, retained for the caller; NULL: none, or nothing is kept
+ * (kept NULL). */
+cl_program kept_find_program(kept_t *kept, const char *key);
+
+/* Keeps it, too. Where there is no memory for that, it does not. */
+void kept_add_program(kept_t *kept, const char *key, cl_program program);
+
+/* A buffer of the very use and size; returns 0 when there is none. */
+int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out);
+
+/* Keeps it; returns 0 when there are too many, or nothing is kept: then it stays the caller's. */
+int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120

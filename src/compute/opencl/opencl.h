@@ -4,7 +4,7 @@
 
 #include "compute/backend_ops.h"
 #include "compute/opencl/device.h"
-#include "compute/opencl/stopwatch.h"
+#include "compute/opencl/program.h"
 
 struct opencl {
     struct backend base;
@@ -54,6 +54,7 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
 status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count);
+status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out);
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 
 /* ingest.c. */

@@ -1,8 +1,277 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
+#include "base/units.h"
+#include "compute/opencl/device.h"
 #include "compute/opencl/opencl.h"
 
+#include <CL/cl_ext.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- device list ---- */
+
+/* device.h: which devices there are, and which one this rank takes. */
+
+/* Copies a text of the driver's without the blanks around it (some drivers pad names). */
+static void device_trim(char *text)
+{
+    size_t begin = strspn(text, " \t\n");
+    size_t length = strlen(text + begin);
+    while (length > 0 && strchr(" \t\n", text[begin + length - 1])) {
+        length--;
+    }
+    memmove(text, text + begin, length);
+    text[length] = '\0';
+}
+
+/* A text of a device (of its platform: id NULL), "" when the driver has none, cut when it is longer
+ * than any that matters. */
+static void device_text(cl_platform_id platform, cl_device_id id, cl_uint what,
+                        char out[DEVICE_TEXT])
+{
+    char text[4 * DEVICE_TEXT] = "";
+    cl_int error = id ? clGetDeviceInfo(id, what, sizeof text - 1, text, NULL)
+                      : clGetPlatformInfo(platform, what, sizeof text - 1, text, NULL);
+    if (error != CL_SUCCESS) {
+        text[0] = '\0';
+    }
+    device_trim(text);
+    memcpy(out, text, DEVICE_TEXT - 1);
+    out[DEVICE_TEXT - 1] = '\0';
+}
+
+/* What NVIDIA's devices can do, by generation; others know no such question. */
+static uint32_t device_capability(cl_device_id id, const char *vendor)
+{
+    cl_uint major = 0;
+    int knows =
+        strcasestr(vendor, "nvidia") && clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV,
+                                                        sizeof major, &major, NULL) == CL_SUCCESS;
+    return knows ? major : 0;
+}
+
+/* Fills *out; returns 0 when the device is of no use to us or does not say what it is. */
+static int device_ask(cl_platform_id platform, cl_device_id id, struct device_info *out)
+{
+    cl_bool available = CL_FALSE;
+    cl_bool compiles = CL_FALSE;
+    cl_device_type type = 0;
+    cl_uint units = 0;
+    cl_ulong global = 0;
+    cl_ulong most = 0;
+    cl_ulong local = 0;
+    size_t group = 0;
+    int good =
+        clGetDeviceInfo(id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiles, &compiles, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof global, &global, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL) == 0;
+    if (!good || !available || !compiles) {
+        return 0;
+    }
+    char vendor[DEVICE_TEXT];
+    device_text(platform, id, CL_DEVICE_VENDOR, vendor);
+    *out = (struct device_info){
+        .platform = platform,
+        .id = id,
+        .is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0,
+        .is_nvidia = strcasestr(vendor, "nvidia") != NULL,
+        .capability = device_capability(id, vendor),
+        .units = units,
+        .global_bytes = global,
+        .most_bytes = most,
+        .local_bytes = local,
+        .group_size = (uint32_t)min_u64(group, UINT32_MAX),
+    };
+    device_text(platform, id, CL_DEVICE_NAME, out->name);
+    device_text(platform, id, CL_DRIVER_VERSION, out->driver);
+    device_text(platform, NULL, CL_PLATFORM_NAME, out->platform_name);
+    return 1;
+}
+
+/* Appends the devices of a platform. One that has none, or whose driver finds no hardware, says so
+ * in different ways: each means none. */
+static status_t device_add_platform(cl_platform_id platform, struct device_info **list,
+                                    uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    cl_device_id *ids = NULL;
+    cl_uint nids = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &nids) != CL_SUCCESS || nids == 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(nids, sizeof *ids, "OpenCL devices", &ids));
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, nids, ids, NULL) != CL_SUCCESS) {
+        goto out;
+    }
+    struct device_info *longer = realloc(*list, (*count + nids) * sizeof *longer);
+    REQUIRE(longer, STATUS_DEVICE, "out of memory: a list of OpenCL devices");
+    *list = longer;
+    for (cl_uint i = 0; i < nids; i++) {
+        *count += device_ask(platform, ids[i], &longer[*count]) ? 1 : 0;
+    }
+out:
+    free(ids);
+    return st;
+}
+
+/* GPUs to the front, else the order stays. */
+static status_t device_gpus_first(struct device_info *list, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct device_info *sorted = NULL;
+    TRY(memory_zeroed(count, sizeof *sorted, "OpenCL devices", &sorted));
+    uint32_t done = 0;
+    for (int gpus = 1; gpus >= 0; gpus--) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (list[i].is_gpu == gpus) {
+                sorted[done++] = list[i];
+            }
+        }
+    }
+    memcpy(list, sorted, count * sizeof *list);
+out:
+    free(sorted);
+    return st;
+}
+
+status_t device_list(struct device_info **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    cl_platform_id *platforms = NULL;
+    struct device_info *list = NULL;
+    uint32_t ndevices = 0;
+    cl_uint nplatforms = 0;
+    struct signals signals;
+    signals_keep(&signals);
+    /* Without any platform the loader fails with CL_PLATFORM_NOT_FOUND_KHR. */
+    if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS) {
+        nplatforms = 0;
+    }
+    TRY(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
+    TRY(memory_zeroed(1, sizeof *list, "OpenCL devices", &list));
+    if (nplatforms > 0) {
+        CL_TRY(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
+    }
+    for (cl_uint i = 0; i < nplatforms; i++) {
+        TRY(device_add_platform(platforms[i], &list, &ndevices));
+    }
+    if (ndevices > 0) {
+        TRY(device_gpus_first(list, ndevices));
+    }
+    *out = list;
+    *count = ndevices;
+    list = NULL;
+out:
+    signals_put_back(&signals);
+    free(platforms);
+    free(list);
+    return st;
+}
+
+status_t device_describe(struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct device_info *list = NULL;
+    uint32_t count = 0;
+    char memory[UNITS_TEXT];
+    TRY(device_list(&list, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
+                     list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
+                     list[i].units, units_bytes(list[i].global_bytes, memory)));
+    }
+out:
+    free(list);
+    return st;
+}
+
+static status_t device_fail_no_such(const char *wanted, const struct device_info *list,
+                                    uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(text_add(&names, "%s%u: %s (%s)", i > 0 ? ", " : "", i, list[i].name,
+                     list[i].platform_name));
+    }
+    FAIL(STATUS_DEVICE, "no OpenCL device is called \"%s\"; there are: %s", wanted, names.data);
+out:
+    text_free(&names);
+    return st;
+}
+
+static int device_is_any(const char *wanted)
+{
+    return !wanted || strcmp(wanted, "auto") == 0;
+}
+
+void device_see_one(const char *wanted, uint32_t local_size)
+{
+    if (device_is_any(wanted) && local_size == 1) {
+        /* Which numbers beyond 0 exist, only the driver knows. */
+        (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
+    }
+}
+
+/* Whether the device at `index` of the list is one of those that are wanted. */
+static int device_fits(const char *wanted, const struct device_info *list, uint32_t index)
+{
+    const struct device_info *info = &list[index];
+    uint64_t number = 0;
+    if (device_is_any(wanted)) {
+        /* GPUs of one kind alone: another could round otherwise, and a card that two drivers show
+         * would be taken twice. */
+        return !list[0].is_gpu || (info->is_gpu && info->platform == list[0].platform &&
+                                   strcmp(info->name, list[0].name) == 0);
+    }
+    if (units_parse_u64(wanted, &number)) {
+        return number == index;
+    }
+    return wanted[0] != '\0' &&
+           (strcasestr(info->name, wanted) || strcasestr(info->platform_name, wanted));
+}
+
+status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
+                       struct device_info *out, uint32_t *sharers)
+{
+    status_t st = STATUS_OK;
+    struct device_info *list = NULL;
+    uint32_t count = 0;
+    cl_uint nplatforms = 0;
+    uint32_t nfit = 0;
+    TRY(device_list(&list, &count));
+    if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS || nplatforms == 0) {
+        FAIL(STATUS_DEVICE, "no OpenCL platform: is a driver (ICD) installed?");
+    }
+    REQUIRE(count > 0, STATUS_DEVICE,
+            "no OpenCL device: drivers are installed, but none has a device that is available and "
+            "compiles programs");
+    for (uint32_t i = 0; i < count; i++) {
+        nfit += device_fits(wanted, list, i) ? 1 : 0;
+    }
+    if (nfit == 0) {
+        TRY(device_fail_no_such(wanted, list, count));
+    }
+    uint32_t mine = local_rank % nfit;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (device_fits(wanted, list, i) && at++ == mine) {
+            *out = list[i];
+        }
+    }
+    /* Ranks mine, mine + nfit, mine + 2 nfit, ... below local_size. */
+    *sharers = local_size > mine ? (local_size - 1 - mine) / nfit + 1 : 1;
+out:
+    free(list);
+    return st;
+}
+
+/* ---- opencl backend ---- */
 
 int opencl_has_gpu(void)
 {

@@ -8,6 +8,94 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- stopwatch ---- */
+
+/* The device's own times of what is enqueued, step by step.
+ *
+ * Events of what was enqueued, kept until their times are asked for. */
+
+static status_t stopwatch_add_entry(struct stopwatch *watch, enum channelise_step step)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_grow(&watch->entries, watch->count, sizeof *watch->entries, "times of commands"));
+    watch->entries[watch->count++] = (struct stopwatch_entry){step, NULL, NULL};
+out:
+    return st;
+}
+
+status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out)
+{
+    status_t st = STATUS_OK;
+    *out = NULL;
+    if (watch && watch->is_on) {
+        TRY(stopwatch_add_entry(watch, step));
+        *out = &watch->entries[watch->count - 1].to;
+    }
+out:
+    return st;
+}
+
+status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
+                         enum channelise_step step)
+{
+    status_t st = STATUS_OK;
+    if (watch->is_on) {
+        TRY(stopwatch_add_entry(watch, step));
+        CL_TRY(device,
+               clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].from),
+               "mark the queue");
+    }
+out:
+    return st;
+}
+
+status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue)
+{
+    status_t st = STATUS_OK;
+    if (watch->is_on) {
+        CL_TRY(device,
+               clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].to),
+               "mark the queue");
+    }
+out:
+    return st;
+}
+
+static void stopwatch_forget(struct stopwatch *watch)
+{
+    for (uint32_t i = 0; i < watch->count; i++) {
+        device_forget(&watch->entries[i].from);
+        device_forget(&watch->entries[i].to);
+    }
+    watch->count = 0;
+}
+
+status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
+                           double seconds[CHANNELISE_STEPS])
+{
+    status_t st = STATUS_OK;
+    memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
+    for (uint32_t i = 0; i < watch->count; i++) {
+        const struct stopwatch_entry *entry = &watch->entries[i];
+        double took = 0;
+        TRY(device_wait(device, entry->to));
+        TRY(device_seconds(device, entry->from, entry->to, &took));
+        seconds[entry->step] += took;
+    }
+out:
+    stopwatch_forget(watch);
+    return st;
+}
+
+void stopwatch_free(struct stopwatch *watch)
+{
+    stopwatch_forget(watch);
+    free(watch->entries);
+    *watch = (struct stopwatch){0};
+}
+
+/* ---- program ---- */
+
 /* Of a build log, more than this helps nobody. */
 enum { LOG_BYTES = 4000 };
 

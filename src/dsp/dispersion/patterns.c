@@ -14,8 +14,8 @@ struct pattern_slot {
 struct pattern_search {
     struct pattern_slot *slots; /* [mask + 1] */
     uint32_t mask, stamp, reach;
-    uint32_t room, count; /* patterns of the level */
-    uint32_t *below;      /* [groups below][ndms] which pattern a DM has, one level down */
+    uint32_t count;  /* patterns of the level */
+    uint32_t *below; /* [groups below][ndms] which pattern a DM has, one level down */
 };
 
 static uint32_t patterns_groups(uint32_t rows)
@@ -48,13 +48,8 @@ static status_t patterns_find(struct pattern_search *search, struct pattern_leve
             goto out;
         }
     }
-    if (search->count == search->room) {
-        uint32_t room = search->room > 0 ? 2 * search->room : 64;
-        struct pattern *more = realloc(level->patterns, room * sizeof *more);
-        REQUIRE(more, STATUS_DEVICE, "out of memory: patterns of delays");
-        level->patterns = more;
-        search->room = room;
-    }
+    TRY(memory_grow(&level->patterns, search->count, sizeof *level->patterns,
+                    "patterns of delays"));
     level->patterns[search->count] = *wanted;
     search->slots[at] = (struct pattern_slot){search->stamp, search->count};
     *out = search->count++;
@@ -70,7 +65,7 @@ static status_t patterns_make_level(struct patterns *p, struct pattern_search *s
     struct pattern_level *level = &p->levels[l];
     uint32_t nbelow = l > 0 ? p->levels[l - 1].ngroups : p->nrows;
     level->ngroups = patterns_groups(nbelow);
-    search->room = search->count = 0;
+    search->count = 0;
     TRY(memory_zeroed((size_t)level->ngroups + 1, sizeof *level->first, "patterns", &level->first));
     for (uint32_t g = 0; g < level->ngroups; g++) {
         const uint32_t *left = search->below + (size_t)2 * g * p->ndms;

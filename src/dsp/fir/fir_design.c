@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/dft.h"
-#include "dsp/fir/kaiser.h"
+#include "dsp/fir/prototype.h"
 
 #include <complex.h>
 #include <math.h>

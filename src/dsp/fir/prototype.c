@@ -5,7 +5,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "dsp/fir/kaiser.h"
+#include "dsp/fir/filter_report.h"
 #include "dsp/resample.h"
 
 #include <ctype.h>
@@ -16,6 +16,213 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- kaiser ---- */
+
+/* I0 by its series, and two fits. */
+
+/* By its power series: all terms are positive, so nothing cancels. */
+double kaiser_i0(double x)
+{
+    double quarter = x * x / 4;
+    double term = 1;
+    double sum = 1;
+    for (int k = 1; term > sum * (DBL_EPSILON / 4); k++) {
+        term *= quarter / ((double)k * k);
+        sum += term;
+    }
+    return sum;
+}
+
+double kaiser_beta(double decibels)
+{
+    if (decibels > 50) {
+        return 0.1102 * (decibels - 8.7);
+    }
+    return decibels > 21 ? 0.5842 * pow(decibels - 21, 0.4) + 0.07886 * (decibels - 21) : 0;
+}
+
+double kaiser_taps(double decibels, double width)
+{
+    return (decibels - 7.95) / (2.285 * 2 * M_PI * width) + 1;
+}
+
+/* The decibels that so many reach. */
+static double kaiser_attenuation(double taps, double width)
+{
+    return (taps - 1) * (2.285 * 2 * M_PI * width) + 7.95;
+}
+
+/* ---- flat cutoff ---- */
+
+/* The cutoff of a filter bank that loses no power between channels.
+ *
+ * White noise, or a tone, half-way between two channels is in both. Where |H| there is 1 / sqrt(2)
+ * of what it is at a channel's centre, the two together have all of its power: with 8 taps and a
+ * Hann window cutoff 1.108 leaves 0.1 dB of ripple in their sum, where cutoff 1 leaves 3 dB.
+ *
+ * The flat cutoff, by bisection: a wider filter passes more at the border. */
+
+enum { MOST_COEFFICIENTS = 1 << 18, MOST_TAPS = 4096, HALVINGS = 40 };
+
+#define WIDEST 2.0       /* channels: the neighbours' centres, so all of the border is passed */
+#define STEPS_PER_1 1e10 /* of the cutoff that is told */
+
+/* One half of a symmetric filter: what the sinc is multiplied by. */
+struct flat_half {
+    uint32_t taps, samples;
+    size_t count;   /* of coefficients in it, the innermost first */
+    double *centre; /* window */
+    double *border; /* the same times the phase of f = 1/2 */
+};
+
+/* Where coefficient i lies, in spectra from the middle. */
+static double flat_place(const struct flat_half *half, size_t i)
+{
+    return ((double)i + 0.5) / half->samples;
+}
+
+/* |H(1/2) / H(0)|^2 less 1/2. */
+static double flat_excess(const struct flat_half *half, double cutoff)
+{
+    double centre = 0;
+    double border = 0;
+    for (size_t i = 0; i < half->count; i++) {
+        double sinc = prototype_sinc(cutoff * flat_place(half, i));
+        centre += half->centre[i] * sinc;
+        border += half->border[i] * sinc;
+    }
+    return border / centre * (border / centre) - 0.5;
+}
+
+static status_t flat_fill(const struct prototype_spec *spec, struct flat_half *half)
+{
+    status_t st = STATUS_OK;
+    double i0_beta = spec->window == WINDOW_KAISER ? kaiser_i0(spec->kaiser_beta) : 1;
+    half->taps = spec->taps < MOST_TAPS ? spec->taps : MOST_TAPS;
+    uint32_t fewer = MOST_COEFFICIENTS / half->taps / 2 * 2;
+    half->samples = spec->samples_per_spectrum < fewer ? spec->samples_per_spectrum : fewer;
+    half->count = (size_t)half->taps * half->samples / 2;
+    TRY(memory_zeroed(half->count, sizeof(double), "filter coefficients", &half->centre));
+    TRY(memory_zeroed(half->count, sizeof(double), "filter coefficients", &half->border));
+    for (size_t i = 0; i < half->count; i++) {
+        double x = flat_place(half, i);
+        half->centre[i] = prototype_window(spec, i0_beta, 0.5 + x / half->taps);
+        half->border[i] = half->centre[i] * cos(M_PI * fmod(x, 2));
+    }
+out:
+    return st;
+}
+
+status_t flat_cutoff_settle(struct prototype_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct flat_half half = {0};
+    if (spec->cutoff != CUTOFF_FLAT) {
+        return STATUS_OK;
+    }
+    REQUIRE(spec->taps > 1 && spec->window != WINDOW_FILE, STATUS_USAGE,
+            "cutoff flat: a filter of %u %s from a %s has no cutoff to choose", spec->taps,
+            spec->taps == 1 ? "tap" : "taps", spec->window == WINDOW_FILE ? "file" : "window");
+    TRY(flat_fill(spec, &half));
+    double low = 0;
+    double high = WIDEST;
+    double alone = flat_excess(&half, low) + 0.5;
+    REQUIRE(alone < 0.5, STATUS_USAGE,
+            "cutoff flat: the window alone, with cutoff 0, lets %.3f of a tone's power pass at the "
+            "border of a channel, 0.5 is wanted: expected more taps than %u, or a window that "
+            "falls off less in time",
+            alone, spec->taps);
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        *(flat_excess(&half, middle) < 0 ? &low : &high) = middle;
+    }
+    /* The more taps, the steeper the border: what is added to 1 goes by widths of the main lobe. */
+    double found = half.taps < spec->taps ? 1 + (low - 1) * half.taps / spec->taps : low;
+    spec->cutoff = nearbyint(found * STEPS_PER_1) / STEPS_PER_1;
+out:
+    free(half.centre);
+    free(half.border);
+    return st;
+}
+
+/* ---- oversampled ---- */
+
+/* Kaiser's formulas, in channels; and how far they are right. */
+
+/* More is not in floats, and the window's flanks would be all of it. As much as `attenuation` asks.
+ */
+static const double most_decibels = 200;
+
+/* Of the sample rate of a channel's own spacing: a tap is one sample of it. */
+static double oversampled_transition(struct ratio ratio)
+{
+    return (double)(ratio.num - ratio.den) / ratio.den;
+}
+
+double oversampled_attenuation(struct ratio ratio, uint32_t taps)
+{
+    return fmin(kaiser_attenuation(taps + 1.0, oversampled_transition(ratio)), most_decibels);
+}
+
+double oversampled_beta(struct ratio ratio, uint32_t taps)
+{
+    return kaiser_beta(oversampled_attenuation(ratio, taps));
+}
+
+double oversampled_cutoff(struct ratio ratio)
+{
+    return (double)ratio.num / ratio.den;
+}
+
+/* What a filter of so many taps really does: with so few samples per spectrum it does what it does
+ * with more. */
+static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *decibels)
+{
+    status_t st = STATUS_OK;
+    enum { SAMPLES = 32 };
+    const struct prototype_spec spec = {.channels = SAMPLES,
+                                        .taps = taps,
+                                        .samples_per_spectrum = SAMPLES,
+                                        .window = WINDOW_KAISER,
+                                        .kaiser_beta = oversampled_beta(ratio, taps),
+                                        .cutoff = oversampled_cutoff(ratio)};
+    struct filter_report_oversampled report;
+    double *coeff = NULL;
+    TRY(prototype_create(&spec, &coeff));
+    TRY(filter_report_oversampled(coeff, taps, SAMPLES, oversampled_cutoff(ratio), &report));
+    *decibels = report.alias_db;
+out:
+    free(coeff);
+    return st;
+}
+
+status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_MEASURED = 4096 };
+    const double width = oversampled_transition(ratio);
+    uint32_t taps = (uint32_t)fmax(1, ceil(kaiser_taps(decibels, width)) - 2);
+    double reached = 0;
+    while (taps < MOST_MEASURED && reached < decibels) {
+        TRY(oversampled_measure(ratio, taps, &reached));
+        taps += reached < decibels;
+    }
+    *out = taps;
+out:
+    return st;
+}
+
+uint32_t oversampled_channels(struct ratio ratio, uint32_t channels)
+{
+    uint64_t unit = ratio.num / gcd_u64(ratio.num, ratio.den);
+    unit = unit % 2 ? 2 * unit : unit;
+    uint64_t below = channels / unit * unit;
+    uint64_t above = below + unit;
+    return (uint32_t)(below > 0 && channels - below <= above - channels ? below : above);
+}
+
+/* ---- prototype ---- */
 
 /* Longer words are no numbers: this bounds what a file without blanks can make us read. */
 enum { WORD_BYTES = 512 };

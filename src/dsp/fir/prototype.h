@@ -7,7 +7,7 @@
  *
  * b[0] weighs the oldest sample. cutoff 1 puts the -6 dB points at the borders of a channel;
  * cutoff 0 leaves the window alone (with taps 1 and window rect: the bare Fourier transform).
- * dsp/fir/flat_cutoff.h finds the one that keeps the power of neighbours flat.
+ * flat_cutoff_settle() finds the one that keeps the power of neighbours flat.
  *
  *   hann      0.5 - 0.5 cos(2 pi u)                              u = (j + 0.5) / M
  *   hamming   0.54 - 0.46 cos(2 pi u)
@@ -27,6 +27,52 @@
 #include "base/terms.h"
 
 #include <stdint.h>
+
+/* ---- Kaiser's window and his formulas for the filters that it makes ----
+ *
+ * Kaiser 1974, Nonrecursive digital filter design using the I0-sinh window function. */
+
+/* The modified Bessel function of order zero, 0 <= x <= KAISER_BETA_LIMIT. */
+double kaiser_i0(double x);
+
+/* The largest beta for which I0(beta) and its series stay well inside a double. */
+#define KAISER_BETA_LIMIT 700.0
+
+/* The window's beta for a filter whose gain shall be off by `decibels` (> 0: 60 is 0.001) at most,
+ * and the number of its coefficients, not rounded, for transitions as wide as `width` of the sample
+ * rate. */
+double kaiser_beta(double decibels);
+
+double kaiser_taps(double decibels, double width);
+
+/* ---- the prototype of an oversampled filter bank ----
+ *
+ * Spectra come num / den times as often as channels are apart, so a channel holds num / den of the
+ * channel spacing. What a user keeps of it is one spacing, from -1/2 to 1/2 (in channels); what
+ * folds into that lies from num/den - 1/2 on. Between both is the transition: the sinc's cutoff is
+ * num / den, in its middle, and Kaiser's window makes it num/den - 1 wide, as far down as so many
+ * taps can.
+ * Kaiser 1974; Tuthill et al. 2015, Compensating for oversampling effects in polyphase
+ * channelizers: a radio astronomy application. */
+
+/* dB by which such a filter of so many taps damps what folds into the kept part, about. */
+double oversampled_attenuation(struct ratio ratio, uint32_t taps);
+
+/* The fewest taps that damp it by so many dB: up to 4,096 by measure (Kaiser's formula is off by up
+ * to 3 dB where transitions are wide). Fails with DEVICE (memory). */
+status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
+
+/* The window's beta for so many taps. */
+double oversampled_beta(struct ratio ratio, uint32_t taps);
+
+/* The cutoff. */
+double oversampled_cutoff(struct ratio ratio);
+
+/* The number of channels next to `channels` of which a spectrum can begin every den / num: a whole
+ * number of samples. It may be `channels` itself. */
+uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
+
+/* ---- any prototype ---- */
 
 struct prototype_spec {
     uint32_t channels;             /* C >= 2, even */
@@ -60,5 +106,16 @@ double prototype_sinc(double u);
 /* Multiplies by (-1)^j in place: the transform of the filtered samples then comes out shifted by
  * half its length, so that ordering the channels costs nothing. */
 void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum);
+
+/* Where spec->cutoff is CUTOFF_FLAT, puts the cutoff there by which |H(1/2)| = |H(0)| / sqrt(2), in
+ * steps of 1e-10, so that every machine finds the same one; else does nothing.
+ *
+ * H is that of the filter itself up to 2^18 coefficients. Beyond, samples (of which there are 64 or
+ * more per spectrum) and then taps (4,096) are as few as make them: the response, in channels and
+ * in widths of the window's main lobe, is the same to 1e-5.
+ *
+ * Fails with USAGE where no cutoff does it: a window so narrow in time that it passes more than
+ * that by itself, one tap, coefficients from a file; or with DEVICE (memory). */
+status_t flat_cutoff_settle(struct prototype_spec *spec);
 
 #endif

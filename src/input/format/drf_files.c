@@ -25,10 +25,8 @@ void drf_names_free(struct drf_names *names)
 status_t drf_names_add(struct drf_names *names, char *name)
 {
     status_t st = STATUS_OK;
-    char **grown = realloc(names->items, (names->count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: names of files");
-    names->items = grown;
-    grown[names->count++] = name;
+    TRY(memory_grow(&names->items, names->count, sizeof *names->items, "names of files"));
+    names->items[names->count++] = name;
     name = NULL;
 out:
     free(name);
@@ -132,10 +130,8 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
             goto out;
         }
     }
-    struct drf_channel *grown = realloc(channels->items, (channels->count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: channels");
-    channels->items = grown;
-    struct drf_channel *channel = &grown[channels->count++];
+    TRY(memory_grow(&channels->items, channels->count, sizeof *channels->items, "channels"));
+    struct drf_channel *channel = &channels->items[channels->count++];
     *channel = (struct drf_channel){.name = NULL};
     TRY(memory_text(text_basename(real), &channel->name));
     channel->folder = real;

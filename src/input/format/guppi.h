@@ -44,7 +44,7 @@ struct guppi_block {
 
 struct guppi_blocks {
     struct guppi_block *items; /* at least one, ascending */
-    size_t count, room;
+    size_t count;
     int has_packets; /* headers have PKTIDX */
     uint64_t held;   /* bytes of the last one that are in the file */
     double each;     /* samples that PKTIDX counts as one; 0: unknown */

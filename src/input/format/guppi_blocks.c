@@ -123,13 +123,8 @@ static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii 
 static status_t guppi_add_block(struct guppi_blocks *blocks, struct guppi_block block)
 {
     status_t st = STATUS_OK;
-    if (blocks->count == blocks->room) {
-        size_t room = blocks->room > 0 ? 2 * blocks->room : 256;
-        struct guppi_block *grown = realloc(blocks->items, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: blocks of a GUPPI RAW file");
-        blocks->items = grown;
-        blocks->room = room;
-    }
+    TRY(memory_grow(&blocks->items, blocks->count, sizeof *blocks->items,
+                    "blocks of a GUPPI RAW file"));
     blocks->items[blocks->count++] = block;
 out:
     return st;

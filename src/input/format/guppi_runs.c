@@ -62,12 +62,8 @@ static status_t guppi_add_partial(struct archive_part *part, const struct guppi_
         last->count += piece->steps;
         goto out;
     }
-    if ((part->npartials & (part->npartials - 1)) == 0) {
-        size_t room = part->npartials > 0 ? 2 * (size_t)part->npartials : 1;
-        struct archive_partial *grown = realloc(part->partials, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: blocks that lack packets");
-        part->partials = grown;
-    }
+    TRY(memory_grow(&part->partials, part->npartials, sizeof *part->partials,
+                    "blocks that lack packets"));
     part->partials[part->npartials++] = (struct archive_partial){piece->first, piece->steps, lost};
 out:
     return st;

@@ -26,7 +26,7 @@ struct meerkat {
     uint64_t first, step;      /* timestamps of samples */
     uint64_t samples;          /* up to the last that came */
     struct archive_gap *never; /* times that have no timestamp */
-    size_t nnever, room;
+    size_t nnever;
     char *pol;
 };
 
@@ -73,13 +73,7 @@ static status_t meerkat_add_never(struct meerkat *said, uint64_t time)
         last->count++;
         goto out;
     }
-    if (said->nnever == said->room) {
-        size_t room = 2 * said->room + 16;
-        struct archive_gap *grown = realloc(said->never, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-        said->never = grown;
-        said->room = room;
-    }
+    TRY(memory_grow(&said->never, said->nnever, sizeof *said->never, "gaps"));
     said->never[said->nnever++] = (struct archive_gap){0, time, 1};
 out:
     return st;

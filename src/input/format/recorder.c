@@ -182,22 +182,10 @@ out:
     return st;
 }
 
-/* Lists of runs and gaps grow by doubling: one more may be needed when their count is a power of
- * two. */
-static int recorder_is_full(size_t count)
-{
-    return (count & (count - 1)) == 0;
-}
-
 status_t recorder_add_run(struct archive_part *part, struct archive_run **out)
 {
     status_t st = STATUS_OK;
-    if (recorder_is_full(part->nruns)) {
-        size_t room = part->nruns > 0 ? 2 * (size_t)part->nruns : 1;
-        struct archive_run *grown = realloc(part->runs, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: runs of blocks");
-        part->runs = grown;
-    }
+    TRY(memory_grow(&part->runs, part->nruns, sizeof *part->runs, "runs of blocks"));
     part->runs[part->nruns] = (struct archive_run){.path = NULL};
     TRY(memory_text(part->path, &part->runs[part->nruns].path));
     *out = &part->runs[part->nruns++];
@@ -208,12 +196,8 @@ out:
 status_t recorder_add_gap(struct archive *archive, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
-    if (recorder_is_full(archive->losses.ngaps)) {
-        size_t room = archive->losses.ngaps > 0 ? 2 * archive->losses.ngaps : 1;
-        uint64_t(*grown)[2] = realloc(archive->losses.gaps, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-        archive->losses.gaps = grown;
-    }
+    TRY(memory_grow(&archive->losses.gaps, archive->losses.ngaps, sizeof *archive->losses.gaps,
+                    "gaps"));
     archive->losses.gaps[archive->losses.ngaps][0] = first;
     archive->losses.gaps[archive->losses.ngaps][1] = count;
     archive->losses.ngaps++;

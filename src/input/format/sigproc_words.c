@@ -3,6 +3,7 @@
  * in more bytes than SIGPROC does. */
 #include "input/format/sigproc_words.h"
 
+#include "base/memory.h"
 #include "input/assumed.h"
 
 #include <ctype.h>
@@ -207,13 +208,7 @@ static double words_number(const char *at, size_t bytes, enum words_kind kind)
 static status_t words_add_frequency(struct sigproc_words *words, double mhz)
 {
     status_t st = STATUS_OK;
-    if (words->nmhz == words->room) {
-        size_t room = 2 * words->room + 64;
-        double *grown = realloc(words->mhz, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: a table of frequencies");
-        words->mhz = grown;
-        words->room = room;
-    }
+    TRY(memory_grow(&words->mhz, words->nmhz, sizeof *words->mhz, "a table of frequencies"));
     words->mhz[words->nmhz++] = mhz;
 out:
     return st;

@@ -48,7 +48,7 @@ struct sigproc_value {
 struct sigproc_words {
     struct sigproc_value said[SIGPROC_WORDS];
     double *mhz; /* [nmhz] frequencies between FREQUENCY_START and FREQUENCY_END */
-    size_t nmhz, room;
+    size_t nmhz;
     size_t bytes; /* of the header */
 };
 

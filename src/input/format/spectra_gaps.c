@@ -11,7 +11,7 @@
 struct column_gaps {
     uint64_t columns;
     struct archive_gap *gaps;
-    size_t count, room;
+    size_t count;
     uint64_t *begins; /* [columns] of the gap that a column is in; UINT64_MAX: in none */
 };
 
@@ -20,13 +20,7 @@ enum { MOST_GAPS = 1 << 24 };
 static status_t column_gaps_end(struct column_gaps *g, uint64_t column, uint64_t row)
 {
     status_t st = STATUS_OK;
-    if (g->count == g->room) {
-        size_t room = g->room ? 2 * g->room : 64;
-        struct archive_gap *gaps = realloc(g->gaps, room * sizeof *gaps);
-        REQUIRE(gaps, STATUS_DEVICE, "out of memory: %zu gaps", room);
-        g->gaps = gaps;
-        g->room = room;
-    }
+    TRY(memory_grow(&g->gaps, g->count, sizeof *g->gaps, "gaps"));
     g->gaps[g->count++] = (struct archive_gap){
         .stream = column, .first = g->begins[column], .count = row - g->begins[column]};
     g->begins[column] = UINT64_MAX;

@@ -16,13 +16,7 @@ void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin)
 static status_t chunks_want(chunks_t *chunks, uint64_t chunk, size_t box)
 {
     status_t st = STATUS_OK;
-    if (chunks->nwants == chunks->wants_room) {
-        size_t room = chunks->wants_room > 0 ? 2 * chunks->wants_room : 64;
-        struct want *grown = realloc(chunks->wants, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: a list of chunks");
-        chunks->wants = grown;
-        chunks->wants_room = room;
-    }
+    TRY(memory_grow(&chunks->wants, chunks->nwants, sizeof *chunks->wants, "a list of chunks"));
     chunks->wants[chunks->nwants++] = (struct want){chunk, box};
 out:
     return st;

@@ -64,7 +64,7 @@ struct chunks {
     /* A read. */
     const struct chunk_box *boxes;
     struct want *wants;
-    size_t nwants, wants_room;
+    size_t nwants;
     struct chunk_task *tasks;
     size_t ntasks, tasks_room;
     atomic_size_t next;

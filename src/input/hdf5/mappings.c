@@ -210,9 +210,7 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     struct text path = {0};
     REQUIRE(out->count < MOST_MAPPINGS, STATUS_DATA,
             "%s: its virtual dataset has too many mappings", stated->home);
-    struct mapping *grown = realloc(out->items, (out->count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: the mappings of %s", stated->home);
-    out->items = grown;
+    TRY(memory_grow(&out->items, out->count, sizeof *out->items, "the mappings"));
     TRY(mappings_name_expand(stated->file, block, &file));
     TRY(mappings_name_expand(stated->name, block, &name));
     REQUIRE(file.length > 0 && name.length > 0, STATUS_DATA,
@@ -229,7 +227,7 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     new.there = H5Scopy(stated->there);
     H5_TRY(new.there, "%s: a mapping of its virtual dataset cannot be copied", stated->home);
     TRY(mapping_bound(&new));
-    grown[out->count++] = new;
+    out->items[out->count++] = new;
     new = (struct mapping){.here = -1, .there = -1};
 out:
     mapping_free(&new);

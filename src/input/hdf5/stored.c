@@ -30,13 +30,11 @@ void lost_pieces_free(struct lost_pieces *lost)
 status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
 {
     status_t st = STATUS_OK;
-    struct lost_piece *grown = realloc(lost->items, ((size_t)lost->count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost of an archive");
-    lost->items = grown;
-    grown[lost->count] = (struct lost_piece){.space = space, .why = NULL};
+    TRY(memory_grow(&lost->items, lost->count, sizeof *lost->items, "what is lost of an archive"));
+    lost->items[lost->count] = (struct lost_piece){.space = space, .why = NULL};
     space = -1;
     lost->count++;
-    TRY(memory_text(why, &grown[lost->count - 1].why));
+    TRY(memory_text(why, &lost->items[lost->count - 1].why));
 out:
     h5_close(space);
     return st;
@@ -99,11 +97,9 @@ static status_t stored_note(const struct noting *noting, const char *path, enum 
     const struct depot_spec *spec = &noting->depot->spec;
     TRY(spec->found ? sources_add(&spec->found->sources, path, kind, from)
                     : sources_check_path(&spec->storage->sources, path));
-    char **grown = realloc(stored->files, (stored->nfiles + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: the files of %s", path);
-    stored->files = grown;
-    grown[stored->nfiles] = NULL;
-    TRY(memory_text(path, &grown[stored->nfiles]));
+    TRY(memory_grow(&stored->files, stored->nfiles, sizeof *stored->files, "the files"));
+    stored->files[stored->nfiles] = NULL;
+    TRY(memory_text(path, &stored->files[stored->nfiles]));
     stored->nfiles++;
 out:
     return st;
@@ -173,12 +169,9 @@ static status_t stored_add_extent(struct stored *stored, const char *path, uint6
                                   uint64_t bytes)
 {
     status_t st = STATUS_OK;
-    struct archive_extent *grown =
-        realloc(stored->extents, ((size_t)stored->nextents + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: extents of %s", path);
-    stored->extents = grown;
-    grown[stored->nextents] = (struct archive_extent){NULL, offset, bytes};
-    TRY(memory_text(path, &grown[stored->nextents++].path));
+    TRY(memory_grow(&stored->extents, stored->nextents, sizeof *stored->extents, "extents"));
+    stored->extents[stored->nextents] = (struct archive_extent){NULL, offset, bytes};
+    TRY(memory_text(path, &stored->extents[stored->nextents++].path));
 out:
     return st;
 }

@@ -25,7 +25,6 @@ struct scan {
     const struct packets_seek *seek;
     struct packets_file *out;
     uint64_t at;     /* the last frame so far, which is out->frames - 1 */
-    uint32_t room;   /* for runs */
     uint64_t places; /* where bytes are no frames */
     uint64_t bytes;  /* of these */
     uint64_t first;  /* the first of these bytes */
@@ -172,13 +171,7 @@ static status_t scan_add_run(struct scan *scan, uint64_t offset)
     if (out->nruns > 0 && out->runs[out->nruns - 1].frame == out->frames) {
         out->nruns--; /* of no frames */
     }
-    if (out->nruns == scan->room) {
-        uint32_t room = scan->room > 0 ? 2 * scan->room : 1;
-        struct packets_run *grown = realloc(out->runs, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: runs of frames");
-        out->runs = grown;
-        scan->room = room;
-    }
+    TRY(memory_grow(&out->runs, out->nruns, sizeof *out->runs, "runs of frames"));
     out->runs[out->nruns++] = (struct packets_run){out->frames, offset};
 out:
     return st;

@@ -57,7 +57,7 @@ struct loss {
 };
 struct losses {
     struct loss *items; /* in no order; a sample may be in several */
-    size_t count, room;
+    size_t count;
 };
 /* Fails with DEVICE (memory). */
 status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);

@@ -70,10 +70,8 @@ static status_t h5_names_add(struct h5_names *to, const char *name)
 {
     status_t st = STATUS_OK;
     REQUIRE(to->count < MOST_NAMES, STATUS_DATA, "%s: more than %d names", name, MOST_NAMES);
-    char **grown = realloc(to->names, (to->count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: names");
-    to->names = grown;
-    TRY(memory_text(name, &grown[to->count]));
+    TRY(memory_grow(&to->names, to->count, sizeof *to->names, "names"));
+    TRY(memory_text(name, &to->names[to->count]));
     to->count++;
 out:
     return st;

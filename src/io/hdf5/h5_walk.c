@@ -25,7 +25,7 @@ struct walk {
     int is_enough;
     struct text path;
     struct level *levels;
-    size_t count, room;
+    size_t count;
     void *met; /* addresses of objects with several links */
 };
 
@@ -66,13 +66,7 @@ static herr_t h5_walk_list(const char *name, H5L_type_t type, void *links)
 static status_t h5_walk_push(struct walk *walk, hid_t group)
 {
     status_t st = STATUS_OK;
-    if (walk->count == walk->room) {
-        size_t room = 2 * walk->room + 16;
-        struct level *grown = realloc(walk->levels, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: groups in groups");
-        walk->levels = grown;
-        walk->room = room;
-    }
+    TRY(memory_grow(&walk->levels, walk->count, sizeof *walk->levels, "groups in groups"));
     struct level *level = &walk->levels[walk->count++];
     *level = (struct level){.group = group, .path = walk->path.length};
     group = -1;

@@ -26,13 +26,7 @@ out:
 status_t tree_add(struct tree *parent, const char *key, struct tree **child)
 {
     status_t st = STATUS_OK;
-    if (parent->nchildren == parent->capacity) {
-        size_t capacity = parent->capacity ? parent->capacity * 2 : 4;
-        struct tree **list = realloc(parent->child, capacity * sizeof(struct tree *));
-        REQUIRE(list, STATUS_DEVICE, "out of memory: a list of %zu entries", capacity);
-        parent->child = list;
-        parent->capacity = capacity;
-    }
+    TRY(memory_grow(&parent->child, parent->nchildren, sizeof *parent->child, "a list"));
     TRY(memory_text(key, &(*child)->key));
     (*child)->up = parent;
     (*child)->index = parent->nchildren;
@@ -86,7 +80,6 @@ status_t tree_wrap(struct tree *node)
     list.set = node->set;
     list.is_wrapped = 1;
     list.nchildren = 1;
-    list.capacity = 1;
     *node = list;
     node->child[0] = entry;
     entry = NULL;

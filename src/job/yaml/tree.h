@@ -29,7 +29,6 @@ struct tree {
     const char *set;          /* the override that made it, or NULL */
     struct tree **child;
     size_t nchildren;
-    size_t capacity;
 };
 
 /* A node without children. `text` (copied) is the text of a value. */

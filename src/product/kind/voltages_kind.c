@@ -56,19 +56,13 @@ static status_t voltages_list_gaps(const struct product_spec *spec, uint64_t (**
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     uint64_t end = archive->first_sample + spec->rows;
-    size_t room = 0;
     *count = 0;
     for (uint32_t s = 0; s < archive->nstreams; s++) {
         uint64_t first = 0;
         uint64_t samples = 0;
         for (uint64_t at = archive->first_sample;
              archive_next_gap(archive, s, at, end, &first, &samples); at = first + samples) {
-            if (*count == room) {
-                room = 2 * room + 64;
-                uint64_t(*grown)[3] = realloc(*out, room * sizeof *grown);
-                REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
-                *out = grown;
-            }
+            TRY(memory_grow(out, *count, sizeof **out, "gaps"));
             (*out)[*count][0] = first - archive->first_sample;
             (*out)[*count][1] = samples;
             (*out)[*count][2] = s;

@@ -3,8 +3,26 @@
 #ifndef VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
 #define VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
 
-#include "tune/problem/fir_windows.h"
+#include "compute/filter.h"
 #include "tune/trial.h"
+
+enum { FIR_WINDOWS = 4 };
+
+/* How far rows may be off, in units of rms(x) ||c||_2: the rms of all, and any. */
+extern const double fir_rms_limit, fir_worst_limit;
+
+struct fir_windows {
+    struct fir_window {
+        uint64_t first, rows;
+        float *expected;
+    } list[FIR_WINDOWS];
+    double unit;  /* rms(x) ||c||_2 */
+    double error; /* rms of the rows that were compared last, in units of that */
+};
+
+/* Adds the rows of `out` that are off to *wrong, one if none is but all together are. */
+void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
+                         const float *out, uint32_t *wrong);
 
 /* Samples of a stream go from one buffer to the other; `pairs` 0: from memory of the host and back
  * to it. Else (one stream of floats, which stay real or complex, and no decimation) so many pairs

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "tune/problem/ppf_trial.h"
 #include "tune/problem/problems.h"
-#include "tune/space.h"
+#include "tune/search.h"
 
 #include <stdlib.h>
 #include <string.h>

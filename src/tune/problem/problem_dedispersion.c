@@ -1,10 +1,11 @@
 /* How the sums of dedispersion are made, as a problem of the tuner. */
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/units.h"
 #include "io/cache.h"
 #include "tune/problem/dedispersion_trial.h"
 #include "tune/problem/problems.h"
-#include "tune/space.h"
+#include "tune/search.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -183,16 +184,82 @@ static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
     }
 }
 
+/* Which values of parameters are wanted: lists[p][0 .. counts[p] - 1]; counts[p] 0: all. */
+enum { MOST_VALUES = 32 };
+struct filter {
+    uint32_t counts[TUNE_PARAMETERS], lists[TUNE_PARAMETERS][MOST_VALUES];
+};
+
+/* "1/2/4" */
+static int dedispersion_read_values(char *text, struct filter *out, uint32_t p)
+{
+    for (char *value = strsep(&text, "/"); value; value = strsep(&text, "/")) {
+        uint64_t number = 0;
+        if (out->counts[p] == MOST_VALUES || !units_parse_u64(value, &number) ||
+            number > UINT32_MAX) {
+            return 0;
+        }
+        out->lists[p][out->counts[p]++] = (uint32_t)number;
+    }
+    return 1;
+}
+
+/* "time_out=1/2/4" */
+static status_t dedispersion_read_part(const char *text, char *part, struct filter *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t p = 0;
+    const char *name = strsep(&part, "=");
+    while (p < SHAPE_NUMBERS && strcmp(tune_dedispersion.parameters[p].name, name) != 0) {
+        p++;
+    }
+    REQUIRE(p < SHAPE_NUMBERS, STATUS_USAGE, "\"%s\": there is no parameter \"%s\"", text, name);
+    REQUIRE(part && dedispersion_read_values(part, out, p), STATUS_USAGE,
+            "\"%s\": expected values such as %s=1/2/4", text, name);
+out:
+    return st;
+}
+
+/* Reads "time_out=1/2/4,chunk=8". Fails with USAGE. */
+static status_t dedispersion_read_filter(const char *text, struct filter *out)
+{
+    status_t st = STATUS_OK;
+    char *copy = NULL;
+    *out = (struct filter){0};
+    TRY(memory_text(text, &copy));
+    char *rest = copy;
+    for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
+        TRY(dedispersion_read_part(text, part, out));
+    }
+out:
+    free(copy);
+    return st;
+}
+
+static int dedispersion_takes(const struct filter *filter, const uint32_t *values)
+{
+    for (uint32_t p = 0; p < SHAPE_NUMBERS; p++) {
+        uint32_t k = 0;
+        while (k < filter->counts[p] && filter->lists[p][k] != values[p]) {
+            k++;
+        }
+        if (filter->counts[p] > 0 && k == filter->counts[p]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Drops what has other values than those that are wanted. */
 static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint32_t *count,
                                          const char *only)
 {
     status_t st = STATUS_OK;
-    struct tune_filter filter;
+    struct filter filter;
     uint32_t n = 0;
-    TRY(tune_filter_read(only, &tune_dedispersion, &filter));
+    TRY(dedispersion_read_filter(only, &filter));
     for (uint32_t i = 0; i < *count; i++) {
-        if (tune_filter_takes(&filter, &tune_dedispersion, (const uint32_t *)&list[i].shape)) {
+        if (dedispersion_takes(&filter, (const uint32_t *)&list[i].shape)) {
             list[n++] = list[i];
         }
     }

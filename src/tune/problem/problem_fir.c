@@ -1,10 +1,10 @@
 /* How a long filter is computed, as a problem of the tuner; and the automatic choice. */
 #include "base/memory.h"
 #include "base/units.h"
-#include "tune/problem/few.h"
 #include "tune/problem/fir_trial.h"
 #include "tune/problem/problems.h"
-#include "tune/space.h"
+#include "tune/search.h"
+#include "tune/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* How a filter bank is computed, as a problem of the tuner; and the automatic choice. */
 #include "base/memory.h"
-#include "tune/problem/few.h"
 #include "tune/problem/ppf_trial.h"
 #include "tune/problem/problems.h"
-#include "tune/space.h"
+#include "tune/search.h"
+#include "tune/tuning.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -56,9 +56,6 @@ struct cpu_tree {
     uint64_t *lists, *ends, *first;
     uint8_t *flushes;
     uint64_t njoins, nstarts, nlists, most_joins;
-    struct {
-        uint64_t joins, starts, lists;
-    } room;                        /* of the tables, in elements */
     uint64_t joined;               /* samples of a piece, added up to rows */
     size_t passing, rows, longest; /* samples: of rows that pass, that stay, of a row */
     char *zeros;
@@ -86,22 +83,6 @@ struct tree_tile {
     uint8_t *parts[LEVELS];
     uint32_t nlisted[TREE_MOST_DMS], listed[TREE_MOST_DMS][MOST_LISTED];
 };
-
-/* Room for one more element. */
-static status_t tree_grow(void *list, size_t bytes, uint64_t count, uint64_t *room)
-{
-    status_t st = STATUS_OK;
-    void **at = list;
-    if (count == *room) {
-        uint64_t more = *room > 0 ? 2 * *room : 1024;
-        void *grown = realloc(*at, more * bytes);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: patterns of delays");
-        *at = grown;
-        *room = more;
-    }
-out:
-    return st;
-}
 
 /* The patterns of a level in the group under way: *begin .. *end - 1. */
 static void tree_range(const cpu_tree_t *tree, const struct tree_tile *tile, uint32_t level,
@@ -191,7 +172,7 @@ static status_t tree_put_join(cpu_tree_t *tree, struct tree_tile *tile, uint32_t
     tile->at[level][number] = join.to;
     *taken += ceil_div_u64(samples, line) * line;
     tree->longest = samples > tree->longest ? samples : tree->longest;
-    TRY(tree_grow(&tree->joins, sizeof *tree->joins, tree->njoins, &tree->room.joins));
+    TRY(memory_grow(&tree->joins, tree->njoins, sizeof *tree->joins, "patterns of delays"));
     tree->joins[tree->njoins++] = join;
 out:
     return st;
@@ -217,10 +198,11 @@ static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
 {
     status_t st = STATUS_OK;
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
-        TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->room.lists));
+        TRY(memory_grow(&tree->lists, tree->nlists, sizeof *tree->lists, "patterns of delays"));
         tree->lists[tree->nlists++] = tree->nstarts;
         for (uint32_t i = 0; i < tile->nlisted[dm]; i++) {
-            TRY(tree_grow(&tree->starts, sizeof *tree->starts, tree->nstarts, &tree->room.starts));
+            TRY(memory_grow(&tree->starts, tree->nstarts, sizeof *tree->starts,
+                            "patterns of delays"));
             tree->starts[tree->nstarts++] = tile->listed[dm][i];
         }
         tile->nlisted[dm] = 0;
@@ -318,7 +300,7 @@ static status_t tree_lay_out(cpu_tree_t *tree)
     for (uint32_t tile = 0; tile < tree->ntiles && tree->njoins <= tree->most_joins; tile++) {
         TRY(tree_lay_tile(tree, tile));
     }
-    TRY(tree_grow(&tree->lists, sizeof *tree->lists, tree->nlists, &tree->room.lists));
+    TRY(memory_grow(&tree->lists, tree->nlists, sizeof *tree->lists, "patterns of delays"));
     tree->lists[tree->nlists] = tree->nstarts;
 out:
     return st;

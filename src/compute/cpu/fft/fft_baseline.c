@@ -60,19 +60,10 @@ static void baseline_transform(void *context, uint32_t thread, uint64_t share)
     }
 }
 
-static void baseline_nothing(void *context, uint32_t thread, uint64_t task)
-{
-    (void)context;
-    (void)thread;
-    (void)task;
-}
-
 /* Every share once, each on a thread; waits. */
-static void baseline_share_out(struct baseline *b,
-                               void (*run)(void *context, uint32_t thread, uint64_t share))
+static void baseline_share_out(struct baseline *b, pool_task_t *run)
 {
-    struct pool_block work = {
-        .context = b, .run = {run, baseline_nothing}, .tasks = {b->shares, 0}};
+    struct pool_block work = {.context = b, .run = {run}, .tasks = {b->shares}};
     pool_wait(b->pool, pool_submit(b->pool, &work));
 }
 

@@ -3,11 +3,99 @@
 #include "compute/cpu/fft/fine_fft.h"
 
 #include "base/memory.h"
-#include "compute/cpu/fft/side_fft.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* ---- side fft ---- */
+
+/* Transforms of neighbouring columns side by side: a vector holds one number of each, so every
+ * operation serves all of them, nothing is shuffled, and nothing is planned.
+ *
+ * Decimation in frequency, in place, by stages of eight and four (Cooley and Tukey 1965): a stage
+ * of radix r and span n takes numbers j + q n / r of each block of n, for q < r, transforms them,
+ * and multiplies what becomes number j of block k of n / r by w(n, j k) = exp(-2 pi i j k / n).
+ * What comes out lies in the order of reversed digits.
+ *
+ * Stages, factors and the order of what comes out. */
+
+/* Whether there are such transforms of so many points: powers of two from SIDE_LEAST to SIDE_MOST.
+ */
+static int side_fft_serves(size_t points)
+{
+    return points >= SIDE_LEAST && points <= SIDE_MOST && (points & (points - 1)) == 0;
+}
+
+/* Eights, as many as leave fours only. */
+static size_t side_radix(size_t left)
+{
+    return left == 4 || left == 16 ? 4 : 8;
+}
+
+static void side_set_factors(const struct side_stage *stage, float *out)
+{
+    for (size_t j = 0; j < stage->span / stage->radix; j++) {
+        for (size_t k = 1; k < stage->radix; k++) {
+            double angle = -2 * M_PI * (double)(j * k) / (double)stage->span;
+            *out++ = (float)cos(angle);
+            *out++ = (float)sin(angle);
+        }
+    }
+}
+
+/* Bin k is k0 + r0 (k1 + r1 (k2 + ...)), for radices r0, r1 ... of the stages. */
+static uint32_t side_place(const struct side_fft *fft, size_t bin)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < fft->nstages; i++) {
+        const struct side_stage *stage = &fft->stages[i];
+        place += bin % stage->radix * (stage->span / stage->radix);
+        bin /= stage->radix;
+    }
+    return (uint32_t)place;
+}
+
+/* Of zeros, too. */
+static void side_fft_free(struct side_fft *fft)
+{
+    free(fft->order);
+    free(fft->factors);
+    *fft = (struct side_fft){0};
+}
+
+/* Fails with DEVICE. */
+static status_t side_fft_create(size_t points, struct side_fft *out)
+{
+    status_t st = STATUS_OK;
+    struct side_fft fft = {.points = points};
+    size_t floats = 0;
+    for (size_t span = points; span > 1; fft.nstages++) {
+        struct side_stage *stage = &fft.stages[fft.nstages];
+        *stage = (struct side_stage){.radix = side_radix(span), .span = span};
+        span /= stage->radix;
+        floats += 2 * span * (stage->radix - 1);
+    }
+    TRY(memory_aligned(floats, sizeof(float), "factors", &fft.factors));
+    TRY(memory_zeroed(points, sizeof *fft.order, "an order", &fft.order));
+    float *factors = fft.factors;
+    for (size_t i = 0; i < fft.nstages; i++) {
+        struct side_stage *stage = &fft.stages[i];
+        side_set_factors(stage, factors);
+        stage->factors = factors;
+        factors += 2 * (stage->span / stage->radix) * (stage->radix - 1);
+    }
+    for (size_t k = 0; k < points; k++) {
+        fft.order[k] = side_place(&fft, k);
+    }
+    *out = fft;
+    fft = (struct side_fft){0};
+out:
+    side_fft_free(&fft);
+    return st;
+}
+
+/* ---- fine fft ---- */
 
 enum {
     PAD = FINE_COLUMNS, /* numbers */

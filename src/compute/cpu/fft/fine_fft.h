@@ -9,7 +9,7 @@
  * (Bailey 1990, FFTs in external or hierarchical memory). FINE_COLUMNS neighbouring columns are
  * transposed, transformed, and leave a matrix [j2][k1] in memory; then FINE_COLUMNS of its columns,
  * which leave as many neighbouring bins for each k2. Where both are powers of two they are
- * transformed side by side (side_fft.h), and the matrix is of blocks [k1 /
+ * transformed side by side (below), and the matrix is of blocks [k1 /
  * FINE_COLUMNS][j2][FINE_COLUMNS], so that either step reads or writes long stretches. Else FFTW
  * transforms them, transposed first, since it takes two to four times as long with numbers that are
  * not beside each other (256 to 1,024 points, measured), unless its planner is patient. Who makes
@@ -17,8 +17,25 @@
 #ifndef VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 #define VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
 
+#include "base/status.h"
 #include "compute/cpu/fft/cpu_fft.h"
 #include "compute/cpu/ppf/kernels.h"
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SIDE_STAGES = 6, SIDE_LEAST = 16, SIDE_MOST = 8192 };
+
+struct side_stage {
+    size_t radix, span;
+    const float *factors; /* [span / radix][radix - 1] pairs w(span, j k), k = 1 .. radix - 1 */
+};
+
+struct side_fft {
+    size_t points, nstages;
+    struct side_stage stages[SIDE_STAGES];
+    uint32_t *order; /* [points] where bin k lies behind the last stage */
+    float *factors;  /* of all stages */
+};
 
 struct fine_shape {
     size_t height, width; /* multiples of FINE_COLUMNS; 0: not by columns and rows */

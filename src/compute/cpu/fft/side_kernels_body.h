@@ -1,11 +1,11 @@
-/* Transforms of columns side by side (side_fft.h), LANES at a time: of a fine spectrum's columns,
+/* Transforms of columns side by side (fine_fft.h), LANES at a time: of a fine spectrum's columns,
  * which are multiplied and transposed on their way out, and of what becomes its bins.
  * Part of ppf/kernels_body.h, for nobody else.
  *
  * Real and imaginary parts are vectors of their own, so a turn by a quarter is an exchange of names
  * and a factor, the same for all columns, two multiplications and two fused ones. Eight numbers are
  * sixteen registers, half of what AVX-512 has. */
-#include "compute/cpu/fft/side_fft.h"
+#include "compute/cpu/fft/fine_fft.h"
 
 #define SIDE_INLINE static inline __attribute__((always_inline))
 

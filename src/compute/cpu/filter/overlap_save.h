@@ -2,7 +2,14 @@
 #ifndef VOLTMILL_COMPUTE_CPU_FILTER_OVERLAP_SAVE_H
 #define VOLTMILL_COMPUTE_CPU_FILTER_OVERLAP_SAVE_H
 
+#include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/filter/filter_samples.h"
+
+typedef struct convolution convolution_t;
+
+/* Of `length` numbers, a power of two from CONVOLUTION_LEAST on, in up to `threads` threads. Not
+ * for several threads at once. Fails with DEVICE. */
+enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 
 typedef struct overlap_save overlap_save_t;
 

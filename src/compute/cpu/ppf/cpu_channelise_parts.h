@@ -5,11 +5,24 @@
 
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/fft/fine_fft.h"
-#include "compute/cpu/ppf/interleaved.h"
 #include "compute/cpu/ppf/ppf_fir.h"
 #include "compute/cpu/ppf/sums.h"
 #include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"
+
+/* How the streams of a block are worked off: those that lie interleaved are deinterleaved a few at
+ * a time, by the thread that filters them. */
+struct interleaved {
+    int is_copied; /* 0: every stream lies without gaps, real parts before imaginary ones */
+    uint32_t group, groups; /* streams worked off together, and how many such groups */
+    size_t sample_bytes;
+};
+
+struct interleaved interleaved_layout(const struct channelise_spec *spec,
+                                      const struct sample_input *input, uint32_t nstreams);
+
+/* Bytes that interleaved_take() writes at most, for a grain of spectra. */
+uint64_t interleaved_bytes(const struct channelise_spec *spec);
 
 /* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns
  * of some spectra, [rows][height][FINE_STRIP] pairs, and bins scratch and one strip of bins for

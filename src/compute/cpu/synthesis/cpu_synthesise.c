@@ -1,10 +1,207 @@
 /* The CPU's synthesis: made, and what it takes. */
 #include "base/memory.h"
-#include "compute/cpu/synthesis/synthesise_parts.h"
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/fft/cpu_fft.h"
+#include "compute/cpu/filter/filter_samples.h"
+#include "compute/cpu/synthesis/synthesis_kernels.h"
 #include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* How much of a thread's memory is what: from the spec alone.
+ *
+ * Transformed spectra lie in a ring: spectrum s in its place s mod ring. Spectra are made `step` at
+ * a time, from a multiple of it on, so that one that is transformed in a batch with others always
+ * has the same place in it. */
+struct synthesise_layout {
+    struct cpu_fft_shape fft;
+    size_t step; /* a multiple of fft.batch */
+    size_t ring; /* a multiple of step */
+    size_t tile; /* rows of a piece of all spectra that stays in the first-level cache */
+};
+
+/* A thread's. */
+struct synthesise_scratch {
+    float *points;     /* [step][fft.in_row]: spectra in the transform's order */
+    float *ring;       /* [ring][fft.out_row] */
+    const float **row; /* [2 ring]: where the spectrum of a place, or of place - ring, lies */
+    int is_touched;
+};
+
+/* A call of run(), in the pool until it is done. */
+struct synthesise_block {
+    struct cpu_synthesise *stage;
+    uint64_t number; /* in the pool */
+    struct host_buffer *source;
+    const char *in;  /* its data */
+    size_t *re, *im; /* [streams x channels] offsets */
+    size_t step;
+    ptrdiff_t channel; /* bytes from a channel to the next, where spectra are read one by one; 0:
+                          channels are, some samples of each at a time */
+    struct stage_run run;
+    float *out;
+    uint64_t pieces; /* of each stream's rows */
+};
+
+struct cpu_synthesise {
+    struct synthesise base;
+    struct filter_reader reader;
+    const struct synthesis_kernels *kernels;
+    struct synthesise_layout layout;
+    cpu_fft_t *transform;
+    pool_t *pool;
+    float *coeff; /* g, with MOST_LANES zeros before and behind */
+    int64_t length;
+    struct synthesise_scratch *scratch; /* [threads] */
+    struct synthesise_block blocks[POOL_BLOCKS];
+    uint64_t nblocks; /* so far */
+};
+
+/* The same transformed, in the ring. */
+uint64_t synthesise_transform(const struct synthesise_block *block,
+                              struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
+                              int64_t end);
+
+/* a / b rounded down, and a modulo b; b > 0. */
+static inline int64_t synthesise_floor(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static inline size_t synthesise_modulo(int64_t a, size_t b)
+{
+    return (size_t)(a - synthesise_floor(a, (int64_t)b) * (int64_t)b);
+}
+
+/* ---- synthesise spectra ---- */
+
+/* Samples become spectra in the transform's order, and these stretches of C samples.
+ *
+ * Where the channels of a spectrum lie closer than its next spectrum's, they are read as if they
+ * were samples of one stream, spectrum by spectrum; else some samples of each channel. */
+
+/* Where a channel stands in a row of `points`. */
+static size_t spectra_point(const struct synthesise_spec *spec, uint32_t channel)
+{
+    const int64_t point = spec->first_point + (int64_t)channel;
+    return (size_t)(point < 0 ? point + spec->points : point);
+}
+
+/* One spectrum that the buffer has, at a place of it. Channels below 0 stand behind the others. */
+static uint64_t spectra_read_whole(const struct synthesise_block *block, uint32_t stream,
+                                   int64_t place, float *points)
+{
+    const struct synthesise_spec *spec = &block->stage->base.spec;
+    const struct filter_reader *reader = &block->stage->reader;
+    const size_t first = (size_t)stream * spec->channels;
+    const uint32_t below =
+        spec->first_point < 0
+            ? (uint32_t)min_u64((uint64_t) - (int64_t)spec->first_point, spec->channels)
+            : 0;
+    const struct filter_stream from = {
+        .re = block->in + block->re[first] + (size_t)place * block->step,
+        .im = block->in + block->im[first] + (size_t)place * block->step,
+        .step = (size_t)block->channel,
+        .samples = spec->channels};
+    uint64_t missing = 0;
+    if (below > 0) {
+        float *out = points + 2 * spectra_point(spec, 0);
+        missing += filter_read_pairs(reader, &from, 0, below, (float(*)[2])out);
+    }
+    if (below < spec->channels) {
+        float *out = points + 2 * spectra_point(spec, below);
+        missing +=
+            filter_read_pairs(reader, &from, below, spec->channels - below, (float(*)[2])out);
+    }
+    return missing;
+}
+
+/* Some samples of every channel; those outside of the buffer come as zeros. */
+static uint64_t spectra_read_channels(const struct synthesise_block *block, uint32_t stream,
+                                      int64_t place, size_t count, size_t row, float *points)
+{
+    enum { SIDE_BY_SIDE = 8 /* channels, whose samples are written together */ };
+    const struct synthesise_spec *spec = &block->stage->base.spec;
+    _Alignas(64) float re[SIDE_BY_SIDE][2 * MOST_LANES];
+    _Alignas(64) float im[SIDE_BY_SIDE][2 * MOST_LANES];
+    uint64_t missing = 0;
+    for (uint32_t c = 0; c < spec->channels; c += SIDE_BY_SIDE) {
+        const uint32_t here = (uint32_t)min_u64(spec->channels - c, SIDE_BY_SIDE);
+        size_t at[SIDE_BY_SIDE];
+        for (uint32_t i = 0; i < here; i++) {
+            const size_t series = (size_t)stream * spec->channels + c + i;
+            const struct filter_stream from = {.re = block->in + block->re[series],
+                                               .im = block->in + block->im[series],
+                                               .step = block->step,
+                                               .samples = block->run.samples};
+            missing += filter_read(&block->stage->reader, &from, place, count, re[i], im[i]);
+            at[i] = 2 * spectra_point(spec, c + i);
+        }
+        for (size_t s = 0; s < count; s++) {
+            for (uint32_t i = 0; i < here; i++) {
+                points[s * row + at[i]] = re[i][s];
+                points[s * row + at[i] + 1] = im[i][s];
+            }
+        }
+    }
+    return missing;
+}
+
+/* Spectra begin .. end - 1 of a stream, of the same step, into their places of `points`; zeros
+ * where the buffer has none. Returns how many samples were missing. */
+static uint64_t synthesise_read(const struct synthesise_block *block,
+                                struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
+                                int64_t end)
+{
+    const struct cpu_synthesise *stage = block->stage;
+    const struct synthesise_spec *spec = &stage->base.spec;
+    const size_t row = stage->layout.fft.in_row;
+    float *points = scratch->points + synthesise_modulo(begin, stage->layout.step) * row;
+    const int64_t place = begin - block->run.first_sample;
+    const size_t count = (size_t)(end - begin);
+    uint64_t missing = 0;
+    /* Transforms have destroyed what was there, and points without channels are zero. */
+    const int has_zeros = spec->is_real_out || spec->channels < spec->points;
+    for (size_t s = 0; s < count; s++) {
+        const int64_t at = place + (int64_t)s;
+        const int is_there = at >= 0 && (uint64_t)at < block->run.samples;
+        if (has_zeros || !is_there) {
+            memset(points + s * row, 0, row * sizeof *points);
+        }
+        if (block->channel != 0 && is_there) {
+            missing += spectra_read_whole(block, stream, at, points + s * row);
+        }
+    }
+    if (block->channel == 0) {
+        missing = spectra_read_channels(block, stream, place, count, row, points);
+    }
+    for (size_t s = 0; s < count && spec->is_real_out; s++) {
+        points[s * row + 1] = 0; /* of 0 Hz */
+    }
+    return missing;
+}
+
+uint64_t synthesise_transform(const struct synthesise_block *block,
+                              struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
+                              int64_t end)
+{
+    const struct cpu_synthesise *stage = block->stage;
+    const struct synthesise_layout *layout = &stage->layout;
+    const size_t first = synthesise_modulo(begin, layout->step);
+    const size_t count = (size_t)(end - begin);
+    const uint64_t missing = synthesise_read(block, scratch, stream, begin, end);
+    const size_t batch = layout->fft.batch;
+    const size_t at = synthesise_modulo(begin - (int64_t)first, layout->ring);
+    /* Whole batches: what nobody asked for is made of what is there. */
+    for (size_t s = first / batch * batch; s < first + count; s += batch) {
+        cpu_fft_run(stage->transform, scratch->points + s * layout->fft.in_row,
+                    scratch->ring + (at + s) * layout->fft.out_row);
+    }
+    return missing;
+}
+
+/* ---- cpu synthesise ---- */
 
 /* Running a synthesis: what threads do with a block of samples.
  *

@@ -3,7 +3,7 @@
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_KERNEL_H
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
-#include "compute/opencl/stopwatch.h"
+#include "compute/opencl/program.h"
 
 typedef struct dedisperse_kernel dedisperse_kernel_t;
 

@@ -5,7 +5,6 @@
 #include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
-#include "compute/opencl/stopwatch.h"
 #include "compute/shared/dedisperse_table.h"
 #include "io/cache.h"
 

@@ -30,11 +30,6 @@ int fine_leads(const struct channelise_spec *spec, int mode, const struct device
 
 /* What a shape is made of: the columns' step once or twice, then the rows'. */
 enum { FINE_STEPS = 3 };
-uint32_t fine_steps(const struct channelise_shape *shape);
-
-/* Build options of step i, whose mode is that of the product; relayed: of it and the next. */
-status_t fine_options(const struct channelise_spec *spec, int mode,
-                      const struct channelise_shape *shape, uint32_t i, struct text *out);
 
 /* Relayed: what is in flight between the last two steps, in slices, which are `points` long; a
  * block has `count` of them. */
@@ -45,20 +40,6 @@ struct fine_relay {
 struct fine_relay fine_relay(const struct channelise_spec *spec,
                              const struct channelise_shape *shape, uint64_t spectra,
                              uint32_t streams);
-
-/* Its table `factors`: pairs (re, im), and their number; `turns`, of all but the rows'. */
-size_t fine_factor_count(const struct channelise_shape *shape, uint32_t i);
-void fine_factors(const struct channelise_shape *shape, uint32_t i, float *out);
-size_t fine_turn_count(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                       uint32_t i);
-void fine_turns(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                uint32_t i, float *out);
-
-/* Its launch for so many spectra and streams, the first of which has the number `first`; relayed:
- * of the last two steps, i the one before the last. */
-struct launch_size fine_size(const struct channelise_spec *spec, int mode,
-                             const struct channelise_shape *shape, uint32_t i, uint64_t spectra,
-                             uint32_t streams, uint64_t first);
 
 typedef struct fine fine_t;
 

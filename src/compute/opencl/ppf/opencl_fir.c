@@ -1,4 +1,4 @@
-/* Which shapes the FIR kernels can take, and what each means. */
+/* The FIR kernels before a library's FFT: a row of `fir_kernels` is one of them. */
 #include "compute/opencl/ppf/ppf_steps.h"
 
 #include "base/memory.h"
@@ -38,14 +38,15 @@ static int fir_can_slide(const struct channelise_spec *spec, uint32_t vector)
 }
 
 static uint32_t fir_add(struct channelise_shape *out, uint32_t count, uint32_t most,
-                        enum kernel_kind kernel, uint32_t width, uint32_t run, uint32_t vector)
+                        const struct channelise_shape *shape)
 {
     if (count < most) {
-        out[count++] = (struct channelise_shape){
-            .kernel = kernel, .width = width, .run = run, .vector = vector};
+        out[count++] = *shape;
     }
     return count;
 }
+
+/* ---- what is known to be good ---- */
 
 /* Runs of hundreds of spectra load each sample once, some percent more; shorter ones fill the
  * device where there is little to do. */
@@ -61,8 +62,12 @@ static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
             uint32_t run = (uint32_t)ceil_div_u64(runs[r], spec->taps) * spec->taps;
             /* The longer runs with the widest loads alone. */
             if (r < 2 || v == 0) {
-                count = fir_add(out, count, most, KERNEL_SLIDE,
-                                fir_group_width(spec, device, vectors[v]), run, vectors[v]);
+                const struct channelise_shape shape = {
+                    .kernel = KERNEL_SLIDE,
+                    .width = fir_group_width(spec, device, vectors[v]),
+                    .run = run,
+                    .vector = vectors[v]};
+                count = fir_add(out, count, most, &shape);
             }
         }
     }
@@ -93,26 +98,45 @@ static uint32_t fir_local_shapes(const struct channelise_spec *spec,
     for (int i = 0; i < 5 && count < 2; i++) {
         uint32_t run = fir_local_run(spec, device->local_bytes / 2, widths[i]);
         if (widths[i] <= device->group_size && run >= spec->taps / 2 && run > 0) {
-            count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
+            const struct channelise_shape shape = {
+                .kernel = KERNEL_LOCAL, .width = widths[i], .run = run, .vector = 1};
+            count = fir_add(out, count, most, &shape);
         }
     }
     for (int i = 0; i < 5 && count == 0; i++) {
         uint32_t run = fir_local_run(spec, device->local_bytes, widths[i]);
         if (widths[i] <= device->group_size && run > 0) {
-            count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
+            const struct channelise_shape shape = {
+                .kernel = KERNEL_LOCAL, .width = widths[i], .run = run, .vector = 1};
+            count = fir_add(out, count, most, &shape);
         }
     }
     return count;
 }
 
-static uint32_t fir_put_blocks(struct channelise_shape *out, uint32_t count, uint32_t most,
-                               uint32_t width, uint32_t teams, uint32_t run)
+/* Shapes of two kernels that differ in their runs alone. */
+static uint32_t fir_run_shapes(const struct channelise_spec *spec, const struct device_info *device,
+                               enum kernel_kind kernel, const uint32_t *runs, int nruns,
+                               struct channelise_shape *out, uint32_t most)
 {
-    if (count < most) {
-        out[count++] = (struct channelise_shape){
-            .kernel = KERNEL_BLOCKS, .width = width, .teams = teams, .run = run, .vector = 1};
+    uint32_t count = 0;
+    for (int i = 0; i < nruns; i++) {
+        const struct channelise_shape shape = {.kernel = kernel,
+                                               .width = fir_group_width(spec, device, 1),
+                                               .teams = kernel == KERNEL_BLOCKS,
+                                               .run = runs[i],
+                                               .vector = 1};
+        count = fir_add(out, count, most, &shape);
     }
     return count;
+}
+
+static uint32_t fir_cache_shapes(const struct channelise_spec *spec,
+                                 const struct device_info *device, struct channelise_shape *out,
+                                 uint32_t most)
+{
+    static const uint32_t runs[] = {8, 4};
+    return fir_run_shapes(spec, device, KERNEL_CACHE, runs, 2, out, most);
 }
 
 /* The more spectra an item has, the fewer loads there are, until registers are short of items. */
@@ -121,101 +145,139 @@ static uint32_t fir_blocks_shapes(const struct channelise_spec *spec,
                                   uint32_t most)
 {
     static const uint32_t runs[] = {16, 32, 8};
-    const uint32_t width = fir_group_width(spec, device, 1);
-    uint32_t count = 0;
-    for (int i = 0; i < 3; i++) {
-        count = fir_put_blocks(out, count, most, width, 1, runs[i]);
-    }
-    return count;
+    return fir_run_shapes(spec, device, KERNEL_BLOCKS, runs, 3, out, most);
 }
 
-/* Every run that divides a piece, columns and times of a group that it may have. */
-static uint32_t fir_blocks_space(const struct device_info *device, struct channelise_shape *out,
-                                 uint32_t count, uint32_t most)
+/* ---- runs of the whole space ---- */
+
+static uint32_t fir_slide_run(const struct channelise_spec *spec, const struct device_info *device,
+                              const struct channelise_shape *shape, uint32_t i)
 {
-    enum { LEAST_RUN = 4, MOST_RUN = 32, LEAST = 32, WIDEST = 256, MOST_ITEMS = 512 };
-    for (uint32_t run = LEAST_RUN; run <= MOST_RUN; run *= 2) {
-        for (uint32_t width = LEAST; width <= WIDEST && width <= device->group_size; width *= 2) {
-            for (uint32_t teams = 1;
-                 width * teams <= MOST_ITEMS && width * teams <= device->group_size; teams *= 2) {
-                count = fir_put_blocks(out, count, most, width, teams, run);
-            }
-        }
-    }
-    return count;
+    (void)device;
+    return fir_can_slide(spec, shape->vector)
+               ? (uint32_t)ceil_div_u64(32U << i, spec->taps) * spec->taps
+               : 0;
+}
+
+static uint32_t fir_cache_run(const struct channelise_spec *spec, const struct device_info *device,
+                              const struct channelise_shape *shape, uint32_t i)
+{
+    (void)spec;
+    (void)device;
+    (void)shape;
+    return 1U << i;
+}
+
+/* Local memory for one group, or so that 2, 4, ... are resident. */
+static uint32_t fir_some_local_run(const struct channelise_spec *spec,
+                                   const struct device_info *device,
+                                   const struct channelise_shape *shape, uint32_t i)
+{
+    return fir_local_run(spec, device->local_bytes >> i, shape->width);
+}
+
+/* All that divide a piece. */
+static uint32_t fir_blocks_run(const struct channelise_spec *spec, const struct device_info *device,
+                               const struct channelise_shape *shape, uint32_t i)
+{
+    (void)spec;
+    (void)device;
+    (void)shape;
+    return i < 4 ? 4U << i : 0;
+}
+
+/* ---- the table ---- */
+
+typedef uint32_t fir_shapes_t(const struct channelise_spec *spec, const struct device_info *device,
+                              struct channelise_shape *out, uint32_t most);
+/* Run number i of a shape's other numbers; 0: it is none. */
+typedef uint32_t fir_run_t(const struct channelise_spec *spec, const struct device_info *device,
+                           const struct channelise_shape *shape, uint32_t i);
+
+enum { MOST_RUNS = 5 };
+
+static const struct fir_kernel {
+    enum kernel_kind kernel;
+    enum program_source source;
+    const char *name;       /* of the function */
+    int is_for_oversampled; /* it moves on by less than a spectrum, too */
+    uint32_t from_taps;     /* fewer are for the others, unless it is asked for */
+    fir_shapes_t *shapes;   /* known to be good, the most promising first */
+    /* The whole space: columns of a group, runs beside each other in it, columns of an item. */
+    uint32_t least_width, most_width, most_teams, most_items, most_vector;
+    fir_run_t *run;
+} fir_kernels[] = {{KERNEL_BLOCKS, SOURCE_FIR_BLOCKS, "fir_blocks", 0, BLOCKS_PIECE + 1,
+                    fir_blocks_shapes, 32, 256, 16, 512, 1, fir_blocks_run},
+                   {KERNEL_SLIDE, SOURCE_FIR_SLIDE, "fir_slide", 0, 0, fir_slide_shapes, 8, 512, 1,
+                    512, 4, fir_slide_run},
+                   {KERNEL_CACHE, SOURCE_FIR_CACHE, "fir_cache", 1, 0, fir_cache_shapes, 8, 512, 1,
+                    512, 1, fir_cache_run},
+                   {KERNEL_LOCAL, SOURCE_FIR_LOCAL, "fir_local", 0, 0, fir_local_shapes, 8, 512, 1,
+                    512, 1, fir_some_local_run}};
+
+enum { FIR_KERNELS = sizeof fir_kernels / sizeof *fir_kernels };
+
+static int fir_is_asked(const struct fir_kernel *row, const struct channelise_spec *spec,
+                        enum kernel_kind kernel)
+{
+    return (kernel == KERNEL_AUTO || kernel == row->kernel) &&
+           (row->is_for_oversampled || !channelise_is_oversampled(spec));
 }
 
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
-    const int has_all = !channelise_is_oversampled(spec);
-    if (has_all &&
-        (kernel == KERNEL_BLOCKS || (kernel == KERNEL_AUTO && spec->taps > BLOCKS_PIECE))) {
-        count += fir_blocks_shapes(spec, device, out, most);
-    }
-    if (has_all && (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE)) {
-        count += fir_slide_shapes(spec, device, out + count, most - count);
-    }
-    if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
-        static const uint32_t runs[] = {8, 4};
-        for (int i = 0; i < 2; i++) {
-            count = fir_add(out, count, most, KERNEL_CACHE, fir_group_width(spec, device, 1),
-                            runs[i], 1);
+    for (int k = 0; k < FIR_KERNELS; k++) {
+        const struct fir_kernel *row = &fir_kernels[k];
+        if (fir_is_asked(row, spec, kernel) &&
+            (kernel == row->kernel || spec->taps >= row->from_taps)) {
+            count += row->shapes(spec, device, out + count, most - count);
         }
-    }
-    if (has_all && (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL)) {
-        count += fir_local_shapes(spec, device, out + count, most - count);
     }
     return count;
 }
 
-/* Runs of a kernel for columns of a group; 0 behind the last one. */
-static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
-                           const struct device_info *device, uint32_t width, uint32_t i)
+/* Every run for a shape's other numbers. */
+static uint32_t fir_add_runs(const struct fir_kernel *row, const struct channelise_spec *spec,
+                             const struct device_info *device, struct channelise_shape shape,
+                             struct channelise_shape *out, uint32_t count, uint32_t most)
 {
-    enum { RUNS = 5 };
-    if (i >= RUNS) {
-        return 0;
+    for (uint32_t i = 0; i < MOST_RUNS; i++) {
+        shape.run = row->run(spec, device, &shape, i);
+        if (shape.run == 0) {
+            break;
+        }
+        count = fir_add(out, count, most, &shape);
     }
-    if (kernel == KERNEL_SLIDE) {
-        return (uint32_t)ceil_div_u64(32U << i, spec->taps) * spec->taps;
-    }
-    if (kernel == KERNEL_CACHE) {
-        return 1U << i;
-    }
-    /* Local memory for one group, or so that 2, 4, ... are resident. */
-    return fir_local_run(spec, device->local_bytes >> i, width);
+    return count;
 }
 
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
-    enum { LEAST = 8, WIDEST = 512, MOST_VECTOR = 4 };
     uint32_t count = 0;
-    for (uint32_t k = KERNEL_SLIDE; k <= KERNEL_LOCAL; k++) {
-        int is_slide = k == KERNEL_SLIDE;
-        if (channelise_is_oversampled(spec) && k != KERNEL_CACHE) {
-            continue;
-        }
-        for (uint32_t width = LEAST; width <= WIDEST && width <= device->group_size; width *= 2) {
-            for (uint32_t vector = 1; vector <= (is_slide ? MOST_VECTOR : 1); vector *= 2) {
-                uint32_t run = 0;
-                for (uint32_t i = 0;
-                     (kernel == KERNEL_AUTO || kernel == (enum kernel_kind)k) &&
-                     (!is_slide || fir_can_slide(spec, vector)) &&
-                     (run = fir_run_of(spec, (enum kernel_kind)k, device, width, i)) > 0;
-                     i++) {
-                    count = fir_add(out, count, most, (enum kernel_kind)k, width, run, vector);
+    for (int k = 0; k < FIR_KERNELS; k++) {
+        const struct fir_kernel *row = &fir_kernels[k];
+        struct channelise_shape shape = {.kernel = row->kernel, .width = row->least_width};
+        uint32_t items =
+            device->group_size < row->most_items ? device->group_size : row->most_items;
+        for (; fir_is_asked(row, spec, kernel) && shape.width <= row->most_width &&
+               shape.width <= items;
+             shape.width *= 2) {
+            uint32_t teams = 1;
+            for (; teams <= row->most_teams && shape.width * teams <= items; teams *= 2) {
+                shape.teams = row->most_teams > 1 ? teams : 0;
+                for (shape.vector = 1; shape.vector <= row->most_vector; shape.vector *= 2) {
+                    count = fir_add_runs(row, spec, device, shape, out, count, most);
                 }
             }
         }
     }
-    if (!channelise_is_oversampled(spec) && (kernel == KERNEL_AUTO || kernel == KERNEL_BLOCKS)) {
-        count = fir_blocks_space(device, out, count, most);
-    }
     return count;
 }
+
+/* ---- builds and launches ---- */
 
 /* Groups along the columns. */
 static uint32_t fir_across(const struct channelise_spec *spec, const struct channelise_shape *shape)
@@ -227,18 +289,26 @@ static uint32_t fir_across(const struct channelise_spec *spec, const struct chan
 /* Runs of spectra beside each other in a group. */
 static uint32_t fir_teams(const struct channelise_shape *shape)
 {
-    return shape->kernel == KERNEL_BLOCKS ? shape->teams : 1;
+    return shape->teams > 0 ? shape->teams : 1;
 }
 
-status_t fir_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                     struct text *out)
+status_t fir_build(device_t *device, const struct channelise_spec *spec,
+                   const struct channelise_shape *shape, cl_kernel *out)
 {
     status_t st = STATUS_OK;
-    TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
+    const struct fir_kernel *row = fir_kernels;
+    struct text options = {0};
+    while (row->kernel != shape->kernel) {
+        row++;
+    }
+    const enum program_source sources[] = {SOURCE_SAMPLES, row->source};
+    TRY(samples_options(spec, &options));
+    TRY(text_add(&options, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
                  fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape)));
-    TRY(hop_options(spec, out));
+    TRY(hop_options(spec, &options));
+    TRY(launch_build(device, sources, 2, options.data, row->name, out));
 out:
+    text_free(&options);
     return st;
 }
 

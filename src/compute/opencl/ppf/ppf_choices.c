@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/mixed.h"
-#include "compute/opencl/ppf/ppf_parts.h"
+#include "compute/opencl/ppf/opencl_channelise.h"
 #include "compute/opencl/program.h"
 #include "io/cache.h"
 
@@ -276,5 +276,34 @@ status_t opencl_channelise_identity(const backend_t *backend, struct text *out)
                  info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
 out:
     text_free(&sources);
+    return st;
+}
+
+status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_shape *s = &choice->shape;
+    if (s->kernel == KERNEL_FUSED) {
+        TRY(text_add(out, "fused, factors first (%u values, %u spectra an item, radices", s->values,
+                     s->batch));
+        for (uint32_t i = 0; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
+            TRY(text_add(out, " %u", s->radix[i]));
+        }
+        TRY(text_add(out, ")"));
+    } else if (s->kernel == KERNEL_FINE) {
+        TRY(text_add(out, "fine, factors first (%u", s->radix[0]));
+        for (uint32_t i = 1; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
+            TRY(text_add(out, " x %u", s->radix[i]));
+        }
+        TRY(text_add(out, " points, %u spectra an item)", s->batch));
+    } else if (s->kernel == KERNEL_BLOCKS) {
+        TRY(text_add(out, "blocks (%u wide, %u spectra an item, %u of them beside each other) + %s",
+                     s->width, s->run, s->teams, fft_name((enum fft_kind)s->fft)));
+    } else {
+        TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
+                     kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,
+                     fft_name((enum fft_kind)s->fft)));
+    }
+out:
     return st;
 }

@@ -1,5 +1,5 @@
 /* The kernels of the filter bank, seen from the host: which shapes of the filters can do a problem,
- * constants, tables and launches. No call of OpenCL: pure functions of the problem. */
+ * constants, tables and launches. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
 
@@ -39,9 +39,9 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* Appends the constants of a shape and problem: " -DCHANNELS=1024 -DTAPS=8 ...". */
-status_t fir_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
-                     struct text *out);
+/* Builds the kernel of a shape for a problem. Fails with DEVICE. */
+status_t fir_build(device_t *device, const struct channelise_spec *spec,
+                   const struct channelise_shape *shape, cl_kernel *out);
 
 /* The launch for so many spectra and streams. */
 struct launch_size fir_size(const struct channelise_spec *spec,

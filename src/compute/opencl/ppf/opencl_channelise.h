@@ -1,8 +1,10 @@
 /* The whole filter bank of one problem, in one shape, from device memory to device memory:
  * programs, kernels, tables, workspace. Everything is enqueued in `device->compute`. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
-#define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_OPENCL_CHANNELISE_H
+#define VOLTMILL_COMPUTE_OPENCL_PPF_OPENCL_CHANNELISE_H
 
+#include "compute/opencl/fft/opencl_fft.h"
+#include "compute/opencl/ppf/fine.h"
 #include "compute/opencl/ppf/ppf_steps.h"
 
 typedef struct ppf ppf_t;
@@ -10,10 +12,8 @@ typedef struct ppf ppf_t;
 /* `choice` is made (not AUTO). Fails with DEVICE: memory, or a kernel that does not build. */
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
-void ppf_destroy(ppf_t *bank);
 
-/* Device memory that it takes, about: with any choice, and transforms that need workspace. */
-uint64_t ppf_bytes(const struct channelise_spec *spec);
+void ppf_destroy(ppf_t *bank);
 
 /* Begins a chunk: nothing is carried over. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
@@ -23,6 +23,7 @@ status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *fact
 
 /* Whether it looks itself for floats that are no finite numbers, which are missing. */
 int ppf_looks(const ppf_t *bank);
+
 /* Where it adds those that it finds among the first `counted` raw spectra: `found` of
  * deinterleave.h. */
 struct ppf_look {
@@ -43,5 +44,18 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
 /* Shapes for a problem on this device, most promising first, at most `most`. */
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
+
+/* Whether the fused kernel makes the product itself: there is one, and each of its numbers comes of
+ * one stream's spectra. */
+int ppf_is_direct(const struct channelise_spec *spec);
+
+/* What it makes: the product, else spectra; what those of fine channels make, whose transforms of
+ * real samples are not spectra yet. */
+int ppf_fused_mode(const struct channelise_spec *spec);
+
+int ppf_fine_mode(const struct channelise_spec *spec);
+
+/* The fused kernel's view of the problem: for others it makes all channels. */
+struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
 
 #endif

@@ -4,7 +4,7 @@
 #include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
-#include "compute/opencl/synthesis/transform.h"
+#include "compute/opencl/transform.h"
 
 #include <stdlib.h>
 

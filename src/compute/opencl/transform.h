@@ -1,11 +1,17 @@
 /* Spectra of channels, wherever they lie in a buffer, transformed back: the first half of a
  * synthesis on a device. Everything is enqueued in `device->compute`. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
-#define VOLTMILL_COMPUTE_OPENCL_SYNTHESIS_TRANSFORM_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_TRANSFORM_H
+#define VOLTMILL_COMPUTE_OPENCL_TRANSFORM_H
 
 #include "compute/opencl/fft/opencl_fft.h"
-#include "compute/opencl/stopwatch.h"
+#include "compute/opencl/program.h"
 #include "compute/synthesise.h"
+
+typedef struct fused_points fused_points_t;
+
+/* Shape number i for a problem, the most promising first: 1, or 0 behind the last one. */
+int fused_points_shape(const struct synthesise_spec *spec, const struct device_info *device,
+                       uint32_t i, struct synthesise_shape *out);
 
 /* How, and what decides bits: by a library, behind a kernel that lines samples up; or by the fused
  * kernel of the filter bank (kernels/ppf_fused.cl) with one tap, which reads samples itself where
