@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/boxcar.h"
-#include "compute/peaks.h"
+#include "compute/device_side.h"
 #include "dsp/dispersion/patterns.h"
 
 #include <math.h>

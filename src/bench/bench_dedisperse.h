@@ -36,7 +36,7 @@ struct bench_dedispersed {
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
     double realtime; /* seconds of data / (seconds + transpose) */
     double search;   /* seconds of all series: by the device's clock where it searches
-                        (compute/peaks.h); where the host does all, of a piece of time after the
+                        (compute/device_side.h); where the host does all, of a piece of time after the
                         other, each behind its sums, as jobs do whose chunks stay in a cache */
     uint32_t wrong;  /* sampled outputs that are, and cells whose peak is not the host's */
 };

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/file_rights.h"
-#include "pipeline/filter_chain.h"
+#include "pipeline/pipeline_kinds.h"
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
 #include "ranks/agree.h"

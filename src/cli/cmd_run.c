@@ -9,8 +9,8 @@
 #include "io/apart.h"
 #include "plot/plot_report.h"
 #include "ranks/agree.h"
+#include "ranks/liveness.h"
 #include "ranks/stop.h"
-#include "ranks/watch.h"
 #include "tune/trial.h"
 
 #include <mpi.h>

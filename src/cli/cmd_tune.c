@@ -8,10 +8,10 @@
 #include "cli/values.h"
 #include "input/coefficients/coefficients.h"
 #include "job/job.h"
-#include "output/protect.h"
+#include "output/output_spec.h"
 #include "plan/channelise_plan.h"
+#include "ranks/liveness.h"
 #include "ranks/stop.h"
-#include "ranks/watch.h"
 #include "run/share.h"
 #include "tune/store.h"
 

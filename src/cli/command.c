@@ -8,7 +8,7 @@
 #include "io/file_rights.h"
 #include "io/launch.h"
 #include "ranks/agree.h"
-#include "ranks/watch.h"
+#include "ranks/liveness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static void command_begin_light(int is_alone)
 #undef NO_DEVICES
 }
 
-/* Begins MPI where a launcher has started this process (else: ranks/alone.c), whatever has become
+/* Begins MPI where a launcher has started this process (else: ranks/agree.c), whatever has become
  * of this rank so far (st), since all others wait for it; from here on rank 0 speaks for all. Gives
  * STATUS_OK when all ranks are well, else what agree_all() gives. Collective over all ranks that
  * the launcher has started. */

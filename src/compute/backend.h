@@ -28,9 +28,9 @@ struct backend_abilities {
     int is_reference; /* slow, in double, for others to be judged by: nothing of it is tuned */
     int has_device;   /* computes beside the host, on a device that has a clock and can be chosen */
     int uses_threads; /* computes on the threads of a spec */
-    int keeps_rows;   /* compute/resident_rows.h */
-    int finds_peaks;  /* compute/peaks.h */
-    int ingests;      /* compute/ingest.h */
+    int keeps_rows;   /* compute/device_side.h */
+    int finds_peaks;  /* compute/device_side.h */
+    int ingests;      /* compute/device_side.h */
     uint32_t slots;   /* sets of buffers with which it never waits for the host */
     uint64_t block_bytes; /* of samples and rows of a block that suit it; 0: the more the better */
 };

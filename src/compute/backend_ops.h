@@ -5,10 +5,8 @@
 
 #include "compute/channelise.h"
 #include "compute/dedisperse.h"
+#include "compute/device_side.h"
 #include "compute/filter.h"
-#include "compute/ingest.h"
-#include "compute/peaks.h"
-#include "compute/resident_rows.h"
 #include "compute/synthesise.h"
 
 /* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */

@@ -67,7 +67,7 @@ struct dedisperse_spec {
  */
 struct dedisperse_input {
     size_t offset, time_step, channel_step;
-    int is_there; /* they were brought to the device's side of the buffer (compute/resident_rows.h)
+    int is_there; /* they were brought to the device's side of the buffer (compute/device_side.h)
                    */
 };
 

@@ -348,7 +348,7 @@ struct job_synthesise {
     double accuracy; /* dB; default 100 */
     uint64_t origin; /* samples of the stream: phases count from so many before its first */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
-    /* The filter, once made (plan/synthesis_filter.h): double [made_taps][points]. */
+    /* The filter, once made (plan/stage_plan.h): double [made_taps][points]. */
     double *coeff;
     uint64_t ncoeff;
     uint32_t made_taps, bank_taps; /* its own, the prototype's */

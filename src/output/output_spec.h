@@ -1,5 +1,5 @@
 /* What outputs (output/outputs.h) and journals must know of products that are written, whatever
- * stage makes their rows.
+ * stage makes their rows; the disk space that they need; and that no input is among them.
  *
  * A product has rows of some columns ("streams" of its chunking, which a row holds side by side); a
  * chunk makes some columns of some rows. Of spectra and power, rows are times and columns streams;
@@ -8,7 +8,9 @@
 #define VOLTMILL_OUTPUT_OUTPUT_SPEC_H
 
 #include "dsp/axes.h"
+#include "input/archive.h"
 #include "input/inputs.h"
+#include "job/job.h"
 #include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
 
@@ -66,7 +68,6 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
 
 /* Room that the products of a job need, by file systems: what `plan` tells, and what `run` asks for
  * before the work. */
-
 enum { ROOM_MOST_FILES = 64 };
 struct room {
     struct room_need {
@@ -94,5 +95,24 @@ status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t
 
 /* Fails with NO_SPACE where there is too little: bytes needed and free. */
 status_t room_check(const struct room *room);
+
+/* A file that is read is never written: all that a command reads is known by device and inode
+ * before it makes, removes or truncates anything, and whatever it writes is compared with that. */
+
+/* A file that is written beside the products. */
+struct protect_other {
+    const char *what; /* "--log" */
+    const char *path; /* NULL: none */
+};
+
+/* Rank 0, or alone: that no product of any pass, under none of the names that it has on its way,
+ * and none of the others is the job or leads to a sample of it, and that no two of them are one
+ * file. `archive` is NULL when the job's files are dedispersed as they are. --force does not help.
+ * Fails with USAGE, naming both files; with DATA. */
+status_t protect_job(const struct job *job, const struct archive *archive,
+                     const struct protect_other *others, uint32_t nothers);
+
+/* The same of `others` alone. */
+status_t protect_others(const struct protect_other *others, uint32_t nothers);
 
 #endif

@@ -27,6 +27,7 @@ static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
     TRY(memory_zeroed(1, sizeof *outputs, "products", &outputs));
     *out = outputs;
     outputs->comm = comm;
+    outputs->rank = agree_rank(comm);
     outputs->spec = spec;
     outputs->options = *options;
     TRY(memory_zeroed(spec->count, sizeof *outputs->outputs, "products", &outputs->outputs));
@@ -49,30 +50,11 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = NULL;
-    int rank;
     *begun = (struct outputs_begun){0};
-    MPI_Comm_rank(comm, &rank);
     TRY(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
-    outputs->rank = rank;
-    TRY(agree_all(comm, rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
+    TRY(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
     share_bytes_all(comm, begun, sizeof *begun);
     outputs->is_begun = begun->is_begun;
-    *out = outputs;
-    outputs = NULL;
-out:
-    outputs_destroy(outputs);
-    return st;
-}
-
-status_t outputs_foresee(const struct output_spec *spec, const struct outputs_options *options,
-                         struct outputs_begun *begun, outputs_t **out)
-{
-    status_t st = STATUS_OK;
-    outputs_t *outputs = NULL;
-    *begun = (struct outputs_begun){0};
-    TRY(outputs_create(MPI_COMM_NULL, spec, options, &outputs));
-    outputs->options.only_looks = 1;
-    TRY(outputs_claim(outputs, begun));
     *out = outputs;
     outputs = NULL;
 out:

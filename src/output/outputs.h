@@ -18,9 +18,8 @@ typedef struct outputs outputs_t;
 struct flag_block; /* product/flagged.h */
 
 struct outputs_options {
-    int force;      /* replace products that exist */
-    int restart;    /* begin anew, whatever earlier runs have left */
-    int only_looks; /* outputs_foresee()'s */
+    int force;   /* replace products that exist */
+    int restart; /* begin anew, whatever earlier runs have left */
 };
 
 /* What a run goes on with that others have begun. */
@@ -48,17 +47,16 @@ status_t outputs_are_complete(const struct output_spec *spec, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
- * differs). What is left stays then. `spec` must outlive the outputs. */
+ * differs). What is left stays then. `spec` must outlive the outputs.
+ *
+ * MPI_COMM_NULL, for `plan`: finds what a run would, but locks, makes and removes nothing. The
+ * outputs are for outputs_done(), outputs_foresee_plan() and outputs_destroy() then. */
 status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
-/* The same for `plan`: finds what a run would, but locks, makes and removes nothing. Fails with
- * USAGE as outputs_claim_all(). The outputs are for outputs_done() and outputs_destroy(), and, when
- * the spec is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
+/* When the spec is planned and nothing is locked: fails as outputs_open_all() would because of
  * another plan. Not collective. */
-status_t outputs_foresee(const struct output_spec *spec, const struct outputs_options *options,
-                         struct outputs_begun *begun, outputs_t **out);
 status_t outputs_foresee_plan(const outputs_t *outputs);
 
 /* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the

@@ -321,7 +321,7 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->spec->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
-    if (outputs->options.only_looks) {
+    if (outputs->comm == MPI_COMM_NULL) {
         TRY(claim_look_at_part(output));
         goto out;
     }

@@ -22,6 +22,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Rank 0 watches, within the patience, that what is made of a product goes on: nothing else would
+ * see a rank hang now. Ends the watch that *out is before. */
+static status_t pack_watch(const outputs_t *outputs, const struct output *output, double patience,
+                           const char *what, liveness_watchdog_t **out)
+{
+    enum { MESSAGE_BYTES = 8192 };
+    char message[MESSAGE_BYTES];
+    liveness_watchdog_end(*out);
+    *out = NULL;
+    if (outputs->rank != 0) {
+        return STATUS_OK;
+    }
+    snprintf(message, sizeof message,
+             "%.4000s%s: nothing has moved for %g s: the same command goes on", output->part, what,
+             patience);
+    return liveness_watchdog_begin(patience, message, out);
+}
+
 /* The median of each column of a product, when all of its rows are there: columns are shared among
  * the ranks, each of which reads all rows of its own; rank 0 puts them in. Exact, so the same bytes
  * on any number of ranks. Nothing of it is kept when it does not come to an end: the next run
@@ -98,21 +116,6 @@ out:
     return st;
 }
 
-/* Within the patience: nothing else would see a rank hang now. */
-static status_t counting_watch(const struct counting *c, liveness_watchdog_t **out)
-{
-    enum { MESSAGE_BYTES = 8192 };
-    char message[MESSAGE_BYTES];
-    if (c->outputs->rank != 0) {
-        return STATUS_OK;
-    }
-    snprintf(message, sizeof message,
-             "%.4000s: its medians could not be found: nothing has moved for %g s: the same "
-             "command goes on",
-             c->output->part, c->patience);
-    return liveness_watchdog_begin(c->patience, message, out);
-}
-
 /* All rows of this rank's columns, three times. */
 static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t columns)
 {
@@ -123,11 +126,10 @@ static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t
     for (int pass = 0; pass < MEDIANS_PASSES; pass++) {
         medians_begin(c->medians, pass, columns);
         for (uint64_t first = 0; first < rows; first += c->rows) {
-            TRY(agree_all(comm, counting_watch(c, &watchdog)));
+            TRY(agree_all(comm, pack_watch(c->outputs, c->output, c->patience,
+                                           ": its medians could not be found", &watchdog)));
             TRY(agree_all(comm,
                           counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
-            liveness_watchdog_end(watchdog);
-            watchdog = NULL;
         }
     }
     medians_get(c->medians, (float *)(void *)(c->found + min_u64(from, c->columns - 1)));
@@ -184,6 +186,7 @@ out:
 
 /* One product under way, and who looks whether anything moves. */
 struct converting {
+    const outputs_t *outputs;
     const struct output *output;
     double patience;
     liveness_watchdog_t *watchdog;
@@ -191,15 +194,8 @@ struct converting {
 
 static status_t convert_watch(struct converting *c)
 {
-    enum { MESSAGE_BYTES = 8192 };
-    char message[MESSAGE_BYTES];
-    liveness_watchdog_end(c->watchdog);
-    c->watchdog = NULL;
-    snprintf(message, sizeof message,
-             "%.4000s could not be written in its format: nothing has moved for %g s: the same "
-             "command goes on",
-             c->output->part, c->patience);
-    return liveness_watchdog_begin(c->patience, message, &c->watchdog);
+    return pack_watch(c->outputs, c->output, c->patience, " could not be written in its format",
+                      &c->watchdog);
 }
 
 /* After each block. */
@@ -222,7 +218,7 @@ static status_t outputs_convert(outputs_t *outputs, uint32_t i, uint32_t threads
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const struct output_spec_item *item = &outputs->spec->items[i];
-    struct converting converting = {.output = output, .patience = patience};
+    struct converting converting = {.outputs = outputs, .output = output, .patience = patience};
     struct text said = {0};
     struct product *product = NULL;
     char *made = NULL; /* no folder: that of the .part */
@@ -415,21 +411,6 @@ static status_t squeeze_gather(struct squeezing *s, uint64_t first)
     return st;
 }
 
-/* Within the patience: nothing else would see a rank hang now. */
-static status_t squeeze_watch(const struct squeezing *s, liveness_watchdog_t **out)
-{
-    enum { MESSAGE_BYTES = 8192 };
-    char message[MESSAGE_BYTES];
-    if (s->outputs->rank != 0) {
-        return STATUS_OK;
-    }
-    snprintf(message, sizeof message,
-             "%.4000s: its rows could not be compressed: nothing has moved for %g s: the same "
-             "command goes on",
-             s->output->part, s->patience);
-    return liveness_watchdog_begin(s->patience, message, out);
-}
-
 static status_t squeeze_rounds_all(struct squeezing *s)
 {
     status_t st = STATUS_OK;
@@ -439,11 +420,10 @@ static status_t squeeze_rounds_all(struct squeezing *s)
     MPI_Comm_size(comm, &size);
     uint64_t step = (uint64_t)size * ROUND_CHUNKS;
     for (uint64_t first = 0; first < packed_count(&s->shape); first += step) {
-        TRY(agree_all(comm, squeeze_watch(s, &watchdog)));
+        TRY(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
+                                       ": its rows could not be compressed", &watchdog)));
         TRY(agree_all(comm, squeeze_round(s, first)));
         TRY(agree_all(comm, squeeze_gather(s, first)));
-        liveness_watchdog_end(watchdog);
-        watchdog = NULL;
     }
 out:
     liveness_watchdog_end(watchdog);

@@ -1,7 +1,8 @@
-/* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs.
- * outputs.c creates, opens and publishes files. outputs_rows.c and outputs_beside.c write them.
- * outputs_done.c counts chunks. outputs_resumed.c compares rows of earlier runs. outputs_pack.c
- * compresses and converts complete products. */
+/* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs,
+ * and writes what stands beside rows.
+ * outputs.c creates, opens and publishes files. outputs_rows.c writes them, with a thread that
+ * syncs what is written. outputs_resumed.c compares rows of earlier runs. outputs_pack.c compresses
+ * and converts complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -21,7 +22,6 @@
  * the machine could still lose, and neither computing nor writing waits for a disk.
  *
  * The writer thread adds, the main thread takes. */
-
 struct sync_thread_work {
     void *context;
     /* Syncs all that was added so far; in this thread. */
@@ -36,17 +36,6 @@ typedef struct sync_thread sync_thread_t;
 status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t **out);
 /* Ends it; what is not synced is dropped. */
 void sync_thread_destroy(sync_thread_t *sync);
-
-/* Adds some bytes that tell of `rows` bytes of rows. Fails with DEVICE (memory). */
-status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t bytes, uint64_t rows);
-/* There is something to be synced beside what was added. */
-void sync_thread_touch(sync_thread_t *sync);
-/* Appends what was synced since the last call. Fails as sync() did. */
-status_t sync_thread_take(sync_thread_t *sync, struct text *out);
-/* It is time now. */
-void sync_thread_hurry(sync_thread_t *sync);
-/* The same, and waits until all is synced. Fails as sync() did. */
-status_t sync_thread_settle(sync_thread_t *sync);
 
 struct output {
     char *part;         /* the name while it is written */

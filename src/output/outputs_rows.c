@@ -13,7 +13,6 @@
 #include <string.h>
 
 /* The sync thread, and what others add to and take from it. */
-
 enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, whatever rows they tell of */ };
 
 /* Until the first sync, if it is not more often: how far a short run is can be told then. The time
@@ -125,7 +124,8 @@ void sync_thread_destroy(sync_thread_t *sync)
     free(sync);
 }
 
-status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t bytes, uint64_t rows)
+/* Adds some bytes that tell of `rows` bytes of rows. Fails with DEVICE (memory). */
+static status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t bytes, uint64_t rows)
 {
     pthread_mutex_lock(&sync->lock);
     status_t st = text_add_bytes(&sync->open, data, bytes);
@@ -135,7 +135,8 @@ status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t bytes, ui
     return st;
 }
 
-void sync_thread_touch(sync_thread_t *sync)
+/* There is something to be synced beside what was added. */
+static void sync_thread_touch(sync_thread_t *sync)
 {
     pthread_mutex_lock(&sync->lock);
     sync->is_touched = 1;
@@ -143,7 +144,8 @@ void sync_thread_touch(sync_thread_t *sync)
     pthread_mutex_unlock(&sync->lock);
 }
 
-status_t sync_thread_take(sync_thread_t *sync, struct text *out)
+/* Appends what was synced since the last call. Fails as sync() did. */
+static status_t sync_thread_take(sync_thread_t *sync, struct text *out)
 {
     pthread_mutex_lock(&sync->lock);
     status_t st = sync->status;
@@ -155,7 +157,8 @@ status_t sync_thread_take(sync_thread_t *sync, struct text *out)
     return st;
 }
 
-void sync_thread_hurry(sync_thread_t *sync)
+/* It is time now. */
+static void sync_thread_hurry(sync_thread_t *sync)
 {
     pthread_mutex_lock(&sync->lock);
     sync->is_hurried = 1;
@@ -163,7 +166,8 @@ void sync_thread_hurry(sync_thread_t *sync)
     pthread_mutex_unlock(&sync->lock);
 }
 
-status_t sync_thread_settle(sync_thread_t *sync)
+/* Hurries, and waits until all is synced. Fails as sync() did. */
+static status_t sync_thread_settle(sync_thread_t *sync)
 {
     sync_thread_hurry(sync);
     pthread_mutex_lock(&sync->lock);
@@ -355,10 +359,7 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
     for (uint32_t i = 0; i < outputs->count; i++) {
         static const struct chunk_counts none = {0, 0};
         struct output *output = &outputs->outputs[i];
-        struct journal_head head = {.integrate = outputs->spec->items[i].integrate,
-                                    .ratio = outputs->spec->items[i].ratio,
-                                    .place = output->place};
-        struct journal_rows rows = journal_head_rows(&head, chunk);
+        struct journal_rows rows = outputs_rows_of(outputs, i, chunk);
         size_t bytes =
             (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;
         TRY(text_add_bytes(&outputs->entry, (const char *)(counts ? &counts[i] : &none),

@@ -1,13 +1,66 @@
 /* What the files of the filter bank's pipeline share: its blocks, and what it is made of. Private
- * to channelise_pipeline.c and channelise/. */
-#ifndef VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
-#define VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
+ * to channelise_pipeline.c, channelise_write.c and weights.c. */
+#ifndef VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
+#define VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 
-#include "compute/ingest.h"
-#include "pipeline/channelise_pipeline.h"
-#include "pipeline/filter_chain.h"
+#include "compute/device_side.h"
 #include "pipeline/finish/finish.h"
-#include "pipeline/weights.h"
+#include "pipeline/pipeline_kinds.h"
+#include "plan/channelise_plan.h"
+
+/* Weights: which share of what makes a dump came from good samples, of each stream; and what
+ * becomes of dumps that lack some.
+ *
+ * The weight of a spectrum is sum b^2 over its good samples / sum b^2 over all, b the filter bank's
+ * coefficients; behind filters a sample counts as far as its row has lost nothing. The
+ * weight of a dump is the mean of those of its spectra. Sums are of whole numbers: the same bytes
+ * however the work is cut. Missing is what the reader has not found, and numbers that are none.
+ * For the writer thread. */
+
+typedef struct weights weights_t;
+
+/* Of one of the plan's banks and its products, for blocks of up to so many units; `work` must
+ * outlive it. *out = NULL where no sample can be missing. Fails with DEVICE (memory). */
+status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
+                        weights_t **out);
+void weights_destroy(weights_t *weights);
+
+/* A block as it leaves the backend. */
+struct weights_block {
+    int is_first;                   /* of a chunk; else it follows the one before */
+    uint64_t first, count;          /* spectra of the bank */
+    uint32_t first_stream, streams; /* of the archive's selected ones */
+    struct losses *losses;          /* that the reader told of; they are put in order */
+    const struct losses *unread;    /* and of these what could not be read (run.on_bad: nan) */
+    const char *samples;            /* from this one on: looked at; */
+    int64_t first_sample;
+    uint64_t nsamples; /* 0: none is missing that the reader does not know */
+    struct sample_input input;
+    struct overlap_rows counted; /* of these it answers for the missing ones */
+};
+
+/* Weighs the dumps that the block completes. *missing: samples of all streams that are missing,
+ * among those that are counted; not those in gaps that the archive declares, nor those that could
+ * not be read. Fails with
+ * DEVICE (memory). */
+status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
+
+/* Rows of product i that the block completes: those of streams that lack too much become NaN, power
+ * is renormalised. *holes: char [rows], 1: some of the row became NaN by what could not be read;
+ * NULL: none did. Gives the weights, float [rows][streams].
+ *
+ *   data   float [rows][streams][nchannels] (x 2 if spectra) */
+const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
+                           const char **holes);
+
+/* Instead of that, where rows are combined (pipeline/finish/finish.h): what they have lost; NULL:
+ * nothing. Dumps of lines that became NaN by weights are then counted by weights_note_blank(). */
+const struct combine_weights *weights_lost(weights_t *weights, uint32_t i);
+void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines);
+
+/* Dumps of single streams in product i that became NaN, but not by what could not be read, so far.
+ */
+uint64_t weights_blanked(const weights_t *weights, uint32_t i);
 
 /* Whether power stays within what 32-bit floats hold: sums beyond 3.4e38 are infinite, and those of
  * very small volts vanish. Looked at where it can happen: samples that are floats, as they are
@@ -25,6 +78,7 @@ void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint6
 
 /* One block under way: its buffers, where its samples are and where its rows belong. */
 struct slot {
+    struct pipeline_slot block; /* of units */
     buffer_t *in;
     ingest_t *ingest; /* that its samples come by; */
     int is_begun;     /* they are on their way */
@@ -35,8 +89,6 @@ struct slot {
     size_t *re, *im;
     struct filter_block filtered; /* where there are filters */
     struct losses losses, unread; /* samples that are not there, and that could not be read */
-    struct chunk chunk;
-    uint64_t from, count; /* units */
     uint64_t first_sample, nsamples;
     struct overlap_rows spectra[JOB_BANKS]; /* of each bank: those of the block, */
     struct overlap_rows counted[JOB_BANKS]; /* and of these samples it answers for the missing */
@@ -71,7 +123,7 @@ struct channelising {
 };
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
-status_t channelising_write(void *context, uint32_t number);
+status_t channelising_write(void *context, void *of);
 
 /* The output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);

@@ -1,6 +1,6 @@
 /* The stages of the filter bank in order: which samples a block reads, what the backend makes of
  * them, and what is written of it. */
-#include "pipeline/channelise_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 
 #include "base/memory.h"
 #include "base/units.h"
@@ -15,8 +15,122 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stages and buffers of the filter bank's pipeline, as large as the device allows. */
+/* Stages, buffers and the way through them. */
 
+struct filter_chain {
+    const struct filter_plan *plan;
+    uint32_t streams;
+    uint64_t rows[FILTER_PLAN_ROWS]; /* most of each: filter_plan_lengths() */
+    void *stages[FILTER_PLAN_ROWS - 1];
+};
+
+void filter_chain_destroy(filter_chain_t *chain)
+{
+    for (uint32_t i = 0; chain && i < filter_plan_count(chain->plan); i++) {
+        filter_plan_stage(chain->plan, i)->kind->destroy(chain->stages[i]);
+    }
+    free(chain);
+}
+
+status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
+                             uint64_t rows, filter_chain_t **out)
+{
+    status_t st = STATUS_OK;
+    filter_chain_t *chain = NULL;
+    TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    chain->plan = plan;
+    chain->streams = streams;
+    filter_plan_lengths(plan, rows, chain->rows);
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
+        const struct stage_plan *stage = filter_plan_stage(plan, i);
+        TRY(stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
+    }
+    *out = chain;
+    chain = NULL;
+out:
+    filter_chain_destroy(chain);
+    return st;
+}
+
+void filter_block_free(struct filter_block *block)
+{
+    for (uint32_t i = 0; i < FILTER_PLAN_ROWS - 1; i++) {
+        buffer_destroy(block->rows[i]);
+    }
+    free(block->re);
+    free(block->im);
+    *block = (struct filter_block){.stride = 0};
+}
+
+status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
+                             struct filter_block *out)
+{
+    status_t st = STATUS_OK;
+    const struct filter_plan *plan = chain->plan;
+    *out = (struct filter_block){.stride = 0};
+    TRY(memory_zeroed(chain->streams, sizeof *out->re, "offsets", &out->re));
+    TRY(memory_zeroed(chain->streams, sizeof *out->im, "offsets", &out->im));
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
+        uint64_t bytes = filter_plan_stride(chain->rows[i + 1]) * filter_plan_row_bytes(plan, i) *
+                         chain->streams;
+        TRY(buffer_create(backend, i + 1 < filter_plan_count(plan) ? BUFFER_BETWEEN : last, bytes,
+                          &out->rows[i]));
+    }
+out:
+    return st;
+}
+
+buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block)
+{
+    return block->rows[filter_plan_count(chain->plan) - 1];
+}
+
+/* Where the rows of stage i lie. */
+static struct sample_input chain_place(const struct filter_plan *plan, uint32_t i, uint64_t stride,
+                                       uint32_t streams, struct filter_block *block)
+{
+    size_t bytes = filter_plan_row_bytes(plan, i);
+    int is_complex = bytes > sample_bytes(SAMPLE_F32, 0);
+    for (uint32_t s = 0; s < streams; s++) {
+        block->re[s] = (size_t)stride * bytes * s;
+        block->im[s] = block->re[s] + sample_part_bytes(SAMPLE_F32, is_complex);
+    }
+    return (struct sample_input){block->re, block->im, bytes};
+}
+
+status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
+                          const struct sample_input *input, uint32_t first_stream, uint32_t streams,
+                          struct overlap_rows counted, struct sample_input *out)
+{
+    status_t st = STATUS_OK;
+    const struct filter_plan *plan = chain->plan;
+    struct sample_input place = *input;
+    counted = overlap_common(counted, block->needs[0]);
+    for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
+        const struct overlap_rows *from = &block->needs[i];
+        const struct overlap_rows *to = &block->needs[i + 1];
+        struct stage_run run = {.first_stream = first_stream,
+                                .nstreams = streams,
+                                .first_sample = from->first,
+                                .samples = (uint64_t)(from->end - from->first),
+                                .first_row = to->first,
+                                .rows = (uint64_t)(to->end - to->first)};
+        if (i == 0 && counted.end > counted.first) {
+            run.counted_first = (uint64_t)(counted.first - from->first);
+            run.counted = (uint64_t)(counted.end - counted.first);
+        }
+        block->stride = run.out_stride = filter_plan_stride(run.rows);
+        TRY(filter_plan_stage(plan, i)->kind->run(chain->stages[i], in, &place, &run,
+                                                  block->rows[i]));
+        place = chain_place(plan, i, run.out_stride, streams, block);
+        in = block->rows[i];
+    }
+    *out = place;
+out:
+    return st;
+}
+
+/* Stages and buffers of the filter bank's pipeline, as large as the device allows. */
 /* Bytes of the largest slab of any group, for a block. */
 static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
 {
@@ -242,10 +356,10 @@ static status_t channelising_tend(void *context)
 {
     status_t st = STATUS_OK;
     struct channelising *p = context;
-    uint32_t number = 0;
-    if (!p->has_looked && pipeline_next(p->pipeline, &number)) {
+    struct slot *next = p->has_looked ? NULL : pipeline_next(p->pipeline);
+    if (next) {
         p->has_looked = 1;
-        TRY(channelising_begin(p, &p->slots[number]));
+        TRY(channelising_begin(p, next));
     }
     TRY(ingest_carry(p->ingest));
 out:
@@ -272,12 +386,12 @@ out:
 }
 
 /* The reader thread: the samples of a block. */
-static status_t channelising_read(void *context, uint32_t number)
+static status_t channelising_read(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
     uint64_t first = slot->first_sample;
     uint64_t count = slot->nsamples;
     void *in = NULL;
@@ -335,16 +449,18 @@ static void channelising_destroy(void *context)
     }
 }
 
-static status_t channelising_prepare(void *context, uint32_t number, const struct chunk *chunk,
-                                     uint64_t from, uint64_t *count)
+static status_t channelising_prepare(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
+    const struct chunk *chunk = &slot->block.chunk;
+    const uint64_t from = slot->block.from;
     struct overlap_rows *needs = slot->filtered.needs;
     struct overlap_rows reach[FILTER_PLAN_ROWS];
     const uint32_t fan = filter_plan_fan(work->filters);
+    slot->block.count = chunk_block(&p->chunking, chunk, from);
     if (!slot->slab || slot->slab->first_stream != chunk->first_stream * fan ||
         slot->slab->nstreams != chunk->streams * fan) {
         slab_destroy(slot->slab);
@@ -352,16 +468,14 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
         TRY(slab_create(work->archive, chunk->first_stream * fan, chunk->streams * fan,
                         &slot->slab));
     }
-    slot->chunk = *chunk;
-    slot->from = from;
-    slot->count = *count = chunk_block(&p->chunking, chunk, from);
-    TRY(channelise_plan_samples(work, from, slot->count, 1, needs));
-    TRY(channelise_plan_samples(work, from, slot->count, 0, reach));
+    TRY(channelise_plan_samples(work, from, slot->block.count, 1, needs));
+    TRY(channelise_plan_samples(work, from, slot->block.count, 0, reach));
     slot->looked_at = reach[0];
     slot->farthest = 0;
     int64_t most = INT64_MIN;
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        struct overlap_rows spectra = channelise_plan_spectra(&work->banks[i], from, slot->count);
+        struct overlap_rows spectra =
+            channelise_plan_spectra(&work->banks[i], from, slot->block.count);
         uint64_t first = (uint64_t)spectra.first;
         uint64_t its = (uint64_t)(spectra.end - spectra.first);
         slot->spectra[i] = spectra;
@@ -386,7 +500,7 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    int is_whole = slot->chunk.streams == work->seen->nstreams;
+    int is_whole = slot->block.chunk.streams == work->seen->nstreams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
         if (p->resident[i]) {
             TRY(resident_rows_keep(p->resident[i], slot->out[i], slot->first_rows[i],
@@ -449,9 +563,9 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     if (spectra == 0) {
         goto out;
     }
-    if (slot->from == slot->chunk.first) {
+    if (slot->block.is_first) {
         channelise_begin(p->banks[i], first);
-        TRY(channelising_scale(p, i, &slot->chunk));
+        TRY(channelising_scale(p, i, &slot->block.chunk));
     }
     if (i == slot->farthest) {
         TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted, out,
@@ -467,21 +581,22 @@ out:
     return st;
 }
 
-static status_t channelising_compute(void *context, uint32_t number)
+static status_t channelising_compute(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct channelising *p = context;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     buffer_t *in = slot->in;
     if (p->filters) {
-        TRY(filter_chain_run(p->filters, &slot->filtered, in, &input, slot->chunk.first_stream,
-                             slot->chunk.streams, slot->looked_at, &input));
+        TRY(filter_chain_run(p->filters, &slot->filtered, in, &input,
+                             slot->block.chunk.first_stream, slot->block.chunk.streams,
+                             slot->looked_at, &input));
         in = filter_block_last(p->filters, &slot->filtered);
     }
     if (!p->work->is_bank) {
-        slot->rows[0] = slot->count;
+        slot->rows[0] = slot->block.count;
         goto out;
     }
     TRY(channelising_run_bank(p, slot, slot->farthest, in, &input));
@@ -494,12 +609,12 @@ out:
 }
 
 /* In the file that holds its first sample, or the first product's. */
-static struct pipeline_block channelising_describe(const void *context, uint32_t number,
+static struct pipeline_block channelising_describe(const void *context, const void *of,
                                                    int is_reading)
 {
     const struct channelising *p = context;
     const struct archive *archive = p->work->archive;
-    const struct slot *slot = &p->slots[number];
+    const struct slot *slot = of;
     const char *path = archive->parts[0].path;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         path = archive->parts[i].first_sample <= slot->first_sample ? archive->parts[i].path : path;
@@ -507,7 +622,7 @@ static struct pipeline_block channelising_describe(const void *context, uint32_t
     path = is_reading ? path : p->work->job->products[0].file;
     return p->work->nbanks > 1
                ? (struct pipeline_block){path, "samples", slot->first_sample, slot->nsamples}
-               : (struct pipeline_block){path, "spectra", slot->from, slot->count};
+               : (struct pipeline_block){path, "spectra", slot->block.from, slot->block.count};
 }
 
 /* Of the blocks that fit. */
@@ -556,6 +671,9 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                           "rows of voltages", &p->stored));
     }
     struct pipeline_stages stages = {.context = p,
+                                     .slots = p->slots,
+                                     .slot_bytes = sizeof *p->slots,
+                                     .block = p->chunking.block_spectra,
                                      .prepare = channelising_prepare,
                                      .read = channelising_read,
                                      .compute = channelising_compute,

@@ -1,4 +1,5 @@
-/* A block that the backend has done is weighed, finished and written. */
+/* A block that the backend has done is weighed, finished and written; its power is looked at for
+ * what leaves the range of floats. */
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
 #include "pipeline/channelise_parts.h"
@@ -266,9 +267,9 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
     status_t st = STATUS_OK;
     uint64_t shown = 0;
     const uint32_t fan = filter_plan_fan(p->work->filters);
-    struct weights_block block = {.is_first = slot->from == slot->chunk.first,
-                                  .first_stream = slot->chunk.first_stream * fan,
-                                  .streams = slot->chunk.streams * fan,
+    struct weights_block block = {.is_first = slot->block.is_first,
+                                  .first_stream = slot->block.chunk.first_stream * fan,
+                                  .streams = slot->block.chunk.streams * fan,
                                   .losses = &slot->losses,
                                   .unread = &slot->unread,
                                   .first_sample = (int64_t)slot->first_sample,
@@ -303,8 +304,8 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
         struct range_block block = {.product = i,
                                     .from = from,
                                     .rows = slot->rows[i],
-                                    .streams = slot->chunk.streams,
-                                    .sums = channelise_sums(&output, slot->chunk.streams),
+                                    .streams = slot->block.chunk.streams,
+                                    .sums = channelise_sums(&output, slot->block.chunk.streams),
                                     .power = power,
                                     .samples = samples,
                                     .first_sample = (int64_t)slot->first_sample,
@@ -323,13 +324,15 @@ static status_t channelising_write_voltages(struct channelising *p, struct slot 
     const struct job_product *product = &work->job->products[0];
     struct quantise how = {.bits = product->steps.bits,
                            .scale = product->scale,
-                           .streams = slot->chunk.streams,
+                           .streams = slot->block.chunk.streams,
                            .parts = work->seen->is_complex ? 2 : 1};
     void *rows = NULL;
-    TRY(pipeline_get(p->pipeline, filter_block_last(p->filters, &slot->filtered), &rows));
+    TRY(pipeline_get(p->pipeline, slot->filtered.rows[filter_plan_count(work->filters) - 1],
+                     &rows));
     p->counts[0].clipped +=
-        quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
-    TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
+        quantise_rows(&how, rows, slot->filtered.stride, slot->block.count, p->stored);
+    TRY(p->sink.put(p->sink.context, 0, &slot->block.chunk, slot->block.from, slot->block.count,
+                    p->stored, NULL));
 out:
     return st;
 }
@@ -339,14 +342,14 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                            uint32_t i)
 {
     status_t st = STATUS_OK;
-    const struct chunk *chunk = &slot->chunk;
+    const struct chunk *chunk = &slot->block.chunk;
     const struct product_spec *spec = &p->work->products[i].spec;
     weights_t *weigh = p->weights[p->work->job->products[i].bank];
     int is_combined = ifs_are_combined(spec) || spec->flag.is_on;
     void *squares = NULL;
     struct finish_rows rows = {.chunk = chunk,
-                               .is_first = slot->from == chunk->first,
-                               .is_last = slot->from + slot->count == chunk->first + chunk->count,
+                               .is_first = slot->block.is_first,
+                               .is_last = slot->block.is_last,
                                .first = slot->first_rows[i],
                                .count = slot->rows[i],
                                .columns = chunk->streams,
@@ -372,16 +375,16 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.blanked > 0) {
         weights_note_blank(weigh, i, rows.blanked);
     }
-    if (rows.cells > 0) {
+    if (rows.cells > 0 && p->sink.flag) {
         TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
     }
-    if (rows.count > 0 && spec->weights.are_kept) {
+    if (rows.count > 0 && spec->weights.are_kept && p->sink.weigh) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
     if (rows.steps.count > 0) {
         TRY(p->sink.step(p->sink.context, i, chunk, &rows.steps));
     }
-    if (rows.count > 0) {
+    if (rows.count > 0 && p->sink.put) {
         TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
     }
 out:
@@ -399,11 +402,11 @@ out:
 }
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
-status_t channelising_write(void *context, uint32_t number)
+status_t channelising_write(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct channelising *p = context;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
     TRY(channelising_weigh(p, slot));
     if (p->range) {
         TRY(channelising_look_at_range(p, slot));
@@ -411,8 +414,8 @@ status_t channelising_write(void *context, uint32_t number)
     TRY(channelising_release_samples(p, slot));
     TRY(p->work->is_bank ? channelising_write_products(p, slot)
                          : channelising_write_voltages(p, slot));
-    if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, p->counts));
+    if (p->sink.end && slot->block.is_last) {
+        TRY(p->sink.end(p->sink.context, &slot->block.chunk, p->counts));
         memset(p->counts, 0, sizeof p->counts);
     }
 out:

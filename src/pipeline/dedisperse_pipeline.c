@@ -1,10 +1,10 @@
 /* The stages of dedispersion in order: which samples of the filterbank a block takes, from the file
  * or from the device, and the sums that are written of it. */
-#include "pipeline/dedisperse_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 
 #include "base/memory.h"
 #include "compute/boxcar.h"
-#include "compute/peaks.h"
+#include "compute/device_side.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/power_reader.h"
 #include "plan/dedisperse_plan.h"
@@ -217,7 +217,7 @@ static status_t seek_take(seek_t *seek, const struct chunk *chunk, uint64_t from
  *
  *   rows    all that their blocks need; NULL where `found` is not
  *   found   struct peak [blocks][chunk's DMs][cells of the block]: what the backend has found there
- *           (compute/peaks.h); NULL: the host's threads search
+ *           (compute/device_side.h); NULL: the host's threads search
  *
  * Fails as the sink does. */
 static status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t first, uint64_t end,
@@ -249,18 +249,17 @@ enum { LEAST_BLOCK = 64, STRIDE = 64 /* outputs that rows to be searched are mul
 
 /* One block under way. */
 struct slot {
-    buffer_t *in, *out, *peaks; /* peaks: NULL where the host's threads search */
-    struct chunk chunk;
+    struct pipeline_slot block;    /* of outputs that it is for */
+    buffer_t *in, *out, *peaks;    /* peaks: NULL where the host's threads search */
     uint32_t base;                 /* delay of the chunk's DMs that all have */
     uint64_t inputs;               /* samples in time */
-    uint64_t own, own_end;         /* outputs that the block is for */
     uint64_t from, count, stride;  /* outputs that are made, and from one DM's to the next's */
     int is_searched;               /* by the backend: their peaks are in `peaks` */
     struct power_reader_part part; /* of the filterbank; the rest of the inputs is padding */
     int is_resident;               /* that part is on the device */
     char *bad; /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
     /* Samples that the block before has read already: in which slot, from where on, how many. */
-    uint32_t kept_slot;
+    const struct slot *before;
     uint64_t kept_from, kept;
     char *samples;            /* the reader's: of `in`, in host memory */
     struct left_out left_out; /* of the inputs; none of what is on the device */
@@ -281,9 +280,8 @@ struct dedispersing {
     uint64_t block; /* outputs of its own; the plan's, or less if the device is small */
     int is_whole;   /* as the plan's, unless the device is too small */
     struct dm_group group;
-    uint32_t first_dm;  /* of the group; the stage is its */
-    int has_last;       /* a block of this group was read before, */
-    uint32_t last_slot; /* here */
+    uint32_t first_dm; /* of the group; the stage is its */
+    struct slot *last; /* the block of this group that was read before; NULL: none */
     dedisperse_t *stage;
     seek_t *seek;   /* NULL: nothing is searched */
     peaks_t *peaks; /* NULL: the host's threads search */
@@ -425,12 +423,12 @@ static status_t dedispersing_fit(struct dedispersing *p)
 
 /* The reader thread. What the block before has read is copied: delays may be much longer than
  * blocks are, and files far away. */
-static status_t dedispersing_read(void *context, uint32_t number)
+static status_t dedispersing_read(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct dedispersing *p = context;
-    struct slot *slot = &p->slots[number];
-    const struct slot *before = &p->slots[slot->kept_slot];
+    struct slot *slot = of;
+    const struct slot *before = slot->before;
     uint64_t row = p->plan->input.row_bytes;
     uint64_t kept = slot->kept;
     void *in = NULL;
@@ -466,23 +464,28 @@ static void dedispersing_range(const void *context, const struct chunk *chunk, u
     }
 }
 
+static uint64_t slot_end(const struct slot *slot)
+{
+    return slot->block.from + slot->block.count;
+}
+
 /* Whether the block's outputs are the chunk's; else boxes and noise reach over them. */
 static int dedispersing_is_own(const struct slot *slot)
 {
-    return slot->own >= slot->chunk.first_stream &&
-           slot->own < (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
+    return slot->block.from >= slot->block.chunk.first_stream &&
+           slot->block.from < (uint64_t)slot->block.chunk.first_stream + slot->block.chunk.streams;
 }
 
 /* Puts the block's own outputs; those around them are overwritten. */
 static status_t dedispersing_put(const struct dedispersing *p, const struct slot *slot,
                                  float *series, const char *holes)
 {
-    struct chunk part = slot->chunk;
-    size_t count = (size_t)(slot->own_end - slot->own);
-    part.first_stream = (uint32_t)slot->own;
+    struct chunk part = slot->block.chunk;
+    size_t count = (size_t)slot->block.count;
+    part.first_stream = (uint32_t)slot->block.from;
     part.streams = (uint32_t)count;
     for (uint64_t dm = 0; dm < part.count && slot->stride > count; dm++) {
-        memmove(series + dm * count, series + dm * slot->stride + (slot->own - slot->from),
+        memmove(series + dm * count, series + dm * slot->stride + (slot->block.from - slot->from),
                 count * sizeof *series);
     }
     return p->sink.put(p->sink.context, 0, &part, part.first, part.count, series, holes);
@@ -494,29 +497,28 @@ static status_t dedispersing_seek(struct dedispersing *p, const struct slot *slo
 {
     status_t st = STATUS_OK;
     const uint8_t *share = slot->left_out.count > 0 ? p->share : NULL;
-    const struct boxcar_rows rows = {series, share, slot->chunk.count, slot->stride, slot->from};
+    const struct boxcar_rows rows = {series, share, slot->block.chunk.count, slot->stride,
+                                     slot->from};
     void *found = NULL;
     if (!p->is_whole) {
-        TRY(seek_take(p->seek, &slot->chunk, slot->from, slot->count, series, share, holes));
+        TRY(seek_take(p->seek, &slot->block.chunk, slot->from, slot->count, series, share, holes));
         goto out;
     }
     TRY(slot->is_searched ? pipeline_get(p->pipeline, slot->peaks, &found) : STATUS_OK);
-    TRY(seek_blocks(p->seek, &slot->chunk, slot->own, slot->own_end, &rows, found, holes));
+    TRY(seek_blocks(p->seek, &slot->block.chunk, slot->block.from, slot_end(slot), &rows, found,
+                    holes));
 out:
     return st;
 }
 
 /* The writer thread. */
-static status_t dedispersing_write(void *context, uint32_t number)
+static status_t dedispersing_write(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct dedispersing *p = context;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
     void *series = NULL;
     int has_holes = 0;
-    uint64_t first;
-    uint64_t end;
-    dedispersing_range(p, &slot->chunk, &first, &end);
     if (p->plan->what->file || !slot->is_searched) {
         TRY(pipeline_get(p->pipeline, slot->out, &series));
         TRY(left_out_scale(p->plan, &p->group, &slot->left_out, slot->count, slot->stride, series,
@@ -527,8 +529,8 @@ static status_t dedispersing_write(void *context, uint32_t number)
     if (p->plan->what->file && dedispersing_is_own(slot)) {
         TRY(dedispersing_put(p, slot, series, holes));
     }
-    if (p->sink.end && slot->own_end == end) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
+    if (p->sink.end && slot->block.is_last) {
+        TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
     }
 out:
     return st;
@@ -549,12 +551,12 @@ out:
     return st;
 }
 
-static status_t dedispersing_compute(void *context, uint32_t number)
+static status_t dedispersing_compute(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct dedispersing *p = context;
     const struct dedisperse_plan *plan = p->plan;
-    struct slot *slot = &p->slots[number];
+    struct slot *slot = of;
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
                                      series_bytes(plan->input.format), slot->is_resident};
     if (slot->is_resident) {
@@ -564,18 +566,18 @@ static status_t dedispersing_compute(void *context, uint32_t number)
     /* The host first scales sums that lack something, and searches them itself. */
     slot->is_searched = dedispersing_finds(p) && slot->left_out.count == 0;
     if (slot->is_searched) {
-        const struct peaks_rows of = {slot->chunk.count, slot->stride, slot->from};
-        TRY(peaks_run(p->peaks, slot->out, &of, slot->own, slot->own_end, slot->peaks));
+        const struct peaks_rows rows = {slot->block.chunk.count, slot->stride, slot->from};
+        TRY(peaks_run(p->peaks, slot->out, &rows, slot->block.from, slot_end(slot), slot->peaks));
     }
 out:
     return st;
 }
 
-static struct pipeline_block dedispersing_describe(const void *context, uint32_t number,
+static struct pipeline_block dedispersing_describe(const void *context, const void *of,
                                                    int is_reading)
 {
     const struct dedispersing *p = context;
-    const struct slot *slot = &p->slots[number];
+    const struct slot *slot = of;
     return (struct pipeline_block){is_reading ? p->plan->fbh5->path
                                               : job_series_name(p->plan->what),
                                    "times", slot->from, slot->count};
@@ -589,50 +591,45 @@ static status_t dedispersing_begin(void *context, driver_t *driver, const struct
     if (p->first_dm != chunk->first) {
         TRY(pipeline_finish(p->pipeline, driver));
         TRY(dedispersing_create_stage(p, (uint32_t)chunk->first, (uint32_t)chunk->count));
-        p->has_last = 0;
+        p->last = NULL;
     }
 out:
     return st;
 }
 
 /* Which outputs the block that begins here is for, and which it makes. */
-static void dedispersing_place(const struct dedispersing *p, struct slot *slot, uint64_t from)
+static void dedispersing_place(const struct dedispersing *p, struct slot *slot)
 {
     const struct boxes *boxes = &p->plan->bursts.boxes;
-    uint64_t first = slot->chunk.first_stream;
-    uint64_t last = first + slot->chunk.streams;
-    uint64_t begin;
-    uint64_t end;
-    dedispersing_range(p, &slot->chunk, &begin, &end);
+    struct pipeline_slot *own = &slot->block;
+    uint64_t first = own->chunk.first_stream;
+    uint64_t last = first + own->chunk.streams;
     /* Series are written of the chunk's own outputs alone. */
-    if (p->plan->what->file) {
-        end = from < first ? first : from < last ? last : end;
+    if (p->plan->what->file && own->from < last) {
+        own->count = min_u64(own->count, (own->from < first ? first : last) - own->from);
     }
-    slot->own = slot->from = from;
-    slot->own_end = from + min_u64(p->block, end - from);
-    slot->count = slot->stride = slot->own_end - from;
+    slot->from = own->from;
+    slot->count = slot->stride = own->count;
     if (p->is_whole) {
-        slot->from = boxes_need_from(boxes, from, slot->own_end);
-        slot->count = boxes_need_end(boxes, slot->own_end) - slot->from;
+        slot->from = boxes_need_from(boxes, own->from, slot_end(slot));
+        slot->count = boxes_need_end(boxes, slot_end(slot)) - slot->from;
         slot->stride = ceil_div_u64(slot->count, STRIDE) * STRIDE;
     }
 }
 
-static status_t dedispersing_prepare(void *context, uint32_t number, const struct chunk *chunk,
-                                     uint64_t from, uint64_t *count)
+static status_t dedispersing_prepare(void *context, void *of)
 {
     struct dedispersing *p = context;
-    struct slot *slot = &p->slots[number];
-    const struct slot before = p->slots[p->last_slot]; /* perhaps this one */
-    slot->chunk = *chunk;
+    struct slot *slot = of;
+    struct slot *last = p->last ? p->last : slot;
+    const struct slot before = *last; /* perhaps this one */
     slot->base = p->group.base;
-    dedispersing_place(p, slot, from);
-    *count = slot->own_end - slot->own;
+    dedispersing_place(p, slot);
     slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
     /* What came from the device was never in the host's memory. */
-    int goes_on = p->has_last && slot->from >= before.from &&
+    int goes_on = p->last && slot->from >= before.from &&
                   slot->from <= before.from + before.count && !before.is_resident;
-    slot->kept_slot = p->last_slot;
+    slot->before = last;
     slot->kept_from = goes_on ? slot->from - before.from : 0;
     slot->kept = goes_on ? min_u64(before.inputs - slot->kept_from, slot->inputs) : 0;
     slot->part = power_reader_clip(p->plan, p->plan->first + (int64_t)(slot->from + slot->base),
@@ -641,8 +638,7 @@ static status_t dedispersing_prepare(void *context, uint32_t number, const struc
                                                            slot->part.count);
     p->inputs += (double)slot->inputs;
     p->fetched += slot->is_resident ? (double)slot->inputs : 0;
-    p->last_slot = number;
-    p->has_last = 1;
+    p->last = slot;
     return STATUS_OK;
 }
 
@@ -672,7 +668,7 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->backend = backend;
     p->between = between;
     /* What is on the device is as the filter bank has left it. */
-    int may_stay = between && between->backend == backend && !plan->what->is_zero_dm;
+    int may_stay = between && between->backend == backend && !plan->input.has_steps;
     p->resident = may_stay ? between->resident[plan->what->input] : NULL;
     p->sums = (struct resident_rows_sums){.each = plan->what->downsample,
                                           .nifs_there = plan->fbh5->nifs,
@@ -693,7 +689,10 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     TRY(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
     TRY(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
+                                     .slots = p->slots,
+                                     .slot_bytes = sizeof *p->slots,
                                      .cuts_streams = 1,
+                                     .block = p->block,
                                      .begin = dedispersing_begin,
                                      .range = dedispersing_range,
                                      .prepare = dedispersing_prepare,

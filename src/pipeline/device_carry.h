@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_PIPELINE_DEVICE_CARRY_H
 #define VOLTMILL_PIPELINE_DEVICE_CARRY_H
 
-#include "compute/resident_rows.h"
+#include "compute/device_side.h"
 #include "input/fbh5/fbh5.h"
 #include "io/file_rights.h"
 #include "plan/channelise_plan.h"

@@ -1,5 +1,5 @@
 /* The first block goes through a pipeline of its own, of which only the scales are kept. */
-#include "pipeline/first_scales.h"
+#include "pipeline/pipeline_kinds.h"
 
 #include "base/memory.h"
 #include "product/ifs.h"
@@ -24,30 +24,6 @@ size_t first_scales_count(const struct channelise_plan *work, uint32_t i)
 }
 
 /* The sink: rows are made again when their chunks come. */
-static status_t first_scales_put(void *context, uint32_t product, const struct chunk *chunk,
-                                 uint64_t first_row, uint64_t rows, const void *data,
-                                 const char *holes)
-{
-    (void)context, (void)product, (void)chunk, (void)first_row;
-    (void)rows, (void)data, (void)holes;
-    return STATUS_OK;
-}
-
-static status_t first_scales_weigh(void *context, uint32_t product, const struct chunk *chunk,
-                                   uint64_t first_row, uint64_t rows, const float *weights)
-{
-    (void)context, (void)product, (void)chunk, (void)first_row, (void)rows, (void)weights;
-    return STATUS_OK;
-}
-
-static status_t first_scales_flag(void *context, uint32_t product, const struct chunk *chunk,
-                                  uint64_t first_cell, uint64_t cells,
-                                  const struct flag_block *flags)
-{
-    (void)context, (void)product, (void)chunk, (void)first_cell, (void)cells, (void)flags;
-    return STATUS_OK;
-}
-
 static status_t first_scales_take(void *context, uint32_t product, const struct chunk *chunk,
                                   const struct product_steps *steps)
 {
@@ -82,11 +58,7 @@ static status_t first_scales_run(struct first_scales *first, backend_t *backend,
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = first->work;
-    const struct pipeline_sink sink = {.context = first,
-                                       .put = first_scales_put,
-                                       .weigh = first_scales_weigh,
-                                       .flag = first_scales_flag,
-                                       .step = first_scales_take};
+    const struct pipeline_sink sink = {.context = first, .step = first_scales_take};
     pipeline_t *pipeline = NULL;
     TRY(channelise_pipeline_create(work, backend, &sink, NULL, &pipeline));
     pipeline_limit(pipeline, patience);

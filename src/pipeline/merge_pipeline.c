@@ -1,5 +1,5 @@
 /* Copies rows of series out of the files of several passes. */
-#include "pipeline/merge_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 
 #include "base/memory.h"
 #include "io/file.h"
@@ -11,10 +11,9 @@
 enum { SLOTS = 3 };
 
 struct slot {
-    float *data; /* [DMs of the chunk][count] */
-    char *holes; /* [DMs of the chunk] 1: some are NaN, as its file says */
-    struct chunk chunk;
-    uint64_t from, count; /* times */
+    struct pipeline_slot block; /* of times */
+    float *data;                /* [DMs of the chunk][count] */
+    char *holes;                /* [DMs of the chunk] 1: some are NaN, as its file says */
 };
 
 struct merging {
@@ -39,8 +38,8 @@ static status_t merging_read_row(const struct merging *p, uint64_t dm, const str
     }
     const struct product_place *place = &p->places[i];
     uint64_t at = place->data_offset + (dm - p->sources[i].first) * place->row_bytes;
-    TRY(file_read(p->fds[i], p->sources[i].path, at + slot->from * sizeof *row, row,
-                  slot->count * sizeof *row));
+    TRY(file_read(p->fds[i], p->sources[i].path, at + slot->block.from * sizeof *row, row,
+                  slot->block.count * sizeof *row));
     TRY(file_read(p->fds[i], p->sources[i].path, place->holes_offset + dm - p->sources[i].first,
                   is_hole, 1));
 out:
@@ -48,63 +47,42 @@ out:
 }
 
 /* The reader thread. */
-static status_t merging_read(void *context, uint32_t number)
+static status_t merging_read(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct merging *p = context;
-    struct slot *slot = &p->slots[number];
-    for (uint64_t i = 0; i < slot->chunk.count; i++) {
-        float *row = slot->data + i * slot->count;
-        TRY(merging_read_row(p, slot->chunk.first + i, slot, row, &slot->holes[i]));
+    struct slot *slot = of;
+    for (uint64_t i = 0; i < slot->block.chunk.count; i++) {
+        float *row = slot->data + i * slot->block.count;
+        TRY(merging_read_row(p, slot->block.chunk.first + i, slot, row, &slot->holes[i]));
     }
 out:
     return st;
-}
-
-/* Nothing is computed. */
-static status_t merging_compute(void *context, uint32_t number)
-{
-    (void)context;
-    (void)number;
-    return STATUS_OK;
 }
 
 /* The writer thread. */
-static status_t merging_write(void *context, uint32_t number)
+static status_t merging_write(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct merging *p = context;
-    struct slot *slot = &p->slots[number];
-    struct chunk part = slot->chunk;
-    part.first_stream = (uint32_t)slot->from;
-    part.streams = (uint32_t)slot->count;
+    struct slot *slot = of;
+    struct chunk part = slot->block.chunk;
+    part.first_stream = (uint32_t)slot->block.from;
+    part.streams = (uint32_t)slot->block.count;
     TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, slot->data, slot->holes));
-    uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
-    if (slot->from + slot->count == end) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
+    if (slot->block.is_last) {
+        TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
     }
 out:
     return st;
 }
 
-static status_t merging_prepare(void *context, uint32_t number, const struct chunk *chunk,
-                                uint64_t from, uint64_t *count)
-{
-    struct merging *p = context;
-    struct slot *slot = &p->slots[number];
-    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
-    slot->chunk = *chunk;
-    slot->from = from;
-    slot->count = *count = min_u64(p->plan->block_outputs, end - from);
-    return STATUS_OK;
-}
-
-static struct pipeline_block merging_describe(const void *context, uint32_t number, int is_reading)
+static struct pipeline_block merging_describe(const void *context, const void *of, int is_reading)
 {
     const struct merging *p = context;
-    const struct slot *slot = &p->slots[number];
+    const struct slot *slot = of;
     return (struct pipeline_block){is_reading ? p->sources[0].path : p->plan->what->file, "times",
-                                   slot->from, slot->count};
+                                   slot->block.from, slot->block.count};
 }
 
 static void merging_destroy(void *context)
@@ -173,10 +151,11 @@ status_t merge_pipeline_create(const struct dedisperse_plan *plan,
     p->nsources = nsources;
     TRY(merging_prepare_files(p));
     struct pipeline_stages stages = {.context = p,
+                                     .slots = p->slots,
+                                     .slot_bytes = sizeof *p->slots,
                                      .cuts_streams = 1,
-                                     .prepare = merging_prepare,
+                                     .block = p->plan->block_outputs,
                                      .read = merging_read,
-                                     .compute = merging_compute,
                                      .write = merging_write,
                                      .describe = merging_describe,
                                      .destroy = merging_destroy};

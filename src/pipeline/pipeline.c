@@ -28,7 +28,7 @@ struct side {
     pipeline_t *pipeline;
     const uint64_t *there; /* blocks that may be taken up */
     uint64_t *done;
-    status_t (*work)(void *context, uint32_t slot);
+    status_t (*work)(void *context, void *slot);
     double seconds; /* at work */
     int has_thread;
     pthread_t thread;
@@ -50,6 +50,13 @@ struct pipeline {
     int is_stuck;   /* that long nothing has moved */
 };
 
+/* Where block `number` lies. */
+static void *pipeline_slot(const pipeline_t *pipeline, uint64_t number)
+{
+    const struct pipeline_stages *stages = &pipeline->stages;
+    return (char *)stages->slots + number % pipeline->slots * stages->slot_bytes;
+}
+
 static void *pipeline_run_side(void *argument)
 {
     struct side *side = argument;
@@ -62,7 +69,7 @@ static void *pipeline_run_side(void *argument)
         if (pipeline->is_ending) {
             break;
         }
-        uint32_t slot = (uint32_t)(*side->done % pipeline->slots);
+        void *slot = pipeline_slot(pipeline, *side->done);
         pthread_mutex_unlock(&pipeline->lock);
         double started = clock_now();
         status_t st = side->work(pipeline->stages.context, slot);
@@ -168,14 +175,13 @@ struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline)
     return spent;
 }
 
-int pipeline_next(pipeline_t *pipeline, uint32_t *slot)
+void *pipeline_next(pipeline_t *pipeline)
 {
     pthread_mutex_lock(&pipeline->lock);
     uint64_t next = pipeline->counts.read + 1;
     int is_there = next < pipeline->counts.submitted;
     pthread_mutex_unlock(&pipeline->lock);
-    *slot = (uint32_t)(next % pipeline->slots);
-    return is_there;
+    return is_there ? pipeline_slot(pipeline, next) : NULL;
 }
 
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data)
@@ -229,7 +235,7 @@ static status_t pipeline_say_what_hangs(pipeline_t *pipeline, const struct count
     int is_reading = at->read < at->submitted && at->written == at->computed;
     uint64_t oldest = is_reading ? at->read : at->written;
     struct pipeline_block block = pipeline->stages.describe(
-        pipeline->stages.context, (uint32_t)(oldest % pipeline->slots), is_reading);
+        pipeline->stages.context, pipeline_slot(pipeline, oldest), is_reading);
     pipeline->is_stuck = 1;
     return report_fail(STATUS_DATA, "%s: %s %llu .. %llu could not be %s within %g s", block.file,
                        block.what, (unsigned long long)block.from,
@@ -242,7 +248,9 @@ static status_t pipeline_compute(pipeline_t *pipeline, uint64_t number)
 {
     status_t st = STATUS_OK;
     double started = clock_now();
-    TRY(pipeline->stages.compute(pipeline->stages.context, (uint32_t)(number % pipeline->slots)));
+    const struct pipeline_stages *stages = &pipeline->stages;
+    TRY(stages->compute ? stages->compute(stages->context, pipeline_slot(pipeline, number))
+                        : STATUS_OK);
     pipeline->computing += clock_now() - started;
     pipeline_pass(pipeline, &pipeline->counts.computed);
 out:
@@ -294,16 +302,20 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
         stages->range(stages->context, chunk, &from, &end);
     }
     TRY(stages->begin ? stages->begin(stages->context, driver, chunk) : STATUS_OK);
-    while (from < end) {
-        uint64_t count = 0;
+    for (int is_first = 1; from < end; is_first = 0) {
         TRY(pipeline_work_off(pipeline, driver, AHEAD, pipeline->slots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
-        /* Nobody else changes this count. */
-        uint32_t slot = (uint32_t)(pipeline->counts.submitted % pipeline->slots);
-        TRY(stages->prepare(stages->context, slot, chunk, from, &count));
-        from += count;
+        /* No one else changes this count. */
+        struct pipeline_slot *slot = pipeline_slot(pipeline, pipeline->counts.submitted);
+        slot->chunk = *chunk;
+        slot->from = from;
+        slot->count = min_u64(stages->block, end - from);
+        slot->is_first = is_first;
+        TRY(stages->prepare ? stages->prepare(stages->context, slot) : STATUS_OK);
+        from += slot->count;
+        slot->is_last = from == end;
         pipeline_pass(pipeline, &pipeline->counts.submitted);
     }
 out:

@@ -25,13 +25,11 @@ struct flag_block; /* product/flagged.h */
  *          NULL: none is
  *
  * Of voltages: rows as they are stored, and no holes. Before its rows are put, weigh() gets their
- * weights, float [rows][ifs][coarse channels], of flagged power [rows][ifs][frequencies], of
- * products that have any (may be NULL where none has); and before these, flag() what was flagged of
- * the cells (may be NULL where no product is flagged; cells behind the last dump belong to none);
- * and step(), of products in few bits, what blocks of rows are made of that are whole by now (may
- * be NULL likewise). Then, when all rows of a chunk were put, its end, with what was counted in it
- * of each product (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA.
- */
+ * weights, float [rows][ifs][coarse channels], of flagged power [rows][ifs][frequencies]. Before
+ * these, flag() gets what was flagged of the cells (cells behind the last dump belong to none), and
+ * step(), of products in few bits, what blocks of rows are made of that are whole by now. When all
+ * rows of a chunk were put, end() gets what was counted in it of each product (NULL: nothing).
+ * Chunks do not mix. A function that is NULL is not wanted. Fails with NO_SPACE or DATA. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -72,6 +70,13 @@ struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline);
 
 enum { PIPELINE_MOST_SLOTS = 8 };
 
+/* A block under way. A kind's own slots begin with one. */
+struct pipeline_slot {
+    struct chunk chunk;
+    uint64_t from, count;  /* of the chunk's spectra, or streams */
+    int is_first, is_last; /* of the chunk's blocks */
+};
+
 /* A block in words: "FILE: spectra 0 .. 512". */
 struct pipeline_block {
     const char *file, *what;
@@ -80,21 +85,24 @@ struct pipeline_block {
 
 struct pipeline_stages {
     void *context;
-    int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra */
+    void *slots; /* as many as pipeline_create() is told, one behind the other, */
+    size_t slot_bytes;
+    int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra: */
+    uint64_t block;   /* at most so many */
     /* The main thread is about to work off a chunk; may be NULL. */
     status_t (*begin)(void *context, driver_t *driver, const struct chunk *chunk);
     /* Where the blocks of a chunk begin and end, when they make more than the chunk's own; may be
      * NULL. */
     void (*range)(const void *context, const struct chunk *chunk, uint64_t *from, uint64_t *end);
-    /* The main thread fills in a slot for the block that begins at `from` of the chunk's streams or
-     * spectra; gives the block's length. */
-    status_t (*prepare)(void *context, uint32_t slot, const struct chunk *chunk, uint64_t from,
-                        uint64_t *count);
-    status_t (*read)(void *context, uint32_t slot);    /* in the reader thread */
-    status_t (*compute)(void *context, uint32_t slot); /* sets the backend to work on it */
-    status_t (*write)(void *context, uint32_t slot);   /* in the writer thread */
+    /* The main thread fills in what the kind's slot has beside its struct pipeline_slot, whose
+     * count it may lower; may be NULL. */
+    status_t (*prepare)(void *context, void *slot);
+    status_t (*read)(void *context, void *slot); /* in the reader thread */
+    /* Sets the backend to work on it; NULL: nothing is computed. */
+    status_t (*compute)(void *context, void *slot);
+    status_t (*write)(void *context, void *slot); /* in the writer thread */
     /* Names a block that is not read, or written, in time. */
-    struct pipeline_block (*describe)(const void *context, uint32_t slot, int is_reading);
+    struct pipeline_block (*describe)(const void *context, const void *slot, int is_reading);
     void (*destroy)(void *context);
 };
 
@@ -103,8 +111,8 @@ status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, p
 void *pipeline_context(const pipeline_t *pipeline);
 
 /* In the reader thread, while it reads a block: the slot of the one behind it, when that waits to
- * be read. */
-int pipeline_next(pipeline_t *pipeline, uint32_t *slot);
+ * be read; else NULL. */
+void *pipeline_next(pipeline_t *pipeline);
 
 /* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
  * counts as computing. */

@@ -118,23 +118,6 @@ static void power_reader_add_row(power_reader_t *reader, const char *row)
     }
 }
 
-/* Takes the mean of the channels off that are not masked: what comes at all frequencies at once is
- * gone, and dispersed bursts stay but for a part like their share of the band. */
-static void power_reader_level(power_reader_t *reader)
-{
-    const struct dedisperse_plan *plan = reader->plan;
-    double sum = 0;
-    double there = 0;
-    for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
-        int is_used = !plan->mask[c] && isfinite(reader->sums[c]);
-        sum += is_used ? reader->sums[c] : 0;
-        there += is_used;
-    }
-    for (uint32_t c = 0; c < plan->fbh5->nchannels && there > 0; c++) {
-        reader->sums[c] -= sum / there;
-    }
-}
-
 /* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
  */
 static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint64_t count,
@@ -158,9 +141,7 @@ static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint
                 bad[sample] = 1;
             }
             if ((from + i + 1) % each == 0) {
-                if (plan->what->is_zero_dm) {
-                    power_reader_level(reader);
-                }
+                dedisperse_plan_step(plan, reader->sums);
                 /* Whole numbers below 2^53 are exact in double, however they are added. */
                 formats[plan->input.format].store(out + sample * plan->input.row_bytes,
                                                   reader->sums, plan->fbh5->nchannels);
@@ -209,7 +190,9 @@ out:
     return st;
 }
 
-status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out)
+/* Whether what is NaN of a sample may be so because its input could not be read. Fails with DATA.
+ */
+static status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out)
 {
     status_t st = STATUS_OK;
     uint64_t each = reader->plan->what->downsample;

@@ -27,16 +27,11 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
-/* Whether what is NaN of a sample may be so because its input could not be read. Fails with DATA.
- */
-status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out);
-
 /* Samples of a filterbank that sums of a dedispersion leave out: those that are NaN, because too
  * much was missing of what they are made of, and those that cannot be read. A sum over some of its
  * channels is scaled to all of them: times channels that should enter / channels that do; NaN where
  * less than a tenth does. Which are left out follows from the sum's own samples: the same however
  * the work is cut. */
-
 /* Inputs first .. end - 1 in time of a block, of a channel. */
 #define LEFT_OUT_OF_ALL UINT32_MAX
 struct left_out_run {

@@ -1,9 +1,10 @@
-/* Runs of samples of one stream that are missing. */
+/* Runs of samples of one stream that are missing; and what rows behind filters lose by them. */
 #ifndef VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
 #define VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
 
 #include "compute/shared/samples.h"
 #include "input/read/reader.h"
+#include "plan/filter_plan.h"
 
 /* Samples first .. end - 1. */
 struct run {
@@ -61,5 +62,29 @@ enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
  * to `found`, joined. Fails likewise. */
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
+
+/* Missing samples behind filters: how much of the energy of each of their rows is lost.
+ *
+ * A row of a filter has lost the share of the filter's energy |c|^2 (of a chirp: of its taps, all
+ * alike) that weighs missing samples, or what rows of the filter before it have lost. What lies
+ * outside of the selection counts as there.
+ *
+ * From runs of missing samples to rows of the first filter, then from filter to filter. */
+typedef struct filtered filtered_t;
+
+void filtered_destroy(filtered_t *filtered);
+
+/* For up to `samples` samples that come in at a time; the plan must outlive it. Fails with DEVICE
+ * (memory). */
+status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
+
+/* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a
+ * stream (as the archive counts selected ones) whose samples have lost these shares, disjoint.
+ *
+ *   rows   [count + 1]: filter_plan_needs(), not whole
+ *
+ * Gives uint32 [rows], until it is called again. */
+const uint32_t *filtered_lost(filtered_t *filtered, uint32_t stream,
+                              const struct overlap_rows *rows, const struct shares *shares);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "compute/ingest.h"
+#include "compute/device_side.h"
 #include "input/read/reader.h"
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
@@ -36,7 +36,7 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
     status_t st = STATUS_OK;
     uint32_t fan = filter_plan_fan(work->filters);
     uint32_t all = work->seen->nstreams;
-    /* Nobody looks at samples on the host, unless they are floats (pipeline/range). */
+    /* Nobody looks at samples on the host, unless they are floats (pipeline/channelise_write.c). */
     *out = (struct budget_group){.streams = streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
                                                 !sample_types[work->seen->format].is_float};

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,44 @@ out:
     return st;
 }
 
+/* Takes the mean of the channels off that are not masked: what comes at all frequencies at once is
+ * gone, and dispersed bursts stay but for a part like their share of the band. */
+static void plan_level(const struct dedisperse_plan *d, double *sums)
+{
+    double sum = 0;
+    double there = 0;
+    for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
+        int is_used = !d->mask[c] && isfinite(sums[c]);
+        sum += is_used ? sums[c] : 0;
+        there += is_used;
+    }
+    for (uint32_t c = 0; c < d->fbh5->nchannels && there > 0; c++) {
+        sums[c] -= sum / there;
+    }
+}
+
+/* The steps before dedispersion, in order: where the job asks for one (an int at that place of its
+ * struct job_dedisperse), the host does it to each sample, whose sums are floats then. */
+static const struct {
+    size_t wanted;
+    void (*run)(const struct dedisperse_plan *d, double *sums);
+} plan_steps[] = {{offsetof(struct job_dedisperse, is_zero_dm), plan_level}};
+enum { PLAN_STEPS = sizeof plan_steps / sizeof *plan_steps };
+
+static int plan_wants_step(const struct dedisperse_plan *d, size_t step)
+{
+    return *(const int *)(const void *)((const char *)d->what + plan_steps[step].wanted);
+}
+
+void dedisperse_plan_step(const struct dedisperse_plan *d, double *sums)
+{
+    for (size_t i = 0; i < PLAN_STEPS; i++) {
+        if (plan_wants_step(d, i)) {
+            plan_steps[i].run(d, sums);
+        }
+    }
+}
+
 /* What sums of `terms` samples are kept in: exact as long as they are integers below 2^24. */
 static void plan_settle_input(struct dedisperse_plan *d)
 {
@@ -194,11 +233,12 @@ static void plan_settle_input(struct dedisperse_plan *d)
     if (input->format == SERIES_U16 && d->fbh5->nchannels > MOST_U16_CHANNELS) {
         input->format = SERIES_F32;
     }
-    if (d->what->is_zero_dm) {
-        input->format = SERIES_F32;
+    for (size_t i = 0; i < PLAN_STEPS; i++) {
+        input->has_steps |= plan_wants_step(d, i);
     }
-    input->is_reduced = d->what->is_zero_dm || d->fbh5->nifs > 1 || terms > 1 ||
-                        series_bytes(input->format) != bytes;
+    input->format = input->has_steps ? SERIES_F32 : input->format;
+    input->is_reduced =
+        input->has_steps || d->fbh5->nifs > 1 || terms > 1 || series_bytes(input->format) != bytes;
     input->samples = d->fbh5->rows / d->what->downsample;
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }

@@ -13,6 +13,7 @@
 /* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
 struct dedisperse_plan_input {
     int is_reduced; /* added up, changed, or of another format than the file's */
+    int has_steps;  /* changed by the host: dedisperse_plan_step() */
     enum series_format format;
     uint64_t samples;   /* in time */
     uint64_t row_bytes; /* [nchannels] of `format` */
@@ -103,7 +104,6 @@ void dm_group_free(struct dm_group *group);
  * any group of `dms` DMs, and the sum over all of them. */
 void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
-uint32_t dm_groups_span(const struct dedisperse_plan *dedispersion, uint32_t dms, uint64_t *sum);
 
 /* How many samples later than the group's least the sums of a DM take a channel. */
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
@@ -121,6 +121,11 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const struct chunk *chunk,
                            uint64_t *first, uint64_t *end);
 
+/* Does what the job asks for before dedispersion to one sample, whose ifs and times are added up.
+ *
+ *   sums   [nchannels of the filterbank] */
+void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
+
 /* Whether the sums of a DM are nothing but rounding: its channels, but for those of the mask, have
  * one delay, and their mean was taken off. */
 int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
@@ -136,7 +141,6 @@ uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* ---- For the plan's own files ---- */
-
 /* Looks through the delays of every DM, once. Fails with DEVICE. */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 

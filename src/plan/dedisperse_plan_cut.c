@@ -15,7 +15,7 @@
  * of the number of ranks. */
 #include "base/memory.h"
 #include "compute/boxcar.h"
-#include "compute/peaks.h"
+#include "compute/device_side.h"
 #include "dsp/dispersion/patterns.h"
 #include "io/crc.h"
 #include "plan/budget.h"
@@ -27,7 +27,6 @@
 #include <string.h>
 
 /* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
-
 static uint32_t group_step_of(const struct subbands *steps, uint32_t dm)
 {
     uint32_t low = 0;
@@ -117,7 +116,7 @@ void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t cou
     *span = (uint32_t)(rows.end - rows.first - 1);
 }
 
-uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, uint64_t *sum)
+static uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, uint64_t *sum)
 {
     uint32_t largest = 0;
     *sum = 0;
@@ -395,7 +394,8 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
 }
 
 /* What is made for a chunk at a time: where series are gathered and only their boxes count, also
- * what the last ones reach over, so that they are searched where they lie (pipeline/seek.h).
+ * what the last ones reach over, so that they are searched where they lie
+ * (pipeline/dedisperse_pipeline.c).
  */
 static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
 {

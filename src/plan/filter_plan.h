@@ -12,7 +12,7 @@
 #include "input/archive.h"
 #include "job/job.h"
 #include "plan/filter_coefficients.h"
-#include "plan/synthesis_plan.h"
+#include "plan/stage_plan.h"
 
 struct filter_plan_stage {
     struct stage_plan base;  /* reach: the taps alone; overlap: with whole blocks of overlap-save */

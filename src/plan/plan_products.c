@@ -20,7 +20,6 @@
 #include <string.h>
 
 /* Polarisations by their names; weights of sums from their file. */
-
 /* Numbers by which stations or beams are multiplied before they are added up, from a text file:
  * blanks or line ends between them, # begins a comment.
  *
@@ -151,7 +150,10 @@ out:
     return st;
 }
 
-status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
+/* Settles ifs of work->products[i], whose `archive` is known. Fails with USAGE: the archive has not
+ * two polarisations, their feed is not known, it has no such stations or beams; with DATA: the file
+ * of weights. */
+static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
@@ -172,8 +174,6 @@ out:
 }
 
 /* Responses of filters where the channels are: transforms as long as the filter bank's are fine. */
-
-/* ---- the job's own filters ---- */
 /* Channels' frequencies are whole multiples of their spacing, so a transform of as many samples as
  * make one such step has them all: coefficients behind its end are added from its beginning on. */
 static status_t droop_respond(const struct filter_plan_stage *stage, double scale, size_t length,
@@ -225,7 +225,6 @@ out:
     return st;
 }
 
-/* ---- a table ---- */
 struct droop_table {
     double (*points)[2];
     size_t count;
@@ -301,8 +300,10 @@ out:
     return st;
 }
 
-/* ---- both ---- */
-status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out)
+/* The gain in power of each channel of product i, double [all channels of the bank], free() returns
+ * it; *out = NULL where the job does not ask for it. Product and filters are settled. Fails with
+ * DATA: file, line, what was expected; USAGE: no channel gets through; DEVICE (memory). */
+static status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out)
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
@@ -500,7 +501,9 @@ static void products_set(struct channelise_plan *work, uint32_t i)
     product->dropped_spectra = bank->spectra - product->spec.rows * job->integrate;
 }
 
-int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
+/* Whether its rows are made of all coarse channels, or of several streams
+ * (pipeline/finish/finish.h): why streams of a group are as many as they are. */
+static int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||

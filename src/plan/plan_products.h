@@ -6,11 +6,6 @@
 
 /* What becomes of the polarisations, stations and beams of a product. */
 
-/* Settles ifs of work->products[i], whose `archive` is known. Fails with USAGE: the archive has not
- * two polarisations, their feed is not known, it has no such stations or beams; with DATA: the file
- * of weights. */
-status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i);
-
 /* What the backend makes for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
@@ -21,14 +16,8 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
  * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
  * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
  * interpolated linearly, beyond both ends they stay as they are there. */
-
 /* What is left of less than this of the greatest gain of all channels is no number. */
 #define DROOP_LEAST 0.01
-
-/* The gain in power of each channel of product i, double [all channels of the bank], free() returns
- * it; *out = NULL where the job does not ask for it. Product and filters are settled. Fails with
- * DATA: file, line, what was expected; USAGE: no channel gets through; DEVICE (memory). */
-status_t droop_settle(const struct channelise_plan *work, uint32_t i, double **out);
 
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
@@ -44,7 +33,6 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
 
 /* Whether its rows are made of all coarse channels, or of several streams
  * (pipeline/finish/finish.h): why streams of a group are as many as they are. */
-int plan_products_is_finished(const struct channelise_plan *work, uint32_t i);
 /* Whether they are other ones when they are written, that or rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 

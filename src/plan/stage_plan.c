@@ -2,8 +2,16 @@
 #include "plan/stage_plan.h"
 
 #include "base/memory.h"
+#include "base/units.h"
+#include "dsp/fir/dual.h"
+#include "dsp/resample.h"
+#include "dsp/telescope.h"
+#include "input/coefficients/coefficients.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan)
@@ -115,4 +123,516 @@ void stage_plan_free(struct stage_plan *plan)
     free(plan->selected);
     free(plan->gaps);
     free(plan->stream_gaps);
+}
+
+/* The stage, its reach, and the archive behind it. */
+
+/* Channels that belong together, and the points they stand at. */
+/* How far a channel may lie beside its place, in spacings: files round frequencies. */
+static const double most_offset = 1e-4;
+
+static double bank_frequency(const struct archive *archive, uint32_t at)
+{
+    return archive->freq_hz[archive->selected[AXIS_CHAN][at]];
+}
+
+/* Selected channels that belong to the coarse channel of the first. */
+static uint32_t bank_count_channels(const struct archive *archive)
+{
+    const uint64_t *selected = archive->selected[AXIS_CHAN];
+    uint32_t count = 1;
+    while (count < archive->nselected[AXIS_CHAN] && archive_bank_group(archive, selected[count]) ==
+                                                        archive_bank_group(archive, selected[0])) {
+        count++;
+    }
+    return count;
+}
+
+/* Each group has the same channels of the bank, without holes. */
+static status_t bank_check_channels(const struct job *job, const struct archive *archive,
+                                    const struct synthesis_bank *bank)
+{
+    status_t st = STATUS_OK;
+    const uint64_t *selected = archive->selected[AXIS_CHAN];
+    const uint64_t first = archive_bank_channel(archive, selected[0]);
+    for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
+        uint64_t group = archive_bank_group(archive, selected[i / bank->channels * bank->channels]);
+        uint64_t expected = first + i % bank->channels;
+        uint64_t channel = archive_bank_channel(archive, selected[i]);
+        REQUIRE(channel == expected && archive_bank_group(archive, selected[i]) == group,
+                STATUS_USAGE,
+                "%s: synthesise: of coarse channel %" PRIu64 " of the filter bank channel %" PRIu64
+                " follows, expected %" PRIu64 ": the same channels of each, one behind the other",
+                job->path, archive_bank_group(archive, selected[i]), channel, expected);
+    }
+    REQUIRE(archive->nselected[AXIS_CHAN] % bank->channels == 0, STATUS_USAGE,
+            "%s: synthesise: %u channels are selected, which are no whole number of coarse "
+            "channels with %u each",
+            job->path, archive->nselected[AXIS_CHAN], bank->channels);
+out:
+    return st;
+}
+
+/* Neighbours lie one spacing apart. */
+static status_t bank_check_frequencies(const struct job *job, const struct archive *archive,
+                                       const struct synthesis_bank *bank)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
+        double first = bank_frequency(archive, i / bank->channels * bank->channels);
+        double expected = first + (i % bank->channels) * bank->spacing_hz;
+        double found = bank_frequency(archive, i);
+        REQUIRE(fabs(found - expected) <= most_offset * bank->spacing_hz, STATUS_USAGE,
+                "%s: synthesise: channel %u lies at %.15g Hz, expected %.15g Hz: %.15g Hz (the "
+                "sample rate of %.15g Hz times %u/%u) from channel to channel",
+                job->path, i, found, expected, bank->spacing_hz, archive->sample_rate_hz,
+                archive->oversample.den, archive->oversample.num);
+    }
+out:
+    return st;
+}
+
+/* The least even number that holds these channels and has a whole number of samples from spectrum
+ * to spectrum. */
+static uint64_t bank_points(const struct archive *archive, uint32_t channels)
+{
+    const uint64_t num = archive->oversample.num;
+    const uint64_t step = lcm_u64(2, num / gcd_u64(num, archive->oversample.den));
+    return ceil_div_u64(channels, step) * step;
+}
+
+static void bank_settle_points(const struct archive *archive, struct synthesis_bank *bank)
+{
+    const struct archive_bank *own = &archive->bank;
+    const uint64_t first =
+        own->channels > 0 ? archive_bank_channel(archive, archive->selected[AXIS_CHAN][0]) : 0;
+    bank->first_point = -(int32_t)(bank->channels / 2);
+    bank->points = (uint32_t)bank_points(archive, bank->channels);
+    if (own->channels == 0) {
+        return;
+    }
+    bank->own_points = own->channels * (own->is_real ? 2 : 1);
+    bank->own_taps = own->taps;
+    if (own->is_real && bank->channels == own->channels) {
+        bank->is_real_out = 1;
+        bank->first_point = 0;
+        bank->points = bank->own_points;
+    } else if (!own->is_real && bank->points >= own->channels) {
+        bank->first_point = (int32_t)first - (int32_t)(own->channels / 2);
+        bank->points = own->channels;
+    }
+}
+
+/* Fails with USAGE: real samples, channels that do not follow each other at the spacing that rate
+ * and its ratio tell, groups that are not alike, ... with the numbers. */
+static status_t synthesis_bank_find(const struct job *job, const struct archive *archive,
+                                    struct synthesis_bank *out)
+{
+    status_t st = STATUS_OK;
+    struct synthesis_bank bank = {.channels = bank_count_channels(archive)};
+    const uint32_t num = archive->oversample.num;
+    const uint32_t den = archive->oversample.den;
+    REQUIRE(archive->is_complex, STATUS_USAGE,
+            "%s: synthesise: the samples are real, expected complex ones of channels", job->path);
+    REQUIRE(
+        archive->bank.channels == 0 || archive->sideband > 0, STATUS_USAGE,
+        "%s: synthesise: channels in fft order, in which frequency falls, are not put together: "
+        "expected spectra in ascending order",
+        job->path);
+    REQUIRE(bank.channels >= 2 && bank.channels <= 1u << 26, STATUS_USAGE,
+            "%s: synthesise: %u %s selected, expected at least 2 that lie side by side", job->path,
+            bank.channels, units_plural(bank.channels, "channel is", "channels are"));
+    bank.groups = archive->nselected[AXIS_CHAN] / bank.channels;
+    bank.spacing_hz = archive->sample_rate_hz * den / num;
+    TRY(archive->bank.channels > 0 ? bank_check_channels(job, archive, &bank) : STATUS_OK);
+    TRY(bank_check_frequencies(job, archive, &bank));
+    bank_settle_points(archive, &bank);
+    bank.hop = (uint32_t)((uint64_t)bank.points * den / num);
+    bank.rate_hz = archive->sample_rate_hz * bank.hop;
+    *out = bank;
+out:
+    return st;
+}
+
+/* The centre of what becomes coarse channel `group`; and where its channels begin. */
+static double synthesis_bank_centre(const struct synthesis_bank *bank,
+                                    const struct archive *archive, uint32_t group)
+{
+    double first = bank_frequency(archive, group * bank->channels);
+    double points = bank->is_real_out ? bank->points / 4.0 : -bank->first_point;
+    return first + points * bank->spacing_hz;
+}
+
+double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
+                          uint32_t group)
+{
+    return bank_frequency(archive, group * bank->channels) - bank->spacing_hz / 2;
+}
+
+/* From a prototype of the bank's points to the synthesis filter of the stream's. */
+/* Beyond that many taps nothing is looked for: oversampled banks of `taps` need less, critically
+ * sampled ones gain little. */
+enum { MORE_TAPS = 16, TIMES_TAPS = 2 };
+
+/* A prototype, and how it was come by. */
+struct synthesis_prototype {
+    double *coeff; /* [taps][points] */
+    uint32_t taps, points;
+};
+
+static status_t synthesis_read_file(const struct job *job, struct synthesis_prototype *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_synthesise *synthesise = &job->synthesise;
+    const struct telescope *telescope = telescope_find(synthesise->prototype);
+    uint64_t count = 0;
+    if (telescope) {
+        out->taps = telescope->taps;
+        out->points = telescope->points;
+        TRY(telescope_prototype(telescope, &out->coeff));
+        goto out;
+    }
+    REQUIRE(synthesise->prototype_taps > 0, STATUS_USAGE,
+            "%s: synthesise.prototype_taps is missing, expected how many taps the prototype of %s "
+            "has",
+            job->path, synthesise->prototype);
+    TRY(coefficients_read_real(synthesise->prototype, &out->coeff, &count));
+    out->taps = synthesise->prototype_taps;
+    out->points = (uint32_t)(count / out->taps);
+    REQUIRE(count % out->taps == 0 && out->points >= 2, STATUS_USAGE,
+            "%s: synthesise.prototype: %s holds %" PRIu64 " numbers, which %u taps do not divide",
+            job->path, synthesise->prototype, count, out->taps);
+out:
+    return st;
+}
+
+/* What the job says of the bank must not be another one than the archive's own. */
+static status_t synthesis_check_own(const struct job *job, const struct synthesis_bank *bank,
+                                    const struct synthesis_prototype *prototype)
+{
+    status_t st = STATUS_OK;
+    if (bank->own_points == 0) {
+        return STATUS_OK;
+    }
+    REQUIRE(prototype->taps == bank->own_taps && prototype->points == bank->own_points,
+            STATUS_USAGE,
+            "%s: synthesise.prototype has %u taps of %u points, but the archive's channels were "
+            "made with %u taps of %u points",
+            job->path, prototype->taps, prototype->points, bank->own_taps, bank->own_points);
+    REQUIRE(job->synthesise.origin == 0, STATUS_USAGE,
+            "%s: synthesise.origin is %" PRIu64
+            ", expected 0: phases of spectra of voltmill count from their first sample",
+            job->path, (uint64_t)job->synthesise.origin);
+out:
+    return st;
+}
+
+static status_t synthesis_take_own(const struct job *job, const struct archive *archive,
+                                   const struct synthesis_bank *bank,
+                                   struct synthesis_prototype *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(bank->own_points > 0, STATUS_USAGE,
+            "%s: synthesise.prototype is missing: the archive does not say by which filter its "
+            "channels were made, expected the path of a file with the prototype",
+            job->path);
+    REQUIRE(archive->bank.nprototype > 0, STATUS_USAGE,
+            "%s: synthesise: a prototype of %u points and %u taps is too long", job->path,
+            bank->own_points, bank->own_taps);
+    out->taps = bank->own_taps;
+    out->points = bank->own_points;
+    TRY(memory_zeroed((size_t)archive->bank.nprototype, sizeof *out->coeff, "a prototype",
+                      &out->coeff));
+    for (uint64_t i = 0; i < archive->bank.nprototype; i++) {
+        out->coeff[i] = archive->bank.prototype[i];
+    }
+out:
+    return st;
+}
+
+/* The dual, of as many taps as the job says, or its accuracy takes. */
+static status_t synthesis_design(const struct job *job, const struct dual_bank *bank,
+                                 struct dual *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_synthesise *synthesise = &job->synthesise;
+    if (synthesise->taps > 0) {
+        TRY(dual_create(bank, synthesise->taps, out));
+        goto out;
+    }
+    const uint32_t most = TIMES_TAPS * bank->taps + MORE_TAPS;
+    TRY(dual_design(bank, -synthesise->accuracy, most, out));
+    REQUIRE(out->error_db <= -synthesise->accuracy, STATUS_USAGE,
+            "%s: synthesise.accuracy is %g dB, but %u taps leave an error of %.1f dB: expected "
+            "synthesise.taps, or an accuracy that is reached",
+            job->path, synthesise->accuracy, out->taps, out->error_db);
+out:
+    return st;
+}
+
+status_t synthesis_filter_make(struct job *job, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct job_synthesise *synthesise = &job->synthesise;
+    struct synthesis_prototype prototype = {.coeff = NULL};
+    struct synthesis_bank bank;
+    struct dual made = {.coeff = NULL};
+    double *resampled = NULL;
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    TRY(synthesis_bank_find(job, archive, &bank));
+    TRY(synthesise->prototype ? synthesis_read_file(job, &prototype)
+                              : synthesis_take_own(job, archive, &bank, &prototype));
+    TRY(synthesis_check_own(job, &bank, &prototype));
+    if (prototype.points != bank.points) {
+        TRY(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
+                               RESAMPLE_KEEPS_FIRST, &resampled));
+        free(prototype.coeff);
+        prototype.coeff = resampled;
+        resampled = NULL;
+    }
+    const struct dual_bank of = {
+        .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
+    TRY(synthesis_design(job, &of, &made));
+    free(synthesise->coeff);
+    synthesise->coeff = made.coeff;
+    made.coeff = NULL;
+    synthesise->ncoeff = (uint64_t)made.taps * bank.points;
+    synthesise->made_taps = made.taps;
+    synthesise->bank_taps = prototype.taps;
+    synthesise->first = made.first;
+    synthesise->error_db = made.error_db;
+    synthesise->noise = made.noise;
+out:
+    free(prototype.coeff);
+    free(resampled);
+    free(made.coeff);
+    return st;
+}
+
+static const struct pack_field filter_fields[] = {
+    PACK_LIST(struct job_synthesise, coeff, ncoeff, &pack_numbers),
+    PACK_FIELD(struct job_synthesise, made_taps),
+    PACK_FIELD(struct job_synthesise, bank_taps),
+    PACK_FIELD(struct job_synthesise, first),
+    PACK_FIELD(struct job_synthesise, error_db),
+    PACK_FIELD(struct job_synthesise, noise),
+};
+static const struct pack_type filter_type = PACK_TYPE(struct job_synthesise, filter_fields);
+
+status_t synthesis_filter_pack(const struct job *job, struct text *out)
+{
+    return job->is_synthesised ? pack_struct(out, &job->synthesise, &filter_type) : STATUS_OK;
+}
+
+status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
+{
+    status_t st = STATUS_OK;
+    struct job_synthesise made = {.coeff = NULL};
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    unpack_struct(in, &made, &filter_type);
+    TRY(unpack_check(in, "a synthesis filter"));
+    struct job_synthesise *to = &job->synthesise;
+    free(to->coeff);
+    to->coeff = made.coeff;
+    to->ncoeff = made.ncoeff;
+    to->made_taps = made.made_taps;
+    to->bank_taps = made.bank_taps;
+    to->first = made.first;
+    to->error_db = made.error_db;
+    to->noise = made.noise;
+    made.coeff = NULL;
+out:
+    free(made.coeff);
+    return st;
+}
+
+const char synthesis_plan_word[] = "synthesis of ";
+
+/* The stage of a plan, for blocks of at most so many rows. */
+static struct synthesise_spec synthesis_spec(const struct stage_plan *plan, uint32_t nstreams,
+                                             uint64_t max_rows)
+{
+    struct synthesise_spec spec = ((const struct synthesis_plan *)plan)->spec;
+    spec.nstreams = nstreams;
+    spec.max_rows = max_rows;
+    return spec;
+}
+
+static uint64_t synthesis_bytes(enum backend_kind backend, const struct stage_plan *plan,
+                                uint32_t nstreams, uint64_t max_rows, int is_device)
+{
+    const struct synthesise_spec spec = synthesis_spec(plan, nstreams, max_rows);
+    return (is_device ? synthesise_device_bytes : synthesise_bytes)(backend, &spec);
+}
+
+static status_t synthesis_create(backend_t *backend, const struct stage_plan *plan,
+                                 uint32_t nstreams, uint64_t max_rows, void **out)
+{
+    const struct synthesise_spec spec = synthesis_spec(plan, nstreams, max_rows);
+    return synthesise_create(backend, &spec, (synthesise_t **)out);
+}
+
+static status_t synthesis_run(void *stage, buffer_t *in, const struct sample_input *input,
+                              const struct stage_run *run, buffer_t *out)
+{
+    return synthesise_run(stage, in, input, run, out);
+}
+
+static void synthesis_destroy(void *stage)
+{
+    synthesise_destroy(stage);
+}
+
+static const struct stage_kind synthesis_kind = {synthesis_bytes, synthesis_create, synthesis_run,
+                                                 synthesis_destroy};
+
+static status_t synthesis_set_spec(const struct job *job, const struct archive *in,
+                                   uint32_t threads, struct synthesis_plan *plan)
+{
+    status_t st = STATUS_OK;
+    const struct job_synthesise *made = &job->synthesise;
+    const struct synthesis_bank *bank = &plan->bank;
+    TRY(memory_zeroed((size_t)made->ncoeff, sizeof *plan->coeff, "a synthesis filter",
+                      &plan->coeff));
+    for (uint64_t i = 0; i < made->ncoeff; i++) {
+        plan->coeff[i] = made->coeff[i] * in->scale;
+    }
+    plan->in = in;
+    plan->bank_taps = made->bank_taps;
+    plan->error_db = made->error_db;
+    plan->noise = made->noise;
+    plan->spec =
+        (struct synthesise_spec){.coding = {.format = in->format,
+                                            .is_complex = in->is_complex,
+                                            .nibbles = in->stored.nibbles,
+                                            .conjugate = in->sideband < 0,
+                                            .has_missing_value = in->stored.has_missing_value,
+                                            .missing_value = in->stored.missing_value},
+                                 .channels = bank->channels,
+                                 .points = bank->points,
+                                 .first_point = bank->first_point,
+                                 .hop = bank->hop,
+                                 .taps = made->made_taps,
+                                 .first = made->first,
+                                 .coeff = plan->coeff,
+                                 .is_real_out = bank->is_real_out,
+                                 .turn = made->origin,
+                                 .nstreams = in->nstreams / bank->channels,
+                                 .threads = threads,
+                                 .planning = job->planning};
+    plan->base.kind = &synthesis_kind;
+    plan->base.coding = &plan->spec.coding;
+    plan->base.fan = bank->channels;
+    plan->base.reach = overlap_synthesise(made->ncoeff, made->first, bank->hop);
+    plan->base.overlap = plan->base.reach;
+    /* A spectrum's time stamp is the centre of its filter. */
+    const double points = bank->own_points > 0 ? bank->own_points : bank->points;
+    plan->offset_seconds = -((made->bank_taps * points - 1) / 2) / (points * bank->spacing_hz);
+out:
+    return st;
+}
+
+/* What was dedispersed coherently before it was channelised has one delay in all of its channels.
+ */
+static status_t synthesis_see_coherent(const struct job *job, const struct archive *in,
+                                       struct synthesis_plan *plan)
+{
+    status_t st = STATUS_OK;
+    const struct synthesis_bank *bank = &plan->bank;
+    if (!in->coherent.delay_hz) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.delay_hz, "frequencies",
+                      &plan->base.delay_hz));
+    for (uint32_t i = 0; i < in->nselected[AXIS_CHAN]; i++) {
+        double *mine = &plan->base.delay_hz[i / bank->channels];
+        double hz = in->coherent.delay_hz[in->selected[AXIS_CHAN][i]];
+        *mine = i % bank->channels == 0 ? hz : *mine;
+        REQUIRE(*mine == hz, STATUS_USAGE,
+                "%s: synthesise: channels that were dedispersed coherently, each to a frequency of "
+                "its own (%.15g Hz, %.15g Hz), are no voltages of one stream any more",
+                job->path, *mine, hz);
+    }
+    plan->base.seen.coherent.delay_hz = plan->base.delay_hz;
+out:
+    return st;
+}
+
+/* The streams as an archive of a coarse channel for each group. */
+static status_t synthesis_see(const struct job *job, const struct archive *in,
+                              struct synthesis_plan *plan)
+{
+    status_t st = STATUS_OK;
+    struct archive *seen = &plan->base.seen;
+    const struct synthesis_bank *bank = &plan->bank;
+    stage_plan_see(in, !bank->is_real_out, bank->rate_hz, plan->offset_seconds, &plan->base);
+    seen->bank = (struct archive_bank){.channels = 0};
+    seen->sideband = 1; /* channels in ascending order, conjugated where they had to be */
+    seen->oversample = (struct ratio){1, 1};
+    seen->nstreams = in->nstreams / bank->channels;
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.freq_hz, "frequencies",
+                      &plan->base.freq_hz));
+    TRY(memory_zeroed(bank->groups, sizeof *plan->base.selected, "coarse channels",
+                      &plan->base.selected));
+    for (uint32_t i = 0; i < bank->groups; i++) {
+        plan->base.freq_hz[i] = synthesis_bank_centre(bank, in, i);
+        plan->base.selected[i] = i;
+    }
+    seen->freq_hz = plan->base.freq_hz;
+    seen->count[AXIS_CHAN] = bank->groups;
+    seen->selected[AXIS_CHAN] = plan->base.selected;
+    seen->nselected[AXIS_CHAN] = bank->groups;
+    TRY(synthesis_see_coherent(job, in, plan));
+    TRY(stage_plan_see_gaps(in, &plan->base));
+out:
+    return st;
+}
+
+status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
+                               struct overlap_rows samples, uint32_t threads,
+                               struct synthesis_plan **out)
+{
+    status_t st = STATUS_OK;
+    struct synthesis_plan *plan = NULL;
+    *out = NULL;
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
+    TRY(synthesis_bank_find(job, archive, &plan->bank));
+    TRY(synthesis_set_spec(job, archive, threads, plan));
+    TRY(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
+    REQUIRE(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
+            "%s: synthesise: a sample is made of %" PRId64 " spectra, but there are only %" PRId64,
+            job->path, plan->base.reach.length, samples.end - samples.first);
+    plan->spec.max_rows = (uint64_t)(plan->base.rows.end - plan->base.rows.first);
+    plan->spec.expected = (uint64_t)(samples.end - samples.first) * plan->spec.nstreams;
+    TRY(synthesis_see(job, archive, plan));
+    *out = plan;
+    plan = NULL;
+out:
+    synthesis_plan_destroy(plan);
+    return st;
+}
+
+void synthesis_plan_destroy(struct synthesis_plan *plan)
+{
+    if (plan) {
+        stage_plan_free(&plan->base);
+        free(plan->coeff);
+        free(plan);
+    }
+}
+
+status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out)
+{
+    const struct synthesis_bank *bank = &plan->bank;
+    return text_add(
+        out,
+        "synthesis of %u channels, %u points, hop %u, %u taps from %" PRId64 " on, error %.1f dB",
+        bank->channels, bank->points, bank->hop, plan->spec.taps, plan->spec.first, plan->error_db);
 }

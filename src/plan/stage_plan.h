@@ -7,9 +7,12 @@
 #ifndef VOLTMILL_PLAN_STAGE_PLAN_H
 #define VOLTMILL_PLAN_STAGE_PLAN_H
 
+#include "base/text.h"
 #include "compute/filter.h"
+#include "compute/synthesise.h"
 #include "dsp/overlap.h"
 #include "input/archive.h"
+#include "io/pack.h"
 
 struct stage_plan {
     const struct stage_kind *kind;
@@ -45,5 +48,68 @@ void stage_plan_see(const struct archive *in, int is_complex, double sample_rate
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
 void stage_plan_free(struct stage_plan *plan);
+
+/* The first stage of a job with `synthesise`, worked out: what each sample of a stream is made of,
+ * and the voltages that it leaves, as if an archive held them (as filter_plan.h has it).
+ *
+ * Samples that come in are spectra; rows, samples of the streams. Both count from the archive's
+ * sample 0: row n is the voltage of the time at which the first sample of spectrum 0 was taken,
+ * and n of the rows' own after it. Pure arithmetic; every rank makes the same plan. */
+
+/* The filter bank that a job's channels come from, as a synthesis sees it: which channels belong
+ * together, of how many points the bank is, and where they stand among them. */
+/* What becomes one stream: the selected channels of a polarisation, of spectra of ours those of one
+ * coarse channel. Where these are not all channels of the bank, the stream is narrower: the bank is
+ * one of fewer points with the same spacing. */
+struct synthesis_bank {
+    uint32_t groups;   /* coarse channels that come out of each polarisation */
+    uint32_t channels; /* of a group */
+    uint32_t points, hop;
+    int32_t first_point; /* of a group's first channel (compute/synthesise.h) */
+    int is_real_out;
+    double spacing_hz; /* from channel to channel */
+    double rate_hz;    /* of the stream: points x spacing */
+    /* Of the bank that made spectra of ours; 0: the archive does not say. */
+    uint32_t own_points, own_taps;
+};
+
+/* The centre of what becomes coarse channel `group`; and where its channels begin. */
+double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
+                          uint32_t group);
+
+/* The synthesis filter of a job: the dual (dsp/fir/dual.h) of the prototype that made its channels,
+ * which the archive or a file says. Rank 0 makes it and packs it; the others unpack. */
+/* Gives job->synthesise its filter, if there is a `synthesise`. Fails with USAGE: as
+ * synthesis_bank_find(); a prototype that is not said, or does not fit; an accuracy that is not
+ * reached (says which is); with DATA: the file; with DEVICE (memory). */
+status_t synthesis_filter_make(struct job *job, const struct archive *archive);
+
+status_t synthesis_filter_pack(const struct job *job, struct text *out);
+status_t synthesis_filter_unpack(struct unpack *in, struct job *job);
+
+struct synthesis_plan {
+    struct stage_plan base;
+    const struct archive *in;
+    struct synthesis_bank bank;
+    uint32_t bank_taps;          /* of the prototype */
+    struct synthesise_spec spec; /* choice not made; nstreams and max_rows are whoever's that cuts
+                                    blocks */
+    double *coeff;               /* the filter, in volts */
+    double error_db, noise;      /* of job->synthesise */
+    double offset_seconds;       /* of row 0, after sample 0 of the archive */
+};
+
+/* For `samples` of the archive. Gives NULL for a job without `synthesise`. `archive` must outlive
+ * it, `job` has its filter (synthesis_filter_make()). Fails with USAGE: fewer spectra than a sample
+ * is made of, as synthesis_bank_find(); with DEVICE (memory). */
+status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
+                               struct overlap_rows samples, uint32_t threads,
+                               struct synthesis_plan **out);
+void synthesis_plan_destroy(struct synthesis_plan *plan);
+
+/* "synthesis of 32 channels, 32 points, hop 27, 24 taps from -128 on, error -101.3 dB": for
+ * products. Fails with DEVICE (memory). It begins with that word. */
+extern const char synthesis_plan_word[];
+status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out);
 
 #endif

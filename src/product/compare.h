@@ -33,8 +33,8 @@ struct before {
 };
 
 /* On rank 0: finds out which it is. Unless it is complete, FILE.part is claimed, made with its
- * folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless forced. Fails
- * with USAGE, NO_SPACE. */
+ * folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless forced.
+ * Fails with USAGE, NO_SPACE. */
 status_t before_claim(struct before *before, int force, int *claim_fd, char **made);
 
 /* The file that is written or read. */

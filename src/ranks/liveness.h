@@ -1,6 +1,6 @@
 /* Whether the ranks of a run, and this process, still get on. A rank that has died, or hangs, says
  * nothing: the others find out. Those that share a machine see whether a process is there; from all
- * others a heartbeat must be heard now and then (ranks/driver_liveness.c sends it).
+ * others a heartbeat must be heard now and then (ranks/driver.c sends it).
  *
  * A process that was stopped itself (by a terminal, by SLURM's suspend, by a machine too busy to
  * let it run) has seen nothing meanwhile: what it did not see then says nothing about others. So
@@ -14,7 +14,6 @@
 #include <mpi.h>
 
 /* ---- Other ranks ---- */
-
 typedef struct liveness liveness_t;
 
 /* `timeout`: seconds after which a rank of which nothing is heard counts as lost; 0: never.
@@ -45,7 +44,6 @@ enum { LIVENESS_NAME = PEERS_NAME };
 void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME]);
 
 /* ---- Stalls of this process ---- */
-
 /* A timeout: something has to move within so many seconds (0: never mind). */
 struct liveness_timeout {
     double seconds;
@@ -66,5 +64,28 @@ typedef struct liveness_watchdog liveness_watchdog_t;
  * synced to the disk is good at any moment. *out may be NULL. Fails with DEVICE. */
 status_t liveness_watchdog_begin(double timeout, const char *message, liveness_watchdog_t **out);
 void liveness_watchdog_end(liveness_watchdog_t *watchdog);
+
+/* The watch: a thread beside the main thread, from before MPI begins to the end of the process. It
+ * takes the signals that ask to stop, and ends a process that does not (ranks/stop.h). And it finds
+ * ranks that hang where no driver does (ranks/driver.h): MPI that does not begin, because a rank is
+ * stopped or missing; a rank of this machine that is stopped while all plan, open or publish. It
+ * prints the error, and ends this process with DEVICE, which ends the others. */
+
+/* How long ranks may hang, in seconds: 300 unless told; 0: for ever. */
+void watch_limit(double seconds);
+
+/* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when
+ * the process has no other thread, and no more children of fork() are to come. Fails with DEVICE.
+ */
+status_t watch_begin(void);
+
+/* MPI has begun: finds out which ranks share this machine. Collective. Fails with DEVICE. */
+status_t watch_know_all(MPI_Comm comm);
+
+/* A driver begins, which hears of all ranks; it has ended. */
+void watch_rest(int is_driven);
+
+/* The command has ended with that status, and said so: MPI ends, then the process. */
+void watch_conclude(status_t st);
 
 #endif

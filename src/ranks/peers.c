@@ -126,7 +126,8 @@ int peers_is_there(const peers_t *peers, int rank)
     return peers_state(peers, rank) != '\0';
 }
 
-int peers_is_still(const peers_t *peers, int rank)
+/* Whether it is stopped by a signal or a debugger. */
+static int peers_is_still(const peers_t *peers, int rank)
 {
     char state = peers_state(peers, rank);
     return state == 'T' || state == 't';

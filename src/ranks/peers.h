@@ -20,8 +20,6 @@ int peers_is_seen(const peers_t *peers, int rank);
 
 /* Whether a rank's process is there: neither gone nor a zombie. */
 int peers_is_there(const peers_t *peers, int rank);
-/* Whether it is stopped by a signal or a debugger. */
-int peers_is_still(const peers_t *peers, int rank);
 
 /* The lowest rank of this machine that is gone; that is still; -1: none. */
 int peers_find_gone(const peers_t *peers);

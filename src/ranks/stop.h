@@ -4,10 +4,10 @@
  * over is ended, with words of what it was at: what is synced to the disk is good at any moment. A
  * second SIGINT ends it at once.
  *
- * These signals are blocked in all threads but the watch (ranks/watch.h), which takes them: it also
- * does when the main thread hangs in a file system, and whatever handlers libraries install (LLVM,
- * in OpenCL of processors, takes SIGINT and SIGUSR1 for itself when it first compiles). Signals
- * reach a process, not an object: this is the one state that they leave. */
+ * These signals are blocked in all threads but the watch (ranks/liveness.h), which takes them: it
+ * also does when the main thread hangs in a file system, and whatever handlers libraries install
+ * (LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for itself when it first compiles).
+ * Signals reach a process, not an object: this is the one state that they leave. */
 #ifndef VOLTMILL_RANKS_STOP_H
 #define VOLTMILL_RANKS_STOP_H
 

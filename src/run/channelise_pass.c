@@ -1,13 +1,12 @@
 /* Plans the filter bank of a job, and does it. */
-#include "run/channelise_pass.h"
+#include "run/passes.h"
 
 #include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "pipeline/channelise_pipeline.h"
-#include "pipeline/first_scales.h"
+#include "pipeline/pipeline_kinds.h"
 #include "plan/plan_products.h"
 #include "ranks/agree.h"
 #include "run/share.h"
@@ -376,8 +375,7 @@ static status_t pass_prepare_all(struct pass *pass)
     TRY(pass_open_all(pass));
     pass_step(p, RUN_STEP_FILES);
     TRY(pass_find_scales_all(p));
-    struct pipeline_sink sink = {pass->outputs, outputs_put,  outputs_end,
-                                 outputs_weigh, outputs_flag, outputs_step};
+    const struct pipeline_sink sink = pass_sink(pass);
     st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
                                     &pass->pipeline);
     TRY(agree_all(comm, st));
@@ -602,7 +600,7 @@ out:
     return st;
 }
 
-/* Of what rank 0 has found, and what is over: power that is to be dedispersed stays. */
+/* Warns of powers and dumps, summarises, and leaves power that is to be dedispersed. */
 static status_t pass_conclude_bank(struct pass *pass)
 {
     status_t st = STATUS_OK;

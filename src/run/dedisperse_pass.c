@@ -1,5 +1,5 @@
 /* Plans dedispersions, their filterbanks there or foreseen, and does them. */
-#include "run/dedisperse_pass.h"
+#include "run/passes.h"
 
 #include "base/clock.h"
 #include "base/display.h"
@@ -8,8 +8,7 @@
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
 #include "input/hdf5/external.h"
-#include "pipeline/dedisperse_pipeline.h"
-#include "pipeline/merge_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 #include "product/candidates.h"
 #include "ranks/agree.h"
 #include "run/share.h"
@@ -90,7 +89,12 @@ static status_t pass_describe_problem(struct dedisperse_pass *p)
                     p->pass.job->device ? p->pass.job->device : "");
 }
 
-status_t dedisperse_pass_plan_all(struct dedisperse_pass *p, const struct channelise_plan *work)
+/* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank
+ * that is there, and claims its product, or only looks (run/pass.h). Fails with USAGE, DATA.
+ * Collective.
+ */
+static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
+                                         const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
@@ -208,7 +212,7 @@ static status_t pass_prepare_all(struct pass *pass)
     TRY(pass_choose_shape_all(p));
     pass_limit(pass, p->plan->backend);
     TRY(pass_open_all(pass));
-    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, NULL, NULL, NULL};
+    const struct pipeline_sink sink = pass_sink(pass);
     st = dedisperse_pipeline_create(p->plan, p->backend, p->between, &sink, &pass->pipeline);
     TRY(agree_all(pass->comm, st));
     pass->in_bytes = p->plan->read_bytes;
@@ -298,7 +302,6 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
 }
 
 /* Puts the rows of the parts' series into the job's. */
-
 /* The power of the last part is there until the end. */
 static void merge_begin(const struct grid *grid, const struct archive *archive,
                         struct dedisperse_pass *p)
@@ -328,7 +331,7 @@ static status_t merge_create(struct dedisperse_pass *p)
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     const struct grid *grid = p->grid;
-    const struct pipeline_sink sink = {.context = pass->outputs, outputs_put, outputs_end};
+    const struct pipeline_sink sink = pass_sink(pass);
     TRY(memory_zeroed(grid->count, sizeof *p->sources, "parts", &p->sources));
     for (uint32_t i = 0; i < grid->count; i++) {
         const struct grid_part *part = &grid->parts[i];

@@ -10,7 +10,7 @@
 #include "io/mark.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
-#include "output/protect.h"
+#include "output/output_spec.h"
 #include "product/product.h"
 #include "ranks/agree.h"
 

@@ -7,7 +7,7 @@
  * A part's power is the job's product with ".coherent-N" behind its name, its series the job's
  * series with the same, N the place of its coherent DM in the list. Power goes when its series are
  * complete, but that of the last part, which describes the band; the series when all of them are in
- * the job's (run/grid_merge.h), and that has its name. Whatever moment a run is killed, what
+ * the job's (run/passes.h), and that has its name. Whatever moment a run is killed, what
  * is there is complete, or has its journal. */
 #ifndef VOLTMILL_RUN_GRID_GRID_H
 #define VOLTMILL_RUN_GRID_GRID_H

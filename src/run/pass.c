@@ -10,7 +10,6 @@
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
-#include "ranks/watch.h"
 #include "run/share.h"
 
 #include <stdio.h>
@@ -155,9 +154,7 @@ status_t pass_claim_all(struct pass *pass)
     if (pass->is_complete) {
         return STATUS_OK;
     }
-    return pass->comm == MPI_COMM_NULL
-               ? outputs_foresee(&pass->making, &claim, &pass->begun, &pass->outputs)
-               : outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
+    return outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
 }
 
 status_t pass_measure(struct pass *pass)
@@ -350,6 +347,12 @@ static status_t pass_work_within_limit_all(const struct pass *pass, const char *
 out:
     liveness_watchdog_end(watchdog);
     return st;
+}
+
+struct pipeline_sink pass_sink(const struct pass *pass)
+{
+    return (struct pipeline_sink){pass->outputs, outputs_put,  outputs_end,
+                                  outputs_weigh, outputs_flag, outputs_step};
 }
 
 status_t pass_open_all(const struct pass *pass)

@@ -102,6 +102,9 @@ const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 /* Works off what is not done. Collective. */
 status_t pass_work_off_all(struct pass *pass);
 
+/* Where the pass's pipeline puts its rows. */
+struct pipeline_sink pass_sink(const struct pass *pass);
+
 /* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process when they
  * take longer. */
 status_t pass_open_all(const struct pass *pass);

@@ -12,7 +12,7 @@
 #include "plan/dedisperse_plan.h"
 #include "product/product.h"
 #include "product/stamp.h"
-#include "run/dedisperse_pass.h"
+#include "run/passes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,9 +17,9 @@ struct resume_options {
     int only_looks; /* leaves everything as it is */
 };
 
-/* Rank 0, or alone: what is complete, and of this job and its input (output/origin.h), need
- * not be done again. `archive` may be NULL. Fails with USAGE: a product that is there is of another
- * job; with DATA. */
+/* Rank 0, or alone: what is complete, and of this job and its input
+ * (output/journal/journal_head.h), need not be done again. `archive` may be NULL. Fails with USAGE:
+ * a product that is there is of another job; with DATA. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 

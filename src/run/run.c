@@ -7,7 +7,7 @@
 #include "ranks/agree.h"
 #include "ranks/progress.h"
 #include "ranks/stop.h"
-#include "run/dedisperse_pass.h"
+#include "run/passes.h"
 #include "run/run_plan.h"
 #include "run/share.h"
 #include "tune/trial.h"

@@ -6,11 +6,11 @@
 #include "base/units.h"
 #include "io/file.h"
 #include "job/yaml/yaml_file.h"
-#include "output/protect.h"
+#include "output/output_spec.h"
 #include "product/candidates.h"
 #include "product/export/export_file.h"
 #include "ranks/agree.h"
-#include "run/dedisperse_pass.h"
+#include "run/passes.h"
 #include "run/share.h"
 #include "tune/store.h"
 
@@ -18,7 +18,6 @@
 #include <string.h>
 
 /* Compares a table with what is there, and writes it. */
-
 enum { MOST_BYTES = 1 << 30 };
 
 /* What is in the table's place: *same when it is this text. */
@@ -53,7 +52,9 @@ out:
     return st;
 }
 
-status_t tables_check(const struct job_search *search, int is_complete)
+/* Rank 0, or alone, before the first pass: whether the table may be written. `is_complete`: the
+ * search is. Fails with USAGE when a file is there that is not what it will be; DATA. */
+static status_t tables_check(const struct job_search *search, int is_complete)
 {
     status_t st = STATUS_OK;
     struct text words = {0};

@@ -1,10 +1,11 @@
-/* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned. */
+/* A job before its run: loaded, safe, what is left to do of it; all of its passes planned; and the
+ * tables of candidates beside its searches. */
 #ifndef VOLTMILL_RUN_RUN_PLAN_H
 #define VOLTMILL_RUN_RUN_PLAN_H
 
 #include "job/job.h"
-#include "run/channelise_pass.h"
 #include "run/grid.h"
+#include "run/passes.h"
 
 struct run_begin {
     struct text text; /* the job file's */
@@ -42,10 +43,6 @@ status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
                               const struct run_options *options);
 
 /* `dedisperse.search.csv`: the candidates of a search as text, written by the run itself. */
-
-/* Rank 0, or alone, before the first pass: whether the table may be written. `is_complete`: the
- * search is. Fails with USAGE when a file is there that is not what it will be; DATA. */
-status_t tables_check(const struct job_search *search, int is_complete);
 
 /* Rank 0, when the search is complete: writes the table, unless it is there. It has its name when
  * it is whole; a run that is killed before leaves it to the next. Fails with USAGE (another file is

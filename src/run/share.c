@@ -12,7 +12,7 @@
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"
-#include "plan/synthesis_plan.h"
+#include "plan/stage_plan.h"
 #include "ranks/agree.h"
 
 #include <inttypes.h>
@@ -21,7 +21,6 @@
 #include <string.h>
 
 /* One backend, waiting to be taken, and the thread that opens it. */
-
 /* What a backend was opened for. */
 struct wish {
     enum backend_kind kind;
@@ -118,7 +117,10 @@ static void opened_open(void *context)
     }
 }
 
-void opened_begin(opened_t *opened, const struct job *job)
+/* Begins, in a thread, to open what the job's first pass will want, if that is a device of any
+ * kind, and none was begun or kept; what goes wrong there is said by who takes it. Takes NULL. Not
+ * collective: where the run before ended early, a rank's thread may still be at work. */
+static void opened_begin(opened_t *opened, const struct job *job)
 {
     struct wish wish;
     enum backend_kind kind = job_reads_voltages(job) ? job->backend : job->dedisperse[0].backend;

@@ -12,7 +12,6 @@
 /* The backend of a run: opened beside what must be done before it is needed, since drivers of
  * devices take long to begin, and kept from one run to the next (`run --each`). One for all ranks:
  * their results must be alike. */
-
 typedef struct opened opened_t;
 
 /* `keeps`: a device that is given back stays open, with its programs and buffers. Fails with
@@ -20,11 +19,6 @@ typedef struct opened opened_t;
 status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Takes NULL. Waits for what is being opened. */
 void opened_destroy(opened_t *opened);
-
-/* Begins, in a thread, to open what the job's first pass will want, if that is a device of any
- * kind, and none was begun or kept; what goes wrong there is said by who takes it. Takes NULL. Not
- * collective: where the run before ended early, a rank's thread may still be at work. */
-void opened_begin(opened_t *opened, const struct job *job);
 
 /* Gives every rank its backend: the one that was opened or kept, if it is the right one, or
  * another. Fails with DEVICE: none, or devices of two kinds, which could round differently.
@@ -37,10 +31,10 @@ void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
 /* Rank 0 gives the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all get all three.
- * Dedispersions by ranges of DMs are divided (run/ranges/ranges.h).
+ * Dedispersions by ranges of DMs are divided.
  * Rank 0's status so far goes in as `st`; `each` may be NULL, and `opened`, which begins to open
  * what the job wants. *archive stays as it is when the job's input is a filterbank
- * (run/dedisperse_pass.h). */
+ * (run/passes.h). */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
@@ -50,7 +44,6 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets,
                         struct job **out);
 
-/* One backend for all ranks of a run: their results must be alike. Collective. */
 /* What AUTO stands for: OPENCL if all ranks have a GPU. */
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);
 

@@ -40,16 +40,19 @@ out:
     return st;
 }
 
-/* On one rank. */
-static status_t tuned_find(backend_t *backend, const struct dedisperse_spec *spec,
-                           const struct run_options *options, struct dedisperse_shape *shape)
+/* On one rank: gives the `bytes` of the shape that is known of a problem, or found by a search of
+ * `memory` bytes at most, and says which about `what`. */
+static status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                           uint64_t memory, const struct run_options *options, const char *what,
+                           void *shape, size_t bytes, int *is_found)
 {
     status_t st = STATUS_OK;
     struct tuning t = {.problem = NULL};
-    TRY(tuned_ask(&tune_dedispersion, backend, spec, options, 1, 0, NULL, &t));
-    if (t.found != TUNE_NOTHING) {
-        TRY(tuned_tell(&t, "dedispersion", 1));
-        memcpy(shape, t.values, sizeof *shape);
+    TRY(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
+    *is_found = t.found != TUNE_NOTHING;
+    if (*is_found) {
+        TRY(tuned_tell(&t, what, problem == &tune_dedispersion));
+        memcpy(shape, t.values, bytes);
     }
 out:
     tuning_end(&t);
@@ -62,10 +65,12 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
 {
     status_t st = STATUS_OK;
     int rank;
+    int is_found = 0;
     MPI_Comm_rank(comm, &rank);
     *shape = (struct dedisperse_shape){0};
     if (rank == 0) {
-        st = tuned_find(backend, spec, options, shape);
+        st = tuned_find(&tune_dedispersion, backend, spec, 0, options, "dedispersion", shape,
+                        sizeof *shape, &is_found);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, shape, sizeof *shape);
@@ -78,16 +83,12 @@ status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spe
 {
     status_t st = STATUS_OK;
     struct channelise_spec wanted = *spec;
-    struct tuning t = {.problem = NULL};
-    TRY(tuned_ask(&tune_ppf, backend, spec, options, 1, memory, NULL, &t));
-    if (t.found != TUNE_NOTHING) {
-        TRY(tuned_tell(&t, "filter bank", 0));
-        wanted.choice.backend = backend_which(backend);
-        memcpy(&wanted.choice.shape, t.values, sizeof wanted.choice.shape);
-    }
+    int is_found = 0;
+    TRY(tuned_find(&tune_ppf, backend, spec, memory, options, "filter bank", &wanted.choice.shape,
+                   sizeof wanted.choice.shape, &is_found));
+    wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
     TRY(tune_ppf_choose(backend, &wanted, memory, choice));
 out:
-    tuning_end(&t);
     return st;
 }
 
@@ -112,19 +113,15 @@ status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64
 {
     status_t st = STATUS_OK;
     struct filter_spec wanted = *spec;
-    struct tuning t = {.problem = NULL};
-    TRY(tuned_ask(&tune_fir, backend, spec, options, 1, memory, NULL, &t));
-    if (t.found != TUNE_NOTHING) {
-        TRY(tuned_tell(&t, "filter", 0));
-        wanted.choice.backend = backend_which(backend);
-        memcpy(&wanted.choice.shape, t.values, sizeof wanted.choice.shape);
-    }
+    int is_found = 0;
+    TRY(tuned_find(&tune_fir, backend, spec, memory, options, "filter", &wanted.choice.shape,
+                   sizeof wanted.choice.shape, &is_found));
+    wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
     TRY(tune_fir_choose(backend, &wanted, memory, choice));
-    if (t.found == TUNE_NOTHING && backend_abilities(backend_which(backend))->has_device) {
+    if (!is_found && backend_abilities(backend_which(backend))->has_device) {
         TRY(tuned_settle_filter(backend, &wanted, choice));
     }
 out:
-    tuning_end(&t);
     return st;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "pipeline/dedisperse_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 #include "product/compare.h"
 #include "product/kind/dedispersed_kind.h"
 #include "ranks/agree.h"
@@ -171,7 +171,8 @@ out:
 static status_t series_prepare(struct verify *verify)
 {
     status_t st = STATUS_OK;
-    struct pipeline_sink sink = {verify, series_compare_rows, verify_chunk_end, NULL, NULL, NULL};
+    struct pipeline_sink sink = {
+        .context = verify, .put = series_compare_rows, .end = verify_chunk_end};
     struct series *series = NULL;
     TRY(memory_zeroed(1, sizeof *series, "series", &series));
     verify->kind = series;

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
-#include "pipeline/channelise_pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 #include "product/compare.h"
 #include "product/flagged.h"
 #include "product/ifs.h"

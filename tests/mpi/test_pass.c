@@ -14,7 +14,6 @@
 struct numbering {
     struct small_job *small;
     struct pipeline_sink sink;
-    struct chunk chunk;
     int fails;         /* at chunk 5 */
     uint64_t has_hole; /* chunk of which the first row is one; CHUNKS: none */
     uint64_t chunks;   /* that were made here */
@@ -22,30 +21,18 @@ struct numbering {
 
 static struct numbering numbering;
 
-static status_t prepare(void *context, uint32_t slot, const struct chunk *chunk, uint64_t from,
-                        uint64_t *count)
-{
-    (void)context;
-    (void)slot;
-    (void)from;
-    numbering.chunk = *chunk;
-    *count = chunk->count;
-    return STATUS_OK;
-}
-
-static status_t nothing(void *context, uint32_t slot)
+static status_t nothing(void *context, void *slot)
 {
     (void)context;
     (void)slot;
     return STATUS_OK;
 }
 
-static status_t write_numbers(void *context, uint32_t slot)
+static status_t write_numbers(void *context, void *slot)
 {
     (void)context;
-    (void)slot;
     status_t st = STATUS_OK;
-    const struct chunk *chunk = &numbering.chunk;
+    const struct chunk *chunk = &((const struct pipeline_slot *)slot)->chunk;
     float *rows = NULL;
     char *holes = NULL;
     static const struct chunk_counts counts[2] = {{3, 2}, {3, 2}};
@@ -76,7 +63,7 @@ out:
     return st;
 }
 
-static struct pipeline_block describe(const void *context, uint32_t slot, int is_reading)
+static struct pipeline_block describe(const void *context, const void *slot, int is_reading)
 {
     (void)context;
     (void)slot;
@@ -94,14 +81,15 @@ static void begin_pass(struct pass *pass, struct small_job *small)
     assert_int_equal(pass_claim_all(pass), STATUS_OK);
     assert_int_equal(pass_open_all(pass), STATUS_OK);
     numbering = (struct numbering){.small = small, .has_hole = CHUNKS};
-    numbering.sink =
-        (struct pipeline_sink){pass->outputs, outputs_put, outputs_end, NULL, NULL, NULL};
-    struct pipeline_stages stages = {.prepare = prepare,
+    numbering.sink = pass_sink(pass);
+    /* One slot: the next chunk is prepared when this one is written. */
+    static struct pipeline_slot slot;
+    struct pipeline_stages stages = {.slots = &slot,
+                                     .slot_bytes = sizeof slot,
+                                     .block = UINT64_MAX,
                                      .read = nothing,
-                                     .compute = nothing,
                                      .write = write_numbers,
                                      .describe = describe};
-    /* One slot: the next chunk is prepared when this one is written. */
     assert_int_equal(pipeline_create(1, &stages, &pass->pipeline), STATUS_OK);
     pass_say_where_it_goes_on(pass);
 }

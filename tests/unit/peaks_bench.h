@@ -5,7 +5,7 @@
 
 #include "compute/boxcar.h"
 #include "compute/dedisperse.h"
-#include "compute/peaks.h"
+#include "compute/device_side.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The filter bank of every backend: against the plain double loop, against each other, and by what
  * must hold whatever the numbers are. */
 #include "channelise_bench.h"
-#include "compute/resident_rows.h"
+#include "compute/device_side.h"
 
 /* Adamek's equations 1 and 2 as they stand, for 8-bit complex samples: y[n] = sum_t x b, then the
  * double sum of the transform. Checks the reference, which all else is checked against. */

@@ -1,6 +1,6 @@
 /* Rows of ifs out of rows of streams: each against a plain sum in double; in place; what is
  * missing; antennas that are left out of sums. */
-#include "pipeline/finish/combine.h"
+#include "pipeline/finish/finish.h"
 
 #include "draw.h"
 

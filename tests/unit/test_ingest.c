@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "compute/ingest.h"
+#include "compute/device_side.h"
 #include "find_device.h"
 
 #include <pthread.h>

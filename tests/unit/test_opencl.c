@@ -1,9 +1,9 @@
 /* OpenCL devices, programs and their cache, and the FFT libraries, on whatever device is there
  * (VOLTMILL_TEST_DEVICE names another than the first). */
+#include "compute/device_side.h"
 #include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/ppf/opencl_channelise.h"
 #include "compute/opencl/program.h"
-#include "compute/resident_rows.h"
 #include "dsp/dft.h"
 #include "io/cache.h"
 

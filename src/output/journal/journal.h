@@ -7,7 +7,7 @@
  *   uint32   chunk
  *   uint64   missing samples that were found in it
  *   uint64   numbers that did not fit the bits of voltages and were clipped
- *   uint32   sum of what the chunk has written beside its rows (outputs_beside.c)
+ *   uint32   sum of what the chunk has written beside its rows (outputs_claim.c)
  *   uint32   [n] for each span that the chunk's rows touch, what they add to its sum
  *            (product/spans.h); n follows from head and chunk
  *   uint32   CRC-32 of the head's CRC and the record so far

@@ -1,9 +1,8 @@
 /* Antenna by antenna and piece by piece of the channels. An output's lines lie where inputs lay
  * that are done with, so that rows can be combined where they are. */
-#include "pipeline/finish/combine.h"
+#include "pipeline/finish/finish.h"
 
 #include "base/memory.h"
-#include "pipeline/finish/finish.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 

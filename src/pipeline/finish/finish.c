@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Divides channels by the gain of what was before the filter bank (plan/droop.h). */
+/* Divides channels by the gain of what was before the filter bank (plan/plan_products.h). */
 
 struct droop {
     uint32_t coarse; /* lines of an if */

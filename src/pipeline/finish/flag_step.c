@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "dsp/kurtosis.h"
 #include "io/file.h"
-#include "pipeline/finish/combine.h"
 #include "pipeline/finish/finish.h"
 #include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
@@ -34,7 +33,7 @@ struct flag_row {
     uint64_t cell; /* of the product's, in time */
     uint64_t at;   /* of the block's rows */
     uint64_t first_antenna, antennas;
-    const float *power;   /* [antennas][sums][all], as combine.h's rows; */
+    const float *power;   /* [antennas][sums][all], as struct combine's rows; */
     const float *squares; /* [antennas][pols][all]; NULL without kurtosis */
     const float *weights; /* [antennas][pols][coarse]; NULL: all 1 */
 };
@@ -300,7 +299,8 @@ struct flag_step {
     uint64_t all, cells; /* channels of an if, cells of a dump */
     uint64_t antennas;   /* of the group that is worked on */
     struct flag_open open;
-    /* Of the dumps of a block, as combine.h takes them: each channel counts as a coarse one. */
+    /* Of the dumps of a block, as combine_rows() takes them: each channel counts as a coarse one.
+     */
     float *streams, *joint;
     char *unread;
     struct combine_weights lost;

@@ -1,0 +1,142 @@
+/* Samples on their way to a device while they are read. Threads put pieces of a block into pinned
+ * memory, a few each, so that these are still in the caches when the device fetches them: of a
+ * whole block in memory every byte would pass through the memory three times (read, put there,
+ * fetched). One more thread, which alone speaks to the device, carries them.
+ *
+ *   the carrier                 ingest_begin() a block
+ *   thread 0 .. threads - 1     ingest_room(), fill it, ingest_put(): again and again
+ *   the carrier, beside them    ingest_carry() until all of the block was put; ingest_end() it
+ *
+ * Pieces come in any order, and of several blocks at a time. */
+#ifndef VOLTMILL_COMPUTE_DEVICE_SIDE_H
+#define VOLTMILL_COMPUTE_DEVICE_SIDE_H
+
+#include "compute/backend.h"
+#include "dsp/boxes.h"
+
+typedef struct ingest ingest_t;
+
+enum {
+    INGEST_PIECE = 2 << 20,   /* bytes of a piece, at most */
+    INGEST_EACH = 2,          /* pieces that a thread has */
+    INGEST_LEAST_THREADS = 3, /* fewer read no faster into pieces than into blocks */
+    INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
+};
+
+/* Bytes of a block from which on so many threads fill pieces of it with profit; and of their
+ * pieces, which are pinned. */
+uint64_t ingest_least_bytes(uint32_t threads);
+uint64_t ingest_bytes(uint32_t threads);
+
+/* For so many threads that fill pieces. Gives NULL for backends that have no memory of their own.
+ * Fails with DEVICE. The backend must outlive it. */
+status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
+/* Waits for what is under way. Takes NULL. */
+void ingest_destroy(ingest_t *ingest);
+
+/* A BUFFER_IN for blocks of so many bytes, whose host side is made when it is first asked for:
+ * buffer_get() then gives the samples that came (fetched from the device), or room for others.
+ * Fails as buffer_create(). */
+status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out);
+
+/* Pieces may come to `in`, one of these that nobody fills or reads. Waits for the device's work on
+ * what was there. Fails with DEVICE when that has failed. */
+status_t ingest_begin(ingest_t *ingest, buffer_t *in);
+/* Where the thread may put its next piece, of INGEST_PIECE bytes: waits until there is room. Fails
+ * with DEVICE when the carrier has failed, or has stopped. */
+status_t ingest_room(ingest_t *ingest, uint32_t thread, void **out);
+/* What it has put there are bytes at .. at + bytes - 1 of the block. */
+void ingest_put(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
+/* Sends what was put, and makes room of what has come; returns after a while. Fails with DEVICE. */
+status_t ingest_carry(ingest_t *ingest);
+/* Sends what is left. If the block is whole, the next stage that is run on the buffer finds it
+ * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE. */
+status_t ingest_end(ingest_t *ingest, buffer_t *in, int is_whole);
+
+/* Nobody carries any more: whoever waits for room fails. Takes NULL. */
+void ingest_stop(ingest_t *ingest);
+
+/* The stage `peaks`: searches series for bursts where another stage has left them, in the memory of
+ * the device: the bytes of boxcar_run() (compute/boxcar.h), but only peaks come to the host.
+ *
+ * Series that the host must change first (sums that lack channels, NaN) are searched by its threads
+ * instead: it makes no difference to the result. */
+
+typedef struct peaks peaks_t;
+
+/* Boxes of more times are for the host's threads. */
+enum { PEAKS_MOST_WIDTH = 256 };
+
+/* Gives NULL where the host's threads are to search: its memory is where the backend computes, the
+ * device has no double precision or too little local memory, boxes are wider than
+ * PEAKS_MOST_WIDTH. `is_timed`: peaks_seconds() will be asked for. Fails with DEVICE. */
+status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
+void peaks_destroy(peaks_t *peaks);
+
+/* Memory for runs of up to so many times of so many series, which else the first such run takes.
+ * Fails with DEVICE: where the device is full, smaller blocks may do (backend_was_full()). */
+status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times);
+
+/* Searches the blocks (boxes_block_at()) of times first .. end - 1 of all series; `first` is a
+ * multiple of a block, `end` one or the series' end.
+ *
+ *   rows    float [nseries][stride]: times `from` on, all that the blocks need, written by an
+ *           earlier stage of the same backend; fastest where stride and `from` are
+ *           multiples of four
+ *   out     struct peak [blocks][nseries][cells of the block]
+ *
+ * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE. */
+struct peaks_rows {
+    uint64_t nseries, stride, from;
+};
+status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
+                   uint64_t end, buffer_t *out);
+
+/* Seconds of the kernels by the device's own clock since the last call. Waits. Fails with DEVICE.
+ */
+status_t peaks_seconds(peaks_t *peaks, double *out);
+
+/* Device-resident rows: rows of a product that stay with the backend from one stage to a later one
+ * of the same run, so that they need not come back from their file. Backends that compute in the
+ * host's memory keep none: the system keeps files in it anyway. One thread at a time. */
+
+typedef struct resident_rows resident_rows_t;
+
+/* For rows of `row_bytes`, kept in pieces of `piece_rows`. Takes memory only when rows come; all
+ * products' rows together at most half of what the backend may take. Gives NULL from backends that
+ * keep none. Fails with DEVICE (memory). */
+status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                              resident_rows_t **out);
+void resident_rows_destroy(resident_rows_t *rows);
+
+/* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts to the front of
+ * `out`. Rows without room are not kept, which is no failure. Fails with DEVICE. */
+status_t resident_rows_keep(resident_rows_t *rows, buffer_t *out, uint64_t first_row,
+                            uint64_t count);
+
+/* Gives all rows up, and their memory back. Returns whether there were any. */
+int resident_rows_clear(resident_rows_t *rows);
+
+/* How a sample in time is made from rows float [nifs_there][nchannels]: as the sum of `each` rows,
+ * and of some ifs of each, in double and in this order. */
+struct resident_rows_sums {
+    uint64_t each;
+    uint32_t nifs_there, nchannels;
+    const uint32_t *ifs; /* [nifs] */
+    uint32_t nifs;
+};
+
+/* Whether all rows of samples first .. first + count - 1 are there and can be added up so. */
+int resident_rows_holds(const resident_rows_t *rows, const struct resident_rows_sums *sums,
+                        uint64_t first, uint64_t count);
+
+/* Brings them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns before
+ * it is done; a stage that is told so (struct dedisperse_input, is_there) finds them. Fails with
+ * DEVICE. */
+status_t resident_rows_fetch(resident_rows_t *rows, const struct resident_rows_sums *sums,
+                             uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
+
+/* Zeros there instead. */
+status_t resident_rows_blank(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
+
+#endif

@@ -1,0 +1,117 @@
+/* The pipelines of one rank, a kind for each kind of pass: of voltages (read, filter, transform,
+ * write), of power (read, add up, dedisperse, write), of series that are there (read, write). */
+#ifndef VOLTMILL_PIPELINE_PIPELINE_KINDS_H
+#define VOLTMILL_PIPELINE_PIPELINE_KINDS_H
+
+#include "compute/device_side.h"
+#include "pipeline/device_carry.h"
+#include "pipeline/finish/finish.h"
+#include "pipeline/pipeline.h"
+#include "plan/channelise_plan.h"
+#include "plan/dedisperse_plan.h"
+#include "plan/filter_plan.h"
+
+/* The synthesis and the filters of a job on a block, one after the other; what lies between them
+ * stays with the backend. */
+
+typedef struct filter_chain filter_chain_t;
+
+/* What a block has of its own: the rows of each filter. */
+struct filter_block {
+    buffer_t *rows[FILTER_PLAN_ROWS - 1];        /* of each stage */
+    size_t *re, *im;                             /* [streams] where the last filter's rows lie */
+    struct overlap_rows needs[FILTER_PLAN_ROWS]; /* filter_plan_needs(), whole */
+    uint64_t stride;                             /* of the last filter's rows */
+};
+
+/* For blocks of at most `rows` rows of the last filter, of `streams` streams of them. The plan must
+ * outlive it. Fails with DEVICE. */
+status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
+                             uint64_t rows, filter_chain_t **out);
+void filter_chain_destroy(filter_chain_t *chain);
+
+/* The buffers of a block; `last` is what the last filter's is for. filter_block_free() in any
+ * case. Fails with DEVICE. */
+status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
+                             struct filter_block *out);
+/* The last filter's rows. */
+buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block);
+void filter_block_free(struct filter_block *block);
+
+/* Filters block->needs[0], which lie in `in`, to block->needs[count] of the last filter; missing
+ * samples are counted among `counted` (dsp/overlap.h), numbered as the archive's. Streams are those
+ * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out says where the
+ * rows lie in filter_block_last(), for the next stage. Fails with DEVICE. */
+status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
+                          const struct sample_input *input, uint32_t first_stream, uint32_t streams,
+                          struct overlap_rows counted, struct sample_input *out);
+
+/* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
+ * until they fit. Rows of product i also stay in resident[i] (of MOST_OUTPUTS; NULL: none do)
+ * where, when work begins, there is one, and they are of all streams. All arguments and the sink's
+ * context must outlive the pipeline. Fails with DEVICE (memory). */
+status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
+                                    const struct pipeline_sink *sink,
+                                    resident_rows_t *const *resident, pipeline_t **out);
+
+/* How many values of a power product of this rank were too large or too small for floats
+ * (pipeline/channelise_parts.h). */
+void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
+                               uint64_t *small);
+
+/* In a sink's put(): what its rows were before channels were left out (pipeline/finish/finish.h);
+ * NULL: none were, or the plan does not say that they are judged. */
+const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
+                                                         uint32_t product);
+
+/* Dumps of single streams of this rank that became NaN because too many samples of theirs are
+ * missing, though all could be read. */
+uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product);
+
+/* Scales of the first block of rows that count for all (scales: first): every rank must have them
+ * before it begins. */
+
+/* Whether product i wants them. */
+int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
+
+/* Floats of product i: scale, then offset, of all lines. */
+size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
+
+/* Gives the plan's products that want them (`first_scales`) room for scales. */
+status_t first_scales_make_room(struct channelise_plan *work);
+
+/* Fills it: from the first block, which goes through a pipeline of its own, all streams of it. A
+ * line without a number there, or with zeros alone, has the mean of the scales and offsets of its
+ * if; an if of such lines alone that of the same polarisation of other stations and beams, or of
+ * the powers (I, A A*, B B*). `patience`: seconds without a sign of work after which it fails; 0:
+ * no end. Fails as a pipeline does, or with DATA: a product all of whose lines are such. */
+status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
+
+/* The pipeline of power: read (and add up ifs and times), dedisperse, write. */
+
+/* As channelise_pipeline_create(). Rows of the filterbank that an earlier pass has left `between`
+ * are not read (NULL: none has); a device that is full gives up all that lies there first. The sink
+ * gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
+ * streams. */
+status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
+                                    const struct device_carry *between,
+                                    const struct pipeline_sink *sink, pipeline_t **out);
+
+/* Which part of the input was already on the device. */
+double dedisperse_pipeline_carried(const pipeline_t *pipeline);
+
+/* The pipeline of series that are there already, in several files: read, write. */
+
+/* A product of series whose rows are DMs first .. first + count - 1 of the plan, at its times. */
+struct merge_source {
+    const char *path;
+    uint32_t first, count;
+};
+
+/* As dedisperse_pipeline_create(); together the sources have all DMs of the plan, in their order.
+ * `sources` must outlive it. Fails with DATA, too: a source of other DMs or times. Uses HDF5. */
+status_t merge_pipeline_create(const struct dedisperse_plan *plan,
+                               const struct merge_source *sources, uint32_t nsources,
+                               const struct pipeline_sink *sink, pipeline_t **out);
+
+#endif

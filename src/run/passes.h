@@ -1,0 +1,99 @@
+/* The kinds of passes: the filter bank of a job; its dedispersions, each over a filterbank that is
+ * there by then; and the last one of a semi-coherent search, which merges series. */
+#ifndef VOLTMILL_RUN_PASSES_H
+#define VOLTMILL_RUN_PASSES_H
+
+#include "input/archive.h"
+#include "pipeline/device_carry.h"
+#include "plan/channelise_plan.h"
+#include "run/grid.h"
+#include "run/pass.h"
+#include "run/resume.h"
+
+struct dedisperse_pass {
+    struct pass pass;
+    uint32_t number;
+    struct fbh5 *fbh5;
+    struct dedisperse_plan *plan; /* NULL: not planned */
+    int is_foreseen;              /* another process, or a later pass, will claim its product */
+    backend_t *opened;            /* its own; NULL: an earlier pass's */
+    backend_t *backend;           /* either */
+    const struct device_carry *between;
+    /* When it merges the parts of a semi-coherent search (grid_merge_all()): what its series
+     * are made of, and a filterbank that is there; else NULL. */
+    const struct archive *search;
+    const char *filterbank;
+    const struct grid *grid;
+    struct merge_source *sources;
+};
+
+/* Alone, before the first pass: plans those that are left to do (or all, when nothing is), of what
+ * `work` makes or (NULL) of filterbanks that are there, as their passes will: fails as they would.
+ * Measures them, and keeps no tables of delays.
+ *
+ *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
+status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
+                                 const struct channelise_plan *work, struct dedisperse_pass *out);
+
+/* Adds what they need as pass_add_room(). */
+status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
+                                  struct room *room);
+
+/* Before the first pass, when the filterbanks of all that are left are there: whether they can be
+ * done, and have room. Collective. Fails with USAGE, NO_SPACE, DATA. */
+status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
+                                   const struct run_options *options, const struct resume *skip);
+
+/* Does one, from its plan to its product; what the passes before have left in `between` is used.
+ * Collective. Fails as run_job_all(). */
+status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                             const struct run_options *options, const struct device_carry *between);
+
+void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
+
+/* The last pass of a semi-coherent search: the series of all parts in one product. */
+/* Alone: plans it, and measures it. `part`: the first that is left, whose power `work` makes, or
+ * (NULL) is there; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with USAGE,
+ * DATA. */
+status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
+                            const struct archive *archive, const struct run_options *options,
+                            const struct channelise_plan *work, struct dedisperse_pass *out);
+
+/* Does it, when all parts are complete. Collective. Fails as run_job_all(). */
+status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct archive *archive,
+                        const struct run_options *options);
+
+/* The filter bank of a job, from its plan to its products. */
+
+struct channelise_pass {
+    struct pass pass;
+    const struct archive *archive;
+    struct channelise_plan *work;
+    struct text arithmetic[JOB_BANKS];
+    int has_filters; /* their choices are settled: */
+    struct filter_choice filters[JOB_FILTERS];
+    struct synthesise_choice synthesis;
+    uint64_t block; /* units of all streams, as tuned; 0: as suits */
+    backend_t *backend;
+    struct device_carry *between;
+    /* Alone, or on rank 0: the dedispersions that are left to do, of what it makes. */
+    const struct resume *skip;
+    struct dedisperse_pass *later; /* [job->ndedisperse], for dedisperse_pass_end() */
+    double steps[RUN_STEPS];       /* seconds; the next began at `since` */
+    double since;
+};
+
+/* Plans it, as suits or as it was begun, and the later dedispersions; claims its products, or only
+ * looks (run/pass.h). Then pass.making is planned when it is alone. Fails with USAGE, DATA.
+ * Collective. */
+status_t channelise_pass_plan_all(struct channelise_pass *p);
+
+/* Does it. `started`: when the run was (clock_now()); power that is to be dedispersed stays
+ * `between` the passes, too. Fails as run_job_all(). Collective. */
+status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                             const struct run_options *options, const struct resume *skip,
+                             double started, struct device_carry *between);
+
+void channelise_pass_end(struct channelise_pass *p, status_t st);
+
+#endif
