@@ -1,8 +1,8 @@
-/* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table of
- * what child processes do (io/apart.h). */
+/* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table
+ * of what child processes can open (io/apart.h). */
 #include "cli/options.h"
 #include "compute/backend.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 #include "input/open.h"
 #include "io/launch.h"
 #include "product/candidates.h"
@@ -37,23 +37,14 @@
 #define ADDRESS(name) &cli_##name,
 
 COMMANDS(DECLARE)
-extern const struct apart_task info_task; /* of cli/cmd_info.c */
+extern const struct description info_description; /* of cli/cmd_info.c */
 
 static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
 
-static const struct apart_task *const tasks[] = {
-    &info_task,
-    &archive_open_task,
-    &fbh5_open_task,
-    &fbh5_load_band_task,
-    &fbh5_check_even_task,
-    &product_open_task,
-    &product_is_ours_task,
-    &contents_compare_task,
-    &series_open_task,
-    &candidates_open_task,
-    &sheet_open_task,
-    &coefficients_task,
+static const struct description *const kinds[] = {
+    &info_description,       &archive_description,  &fbh5_description,
+    &product_description,    &contents_description, &series_description,
+    &candidates_description, &sheet_description,    &coefficients_description,
 };
 
 int main(int argc, char **argv)
@@ -61,8 +52,8 @@ int main(int argc, char **argv)
     launch_begin();
     backend_begin();
     if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
-        apart_serve(argc, argv, tasks, sizeof tasks / sizeof *tasks);
+        apart_serve(argc, argv, kinds, sizeof kinds / sizeof *kinds);
     }
-    apart_begin(argv, tasks, sizeof tasks / sizeof *tasks);
+    apart_begin(argv, kinds, sizeof kinds / sizeof *kinds);
     return command_main(commands, argc, argv);
 }

@@ -17,6 +17,25 @@ out:
     return st;
 }
 
+status_t memory_grown(size_t count, size_t size, const char *what, void *items)
+{
+    status_t st = STATUS_OK;
+    void *block = NULL;
+    size_t room = 1;
+    size_t bytes = 0;
+    memcpy(&block, items, sizeof block);
+    while (room < count && room <= SIZE_MAX / 2) {
+        room *= 2;
+    }
+    void *grown = room < count || __builtin_mul_overflow(room, size, &bytes)
+                      ? NULL
+                      : realloc(block, bytes > 0 ? bytes : 1);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
+    memcpy(items, &grown, sizeof grown);
+out:
+    return st;
+}
+
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     status_t st = STATUS_OK;
@@ -30,24 +49,6 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
     }
     REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
     memcpy(out, &block, sizeof block);
-out:
-    return st;
-}
-
-status_t memory_grow(void *list, uint64_t count, size_t size, const char *what)
-{
-    status_t st = STATUS_OK;
-    uint64_t room = count > 0 ? 2 * count : 1;
-    void *block = NULL;
-    size_t bytes = 0;
-    if (count & (count - 1)) {
-        goto out; /* only where a power of two is full */
-    }
-    memcpy(&block, list, sizeof block);
-    block = __builtin_mul_overflow(room, size, &bytes) ? NULL : realloc(block, bytes);
-    REQUIRE(block, STATUS_DEVICE, "out of memory: %" PRIu64 " times %zu bytes for %s", room, size,
-            what);
-    memcpy(list, &block, sizeof block);
 out:
     return st;
 }

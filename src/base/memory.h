@@ -12,16 +12,16 @@
  */
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
 
-/* The same, aligned to 64 bytes and not zeroed; free() returns it. Large blocks are touched first
- * by whoever uses them first, and have whole pages to themselves: a processor fetches ahead of what
- * a thread works on, and where that is another thread's block, both wait for each other (measured:
- * twice the time of a filter bank's grain). */
-status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
+/* Makes room for `count` elements in the block at *items, a pointer that may be NULL; new ones are
+ * not zeroed. Rooms are powers of two: a list may grow one by one. Fails with DEVICE, and leaves
+ * the block as it is. */
+status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
-/* Makes room for one more element of `size` bytes in the list at *list, which has `count`. A list
- * begins as NULL with none and is grown by this alone: its room is the next power of two, so that
- * nothing else says how much there is. Fails with DEVICE; the list stays as it is. */
-status_t memory_grow(void *list, uint64_t count, size_t size, const char *what);
+/* As memory_zeroed(), aligned to 64 bytes and not zeroed; free() returns it. Large blocks are
+ * touched first by whoever uses them first, and have whole pages to themselves: a processor fetches
+ * ahead of what a thread works on, and where that is another thread's block, both wait for each
+ * other (measured: twice the time of a filter bank's grain). */
+status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
 /* A copy of `text` (NULL stays NULL). */
 status_t memory_text(const char *text, char **out);

@@ -2,6 +2,7 @@
 #include "bench/tune_job.h"
 
 #include "base/memory.h"
+#include "input/open.h"
 #include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
 #include "tune/problem/problems.h"
@@ -123,8 +124,7 @@ static status_t tune_series(struct tuned_job *t, uint32_t number)
     if (t->work) {
         TRY(dedisperse_plan_foresee(t->work, what->input, &fbh5));
     } else {
-        TRY(fbh5_open(t->job->files[0], &fbh5));
-        TRY(fbh5_load_band(fbh5));
+        TRY(fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
     }
     TRY(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
                                channelise_plan_threads(t->job, 1), NULL, &plan));

@@ -5,6 +5,7 @@
 #include "dsp/dispersion/ddplan.h"
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
+#include "input/open.h"
 
 #include <math.h>
 
@@ -115,9 +116,8 @@ static status_t ddplan_run(void *settings)
     struct ddplan_range ranges[DDPLAN_RANGES];
     struct fbh5 *fbh5 = NULL;
     uint32_t count = 0;
-    TRY(fbh5_open(s->shared.operand, &fbh5));
+    TRY(fbh5_open(s->shared.operand, FBH5_BAND, &fbh5));
     assumed_say(fbh5->path, fbh5->assumed);
-    TRY(fbh5_load_band(fbh5));
     const struct dispersion_spec spec = {
         .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->time.step};
     TRY(ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));

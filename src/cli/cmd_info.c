@@ -6,11 +6,10 @@
 #include "cli/json_describe.h"
 #include "cli/values.h"
 #include "compute/backend.h"
+#include "input/about.h"
 #include "input/format/formats.h"
-#include "input/format/holds.h"
 #include "input/open.h"
 #include "input/propose/propose.h"
-#include "input/propose/propose_said.h"
 #include "io/file.h"
 
 #include <stdio.h>
@@ -181,7 +180,7 @@ static status_t info_filterbank(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    TRY(fbh5_open(path, &fbh5));
+    TRY(fbh5_open(path, FBH5_HEADER, &fbh5));
     if (json) {
         json_text(json, "kind", "filterbank");
         json_filterbank(json, fbh5);
@@ -251,7 +250,7 @@ static status_t info_open_product(const char *path, const struct format *format,
         goto out;
     }
     st = product_open(path, out);
-    if (st == STATUS_DATA && format && format->open && !format->is_product) {
+    if (st == STATUS_DATA && format && !format->open_filterbank && !format->is_product) {
         report_clear();
         st = STATUS_OK;
     }
@@ -284,7 +283,8 @@ static status_t info_describe_here(char *path, struct json *json)
     } else if (!format) {
         TRY(info_describe_other(path, json));
     } else {
-        TRY(format->open ? info_archive(&path, 1, format, json) : info_filterbank(path, json));
+        TRY(format->open_filterbank ? info_filterbank(path, json)
+                                    : info_archive(&path, 1, format, json));
     }
 out:
     product_destroy(product);
@@ -306,37 +306,36 @@ out:
     return st;
 }
 
-static status_t info_answer(struct unpack *question, struct text *answer)
+static const struct pack_field operand_fields[] = {
+    PACK_LIST(struct shared, operands, noperands, &pack_texts)};
+static const struct pack_type operands_type = PACK_TYPE(struct shared, operand_fields);
+
+/* What is printed comes through. */
+static status_t info_open(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;
-    (void)answer; /* what is printed comes through */
     struct json json = {.depth = 0};
-    int is_json = unpack_u64(question) != 0;
-    uint32_t count = (uint32_t)unpack_u64(question);
-    char **files = NULL;
-    TRY(memory_zeroed(count, sizeof *files, "names", &files));
-    for (uint32_t i = 0; i < count; i++) {
-        files[i] = unpack_text(question);
-        REQUIRE(files[i], STATUS_DEVICE, "out of memory: a name");
+    struct json *to = request->wants ? &json : NULL;
+    struct shared shared = {.noperands = 0};
+    struct unpack in = {.data = request->more.data, .length = request->more.length};
+    (void)out;
+    unpack_struct(&in, &shared, &operands_type);
+    TRY(unpack_check(&in, "names"));
+    if (to) {
+        json_begin(to, NULL);
     }
-    if (is_json) {
-        json_begin(&json, NULL);
-    }
-    TRY(info_describe(files, count, is_json ? &json : NULL));
-    if (is_json) {
-        json_end(&json);
-        TRY(json_print(&json));
+    TRY(info_describe(shared.operands, shared.noperands, to));
+    if (to) {
+        json_end(to);
+        TRY(json_print(to));
     }
 out:
     json_free(&json);
-    for (uint32_t i = 0; files && i < count; i++) {
-        free(files[i]);
-    }
-    free(files);
+    pack_free(&shared, &operands_type);
     return st;
 }
 
-const struct apart_task info_task = {"info", info_answer};
+const struct description info_description = {"info", NULL, info_open};
 
 static status_t info_devices(int is_json)
 {
@@ -372,21 +371,16 @@ static status_t info_run(void *settings)
 {
     status_t st = STATUS_OK;
     const struct info_settings *s = settings;
-    struct text question = {0};
-    struct text answer = {0};
+    struct apart_request request = {.wants = (uint64_t)s->json};
+    void *nothing = NULL;
     if (s->devices) {
         TRY(info_devices(s->json));
     } else {
-        TRY(pack_u64(&question, (uint64_t)s->json));
-        TRY(pack_u64(&question, s->shared.noperands));
-        for (uint32_t i = 0; i < s->shared.noperands; i++) {
-            TRY(pack_text(&question, s->shared.operands[i]));
-        }
-        TRY(apart_do(&info_task, &question, &answer));
+        TRY(pack_struct(&request.more, &s->shared, &operands_type));
+        TRY(apart_describe(&info_description, &request, &nothing));
     }
 out:
-    text_free(&question);
-    text_free(&answer);
+    text_free(&request.more);
     return st;
 }
 

@@ -121,28 +121,20 @@ static void describe_print_polarisations(const char *names)
     }
 }
 
-static void describe_print_position(int has_position, double ra_deg, double dec_deg)
-{
-    char text[DERIVED_POSITION];
-    if (has_position) {
-        display_print("  %-13s %s\n", "position", derived_position(ra_deg, dec_deg, text));
-    }
-}
-
 /* Selected samples that cannot be had, and why. */
 static void describe_print_lost(const struct archive *archive)
 {
     enum { MOST = 3 };
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    for (uint32_t i = 0; i < archive->losses.nlost && i < MOST; i++) {
-        const struct lost_range *lost = &archive->losses.lost[i];
+    for (uint32_t i = 0; i < archive->losses.lost.count && i < MOST; i++) {
+        const struct lost_range *lost = &archive->losses.lost.items[i];
         display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost",
                       units_count(lost->first, a), units_count(lost->first + lost->count, b),
                       lost->why);
     }
-    if (archive->losses.nlost > MOST) {
-        display_print("  %-13s and %u ranges more\n", "", archive->losses.nlost - MOST);
+    if (archive->losses.lost.count > MOST) {
+        display_print("  %-13s and %u ranges more\n", "", archive->losses.lost.count - MOST);
     }
 }
 
@@ -182,17 +174,30 @@ static void describe_print_coherent(int is_coherent, double dm)
 }
 
 /* What an observation says of itself, if it does. */
-static void describe_print_names(const char *telescope, const char *source)
+static void describe_print_start(const struct sky *sky)
 {
-    if (telescope) {
-        display_print("  %-13s %s\n", "telescope", telescope);
-    }
-    if (source) {
-        display_print("  %-13s %s\n", "source", source);
+    char text[UNITS_TEXT];
+    if (sky->has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(sky->start, text));
     }
 }
 
-static void describe_print_sky(const struct archive *archive)
+static void describe_print_sky(const struct sky *sky)
+{
+    char text[DERIVED_POSITION];
+    if (sky->telescope) {
+        display_print("  %-13s %s\n", "telescope", sky->telescope);
+    }
+    if (sky->source) {
+        display_print("  %-13s %s\n", "source", sky->source);
+    }
+    if (sky->has_position) {
+        display_print("  %-13s %s\n", "position",
+                      derived_position(sky->ra_deg, sky->dec_deg, text));
+    }
+}
+
+static void describe_print_band(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -201,11 +206,8 @@ static void describe_print_sky(const struct archive *archive)
                   units_hertz(band.high_hz, b),
                   archive->sideband < 0 ? ", stored with frequency reversed" : "");
     describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
-    if (archive->sky.has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(archive->sky.start, a));
-    }
-    describe_print_names(archive->sky.telescope, archive->sky.source);
-    describe_print_position(archive->sky.has_position, archive->sky.ra_deg, archive->sky.dec_deg);
+    describe_print_start(&archive->sky);
+    describe_print_sky(&archive->sky);
 }
 
 void describe_archive(const struct archive *archive)
@@ -219,7 +221,7 @@ void describe_archive(const struct archive *archive)
     }
     text_free(&pols);
     describe_print_samples(archive);
-    describe_print_sky(archive);
+    describe_print_band(archive);
 }
 
 /* What a row has side by side; of Stokes parameters why programs that take one if do not take it.
@@ -344,12 +346,8 @@ void describe_filterbank(const struct fbh5 *fbh5)
                   units_seconds((double)fbh5->rows * fbh5->time.step, (char[UNITS_TEXT]){0}));
     describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
-    if (fbh5->time.has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->time.start, a));
-    }
-    describe_print_names(fbh5->head.telescope, fbh5->head.source);
-    describe_print_position(fbh5->head.has_position, 15 * fbh5->head.raj_hours,
-                            fbh5->head.dej_degrees);
+    describe_print_start(&fbh5->sky);
+    describe_print_sky(&fbh5->sky);
 }
 
 static void describe_print_series(const struct product *product)
@@ -435,15 +433,14 @@ void describe_product(const struct product *product, const struct product_weight
     }
     describe_print_polarisations(product->ifs.pols);
     describe_print_coherent(product->is_coherent, product->coherent_dm);
-    if (product->sky.has_start && product->kind == PRODUCT_VOLTAGES) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(product->sky.start, a));
+    if (product->kind == PRODUCT_VOLTAGES) {
+        describe_print_start(&product->sky);
     } else if (product->sky.has_start) {
         display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
                       units_utc(product->sky.start, a),
                       units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
     }
-    describe_print_names(product->sky.telescope, product->sky.source);
-    describe_print_position(product->sky.has_position, product->sky.ra_deg, product->sky.dec_deg);
+    describe_print_sky(&product->sky);
     if (product->missing + product->gaps > 0) {
         display_print("  %-13s %s %s, taken as zero volts\n", "missing",
                       units_count(product->missing + product->gaps, a),

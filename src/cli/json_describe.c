@@ -12,25 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-static void json_start(struct json *json, int has_start, struct utc start)
+static void json_sky(struct json *json, const struct sky *sky)
 {
     char text[UNITS_TEXT];
-    if (has_start) {
-        json_text(json, "start_utc", units_utc(start, text));
-        json_i64(json, "start_mjd_day", start.mjd_day);
-        json_f64(json, "start_second_s", start.second);
+    if (sky->has_start) {
+        json_text(json, "start_utc", units_utc(sky->start, text));
+        json_i64(json, "start_mjd_day", sky->start.mjd_day);
+        json_f64(json, "start_second_s", sky->start.second);
     } else {
         json_null(json, "start_utc");
     }
-}
-
-static void json_sky(struct json *json, const char *telescope, const char *source, int has_position,
-                     double ra_deg, double dec_deg)
-{
-    json_text(json, "telescope", telescope);
-    json_text(json, "source", source);
-    json_f64(json, "ra_deg", has_position ? ra_deg : NAN);
-    json_f64(json, "dec_deg", has_position ? dec_deg : NAN);
+    json_text(json, "telescope", sky->telescope);
+    json_text(json, "source", sky->source);
+    json_f64(json, "ra_deg", sky->has_position ? sky->ra_deg : NAN);
+    json_f64(json, "dec_deg", sky->has_position ? sky->dec_deg : NAN);
 }
 
 static void json_band(struct json *json, struct derived_band band)
@@ -93,11 +88,11 @@ static void json_missing(struct json *json, const struct archive *archive)
     json_u64(json, "gap_samples_of_all_streams", gaps.common);
     json_u64(json, "gap_samples_of_single_streams", gaps.single);
     json_list(json, "lost");
-    for (uint32_t i = 0; i < archive->losses.nlost; i++) {
+    for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
         json_begin(json, NULL);
-        json_u64(json, "first_sample", archive->losses.lost[i].first);
-        json_u64(json, "samples", archive->losses.lost[i].count);
-        json_text(json, "why", archive->losses.lost[i].why);
+        json_u64(json, "first_sample", archive->losses.lost.items[i].first);
+        json_u64(json, "samples", archive->losses.lost.items[i].count);
+        json_text(json, "why", archive->losses.lost.items[i].why);
         json_end(json);
     }
     json_list_end(json);
@@ -127,9 +122,7 @@ void json_archive(struct json *json, const struct archive *archive)
     json_band(json, derived_band_of_archive(archive));
     json_i64(json, "sideband", archive->sideband);
     json_f64(json, "coherent_dm_pc_cm3", archive->coherent.delay_hz ? archive->coherent.dm : NAN);
-    json_start(json, archive->sky.has_start, archive->sky.start);
-    json_sky(json, archive->sky.telescope, archive->sky.source, archive->sky.has_position,
-             archive->sky.ra_deg, archive->sky.dec_deg);
+    json_sky(json, &archive->sky);
 }
 
 void json_filterbank(struct json *json, const struct fbh5 *fbh5)
@@ -150,9 +143,7 @@ void json_filterbank(struct json *json, const struct fbh5 *fbh5)
     json_f64(json, "time_step_s", fbh5->time.step);
     json_f64(json, "duration_s", (double)fbh5->rows * fbh5->time.step);
     json_f64(json, "coherent_dm_pc_cm3", fbh5->coherent.constant > 0 ? fbh5->coherent.dm : NAN);
-    json_start(json, fbh5->time.has_start, fbh5->time.start);
-    json_sky(json, fbh5->head.telescope, fbh5->head.source, fbh5->head.has_position,
-             15 * fbh5->head.raj_hours, fbh5->head.dej_degrees);
+    json_sky(json, &fbh5->sky);
 }
 
 static void json_series(struct json *json, const struct product *product)
@@ -232,9 +223,7 @@ void json_product(struct json *json, const struct product *product,
                                                : product->time_step);
     json_f64(json, "first_time_s", product->first_time);
     json_f64(json, "coherent_dm_pc_cm3", product->is_coherent ? product->coherent_dm : NAN);
-    json_start(json, product->sky.has_start, product->sky.start);
-    json_sky(json, product->sky.telescope, product->sky.source, product->sky.has_position,
-             product->sky.ra_deg, product->sky.dec_deg);
+    json_sky(json, &product->sky);
     json_u64(json, "missing_samples", product->missing + product->gaps);
     json_f64(json, "mean_weight", weights->count > 0 ? weights->mean : NAN);
     json_f64(json, "least_weight", weights->count > 0 ? weights->least : NAN);

@@ -1,10 +1,12 @@
-/* What an HDF5 file says of itself beyond what is understood of it: attributes of its root, of its
- * rows and of the groups on the way to them, for people. */
+/* Facts about HDF5 files for people: attributes of the root, of the rows and of the groups on the
+ * way to them, beyond those that are understood; and the datasets of unknown files. */
 #ifndef VOLTMILL_ARCHIVE_ABOUT_H
 #define VOLTMILL_ARCHIVE_ABOUT_H
 
 #include "base/status.h"
+#include "base/text.h"
 
+#include <hdf5.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +33,17 @@ struct about {
  * Fails with DATA, DEVICE. */
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
+
+/* "holds complex spectra" and the like, by the names of its datasets. */
+const char *holds_what(hid_t file);
+
+/* Appends the names of its datasets, of more than some 300 characters the first: "a, b/c, ...".
+ * Fails with DATA. */
+status_t holds_names(hid_t file, const char *path, struct text *out);
+
+/* Appends a line for each dataset of the file at `path`: its name, extents and type. Fails with
+ * DATA.
+ */
+status_t holds_describe(const char *path, struct text *out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "input/archive.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "input/packets/packets.h"
 #include "io/hdf5/h5.h"
 
@@ -36,9 +37,10 @@ uint64_t archive_lost_samples(const struct archive *archive)
 {
     uint64_t lost = 0;
     uint64_t end = 0;
-    for (uint32_t i = 0; i < archive->losses.nlost; i++) {
-        uint64_t low = max_u64(archive->losses.lost[i].first, end);
-        end = max_u64(end, archive->losses.lost[i].first + archive->losses.lost[i].count);
+    for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
+        uint64_t low = max_u64(archive->losses.lost.items[i].first, end);
+        end =
+            max_u64(end, archive->losses.lost.items[i].first + archive->losses.lost.items[i].count);
         lost += end > low ? end - low : 0;
     }
     return lost * archive->nstreams;
@@ -93,4 +95,490 @@ uint64_t archive_bank_channel(const struct archive *archive, uint64_t index)
     const uint64_t channel = (bank->first_channel + index) % bank->channels;
     const int is_turned = bank->is_fft_order && !bank->is_real;
     return is_turned ? (channel + bank->channels / 2) % bank->channels : channel;
+}
+
+/* Missing samples: gaps of all streams, of single ones, and samples that the parts of some streams
+ * lack where others have them. */
+
+static int archive_gaps_compare(const void *left, const void *right)
+{
+    const struct archive_gap *a = left;
+    const struct archive_gap *b = right;
+    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
+                                  : (a->first > b->first) - (a->first < b->first);
+}
+
+void archive_gaps_sort(struct archive_gap *gaps, size_t count)
+{
+    if (count > 1) {
+        qsort(gaps, count, sizeof *gaps, archive_gaps_compare);
+    }
+}
+
+status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive_losses *losses = &archive->losses;
+    TRY(memory_grown(losses->ngaps + 1, sizeof *losses->gaps, "gaps", &losses->gaps));
+    losses->gaps[losses->ngaps][0] = first;
+    losses->gaps[losses->ngaps++][1] = count;
+out:
+    return st;
+}
+
+uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
+{
+    uint64_t index[AXIS_KINDS];
+    uint64_t number = 0;
+    archive_stream_index(archive, stream, index);
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        number = number * archive->count[axis] + index[axis];
+    }
+    return number;
+}
+
+uint64_t archive_in_file(const struct archive *archive, enum axis axis)
+{
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        size *= archive->shape.dims[i].axis == axis ? archive->shape.dims[i].size : 1;
+    }
+    return size;
+}
+
+uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
+                          int imaginary)
+{
+    uint64_t place = 0;
+    if (archive->shape.stacked != AXIS_TIME) {
+        place = index[archive->shape.stacked] / archive_in_file(archive, archive->shape.stacked);
+    }
+    return archive->shape.is_reim_stacked ? 2 * place + (uint64_t)imaginary : place;
+}
+
+uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample)
+{
+    uint32_t low = 0;
+    uint32_t high = archive->nparts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct archive_part *part = &archive->parts[middle];
+        if (part->stack < stack ||
+            (part->stack == stack && part->first_sample + part->samples <= sample)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint32_t archive_run_at(const struct archive_part *part, uint64_t sample)
+{
+    uint32_t low = 0;
+    uint32_t high = part->nruns;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct archive_run *run = &part->runs[middle];
+        if (sample - min_u64(sample, run->first_sample) >= run->pieces * run->steps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample)
+{
+    size_t low = 0;
+    size_t high = archive->losses.nstream_gaps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct archive_gap *gap = &archive->losses.stream_gaps[middle];
+        if (gap->stream < number || (gap->stream == number && gap->first + gap->count <= sample)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+size_t archive_gap_after(const struct archive *archive, uint64_t sample)
+{
+    size_t low = 0;
+    size_t high = archive->losses.ngaps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (archive->losses.gaps[middle][0] + archive->losses.gaps[middle][1] > sample) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count)
+{
+    uint64_t missing = 0;
+    for (size_t i = archive_gap_after(archive, first);
+         i < archive->losses.ngaps && archive->losses.gaps[i][0] < first + count; i++) {
+        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
+        uint64_t high =
+            min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], first + count);
+        missing += high > low ? high - low : 0;
+    }
+    return missing;
+}
+
+/* Whether the stream lacks sample `at`, and where the next sample lies of which that may differ. */
+struct gap_seeker {
+    const struct archive *archive;
+    uint64_t number;
+    uint64_t stack[2];
+    int nstacks;
+};
+
+static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next)
+{
+    const struct archive *archive = seeker->archive;
+    uint64_t until = UINT64_MAX;
+    size_t i = archive_gap_after(archive, at);
+    if (i < archive->losses.ngaps) {
+        until = archive->losses.gaps[i][0];
+        if (until <= at) {
+            *next = until + archive->losses.gaps[i][1];
+            return 1;
+        }
+    }
+    i = archive_stream_gap_after(archive, seeker->number, at);
+    if (i < archive->losses.nstream_gaps &&
+        archive->losses.stream_gaps[i].stream == seeker->number) {
+        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
+        if (gap->first <= at) {
+            *next = gap->first + gap->count;
+            return 1;
+        }
+        until = min_u64(until, gap->first);
+    }
+    for (int k = 0; k < seeker->nstacks && !archive->losses.is_made; k++) {
+        uint32_t p = archive_part_at(archive, seeker->stack[k], at);
+        const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
+        int is_there = part && part->stack == seeker->stack[k];
+        if (!is_there || part->first_sample > at) {
+            *next = is_there ? part->first_sample : UINT64_MAX;
+            return 1;
+        }
+        until = min_u64(until, part->first_sample + part->samples);
+        if (part->nruns > 0) {
+            uint64_t local = at - part->first_sample;
+            uint32_t r = archive_run_at(part, local);
+            const struct archive_run *run = &part->runs[min_u64(r, part->nruns - 1)];
+            int is_held = r < part->nruns && run->first_sample <= local;
+            uint64_t end = is_held           ? run->first_sample + run->pieces * run->steps
+                           : r < part->nruns ? run->first_sample
+                                             : part->samples;
+            if (!is_held) {
+                *next = part->first_sample + end;
+                return 1;
+            }
+            until = min_u64(until, part->first_sample + end);
+        }
+    }
+    *next = until;
+    return 0;
+}
+
+static struct gap_seeker gap_seek_of(const struct archive *archive, uint32_t stream)
+{
+    uint64_t index[AXIS_KINDS];
+    struct gap_seeker seeker = {.archive = archive,
+                                .number = archive_stream_number(archive, stream),
+                                .nstacks = archive->shape.is_reim_stacked ? 2 : 1};
+    archive_stream_index(archive, stream, index);
+    for (int i = 0; i < seeker.nstacks; i++) {
+        seeker.stack[i] = archive_stack_of(archive, index, i);
+    }
+    return seeker;
+}
+
+int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
+                     uint64_t *first, uint64_t *count)
+{
+    const struct gap_seeker seeker = gap_seek_of(archive, stream);
+    uint64_t next = at;
+    *count = 0;
+    for (; at < end; at = next) {
+        int is_missing = gap_seek(&seeker, at, &next);
+        next = min_u64(next, end);
+        if (is_missing) {
+            *first = *count > 0 ? *first : at;
+            *count += next - at;
+        } else if (*count > 0) {
+            break;
+        }
+    }
+    return *count > 0;
+}
+
+uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
+                        uint64_t count)
+{
+    const struct gap_seeker seeker = gap_seek_of(archive, stream);
+    uint64_t missing = 0;
+    uint64_t end = first + count;
+    for (uint64_t at = first, next = 0; at < end; at = next) {
+        int is_missing = gap_seek(&seeker, at, &next);
+        next = min_u64(next, end);
+        missing += is_missing ? next - at : 0;
+    }
+    return missing;
+}
+
+/* Whether what lies between the part's runs is in gaps of all streams. */
+static int gap_has_runs(const struct archive *archive, const struct archive_part *part)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i <= part->nruns && part->nruns > 0; i++) {
+        uint64_t begin = i < part->nruns ? part->runs[i].first_sample : part->samples;
+        if (begin > at &&
+            archive_gap_in(archive, part->first_sample + at, begin - at) < begin - at) {
+            return 0;
+        }
+        at = i < part->nruns ? begin + part->runs[i].pieces * part->runs[i].steps : at;
+    }
+    return 1;
+}
+
+int archive_gaps_are_common(const struct archive *archive)
+{
+    uint64_t end = archive->count[AXIS_TIME];
+    uint64_t at = 0; /* up to which the parts so far, of one place of the stack, go */
+    for (uint32_t i = 0; i <= archive->nparts && !archive->losses.is_made; i++) {
+        const struct archive_part *part = i < archive->nparts ? &archive->parts[i] : NULL;
+        if (i > 0 && (!part || part->stack != archive->parts[i - 1].stack)) {
+            if (at < end && archive_gap_in(archive, at, end - at) < end - at) {
+                return 0;
+            }
+            at = 0;
+        }
+        if (part && part->first_sample > at &&
+            archive_gap_in(archive, at, part->first_sample - at) < part->first_sample - at) {
+            return 0;
+        }
+        at = part ? part->first_sample + part->samples : 0;
+        if (part && !gap_has_runs(archive, part)) {
+            return 0;
+        }
+    }
+    return archive->losses.nstream_gaps == 0;
+}
+
+uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
+                                uint32_t nstreams, uint64_t first, uint64_t count)
+{
+    uint64_t missing = 0;
+    if (archive_gaps_are_common(archive)) {
+        return archive_gap_in(archive, first, count) * nstreams;
+    }
+    for (uint32_t i = 0; i < nstreams; i++) {
+        missing += archive_gap_of(archive, first_stream + i, first, count);
+    }
+    return missing;
+}
+
+uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
+{
+    return archive_gap_of_streams(archive, 0, archive->nstreams, archive->first_sample, used);
+}
+
+/* Samples that lack some of their packets. */
+
+static uint32_t partial_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
+{
+    uint64_t low = 0;
+    uint64_t high = part->npartials;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (part->partials[middle].first + part->partials[middle].count > at) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    const struct archive_partial *partial = low < part->npartials ? &part->partials[low] : NULL;
+    int is_inside = partial && partial->first <= at;
+    *next = is_inside ? partial->first + partial->count : partial ? partial->first : part->samples;
+    return is_inside ? partial->lost : 0;
+}
+
+static uint64_t partial_stack(const struct archive *archive, uint32_t stream)
+{
+    uint64_t index[AXIS_KINDS];
+    archive_stream_index(archive, stream, index);
+    return archive_stack_of(archive, index, 0);
+}
+
+int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other)
+{
+    return partial_stack(archive, one) == partial_stack(archive, other);
+}
+
+uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
+                            uint64_t *next)
+{
+    uint64_t stack = partial_stack(archive, stream);
+    uint32_t p = archive_part_at(archive, stack, at);
+    const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
+    if (!part || part->stack != stack || part->first_sample > at) {
+        *next = part && part->stack == stack ? part->first_sample : UINT64_MAX;
+        return 0;
+    }
+    uint32_t lost = partial_in_part(part, at - part->first_sample, next);
+    *next += part->first_sample;
+    return lost;
+}
+
+uint64_t archive_count_partial(const struct archive *archive)
+{
+    uint64_t count = 0;
+    uint64_t end = archive->first_sample + archive->samples;
+    for (uint32_t i = 0; i < archive->nparts && !archive->losses.is_made; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        for (uint64_t k = 0; k < part->npartials; k++) {
+            uint64_t first = part->first_sample + part->partials[k].first;
+            uint64_t low = max_u64(first, archive->first_sample);
+            uint64_t high = min_u64(first + part->partials[k].count, end);
+            count += low < high ? high - low : 0;
+        }
+    }
+    return count;
+}
+
+void archive_warn_unweighed(const struct archive *archive, const char *file)
+{
+    char count[UNITS_TEXT];
+    uint64_t samples = archive_count_partial(archive);
+    if (samples > 0) {
+        report_warn("%s: %s %s of blocks that lack packets %s written as stored: voltages have no "
+                    "weights",
+                    file, units_count(samples, count), units_plural(samples, "sample", "samples"),
+                    units_plural(samples, "is", "are"));
+    }
+}
+
+static const struct pack_field extent_pointers[] = {PACK_FIELD(struct archive_extent, path)};
+static const struct pack_type extent_type = PACK_WHOLE(struct archive_extent, extent_pointers);
+
+static const struct pack_field run_pointers[] = {PACK_FIELD(struct archive_run, path)};
+static const struct pack_type run_type = PACK_WHOLE(struct archive_run, run_pointers);
+
+static const struct pack_field box_pointers[] = {PACK_FIELD(struct lost_box, why)};
+static const struct pack_type box_type = PACK_WHOLE(struct lost_box, box_pointers);
+
+static const struct pack_type gap_type = PACK_PLAIN(struct archive_gap);
+
+static const struct pack_type partial_type = PACK_PLAIN(struct archive_partial);
+
+static const struct pack_field part_pointers[] = {
+    PACK_FIELD(struct archive_part, path),
+    PACK_FIELD(struct archive_part, dataset),
+    PACK_LIST(struct archive_part, extents, nextents, &extent_type),
+    PACK_LIST(struct archive_part, runs, nruns, &run_type),
+    PACK_LIST(struct archive_part, partials, npartials, &partial_type),
+    PACK_LIST(struct archive_part, packets, npackets, &packets_type),
+    PACK_LIST(struct archive_part, steps, nsteps, &pack_numbers),
+    PACK_STORAGE(struct archive_part, storage),
+    PACK_KEPT(struct archive_part, boxes, nboxes, &box_type),
+};
+static const struct pack_type part_type = PACK_WHOLE(struct archive_part, part_pointers);
+
+/* Names of an axis' indices, of which there are count[], and those that are selected. */
+#define PACK_AXIS(axis)                                                                            \
+    PACK_COUNTED(struct archive, names[axis], count[axis], &pack_texts),                           \
+        PACK_LIST(struct archive, selected[axis], nselected[axis], &pack_numbers)
+
+static const struct pack_field archive_pointers[] = {
+    PACK_FIELD(struct archive, layout),
+    PACK_FIELD(struct archive, assumed),
+    PACK_FIELD(struct archive, dataset),
+    PACK_SKY(struct archive),
+    PACK_AXIS(AXIS_STATION),
+    PACK_AXIS(AXIS_BEAM),
+    PACK_AXIS(AXIS_POL),
+    PACK_AXIS(AXIS_CHAN),
+    PACK_AXIS(AXIS_TIME),
+    PACK_AXIS(AXIS_REIM),
+    PACK_COUNTED(struct archive, freq_hz, count[AXIS_CHAN], &pack_numbers),
+    PACK_LIST(struct archive, bank.prototype, bank.nprototype, &pack_numbers),
+    PACK_COUNTED(struct archive, coherent.delay_hz, count[AXIS_CHAN], &pack_numbers),
+    PACK_LIST(struct archive, parts, nparts, &part_type),
+    PACK_LIST(struct archive, losses.gaps, losses.ngaps, &pack_pairs),
+    PACK_LIST(struct archive, losses.stream_gaps, losses.nstream_gaps, &gap_type),
+    PACK_LOST(struct archive, losses.lost),
+};
+const struct pack_type archive_type = PACK_WHOLE(struct archive, archive_pointers);
+
+/* The archive as bytes: all of it, from the process that looked into the files to every rank. */
+
+uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps)
+{
+    uint64_t bits = archive->stored.number.kind == NUMBER_PLAIN
+                        ? sample_types[archive->format].bytes * 8
+                        : archive->stored.number.bits;
+    int fits = multiply_u64(bits, archive->stored.is_compound ? 2 : 1, &bits);
+    for (uint32_t i = 0; i < archive->shape.ndims && fits; i++) {
+        fits = archive->shape.dims[i].axis == AXIS_TIME ||
+               multiply_u64(bits, archive->shape.dims[i].size, &bits);
+    }
+    return fits && multiply_u64(bits, steps, &bits) ? bits : 0;
+}
+
+/* A dataset that lies in files as it is: a run of one piece. */
+static status_t archive_run_of_extents(const struct archive *archive, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t bits = archive_piece_bits(archive, part->samples);
+    uint64_t held = 0;
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        held += part->extents[i].bytes;
+    }
+    REQUIRE(bits > 0 && ceil_div_u64(bits, 8) <= held, STATUS_DATA,
+            "%s: its dataset holds %" PRIu64 " bytes, expected %" PRIu64, part->path, held,
+            ceil_div_u64(bits, 8));
+    TRY(memory_zeroed(1, sizeof *part->runs, "a run", &part->runs));
+    part->nruns = 1;
+    TRY(memory_text(part->extents[0].path, &part->runs[0].path));
+    part->runs[0].file_offset = part->extents[0].file_offset;
+    part->runs[0].piece_bytes = held;
+    part->runs[0].pieces = 1;
+    part->runs[0].steps = part->runs[0].stored = part->samples;
+    part->reach = part->nextents > 1 ? REACH_EXTENTS : REACH_PIECES;
+out:
+    return st;
+}
+
+status_t archive_settle_reach(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_stored *stored = &archive->stored;
+    stored->is_as_read =
+        !stored->swap_bytes && stored->number.kind == NUMBER_PLAIN && !stored->is_dc_at_edge;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        struct archive_part *part = &archive->parts[i];
+        part->reach = part->npackets > 0 ? REACH_PACKETS
+                      : part->nruns > 0  ? REACH_PIECES
+                                         : REACH_HDF5;
+        TRY(part->nextents > 0 ? archive_run_of_extents(archive, part) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+void archive_destroy(struct archive *archive)
+{
+    pack_destroy(archive, &archive_type);
 }

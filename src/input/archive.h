@@ -1,6 +1,6 @@
 /* An archive: where the samples of an observation lie and what they mean.
  *
- * Rank 0 opens it (archive_open: HDF5, stat), packs it, and the others unpack it; every rank then
+ * Rank 0 opens it (input/open.h), packs it, and the others unpack it; every rank then
  * reads bytes for itself (input/read/reader.h). Streams are in the order of products: station,
  * beam, polarisation, coarse channel by ascending sky frequency; the selection of the job is
  * applied. */
@@ -11,6 +11,7 @@
 #include "base/terms.h"
 #include "base/units.h"
 #include "input/hdf5/sources.h"
+#include "input/sky.h"
 #include "io/pack.h"
 #include "job/job.h"
 
@@ -81,9 +82,10 @@ struct archive_partial {
 enum { LOST_BITS = 20 };
 #define LOST_WHOLE (UINT32_C(1) << LOST_BITS)
 
-/* One file of the observation, or a dataset of one. Its samples lie in `extents`, in `runs`, in
- * `packets`, or (none of these) must be read through HDF5 (chunked, filtered or oddly typed
- * datasets). Parts that stand side by side may begin and end at different samples: what one has
+/* One file of the observation, or a dataset of one. Formats put its samples into `extents`, `runs`
+ * or `packets`; none of these: they must be read through HDF5 (chunked, filtered or oddly typed
+ * datasets). archive_settle_reach() makes of that `reach`, and a run of extents, for all who read.
+ * Parts that stand side by side may begin and end at different samples: what one has
  * not, its streams lack. */
 struct archive_part {
     char *path;
@@ -100,6 +102,7 @@ struct archive_part {
     struct storage storage; /* every file that holds something of it */
     struct lost_box *boxes; /* on rank 0: elements that nobody has, whatever is selected */
     uint32_t nboxes;
+    enum reach reach;
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
@@ -138,16 +141,6 @@ struct archive_bank {
     uint64_t nprototype; /* coefficients than a synthesis could be made for */
 };
 
-/* When, where and by what an observation was made. */
-struct sky {
-    char *telescope; /* NULL when unknown, like the next */
-    char *source;
-    int has_position;
-    double ra_deg, dec_deg;
-    int has_start;
-    struct utc start; /* UTC of the observation's sample 0 */
-};
-
 /* How samples are stored. */
 struct archive_stored {
     struct nibbles nibbles;
@@ -157,6 +150,7 @@ struct archive_stored {
     int swap_bytes;               /* stored in the other byte order */
     size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
     struct archive_number number; /* how numbers are stored, if not as `format` says */
+    int is_as_read;    /* numbers are handed out just as they lie (archive_settle_reach()) */
     int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
                           coarse channel (lower or upper: the same), not its centre; the reader
                           moves it to the centre */
@@ -178,12 +172,11 @@ struct archive_losses {
     size_t ngaps;
     struct archive_gap *stream_gaps; /* of single streams; by stream, then ascending, disjoint */
     size_t nstream_gaps;
-    int is_made;             /* samples are what filters make: gaps are all that is missing of them,
-                                parts are those that the filters read */
-    int may_lack;            /* more samples may be missing, which only reading shows: packets */
-    struct lost_range *lost; /* selected samples that not every selected stream has; ascending.
+    int is_made;           /* samples are what filters make: gaps are all that is missing of them,
+                              parts are those that the filters read */
+    int may_lack;          /* more samples may be missing, which only reading shows: packets */
+    struct lost_list lost; /* selected samples that not every selected stream has; ascending.
                                 Never without run.on_bad: nan. */
-    uint32_t nlost;
 };
 
 struct archive {
@@ -228,17 +221,11 @@ struct archive {
     uint32_t nstreams;
 };
 
-/* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
- * the job's description), checks them against each other and applies the selection. Fails with
- * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
- * hold, a description that says too little. Uses HDF5, apart if this process does so. */
-status_t archive_open(const struct job *job, struct archive **out);
-
 /* An archive of one part at `path`, of which nothing is known yet: for formats to fill in. */
 status_t archive_create(const char *path, struct archive **out);
 
-status_t archive_pack(const struct archive *archive, struct text *out);
-status_t archive_unpack(struct unpack *in, struct archive **out);
+/* The archive as bytes: all of it, from the process that opened the files to every rank. */
+extern const struct pack_type archive_type;
 void archive_destroy(struct archive *archive);
 void archive_free_boxes(struct lost_box *boxes, uint32_t count);
 
@@ -271,6 +258,8 @@ uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 
 /* By stream, then by the first sample. */
 void archive_gaps_sort(struct archive_gap *gaps, size_t count);
+/* Appends a gap of all streams. Fails with DEVICE. */
+status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count);
 /* The first gap of all streams that ends behind this sample; ngaps when none does. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 /* The first one of this stream (by its number) or of a later one; nstream_gaps when none is. */
@@ -303,6 +292,13 @@ uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_st
                                 uint32_t nstreams, uint64_t first, uint64_t count);
 /* Of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
+
+/* Bits of a piece of a part with so many time steps; 0: they are too many. */
+uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
+
+/* Settles how the bytes of each part are reached, when all else is known. Fails with DATA: extents
+ * that do not hold all samples. */
+status_t archive_settle_reach(struct archive *archive);
 
 /* The byte that, repeated, is zero volts. */
 int archive_zero_byte(const struct archive *archive);

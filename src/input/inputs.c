@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/telescope.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 #include "io/crc.h"
 #include "io/file_rights.h"
 
@@ -22,7 +22,8 @@ static status_t inputs_add(struct inputs *inputs, const char *path, const char *
                            uint32_t products)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grow(&inputs->files, inputs->count, sizeof *inputs->files, "names of the input"));
+    TRY(memory_grown(inputs->count + 1, sizeof *inputs->files, "names of the input",
+                     &inputs->files));
     inputs->files[inputs->count] = (struct input){.small = small, .products = products};
     TRY(memory_text(path, &inputs->files[inputs->count].path));
     inputs->count++;

@@ -315,17 +315,6 @@ static int join_by_start(const void *left, const void *right)
     return (difference > 0) - (difference < 0);
 }
 
-static status_t join_append_numbers(double **base, uint64_t had, const double *next, uint64_t more)
-{
-    status_t st = STATUS_OK;
-    double *numbers = realloc(*base, (size_t)(had + more) * sizeof *numbers);
-    REQUIRE(numbers, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
-    memcpy(numbers + had, next, (size_t)more * sizeof *numbers);
-    *base = numbers;
-out:
-    return st;
-}
-
 status_t join_append_stack(struct archive *base, const struct archive *next)
 {
     status_t st = STATUS_OK;
@@ -333,14 +322,15 @@ status_t join_append_stack(struct archive *base, const struct archive *next)
     uint64_t had = base->count[axis];
     uint64_t more = next->count[axis];
     if (base->states.freq && axis == AXIS_CHAN) {
-        TRY(join_append_numbers(&base->freq_hz, had, next->freq_hz, more));
+        TRY(memory_grown((size_t)(had + more), sizeof *base->freq_hz,
+                         "frequencies of coarse channels", &base->freq_hz));
+        memcpy(base->freq_hz + had, next->freq_hz, (size_t)more * sizeof *base->freq_hz);
     }
     if (base->names[axis] && next->names[axis]) {
-        char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);
-        REQUIRE(names, STATUS_DEVICE, "out of memory: names of axis %s", axis_name(axis));
-        memcpy(names + had, next->names[axis], (size_t)more * sizeof *names);
-        memset(next->names[axis], 0, (size_t)more * sizeof *names); /* they moved */
-        base->names[axis] = names;
+        TRY(memory_grown((size_t)(had + more), sizeof *base->names[axis], "names of an axis",
+                         &base->names[axis]));
+        memcpy(base->names[axis] + had, next->names[axis], (size_t)more * sizeof(char *));
+        memset(next->names[axis], 0, (size_t)more * sizeof(char *)); /* they moved */
     } else if (base->names[axis]) {
         h5_free_texts(base->names[axis], (size_t)had);
         base->names[axis] = NULL;
@@ -360,14 +350,144 @@ static uint64_t join_sum_samples(struct archive *const *files, size_t count)
     return sum;
 }
 
+/* Gaps along time are shifted; those of files side by side become gaps of single streams. */
+
+static status_t join_append_stream_gaps(struct archive *base, const struct archive *next,
+                                        uint64_t at)
+{
+    status_t st = STATUS_OK;
+    if (next->losses.nstream_gaps == 0) {
+        goto out;
+    }
+    TRY(memory_grown(base->losses.nstream_gaps + next->losses.nstream_gaps,
+                     sizeof *base->losses.stream_gaps, "gaps", &base->losses.stream_gaps));
+    for (size_t i = 0; i < next->losses.nstream_gaps; i++) {
+        base->losses.stream_gaps[base->losses.nstream_gaps] = next->losses.stream_gaps[i];
+        base->losses.stream_gaps[base->losses.nstream_gaps++].first += at;
+    }
+    archive_gaps_sort(base->losses.stream_gaps, base->losses.nstream_gaps);
+out:
+    return st;
+}
+
+/* Along time: appends those of `next`, which begins at sample `at`, and `missing` samples before
+ * it. Fails with DEVICE (memory). */
+static status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
+                                 uint64_t at)
+{
+    status_t st = STATUS_OK;
+    TRY(join_append_stream_gaps(base, next, at));
+    TRY(missing > 0 ? archive_add_gap(base, at - missing, missing) : STATUS_OK);
+    for (size_t i = 0; i < next->losses.ngaps; i++) {
+        TRY(archive_add_gap(base, next->losses.gaps[i][0] + at, next->losses.gaps[i][1]));
+    }
+out:
+    return st;
+}
+
+enum { MOST_GAPS = 1 << 26 };
+
+/* What stream `number` of one file is in the observation, where the file's indices of the stacked
+ * axis begin at `from` of `total`. */
+static uint64_t join_gaps_number(const struct archive *file, uint64_t number, uint64_t from,
+                                 uint64_t total)
+{
+    uint64_t out = 0;
+    uint64_t each = 1;
+    for (int i = STREAM_AXES - 1; i >= 0; i--) {
+        enum axis axis = archive_stream_axes[i];
+        int is_stacked = axis == file->shape.stacked;
+        uint64_t index = number % file->count[axis];
+        number /= file->count[axis];
+        out += (index + (is_stacked ? from : 0)) * each;
+        each *= is_stacked ? total : file->count[axis];
+    }
+    return out;
+}
+
+static uint64_t join_gaps_streams(const struct archive *file)
+{
+    uint64_t streams = 1;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        streams *= file->count[archive_stream_axes[i]];
+    }
+    return streams;
+}
+
+/* Then they are those of the observation. */
+static int join_gaps_are_alike(struct archive *const *files, size_t count)
+{
+    int are_alike = 1;
+    for (size_t i = 0; i < count && are_alike; i++) {
+        const struct archive *file = files[i];
+        are_alike = file->losses.nstream_gaps == 0 &&
+                    file->losses.ngaps == files[0]->losses.ngaps &&
+                    (file->losses.ngaps == 0 ||
+                     memcmp(file->losses.gaps, files[0]->losses.gaps,
+                            file->losses.ngaps * sizeof *file->losses.gaps) == 0);
+    }
+    return are_alike;
+}
+
+/* Side by side along files[0]->stacked, before they are joined: what all streams of one file lack,
+ * these streams of the observation lack. All of them become files[0]'s. Fails with DEVICE
+ * (memory), with DATA: too many. */
+static status_t join_spread_gaps(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive *base = files[0];
+    struct archive_gap *gaps = NULL;
+    uint64_t total = 0;
+    uint64_t needed = 0;
+    uint64_t from = 0;
+    size_t found = 0;
+    if (join_gaps_are_alike(files, count)) {
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t spread = 0;
+        REQUIRE(
+            multiply_u64(files[i]->losses.ngaps, join_gaps_streams(files[i]), &spread) &&
+                spread <= MOST_GAPS && needed + spread + files[i]->losses.nstream_gaps <= MOST_GAPS,
+            STATUS_DATA, "%s has too many gaps, each of all its streams", files[i]->parts[0].path);
+        needed += spread + files[i]->losses.nstream_gaps;
+        total += files[i]->count[base->shape.stacked];
+    }
+    TRY(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
+    for (size_t i = 0; i < count; i++) {
+        const struct archive *file = files[i];
+        uint64_t streams = file->losses.ngaps > 0 ? join_gaps_streams(file) : 0;
+        for (uint64_t stream = 0; stream < streams; stream++) {
+            uint64_t number = join_gaps_number(file, stream, from, total);
+            for (size_t k = 0; k < file->losses.ngaps; k++) {
+                gaps[found++] =
+                    (struct archive_gap){number, file->losses.gaps[k][0], file->losses.gaps[k][1]};
+            }
+        }
+        for (size_t k = 0; k < file->losses.nstream_gaps; k++) {
+            gaps[found] = file->losses.stream_gaps[k];
+            gaps[found++].stream =
+                join_gaps_number(file, file->losses.stream_gaps[k].stream, from, total);
+        }
+        from += file->count[base->shape.stacked];
+    }
+    archive_gaps_sort(gaps, found);
+    free(base->losses.stream_gaps);
+    base->losses.stream_gaps = gaps;
+    base->losses.nstream_gaps = found;
+    base->losses.ngaps = 0;
+    gaps = NULL;
+out:
+    free(gaps);
+    return st;
+}
+
 /* Joins files[1..] to files[0], which becomes the observation. */
 static status_t join_all(struct archive **files, size_t count)
 {
     status_t st = STATUS_OK;
     struct archive *base = files[0];
-    struct archive_part *parts = realloc(base->parts, count * sizeof *parts);
-    REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
-    base->parts = parts;
+    TRY(memory_grown(count, sizeof *base->parts, "files", &base->parts));
     uint64_t samples = base->parts[0].samples;
     uint64_t held = join_sum_samples(files, count);
     TRY(base->shape.stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));

@@ -26,14 +26,4 @@ status_t join_take_assumed(struct archive *base, struct archive *next);
 /* Appends what `next` has along the stacked axis: its count, frequencies or names. */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 
-/* Along time: appends those of `next`, which begins at sample `at`, and `missing` samples before
- * it. Fails with DEVICE (memory). */
-status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
-                          uint64_t at);
-
-/* Side by side along files[0]->stacked, before they are joined: what all streams of one file lack,
- * these streams of the observation lack. All of them become files[0]'s. Fails with DEVICE
- * (memory), with DATA: too many. */
-status_t join_spread_gaps(struct archive **files, size_t count);
-
 #endif

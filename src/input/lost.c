@@ -1,7 +1,9 @@
-/* Samples that cannot be read: from elements of a dataset to times of the selected streams. */
+/* Samples that cannot be read: from elements of a dataset to times of the selected streams; and
+ * parts that are cut to the times that their files have. */
 #include "input/lost.h"
 
 #include "base/memory.h"
+#include "input/archive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +60,9 @@ static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box *
         H5_TRY(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
                "what is lost cannot be listed: %s", piece->why);
     }
-    struct lost_box *grown = realloc(*out, (*count + (size_t)blocks + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost");
-    *out = grown;
+    TRY(memory_grown(*count + (size_t)blocks + 1, sizeof **out, "what is lost", out));
     for (hssize_t i = 0; i < blocks; i++) {
-        struct lost_box *box = &grown[*count];
+        struct lost_box *box = &(*out)[*count];
         *box = (struct lost_box){.why = NULL};
         for (size_t d = 0; d < width; d++) {
             box->low[d] = corners[(size_t)i * 2 * width + d];
@@ -86,16 +86,12 @@ out:
     return st;
 }
 
-status_t lost_add_range(struct lost_range **ranges, uint32_t *count, uint64_t first,
-                        uint64_t samples, const char *why)
+status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, const char *why)
 {
     status_t st = STATUS_OK;
-    struct lost_range *grown = realloc(*ranges, ((size_t)*count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost");
-    *ranges = grown;
-    grown[*count] = (struct lost_range){.first = first, .count = samples, .why = NULL};
-    (*count)++;
-    TRY(memory_text(why, &grown[*count - 1].why));
+    TRY(memory_grown((size_t)list->count + 1, sizeof *list->items, "what is lost", &list->items));
+    list->items[list->count] = (struct lost_range){.first = first, .count = samples, .why = NULL};
+    TRY(memory_text(why, &list->items[list->count++].why));
 out:
     return st;
 }
@@ -107,13 +103,14 @@ static int lost_by_first(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-void lost_join_ranges(struct lost_range *ranges, uint32_t *count)
+void lost_join(struct lost_list *list)
 {
+    struct lost_range *ranges = list->items;
     uint32_t kept = 0;
-    if (*count > 1) {
-        qsort(ranges, *count, sizeof *ranges, lost_by_first);
+    if (list->count > 1) {
+        qsort(ranges, list->count, sizeof *ranges, lost_by_first);
     }
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         struct lost_range *last = kept > 0 ? &ranges[kept - 1] : NULL;
         uint64_t end = ranges[i].first + ranges[i].count;
         int is_inside = last && end <= last->first + last->count;
@@ -129,7 +126,7 @@ void lost_join_ranges(struct lost_range *ranges, uint32_t *count)
             kept++;
         }
     }
-    *count = kept;
+    list->count = kept;
 }
 
 /* How many of the first n indices of each dimension of the dataset the selected streams use. */
@@ -245,13 +242,12 @@ static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uin
             break;
         }
         if (from > low) {
-            TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, from - low,
-                               why));
+            TRY(lost_add(&archive->losses.lost, low, from - low, why));
         }
         low = to;
     }
     if (low < high) {
-        TRY(lost_add_range(&archive->losses.lost, &archive->losses.nlost, low, high - low, why));
+        TRY(lost_add(&archive->losses.lost, low, high - low, why));
     }
 out:
     return st;
@@ -292,7 +288,166 @@ status_t lost_apply(struct archive *archive)
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(lost_apply_part(archive, &archive->parts[i]));
     }
-    lost_join_ranges(archive->losses.lost, &archive->losses.nlost);
+    lost_join(&archive->losses.lost);
+out:
+    return st;
+}
+
+/* Pieces of a dataset: the extents, lost boxes and files of a range of it. */
+
+/* Boxes are counted from the piece on. */
+static status_t cut_boxes(const struct archive_part *part, uint32_t dimension, uint64_t first,
+                          uint64_t count, struct archive_part *out)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(part->nboxes, sizeof *out->boxes, "what is lost", &out->boxes));
+    for (uint32_t i = 0; i < part->nboxes; i++) {
+        struct lost_box box = part->boxes[i];
+        uint64_t low = max_u64(box.low[dimension], first);
+        uint64_t high = min_u64(box.high[dimension], first + count);
+        if (low < high) {
+            box.low[dimension] = low - first;
+            box.high[dimension] = high - first;
+            TRY(memory_text(part->boxes[i].why, &box.why));
+            out->boxes[out->nboxes++] = box;
+        }
+    }
+out:
+    return st;
+}
+
+/* Bytes first .. first + bytes - 1 of the dataset. */
+static status_t cut_extents(const struct archive_part *part, uint64_t first, uint64_t bytes,
+                            struct archive_part *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t at = 0;
+    TRY(memory_zeroed(part->nextents, sizeof *out->extents, "extents", &out->extents));
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        uint64_t low = max_u64(at, first);
+        uint64_t high = min_u64(at + extent->bytes, first + bytes);
+        if (low < high) {
+            struct archive_extent *to = &out->extents[out->nextents++];
+            *to = (struct archive_extent){NULL, extent->file_offset + low - at, high - low};
+            TRY(memory_text(extent->path, &to->path));
+        }
+        at += extent->bytes;
+    }
+out:
+    return st;
+}
+
+static status_t cut_storage(const struct storage *storage, struct storage *out)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < storage->sources.count; i++) {
+        const struct archive_source *source = &storage->sources.items[i];
+        TRY(sources_add(&out->sources, source->path, source->kind, source->from));
+    }
+    TRY(memory_zeroed(storage->nabsent, sizeof *out->absent, "absent files", &out->absent));
+    for (; out->nabsent < storage->nabsent; out->nabsent++) {
+        TRY(memory_text(storage->absent[out->nabsent], &out->absent[out->nabsent]));
+    }
+out:
+    return st;
+}
+
+/* Elements of the outermost dimension, and bytes of one of them. */
+static uint64_t cut_outermost(const struct archive *archive, uint64_t *bytes)
+{
+    uint64_t outermost = 1;
+    *bytes = archive->stored.element_bytes;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        outermost *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
+        *bytes *= archive->shape.dims[i].dimension == 0 ? 1 : archive->shape.dims[i].size;
+    }
+    return outermost;
+}
+
+status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
+                  struct archive_part *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive_part *part = &archive->parts[0];
+    uint64_t bytes = 0;
+    uint64_t outermost = cut_outermost(archive, &bytes);
+    *out = (struct archive_part){.file_bytes = part->file_bytes,
+                                 .samples = samples,
+                                 .chunk_bytes = part->chunk_bytes,
+                                 .row_bytes = part->row_bytes,
+                                 .origin = part->origin + first};
+    REQUIRE(first < outermost && count > 0 && count <= outermost - first, STATUS_DATA,
+            "%s: elements %llu .. %llu of %llu", part->path, (unsigned long long)first,
+            (unsigned long long)(first + count), (unsigned long long)outermost);
+    TRY(memory_text(part->path, &out->path));
+    TRY(memory_text(part->dataset, &out->dataset));
+    TRY(cut_storage(&part->storage, &out->storage));
+    TRY(cut_boxes(part, 0, first, count, out));
+    TRY(cut_extents(part, first * bytes, count * bytes, out));
+out:
+    return st;
+}
+
+void cut_free(struct archive_part *part)
+{
+    extents_free(part->extents, part->nextents);
+    storage_free(&part->storage);
+    archive_free_boxes(part->boxes, part->nboxes);
+    free(part->dataset);
+    free(part->path);
+    *part = (struct archive_part){.path = NULL};
+}
+
+/* Blocks of time that are longer than what counts of them: as a recorder's pieces are. */
+static status_t cut_to_run(const struct archive_part *part, uint64_t samples,
+                           struct archive_run **out)
+{
+    status_t st = STATUS_OK;
+    struct archive_run *run = NULL;
+    const struct archive_extent *extent = &part->extents[0];
+    TRY(memory_zeroed(1, sizeof *run, "a run of samples", &run));
+    *run = (struct archive_run){.file_offset = extent->file_offset,
+                                .piece_bytes = extent->bytes,
+                                .pieces = 1,
+                                .steps = samples,
+                                .stored = part->samples};
+    TRY(memory_text(extent->path, &run->path));
+    *out = run;
+    run = NULL;
+out:
+    free(run);
+    return st;
+}
+
+status_t cut_time(struct archive *archive, uint64_t samples)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    uint32_t kept = 0;
+    REQUIRE(samples > 0 && samples <= part->samples, STATUS_DATA, "%s: %llu samples of %llu",
+            part->path, (unsigned long long)samples, (unsigned long long)part->samples);
+    if (samples < part->samples && archive->shape.dims[0].axis != AXIS_TIME && part->nextents > 0) {
+        if (part->nextents == 1) {
+            TRY(cut_to_run(part, samples, &part->runs));
+            part->nruns = 1;
+        }
+        extents_free(part->extents, part->nextents);
+        part->extents = NULL;
+        part->nextents = 0;
+    }
+    for (uint32_t i = 0; i < part->nboxes; i++) {
+        struct lost_box *box = &part->boxes[i];
+        box->high[archive->shape.time_dim] = min_u64(box->high[archive->shape.time_dim], samples);
+        if (box->low[archive->shape.time_dim] < box->high[archive->shape.time_dim]) {
+            part->boxes[kept++] = *box;
+        } else {
+            free(box->why);
+        }
+    }
+    part->nboxes = kept;
+    part->samples = samples;
+    archive->count[AXIS_TIME] = samples;
 out:
     return st;
 }

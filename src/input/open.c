@@ -4,11 +4,12 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "dsp/sample_time.h"
+#include "input/archive.h"
 #include "input/format/formats.h"
-#include "input/gaps_check.h"
-#include "input/hdf5/external.h"
+#include "input/format/recorder.h"
+#include "input/hdf5/sources.h"
 #include "input/lost.h"
-#include "input/spacing.h"
 #include "io/file.h"
 
 #include <glob.h>
@@ -16,6 +17,409 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Invariants of an archive, whatever its files say: parts, runs and gaps are in order, inside of
+ * the observation, and their sums do not overflow. */
+
+/* Parts come by stack, then time, and have no sample twice. */
+static status_t check_parts(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    uint64_t stacks = archive->shape.is_reim_stacked ? 2 : 1;
+    if (archive->shape.stacked != AXIS_TIME) {
+        stacks *= archive->count[archive->shape.stacked] /
+                  archive_in_file(archive, archive->shape.stacked);
+    }
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        int is_next = i > 0 && part->stack == archive->parts[i - 1].stack;
+        REQUIRE(part->stack < stacks && (i == 0 || part->stack >= archive->parts[i - 1].stack),
+                STATUS_DATA, "%s: it is at place %" PRIu64 " of %" PRIu64, part->path, part->stack,
+                stacks);
+        REQUIRE(part->samples > 0 && part->first_sample >= (is_next ? end : 0) &&
+                    add_u64(part->first_sample, part->samples, &end) &&
+                    end <= archive->count[AXIS_TIME],
+                STATUS_DATA,
+                "%s: its %" PRIu64 " samples from %" PRIu64
+                " overlap those before or lie beyond the last",
+                part->path, part->samples, part->first_sample);
+    }
+out:
+    return st;
+}
+
+static status_t check_runs(const struct archive *archive, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < part->nruns; i++) {
+        const struct archive_run *run = &part->runs[i];
+        uint64_t bits = archive_piece_bits(archive, run->stored);
+        uint64_t samples = 0;
+        uint64_t bytes = 0;
+        REQUIRE(run->pieces > 0 && run->steps > 0 && run->steps <= run->stored && bits > 0,
+                STATUS_DATA, "%s: %" PRIu64 " pieces of %" PRIu64 " samples, %" PRIu64 " stored",
+                run->path, run->pieces, run->steps, run->stored);
+        REQUIRE(run->pieces == 1 || run->piece_bytes >= ceil_div_u64(bits, 8), STATUS_DATA,
+                "%s: %" PRIu64 " bytes do not hold a piece of %" PRIu64 " samples", run->path,
+                run->piece_bytes, run->stored);
+        REQUIRE(run->first_sample >= end && multiply_u64(run->pieces, run->steps, &samples) &&
+                    add_u64(run->first_sample, samples, &end) && end <= part->samples,
+                STATUS_DATA,
+                "%s: its %" PRIu64 " pieces from sample %" PRIu64
+                " on overlap those before or lie beyond the last sample",
+                run->path, run->pieces, run->first_sample);
+        REQUIRE(multiply_u64(run->pieces - 1, run->piece_bytes, &bytes) &&
+                    add_u64(bytes, ceil_div_u64(bits, 8), &bytes) &&
+                    add_u64(bytes, run->file_offset, &bytes) && bytes < UINT64_C(1) << 62,
+                STATUS_DATA, "%s: the size of its %" PRIu64 " pieces is absurd", run->path,
+                run->pieces);
+    }
+out:
+    return st;
+}
+
+static status_t check_partials(const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < part->npartials; i++) {
+        const struct archive_partial *partial = &part->partials[i];
+        REQUIRE(partial->lost > 0 && partial->lost <= LOST_WHOLE && partial->first >= end &&
+                    add_u64(partial->first, partial->count, &end) && end <= part->samples,
+                STATUS_DATA,
+                "%s: its %" PRIu64 " samples from %" PRIu64
+                " that lack packets overlap those before or lie beyond the last sample",
+                part->path, partial->count, partial->first);
+    }
+out:
+    return st;
+}
+
+static status_t check_gaps(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (size_t i = 0; i < archive->losses.ngaps; i++) {
+        uint64_t low = archive->losses.gaps[i][0];
+        uint64_t high = 0;
+        REQUIRE(add_u64(low, archive->losses.gaps[i][1], &high) && low >= end &&
+                    high <= archive->count[AXIS_TIME],
+                STATUS_DATA,
+                "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
+                ") overlaps the one before or lies beyond the last sample",
+                archive->parts[0].path, i, archive->losses.gaps[i][1], low);
+        end = high;
+    }
+out:
+    return st;
+}
+
+static status_t check_stream_gaps(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t streams = 1;
+    uint64_t end = 0;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        REQUIRE(multiply_u64(streams, archive->count[archive_stream_axes[i]], &streams),
+                STATUS_DATA, "%s: its number of streams is absurd", archive->parts[0].path);
+    }
+    for (size_t i = 0; i < archive->losses.nstream_gaps; i++) {
+        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
+        const struct archive_gap *last = i > 0 ? gap - 1 : gap;
+        end = last->stream == gap->stream && i > 0 ? end : 0;
+        REQUIRE(gap->stream < streams && gap->stream >= last->stream, STATUS_DATA,
+                "%s: a gap is of stream %" PRIu64 " of %" PRIu64 ", or out of order",
+                archive->parts[0].path, gap->stream, streams);
+        REQUIRE(gap->first >= end && add_u64(gap->first, gap->count, &end) &&
+                    end <= archive->count[AXIS_TIME],
+                STATUS_DATA,
+                "%s: a gap of stream %" PRIu64 " (%" PRIu64 " samples from %" PRIu64
+                ") overlaps the one before or lies beyond the last sample",
+                archive->parts[0].path, gap->stream, gap->count, gap->first);
+    }
+out:
+    return st;
+}
+
+/* Fails with DATA: parts, runs or gaps that are out of order, overlap, or lie outside of the
+ * observation; numbers that no file can have. */
+static status_t check_archive(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    TRY(check_parts(archive));
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(check_runs(archive, &archive->parts[i]));
+        TRY(check_partials(&archive->parts[i]));
+    }
+    TRY(check_gaps(archive));
+    TRY(check_stream_gaps(archive));
+out:
+    return st;
+}
+
+/* Each stream is listed: a number that a damaged file makes up must not take all memory. */
+enum { MOST_STREAMS = 1 << 24 };
+
+/* The selection of a job: a range of samples, and streams by name, number or frequency. */
+
+/* "X, Y, ..." */
+static status_t open_select_list_names(const struct archive *archive, enum axis axis,
+                                       struct text *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+    for (uint64_t i = 0; i < count && out->length < 200; i++) {
+        TRY(text_add(out, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
+        TRY(text_add(out, "%s", i + 1 < count && out->length >= 200 ? ", ..." : ""));
+    }
+out:
+    return st;
+}
+
+/* Finds what a job calls `text` on an axis: a name, else a number. */
+static status_t open_select_find_index(const struct archive *archive, enum axis axis,
+                                       const char *text, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    for (uint64_t i = 0; archive->names[axis] && i < archive->count[axis]; i++) {
+        if (strcmp(archive->names[axis][i], text) == 0) {
+            *out = i;
+            goto out;
+        }
+    }
+    TRY(open_select_list_names(archive, axis, &names));
+    REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
+            "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
+            text, archive->count[axis], axis_name(axis), archive->parts[0].path,
+            archive->count[axis] - 1, names.data ? names.data : "");
+out:
+    text_free(&names);
+    return st;
+}
+
+struct ranked {
+    uint64_t group; /* of the channels of a filter bank: the coarse channel that it divided */
+    double freq;
+    uint64_t index;
+};
+
+static int open_select_by_frequency(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+    return a->group != b->group ? (a->group > b->group) - (a->group < b->group)
+           : a->freq != b->freq ? (a->freq > b->freq) - (a->freq < b->freq)
+                                : (a->index > b->index) - (a->index < b->index);
+}
+
+static status_t open_select_sort_by_frequency(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    struct ranked *ranked = NULL;
+    TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = archive->selected[AXIS_CHAN][i];
+        ranked[i] =
+            (struct ranked){archive_bank_group(archive, index), archive->freq_hz[index], index};
+    }
+    qsort(ranked, count, sizeof *ranked, open_select_by_frequency);
+    for (uint32_t i = 0; i < count; i++) {
+        archive->selected[AXIS_CHAN][i] = ranked[i].index;
+    }
+out:
+    free(ranked);
+    return st;
+}
+
+/* Of the selected channels, which are sorted, those that stand at places first .. last of their
+ * group. */
+static status_t open_select_places(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t *selected = archive->selected[AXIS_CHAN];
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    uint32_t kept = 0;
+    uint64_t place = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < count && select->has_places; i++) {
+        int is_next = i > 0 && archive_bank_group(archive, selected[i]) !=
+                                   archive_bank_group(archive, selected[i - 1]);
+        place = i == 0 || is_next ? 0 : place + 1;
+        most = max_u64(most, place);
+        if (place >= select->first_place && place <= select->last_place) {
+            selected[kept++] = selected[i];
+        }
+    }
+    REQUIRE(!select->has_places || (select->last_place <= most && kept > 0), STATUS_USAGE,
+            "synthesise.channels: %" PRIu64 " .. %" PRIu64 ", but %s has channels 0 .. %" PRIu64,
+            select->first_place, select->last_place, archive->parts[0].path, most);
+    archive->nselected[AXIS_CHAN] = select->has_places ? kept : count;
+out:
+    return st;
+}
+
+/* Selects indices first .. last of an axis, `text` in the job; none may be selected before. */
+static status_t open_select_add(struct archive *archive, enum axis axis, const char *text,
+                                uint64_t first, uint64_t last, char *seen)
+{
+    status_t st = STATUS_OK;
+    uint32_t had = archive->nselected[axis];
+    TRY(memory_grown(had + last - first + 1, sizeof *archive->selected[axis], "selected streams",
+                     &archive->selected[axis]));
+    for (uint64_t i = first; i <= last; i++) {
+        REQUIRE(!seen[i], STATUS_USAGE, "input.select names %s %s twice", axis_name(axis), text);
+        seen[i] = 1;
+        archive->selected[axis][archive->nselected[axis]++] = i;
+    }
+out:
+    return st;
+}
+
+/* A name, a number, or a range of them, both ends included: "3..10". */
+static status_t open_select_add_text(struct archive *archive, enum axis axis, const char *text,
+                                     char *seen)
+{
+    status_t st = STATUS_OK;
+    const char *dots = strstr(text, "..");
+    char *low = NULL;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (dots) {
+        TRY(memory_format(&low, "%.*s", (int)(dots - text), text));
+        TRY(open_select_find_index(archive, axis, low, &first));
+        TRY(open_select_find_index(archive, axis, dots + 2, &last));
+        REQUIRE(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
+    } else {
+        TRY(open_select_find_index(archive, axis, text, &first));
+        last = first;
+    }
+    TRY(open_select_add(archive, axis, text, first, last, seen));
+out:
+    free(low);
+    return st;
+}
+
+/* Coarse channels of which some lies in the band. */
+static status_t open_select_band(const struct job_select *select, struct archive *archive,
+                                 char *seen)
+{
+    status_t st = STATUS_OK;
+    double half =
+        archive_chan_width_hz(archive) / 2 * archive->oversample.den / archive->oversample.num;
+    for (uint64_t i = 0; i < archive->count[AXIS_CHAN]; i++) {
+        double freq = archive->freq_hz[i];
+        if (freq + half > select->from_hz && freq - half < select->to_hz) {
+            TRY(open_select_add(archive, AXIS_CHAN, "", i, i, seen));
+        }
+    }
+    REQUIRE(archive->nselected[AXIS_CHAN] > 0, STATUS_USAGE,
+            "input.select.freq_hz: %s has no coarse channel between %.15g and %.15g Hz",
+            archive->parts[0].path, select->from_hz, select->to_hz);
+out:
+    return st;
+}
+
+static status_t open_select_axis(const struct job_select *select, enum axis axis,
+                                 struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    char *seen = NULL;
+    uint64_t count = archive->count[axis];
+    REQUIRE(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
+            "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
+            archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
+    TRY(memory_zeroed((size_t)count, 1, "selected streams", &seen));
+    if (axis == AXIS_CHAN && select->has_freq) {
+        TRY(open_select_band(select, archive, seen));
+    } else if (select->nstreams[axis] == 0) {
+        TRY(open_select_add(archive, axis, "", 0, count - 1, seen));
+    }
+    for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
+        TRY(open_select_add_text(archive, axis, select->streams[axis][i], seen));
+    }
+out:
+    free(seen);
+    return st;
+}
+
+/* The numbers of the first samples at or after the bounds of a selection. */
+static void open_select_bounds(const struct job_select *select, const struct archive *archive,
+                               uint64_t *first, uint64_t *end)
+{
+    double rate = archive->sample_rate_hz;
+    int is_utc = select->kind == SELECT_UTC;
+    *first =
+        sample_time_next(is_utc ? sample_time_between(archive->sky.start, select->from_utc, rate)
+                                : sample_time_of(select->from_second, rate));
+    *end = sample_time_next(is_utc ? sample_time_between(archive->sky.start, select->to_utc, rate)
+                                   : sample_time_of(select->to_second, rate));
+}
+
+static status_t open_select_time(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t total = archive->count[AXIS_TIME];
+    uint64_t first = 0;
+    uint64_t end = total;
+    double from = select->from_second;
+    double to = select->to_second;
+    if (select->kind == SELECT_UTC) {
+        REQUIRE(archive->sky.has_start, STATUS_USAGE,
+                "input.select.utc: %s does not say when it starts", archive->parts[0].path);
+        from = utc_difference(select->from_utc, archive->sky.start);
+        to = utc_difference(select->to_utc, archive->sky.start);
+    }
+    if (select->kind == SELECT_SAMPLES) {
+        first = select->first_sample;
+        end = select->end_sample;
+    } else if (select->kind != SELECT_ALL) {
+        double length = (double)total / archive->sample_rate_hz;
+        REQUIRE(to > 0 && from < length, STATUS_USAGE,
+                "input.select: %.9g .. %.9g s after the first sample of %s lie outside of the "
+                "observation, which lasts %.9g s",
+                from, to, archive->parts[0].path, length);
+        open_select_bounds(select, archive, &first, &end);
+        end = min_u64(end, total);
+        REQUIRE(first < end, STATUS_USAGE,
+                "input.select: no sample lies in %.9g .. %.9g s: one is taken every %.9g s", from,
+                to, 1 / archive->sample_rate_hz);
+    }
+    REQUIRE(first < end && end <= total, STATUS_USAGE,
+            "input.select: samples %" PRIu64 " .. %" PRIu64 " of the observation %s, which has "
+            "%" PRIu64,
+            first, end, archive->parts[0].path, total);
+    archive->first_sample = first;
+    archive->samples = end - first;
+out:
+    return st;
+}
+
+/* Fills first_sample, samples, selected and nstreams of an archive that is whole but for that.
+ * Fails with USAGE: what it does not hold. */
+static status_t open_select(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t streams = 1;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        TRY(open_select_axis(select, axis, archive));
+        REQUIRE(
+            multiply_u64(streams, archive->nselected[axis], &streams) && streams <= MOST_STREAMS,
+            STATUS_DATA, "%s: its number of streams is absurd: more than %d, by the %u of axis %s",
+            archive->parts[0].path, MOST_STREAMS, archive->nselected[axis], axis_name(axis));
+    }
+    TRY(open_select_sort_by_frequency(archive));
+    streams /= archive->nselected[AXIS_CHAN];
+    TRY(open_select_places(select, archive));
+    archive->nstreams = (uint32_t)streams * archive->nselected[AXIS_CHAN];
+    TRY(open_select_time(select, archive));
+out:
+    return st;
+}
 
 /* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
 static status_t open_escape_existing(const char *name, char **out)
@@ -73,9 +477,8 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
     REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
             "%s: input.layout.sample_rate_hz is missing, and the file cannot say it", job->path);
     if (job->layout.freq.rule.has_start) {
-        double *counted = realloc(archive->freq_hz, (size_t)chans * sizeof *counted);
-        REQUIRE(counted, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
-        archive->freq_hz = counted;
+        TRY(memory_grown((size_t)chans, sizeof *archive->freq_hz, "frequencies of coarse channels",
+                         &archive->freq_hz));
         archive->states.freq = 1;
         for (uint64_t i = 0; i < chans; i++) {
             const struct job_frequencies *of = &job->layout.freq.rule;
@@ -119,8 +522,8 @@ static const char *open_file_of(const struct archive *archive, uint64_t sample)
 static status_t open_check_lost(const struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;
-    const struct lost_range *lost = archive->losses.lost;
-    REQUIRE(archive->losses.nlost == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
+    const struct lost_range *lost = archive->losses.lost.items;
+    REQUIRE(archive->losses.lost.count == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
             "%s: %s: samples %" PRIu64 " .. %" PRIu64
             " cannot be had: %s (run.on_bad: nan makes what needs them NaN)",
             open_file_of(archive, lost->first), archive->dataset, lost->first,
@@ -141,7 +544,7 @@ out:
     return st;
 }
 
-status_t archive_open_here(const struct job *job, struct archive **out)
+static status_t open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
@@ -156,6 +559,7 @@ status_t archive_open_here(const struct job *job, struct archive **out)
     TRY(spacing_check(&job->layout, archive));
     TRY(lost_apply(archive));
     TRY(open_check_lost(job, archive));
+    TRY(archive_settle_reach(archive));
     *out = archive;
     archive = NULL;
 out:
@@ -176,5 +580,61 @@ status_t archive_open_files(char **files, uint32_t count, struct archive **out)
                             .layout = {.automatic = 1, .files_along = AXIS_TIME},
                             .select = {.kind = SELECT_ALL},
                             .on_bad = ON_BAD_NAN};
-    return archive_open_here(&job, out);
+    return open_here(&job, out);
+}
+
+static status_t open_describe_archive(const struct apart_request *request, void **out)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    struct unpack in = {.data = request->more.data, .length = request->more.length};
+    TRY(job_unpack_input(&in, &job));
+    TRY(open_here(job, &archive));
+    *out = archive;
+out:
+    job_destroy(job);
+    return st;
+}
+
+const struct description archive_description = {"an archive", &archive_type, open_describe_archive};
+
+status_t archive_open(const struct job *job, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct apart_request request = {.path = NULL};
+    void *found = NULL;
+    TRY(job_pack_input(&request.more, job));
+    TRY(apart_describe(&archive_description, &request, &found));
+    *out = found;
+out:
+    text_free(&request.more);
+    return st;
+}
+
+static status_t open_describe_filterbank(const struct apart_request *request, void **out)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    TRY(formats_open_filterbank(request->path, &fbh5));
+    TRY(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
+    TRY(request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK);
+    *out = fbh5;
+    fbh5 = NULL;
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+const struct description fbh5_description = {"a filterbank", &fbh5_type, open_describe_filterbank};
+
+status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    const struct apart_request request = {.path = path, .wants = wants};
+    void *found = NULL;
+    TRY(apart_describe(&fbh5_description, &request, &found));
+    *out = found;
+out:
+    return st;
 }

@@ -1,25 +1,31 @@
-/* Opening archives and filterbanks: in this process, and what child processes do for
- * archive_open(), fbh5_open(), fbh5_load_band() and fbh5_check_even() (io/apart.h). */
+/* Opening observations: voltages and filterbanks, of any format. */
 #ifndef VOLTMILL_ARCHIVE_OPEN_H
 #define VOLTMILL_ARCHIVE_OPEN_H
 
 #include "input/archive.h"
+#include "input/fbh5/fbh5.h"
 #include "io/apart.h"
 
-/* As archive_open(), always in this process. */
-status_t archive_open_here(const struct job *job, struct archive **out);
+/* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
+ * the job's description), checks them against each other and applies the selection. Fails with
+ * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
+ * hold, a description that says too little. Uses HDF5, apart if this process does so. */
+status_t archive_open(const struct job *job, struct archive **out);
 
 /* One file or more (names or patterns, as input.files) of a known format of voltages, with
  * everything selected, whatever is lost of it. Fails with DATA; with USAGE, what a job must say.
  * Uses HDF5, in this process. */
 status_t archive_open_files(char **files, uint32_t count, struct archive **out);
 
-/* Fills first_sample, samples, selected and nstreams of an archive that is whole but for that.
- * Fails with USAGE: what it does not hold. */
-status_t open_select(const struct job_select *select, struct archive *archive);
+/* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them
+ * (fbh5_check_even()). */
+enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
 
-/* For the table of tasks (cli/serve.c). */
-extern const struct apart_task archive_open_task, fbh5_open_task, fbh5_load_band_task,
-    fbh5_check_even_task;
+/* Opens a filterbank. Fails with DATA: the file, what is wrong and what was expected. Uses HDF5:
+ * apart if this process does so. */
+status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
+
+/* For the table of main.c. */
+extern const struct description archive_description, fbh5_description;
 
 #endif

@@ -26,23 +26,18 @@ static int (*is_stopped)(void);
 /* Of main(). */
 static char *arguments; /* one behind the other */
 static size_t argument_bytes;
-static const struct apart_task *const *tasks;
-static size_t ntasks;
+static const struct description *const *kinds;
+static size_t nkinds;
 
-void apart_begin(char **argv, const struct apart_task *const *all, size_t count)
+void apart_begin(char **argv, const struct description *const *all, size_t count)
 {
     arguments = argv[0];
     for (argument_bytes = 0; *argv && *argv == arguments + argument_bytes; argv++) {
         argument_bytes += strlen(*argv) + 1;
     }
-    tasks = all;
-    ntasks = count;
+    kinds = all;
+    nkinds = count;
     is_used = 1;
-}
-
-int apart_is_used(void)
-{
-    return is_used;
 }
 
 void apart_limit(double seconds)
@@ -98,7 +93,7 @@ void apart_fork(void)
     if (child == 0) {
         is_used = 0;
         apart_be_child(ends, nowhere, parent, arguments, argument_bytes);
-        apart_serve_parent(parent, tasks, ntasks);
+        apart_serve_parent(parent, kinds, nkinds);
     }
     file_close(nowhere);
     close(ends[1]);
@@ -376,13 +371,13 @@ out:
     return st;
 }
 
-static status_t apart_ask(const char *task, const struct text *question, struct text *answer)
+static status_t apart_ask(const char *what, const struct text *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     struct apart_question head;
     memset(&head, 0, sizeof head); /* its padding, too */
     head.bytes = question->length;
-    snprintf(head.task, sizeof head.task, "%s", task);
+    snprintf(head.what, sizeof head.what, "%s", what);
     TRY(apart_have_child());
     st = apart_say(&head, sizeof head);
     st = st == STATUS_OK ? apart_say(question->data, question->length) : st;
@@ -392,40 +387,34 @@ out:
     return st;
 }
 
-status_t apart_do(const struct apart_task *task, const struct text *question, struct text *answer)
-{
-    struct unpack in = {.data = question->data, .length = question->length};
-    return is_used ? apart_ask(task->name, question, answer) : task->work(&in, answer);
-}
-
-status_t apart_do_path(const struct apart_task *task, const char *path, struct text *answer)
+status_t apart_describe(const struct description *kind, const struct apart_request *request,
+                        void **out)
 {
     status_t st = STATUS_OK;
     struct text question = {0};
-    TRY(pack_text(&question, path));
-    TRY(apart_do(task, &question, answer));
+    struct text answer = {0};
+    *out = NULL;
+    if (!is_used) {
+        TRY(kind->open(request, out));
+        goto out;
+    }
+    TRY(pack_text(&question, request->path));
+    TRY(pack_text(&question, request->name));
+    TRY(pack_u64(&question, request->wants));
+    TRY(text_add_bytes(&question, request->more.data, request->more.length));
+    TRY(apart_ask(kind->what, &question, &answer));
+    if (answer.length > 0) {
+        struct unpack in = {.data = answer.data, .length = answer.length};
+        TRY(unpack_new(&in, kind->type, kind->what, out));
+    }
 out:
     text_free(&question);
-    return st;
-}
-
-int apart_is_true(const struct apart_task *task, const char *path)
-{
-    struct text answer = {0};
-    if (apart_do_path(task, path, &answer) != STATUS_OK) {
-        report_clear();
-    }
-    struct unpack in = {.data = answer.data, .length = answer.length};
-    int is_true = unpack_u64(&in) == 1;
     text_free(&answer);
-    return is_true;
+    return st;
 }
 
-status_t apart_path(struct unpack *question, char **out)
+status_t apart_try(const struct description *kind, const struct apart_request *request)
 {
-    status_t st = STATUS_OK;
-    *out = unpack_text(question);
-    REQUIRE(*out, STATUS_DEVICE, "out of memory: a name");
-out:
-    return st;
+    void *nothing = NULL;
+    return is_used ? apart_describe(kind, request, &nothing) : STATUS_OK;
 }

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* To the child: what it shall do. */
+/* To the child: the kind of description that the request is for. */
 struct apart_question {
     uint64_t bytes;
-    char task[32];
+    char what[32];
 };
 
 /* To the parent. Kinds beside these are the statuses of failures: then the bytes are the cause. */
@@ -44,7 +44,7 @@ pid_t apart_fork_safely(void);
 void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes);
 
 /* Serves the parent at the other end of standard input, or ends at once if that is gone. */
-_Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks,
+_Noreturn void apart_serve_parent(pid_t parent, const struct description *const *kinds,
                                   size_t count);
 
 #endif

@@ -1,20 +1,125 @@
-/* The side that is asked: the child. */
+/* The child: it begins as this program anew or as a copy of this process, and serves its parent. */
+#include "io/apart_parts.h"
+
 #include "base/memory.h"
 #include "io/apart.h"
-#include "io/apart_parts.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+extern char **environ;
+
+const char apart_word[] = "--apart";
+
+const char *apart_own_program(void)
+{
+    static const char by_kernel[] = "/proc/self/exe";
+    const char *begun_as = (const char *)getauxval(AT_EXECFN);
+    return access(by_kernel, X_OK) == 0 || !begun_as ? by_kernel : begun_as;
+}
+
+/* Until a child has made its own choice (apart_serve_parent()), none comes through to it. */
+static void apart_hold_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, before);
+}
+
+/* What libraries print while they die is nobody's business. */
+int apart_spawn(int fd, pid_t *out)
+{
+    posix_spawn_file_actions_t files;
+    sigset_t before;
+    char parent[24];
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    char program[] = "voltmill";
+    char word[sizeof apart_word];
+    memcpy(word, apart_word, sizeof word);
+    char *const arguments[] = {program, word, parent, NULL};
+    int error = posix_spawn_file_actions_init(&files);
+    if (error) {
+        return error;
+    }
+    error = posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
+    for (int to = STDOUT_FILENO; to <= STDERR_FILENO && !error; to++) {
+        error = posix_spawn_file_actions_addopen(&files, to, "/dev/null", O_WRONLY, 0);
+    }
+    if (!error) {
+        apart_hold_signals(&before);
+        error = posix_spawn(out, apart_own_program(), &files, NULL, arguments, environ);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+pid_t apart_fork_safely(void)
+{
+    struct stat threads; /* a folder for each thread, beside "." and ".." */
+    sigset_t before;
+    if (stat("/proc/self/task", &threads) != 0 || threads.st_nlink != 3) {
+        return -1;
+    }
+    report_show(); /* not by both */
+    apart_hold_signals(&before);
+    pid_t child = fork();
+    if (child != 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    return child;
+}
+
+/* What `ps` shows: the words of a spawned child, one behind the other in the memory of its parent's
+ * arguments and, where that is too short, of the environment behind them, which is copied before.
+ * Without room for them or the copies nothing is changed. */
+static void apart_show(char *arguments, size_t bytes, pid_t parent)
+{
+    char words[64];
+    size_t wanted =
+        (size_t)snprintf(words, sizeof words, "voltmill %s %ld", apart_word, (long)parent) + 1;
+    for (char **variable = environ; bytes < wanted && *variable == arguments + bytes; variable++) {
+        size_t length = strlen(*variable) + 1;
+        char *copy = strdup(*variable);
+        if (!copy) {
+            return;
+        }
+        *variable = copy;
+        bytes += length;
+    }
+    if (bytes >= wanted) {
+        memset(arguments, 0, bytes);
+        memcpy(arguments, words, wanted);
+    }
+}
+
+void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes)
+{
+    const int opened[] = {ends[0], ends[1], nowhere};
+    if (dup2(ends[1], STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+        dup2(nowhere, STDERR_FILENO) < 0) {
+        _exit(STATUS_DEVICE);
+    }
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i] > STDERR_FILENO) {
+            close(opened[i]);
+        }
+    }
+    apart_show(arguments, bytes, parent);
+}
 
 static int parent_fd = -1;
 
@@ -119,27 +224,40 @@ static int apart_read_all(void *data, size_t bytes)
     return 1;
 }
 
-static status_t apart_answer_one(const struct apart_task *task, uint64_t bytes, struct text *answer)
+static status_t apart_answer_one(const struct description *kind, uint64_t bytes,
+                                 struct text *answer)
 {
     status_t st = STATUS_OK;
     char *question = NULL;
+    char *path = NULL;
+    char *name = NULL;
+    void *found = NULL;
     TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
     if (!apart_read_all(question, (size_t)bytes)) {
         _exit(STATUS_USAGE);
     }
     struct unpack in = {.data = question, .length = (size_t)bytes};
-    TRY(task->work(&in, answer));
+    path = unpack_text(&in);
+    name = unpack_text(&in);
+    struct apart_request request = {.path = path, .name = name, .wants = unpack_u64(&in)};
+    TRY(unpack_check(&in, "a question"));
+    request.more = (struct text){.data = question + in.at, .length = in.length - in.at};
+    TRY(kind->open(&request, &found));
+    TRY(found ? pack_struct(answer, found, kind->type) : STATUS_OK);
 out:
+    pack_destroy(found, kind->type);
+    free(name);
+    free(path);
     free(question);
     return st;
 }
 
-static const struct apart_task *apart_find(const char *name, const struct apart_task *const *tasks,
-                                           size_t count)
+static const struct description *apart_find(const char *what,
+                                            const struct description *const *kinds, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, tasks[i]->name) == 0) {
-            return tasks[i];
+        if (strcmp(what, kinds[i]->what) == 0) {
+            return kinds[i];
         }
     }
     _exit(STATUS_USAGE);
@@ -163,13 +281,14 @@ static void apart_set_signals(void)
     sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
+_Noreturn void apart_serve(int argc, char **argv, const struct description *const *kinds,
                            size_t count)
 {
-    apart_serve_parent(argc == 3 ? (pid_t)strtol(argv[2], NULL, 10) : 0, tasks, count);
+    apart_serve_parent(argc == 3 ? (pid_t)strtol(argv[2], NULL, 10) : 0, kinds, count);
 }
 
-_Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *tasks, size_t count)
+_Noreturn void apart_serve_parent(pid_t parent, const struct description *const *kinds,
+                                  size_t count)
 {
     const struct rlimit none = {0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -190,8 +309,8 @@ _Noreturn void apart_serve_parent(pid_t parent, const struct apart_task *const *
             _exit(STATUS_OK); /* nothing more is asked */
         }
         report_next(); /* of another file the same may be said again */
-        head.task[sizeof head.task - 1] = '\0';
-        st = apart_answer_one(apart_find(head.task, tasks, count), head.bytes, &answer);
+        head.what[sizeof head.what - 1] = '\0';
+        st = apart_answer_one(apart_find(head.what, kinds, count), head.bytes, &answer);
         apart_tell_output();
         if (st == STATUS_OK) {
             apart_tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);

@@ -2,6 +2,8 @@
  * packed. */
 #include "io/pack.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +263,28 @@ void pack_free(void *at, const struct pack_type *type)
             *pointer = NULL;
         }
     }
+}
+
+void pack_destroy(void *at, const struct pack_type *type)
+{
+    if (at) {
+        pack_free(at, type);
+        free(at);
+    }
+}
+
+status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void **out)
+{
+    status_t st = STATUS_OK;
+    void *made = NULL;
+    TRY(memory_zeroed(1, type->size, what, &made));
+    unpack_struct(in, made, type);
+    TRY(unpack_check(in, what));
+    *out = made;
+    made = NULL;
+out:
+    pack_destroy(made, type);
+    return st;
 }
 
 status_t unpack_check(const struct unpack *in, const char *what)

@@ -415,7 +415,7 @@ struct job {
     uint32_t nfiles;
     struct job_layout layout;
     struct job_select select;
-    char **external; /* where external storage of the files may be (input/hdf5/external.h) */
+    char **external; /* where external storage of the files may be (input/hdf5/sources.h) */
     uint32_t nexternal;
 
     struct job_bank *banks;    /* each makes products of the same samples */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "input/inputs.h"
+#include "input/open.h"
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/file_rights.h"
@@ -282,7 +283,7 @@ static status_t protect_guard_job(const struct job *job, const struct archive *a
     if (archive) {
         TRY(inputs_of_bank(job, archive, &inputs));
     } else {
-        TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
         TRY(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }
     TRY(protect_guard_inputs(&inputs, out));

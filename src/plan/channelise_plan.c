@@ -502,7 +502,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     if (lost > 0) {
         TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",
                      units_count(lost, count), units_plural(lost, "sample", "samples"),
-                     work->archive->losses.lost[0].why));
+                     work->archive->losses.lost.items[0].why));
     }
     if (gaps > 0) {
         double share = (double)gaps / ((double)work->archive->samples * work->archive->nstreams);

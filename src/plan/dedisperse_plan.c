@@ -487,13 +487,12 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     struct fbh5 *fbh5 = NULL;
     TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
     TRY(memory_text(work->job->products[product].file, &fbh5->path));
-    TRY(memory_text(archive->sky.source, &fbh5->head.source));
-    TRY(memory_text(archive->sky.telescope, &fbh5->head.telescope));
-    if (archive->sky.has_position) {
+    TRY(memory_text(archive->sky.source, &fbh5->sky.source));
+    TRY(memory_text(archive->sky.telescope, &fbh5->sky.telescope));
+    if (archive->sky.has_position) { /* as it is read back */
         fbh5->head.raj_hours = archive->sky.ra_deg / 15;
         fbh5->head.dej_degrees = archive->sky.dec_deg;
-        fbh5->head.has_position =
-            archive->sky.ra_deg != 0 || archive->sky.dec_deg != 0; /* as it is read back */
+        fbh5_settle_position(fbh5);
     }
     TRY(ifs_pol_type(spec, &pols));
     TRY(memory_text(pols.data, &fbh5->pols));
@@ -504,10 +503,10 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->nchannels = (uint32_t)spec->frequencies;
     fbh5->nifs = spec->nifs;
     fbh5->time.step = time.step;
-    fbh5->time.has_start = archive->sky.has_start;
-    fbh5->time.start = archive->sky.start;
+    fbh5->sky.has_start = archive->sky.has_start;
+    fbh5->sky.start = archive->sky.start;
     fbh5->time.first = time.first;
-    fbh5->is_plain = 1;
+    fbh5->reach = REACH_PIECES;
     TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         fbh5->freq_hz[c] = bank_frequency(spec, c);

@@ -344,9 +344,9 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
     return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
            cut_peaks_bytes(d) +
-           (d->fbh5->is_plain ? 0
-                              : BUDGET_HDF5_BYTES + d->fbh5->chunks.row_bytes +
-                                    fbh5_unpack_bytes(d->fbh5, d->threads));
+           (d->fbh5->reach == REACH_PIECES ? 0
+                                           : BUDGET_HDF5_BYTES + d->fbh5->chunks.row_bytes +
+                                                 fbh5_unpack_bytes(d->fbh5, d->threads));
 }
 
 static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cut *cut,

@@ -46,7 +46,7 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
 const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number);
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
- * been read (input/coefficients/coefficients.h); without either, one that changes nothing. Not of
+ * been read (input/coefficients.h); without either, one that changes nothing. Not of
  * dispersion. Fails with USAGE, naming file
  * and key: edges outside of the band, edges on the sky of several coarse channels, a design of more
  * than FIR_MOST_TAPS coefficients, decimation that aliases what is passed, unless the job allows

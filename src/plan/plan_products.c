@@ -254,7 +254,7 @@ static status_t droop_read(const char *path, struct droop_table *table)
                 "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
                 "gain in power above 0",
                 path, line);
-        TRY(memory_grow(&table->points, table->count, sizeof *table->points, "a table"));
+        TRY(memory_grown(table->count + 1, sizeof *table->points, "a table", &table->points));
         memcpy(table->points[table->count++], point, sizeof point);
     }
     REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));

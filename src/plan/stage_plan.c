@@ -6,7 +6,7 @@
 #include "dsp/fir/dual.h"
 #include "dsp/resample.h"
 #include "dsp/telescope.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,8 +24,7 @@ void stage_plan_see(const struct archive *in, int is_complex, double sample_rate
     seen->stored.has_missing_value = 0;
     seen->scale = 1;
     seen->losses.is_made = 1;
-    seen->losses.lost = NULL;
-    seen->losses.nlost = 0;
+    seen->losses.lost = (struct lost_list){0};
     seen->losses.gaps = NULL;
     seen->losses.ngaps = 0;
     seen->losses.stream_gaps = NULL;
@@ -80,7 +79,7 @@ static status_t stage_see_stream_gaps(const struct archive *in, struct stage_pla
         for (uint64_t at = in->first_sample;
              stage_next_gap(in, plan->fan, s, at, end, &first, &count); at = first + count) {
             struct overlap_rows rows;
-            TRY(memory_grow(&plan->stream_gaps, *found, sizeof *plan->stream_gaps, "gaps"));
+            TRY(memory_grown(*found + 1, sizeof *plan->stream_gaps, "gaps", &plan->stream_gaps));
             TRY(stage_rows_of_gap(plan, first, count, &rows));
             if (rows.end > rows.first) {
                 plan->stream_gaps[(*found)++] =

@@ -4,7 +4,7 @@
 #define VOLTMILL_PLOT_DRAWING_H
 
 #include "base/text.h"
-#include "input/hdf5/external.h"
+#include "input/hdf5/sources.h"
 #include "job/job.h"
 
 enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };

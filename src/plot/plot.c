@@ -2,7 +2,7 @@
 #include "plot/plot.h"
 
 #include "base/memory.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 #include "io/file.h"
 #include "product/export/export_file.h"
 

@@ -8,6 +8,7 @@
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
 #include "input/fbh5/fbh5.h"
+#include "input/open.h"
 #include "plan/filter_coefficients.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
@@ -107,12 +108,12 @@ static status_t source_add_bank(const struct source *s, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *f = s->fbh5;
-    struct utc start = utc_add(f->time.start, f->time.first - f->time.step / 2);
+    struct utc start = utc_add(f->sky.start, f->time.first - f->time.step / 2);
     json_begin(json, "bank");
     source_add_axes(json, f->rows, f->nchannels, f->time.step);
     json_f64(json, "channel_hz", 1e6 * f->foff_mhz);
     json_f64(json, "first_s", f->time.first);
-    source_add_origin(json, f->time.has_start ? &start : NULL, f->head.source, f->head.telescope);
+    source_add_origin(json, f->sky.has_start ? &start : NULL, f->sky.source, f->sky.telescope);
     TRY(source_add_pols(f, json));
     json_end(json);
 out:
@@ -122,10 +123,9 @@ out:
 static status_t source_open_bank(struct source *s, const char *path, struct external_list external)
 {
     status_t st = STATUS_OK;
-    TRY(fbh5_open(path, &s->fbh5));
+    TRY(fbh5_open(path, FBH5_BAND, &s->fbh5));
     struct fbh5 *f = s->fbh5;
     TRY(external_check(&f->storage.sources, path, external, EXTERNAL_OPTION));
-    TRY(fbh5_load_band(f));
     TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->chunks.row_bytes), fbh5_unpackers(f, THREADS),
                            &s->reader));
     REQUIRE(f->rows > 0 && f->nchannels > 0 && f->time.step > 0, STATUS_DATA,

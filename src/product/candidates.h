@@ -57,6 +57,6 @@ struct candidates_file {
 /* Fails with DATA: no product of the kind. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file);
-extern const struct apart_task candidates_open_task;
+extern const struct description candidates_description;
 
 #endif

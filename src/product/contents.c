@@ -317,7 +317,7 @@ static status_t contents_add(struct contents *contents, const char *object, cons
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    TRY(memory_grow(&contents->items, contents->count, sizeof *contents->items, "objects"));
+    TRY(memory_grown(contents->count + 1, sizeof *contents->items, "objects", &contents->items));
     TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
     *out = &contents->items[contents->count++];
     **out = (struct item){.name = name};
@@ -589,44 +589,36 @@ out:
     return st;
 }
 
-static status_t contents_answer(struct unpack *question, struct text *answer)
+static const struct pack_field found_pointers[] = {PACK_FIELD(struct contents_found, words.data)};
+static const struct pack_type found_type = PACK_WHOLE(struct contents_found, found_pointers);
+
+static status_t contents_describe(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;
-    struct contents_found found = {0};
-    char *path = NULL;
-    TRY(apart_path(question, &path));
-    TRY(contents_check(path, unpack_u64(question), &found));
-    TRY(pack_u64(answer, found.known));
-    TRY(pack_u64(answer, found.bad));
-    TRY(pack_text(answer, found.words.data));
+    struct contents_found *found = NULL;
+    TRY(memory_zeroed(1, sizeof *found, "what a product holds", &found));
+    TRY(contents_check(request->path, request->wants, found));
+    *out = found;
+    found = NULL;
 out:
-    text_free(&found.words);
-    free(path);
+    pack_destroy(found, &found_type);
     return st;
 }
 
-const struct apart_task contents_compare_task = {"contents", contents_answer};
+const struct description contents_description = {"what a product holds", &found_type,
+                                                 contents_describe};
 
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out)
 {
     status_t st = STATUS_OK;
-    struct text question = {0};
-    struct text answer = {0};
-    char *words = NULL;
+    const struct apart_request request = {.path = path, .wants = place->data_offset};
+    void *found = NULL;
     *out = (struct contents_found){0};
-    TRY(pack_text(&question, path));
-    TRY(pack_u64(&question, place->data_offset));
-    TRY(apart_do(&contents_compare_task, &question, &answer));
-    struct unpack in = {.data = answer.data, .length = answer.length};
-    out->known = unpack_u64(&in);
-    out->bad = unpack_u64(&in);
-    words = unpack_text(&in);
-    TRY(unpack_check(&in, "what a product holds"));
-    TRY(text_add(&out->words, "%s", words ? words : ""));
+    TRY(apart_describe(&contents_description, &request, &found));
+    *out = *(struct contents_found *)found;
+    out->words.capacity = out->words.data ? out->words.length + 1 : 0; /* as it came */
+    free(found);
 out:
-    free(words);
-    text_free(&question);
-    text_free(&answer);
     return st;
 }

@@ -27,6 +27,6 @@ struct contents_found {
  * when there is no telling. */
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
-extern const struct apart_task contents_compare_task;
+extern const struct description contents_description;
 
 #endif

@@ -26,8 +26,7 @@ static const struct pack_field pointers[] = {
     PACK_FIELD(struct product, origin.inputs),
     PACK_FIELD(struct product, origin.assumed),
     PACK_FIELD(struct product, origin.filters),
-    PACK_FIELD(struct product, sky.telescope),
-    PACK_FIELD(struct product, sky.source),
+    PACK_SKY(struct product),
     PACK_FIELD(struct product, ifs.pols),
     PACK_FIELD(struct product, ifs.pol_names),
     PACK_FIELD(struct product, ifs.pol_type),
@@ -41,10 +40,7 @@ static const struct pack_type product_type = PACK_WHOLE(struct product, pointers
 
 void product_destroy(struct product *product)
 {
-    if (product) {
-        pack_free(product, &product_type);
-        free(product);
-    }
+    pack_destroy(product, &product_type);
 }
 
 /* Appends each of the names of a scale to each line; a scale that is missing changes nothing. */
@@ -397,33 +393,29 @@ out:
     return st;
 }
 
-static status_t inspect_answer_is_ours(struct unpack *question, struct text *answer)
+/* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
+ * of a file that is not complete. With INSPECT_KIND, only the kind: what cannot be opened has none.
+ */
+enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2, INSPECT_KIND = 4 };
+
+static status_t inspect_find_kind(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
-    enum product_kind kind;
-    int ours = 0;
-    char *path = NULL;
-    hid_t file = -1;
-    TRY(apart_path(question, &path));
-    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    int is_known = file >= 0 && inspect_read_kind(file, path, &kind, &ours) == STATUS_OK;
-    TRY(pack_u64(answer, is_known && ours));
+    struct product *product = NULL;
+    int is_ours = 0;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
+    if (file >= 0 && inspect_read_kind(file, path, &product->kind, &is_ours) != STATUS_OK) {
+        report_clear();
+        is_ours = 0;
+    }
+    *out = is_ours ? product : NULL;
+    product = is_ours ? NULL : product;
 out:
+    product_destroy(product);
     h5_close(file);
-    free(path);
     return st;
 }
-
-const struct apart_task product_is_ours_task = {"is-product", inspect_answer_is_ours};
-
-int product_is_ours(const char *path)
-{
-    return mark_of(path) != MARK_NONE || apart_is_true(&product_is_ours_task, path);
-}
-
-/* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
- * of a file that is not complete. */
-enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2 };
 
 static status_t inspect_read(const char *path, int wants, struct product **out)
 {
@@ -459,49 +451,38 @@ out:
     return st;
 }
 
-/* The answer is empty when the file is none of our products. */
-static status_t inspect_answer_product(struct unpack *question, struct text *answer)
+/* NULL when the file is none of our products. */
+static status_t inspect_describe(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
     struct product *product = NULL;
-    char *path = NULL;
-    int wants = (int)unpack_u64(question);
-    TRY(apart_path(question, &path));
-    TRY(inspect_read(path, wants, &product));
-    if (product) {
-        TRY(pack_struct(answer, product, &product_type));
-    }
-out:
-    product_destroy(product);
-    free(path);
+    status_t st = request->wants & INSPECT_KIND
+                      ? inspect_find_kind(request->path, &product)
+                      : inspect_read(request->path, (int)request->wants, &product);
+    *out = product;
     return st;
 }
 
-const struct apart_task product_open_task = {"product", inspect_answer_product};
+const struct description product_description = {"a product", &product_type, inspect_describe};
 
 static status_t inspect_ask(const char *path, int wants, struct product **out)
 {
-    status_t st = STATUS_OK;
-    struct text question = {0};
-    struct text answer = {0};
-    struct product *product = NULL;
-    *out = NULL;
-    TRY(pack_u64(&question, (uint64_t)wants));
-    TRY(pack_text(&question, path));
-    TRY(apart_do(&product_open_task, &question, &answer));
-    if (answer.length > 0) {
-        struct unpack in = {.data = answer.data, .length = answer.length};
-        TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-        unpack_struct(&in, product, &product_type);
-        TRY(unpack_check(&in, "a product"));
-        *out = product;
-        product = NULL;
-    }
-out:
-    product_destroy(product);
-    text_free(&question);
-    text_free(&answer);
+    const struct apart_request request = {.path = path, .wants = (uint64_t)wants};
+    void *found = NULL;
+    status_t st = apart_describe(&product_description, &request, &found);
+    *out = found;
     return st;
+}
+
+int product_is_ours(const char *path)
+{
+    struct product *product = NULL;
+    int is_ours = mark_of(path) != MARK_NONE;
+    if (!is_ours && inspect_ask(path, INSPECT_KIND, &product) != STATUS_OK) {
+        report_clear();
+    }
+    is_ours |= product != NULL;
+    product_destroy(product);
+    return is_ours;
 }
 
 status_t product_open(const char *path, struct product **out)

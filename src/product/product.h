@@ -243,6 +243,6 @@ status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
 /* These look into files of unknown origin: as a child does it (io/apart.h). */
-extern const struct apart_task product_is_ours_task, product_open_task;
+extern const struct description product_description;
 
 #endif

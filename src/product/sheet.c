@@ -177,39 +177,23 @@ out:
     return st;
 }
 
-/* Only tries: it must be open in the process that reads it. */
-static status_t sheet_answer(struct unpack *question, struct text *answer)
+static status_t sheet_try(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    (void)answer;
     struct sheet *sheet = NULL;
-    char *path = unpack_text(question);
-    char *name = unpack_text(question);
-    REQUIRE(path && name, STATUS_DEVICE, "out of memory: a name");
-    TRY(sheet_open_here(path, name, &sheet));
-out:
+    (void)out;
+    status_t st = sheet_open_here(request->path, request->name, &sheet);
     sheet_close(sheet);
-    free(name);
-    free(path);
     return st;
 }
 
-const struct apart_task sheet_open_task = {"sheet", sheet_answer};
+const struct description sheet_description = {"a sheet", NULL, sheet_try};
 
 status_t sheet_open(const char *path, const char *name, struct sheet **out)
 {
     status_t st = STATUS_OK;
-    struct text question = {0};
-    struct text answer = {0};
-    if (apart_is_used()) {
-        TRY(pack_text(&question, path));
-        TRY(pack_text(&question, name));
-        TRY(apart_do(&sheet_open_task, &question, &answer));
-    }
+    TRY(apart_try(&sheet_description, &(struct apart_request){.path = path, .name = name}));
     TRY(sheet_open_here(path, name, out));
 out:
-    text_free(&question);
-    text_free(&answer);
     return st;
 }
 

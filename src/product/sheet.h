@@ -21,7 +21,7 @@ struct sheet {
  * pairs of them. */
 status_t sheet_open(const char *path, const char *name, struct sheet **out);
 void sheet_close(struct sheet *sheet);
-extern const struct apart_task sheet_open_task;
+extern const struct description sheet_description;
 
 /* Reads rows and channels of one if into out [rows][channels]. Fails with DATA. */
 status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,

@@ -2,6 +2,7 @@
 #include "product/stamp.h"
 
 #include "input/format/formats.h"
+#include "input/open.h"
 #include "io/cache.h"
 #include "io/file.h"
 #include "io/file_rights.h"
@@ -90,7 +91,7 @@ status_t stamped_open(const char *path, struct stamped *out)
     *out = (struct stamped){.fbh5 = NULL};
     TRY(formats_is_other_filterbank(path, &is_it));
     if (is_it) {
-        TRY(fbh5_open(path, &out->fbh5));
+        TRY(fbh5_open(path, FBH5_HEADER, &out->fbh5));
         TRY(stamp_read(path, &out->stamp, &out->has_stamp));
         out->what = strcmp(out->fbh5->format, "PSRFITS") == 0 ? "a file of search-mode PSRFITS"
                                                               : "a SIGPROC filterbank";

@@ -217,32 +217,22 @@ void candidates_close(struct candidates_file *file)
     }
 }
 
-/* Only tries: what crashes there shall do so apart. */
-static status_t candidates_answer(struct unpack *question, struct text *answer)
+static status_t candidates_describe(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
     struct candidates_file *file = NULL;
-    char *path = NULL;
-    (void)answer;
-    TRY(apart_path(question, &path));
-    TRY(candidates_open_here(path, &file));
-out:
+    (void)out;
+    status_t st = candidates_open_here(request->path, &file);
     candidates_close(file);
-    free(path);
     return st;
 }
 
-const struct apart_task candidates_open_task = {"candidates", candidates_answer};
+const struct description candidates_description = {"candidates", NULL, candidates_describe};
 
 status_t candidates_open(const char *path, struct candidates_file **out)
 {
     status_t st = STATUS_OK;
-    struct text answer = {0};
-    if (apart_is_used()) {
-        TRY(apart_do_path(&candidates_open_task, path, &answer));
-    }
+    TRY(apart_try(&candidates_description, &(struct apart_request){.path = path}));
     TRY(candidates_open_here(path, out));
 out:
-    text_free(&answer);
     return st;
 }

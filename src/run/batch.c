@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/inputs.h"
+#include "input/open.h"
 #include "io/folder.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
@@ -95,7 +96,7 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
                           int is_input)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grow(&files->list, files->count, sizeof *files->list, "names of files"));
+    TRY(memory_grown(files->count + 1, sizeof *files->list, "names of files", &files->list));
     struct batch_file *file = &files->list[files->count++];
     *file = (struct batch_file){.observation = observation, .is_input = is_input};
     TRY(batch_identify(path, file));
@@ -202,7 +203,7 @@ static status_t batch_find_inputs(const struct job *job, struct inputs *out)
         TRY(archive_open(job, &archive));
         TRY(inputs_of_bank(job, archive, out));
     } else {
-        TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
         TRY(inputs_of_filterbank(job->files[0], fbh5, out));
     }
 out:

@@ -7,7 +7,8 @@
 #include "base/units.h"
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
-#include "input/hdf5/external.h"
+#include "input/hdf5/sources.h"
+#include "input/open.h"
 #include "pipeline/pipeline_kinds.h"
 #include "product/candidates.h"
 #include "ranks/agree.h"
@@ -40,20 +41,22 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
     MPI_Comm comm = p->pass.comm;
     struct text packed = {0};
     if (p->pass.rank == 0) {
-        st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), &p->fbh5);
+        st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), FBH5_BAND,
+                       &p->fbh5);
         if (st == STATUS_OK) {
             assumed_say(p->fbh5->path, p->fbh5->assumed);
         }
         st = st == STATUS_OK ? pass_check_external(p) : st;
-        st = st == STATUS_OK ? fbh5_load_band(p->fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(p->fbh5) : st;
-        st = st == STATUS_OK ? fbh5_pack(p->fbh5, &packed) : st;
+        st = st == STATUS_OK ? pack_struct(&packed, p->fbh5, &fbh5_type) : st;
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &packed));
     if (p->pass.rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
-        st = fbh5_unpack(&in, &p->fbh5);
+        void *told = NULL;
+        st = unpack_new(&in, &fbh5_type, "a filterbank", &told);
+        p->fbh5 = told;
     }
     TRY(agree_all(comm, st));
 out:

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion_grid.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 #include "input/inputs.h"
 #include "io/file.h"
 #include "io/file_rights.h"

@@ -396,11 +396,12 @@ static status_t import_make_file(struct import *s)
     const struct archive *archive = s->archive;
     int fd = -1;
     TRY(import_protect(s));
-    REQUIRE(archive->losses.nlost == 0, STATUS_DATA,
+    REQUIRE(archive->losses.lost.count == 0, STATUS_DATA,
             "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
-            archive->parts[0].path, (unsigned long long)archive->losses.lost[0].first,
-            (unsigned long long)(archive->losses.lost[0].first + archive->losses.lost[0].count),
-            archive->losses.lost[0].why);
+            archive->parts[0].path, (unsigned long long)archive->losses.lost.items[0].first,
+            (unsigned long long)(archive->losses.lost.items[0].first +
+                                 archive->losses.lost.items[0].count),
+            archive->losses.lost.items[0].why);
     archive_warn_unweighed(archive, s->options->file);
     TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
     s->is_ours = s->before.kind == BEFORE_NOTHING;

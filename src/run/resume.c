@@ -2,6 +2,7 @@
 #include "run/resume.h"
 
 #include "base/memory.h"
+#include "input/open.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "output/journal/journal.h"
@@ -82,7 +83,7 @@ static status_t made_by_check_stamp(const struct output_spec_item *item, const c
     struct stamp then = {0};
     int found = 0;
     const char *format = item->format == FILE_FIL ? "SIGPROC" : "PSRFITS";
-    st = fbh5_open(item->file, &fbh5);
+    st = fbh5_open(item->file, FBH5_HEADER, &fbh5);
     TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
     TRY(stamp_read(item->file, &then, &found));
     REQUIRE(found && fbh5->format && strcmp(fbh5->format, format) == 0, STATUS_USAGE,
@@ -215,7 +216,7 @@ static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct
     const char *path = job_filterbank(job, i);
     struct fbh5 *fbh5 = NULL;
     if (!job_reads_voltages(job)) {
-        TRY(fbh5_open(path, &fbh5));
+        TRY(fbh5_open(path, FBH5_HEADER, &fbh5));
     }
     TRY(inputs_of_filterbank(path, fbh5, out));
 out:

@@ -7,7 +7,8 @@
 #include "dsp/dispersion/ddplan.h"
 #include "input/archive.h"
 #include "input/assumed.h"
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
+#include "input/open.h"
 #include "io/machine_memory.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
@@ -209,8 +210,7 @@ static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
     if (work) {
         TRY(dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5));
     } else {
-        TRY(fbh5_open(job_filterbank(job, number), &fbh5));
-        TRY(fbh5_load_band(fbh5));
+        TRY(fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
     }
     TRY(fbh5_check_dispersed(fbh5));
     REQUIRE(!fbh5->coherent.delay_hz, STATUS_USAGE,
@@ -356,13 +356,15 @@ static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct a
         if (st == STATUS_OK) {
             assumed_say(archive->parts[0].path, archive->assumed);
         }
-        st = st == STATUS_OK ? archive_pack(archive, &packed) : st;
+        st = st == STATUS_OK ? pack_struct(&packed, archive, &archive_type) : st;
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
-        st = archive_unpack(&in, &archive);
+        void *told = NULL;
+        st = unpack_new(&in, &archive_type, "an archive", &told);
+        archive = told;
     }
     TRY(agree_all(comm, st));
     *out = archive;

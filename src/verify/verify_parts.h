@@ -6,7 +6,7 @@
 
 #include "compute/shared/agreement.h"
 #include "dsp/axes.h"
-#include "input/hdf5/external.h"
+#include "input/hdf5/sources.h"
 #include "job/job.h"
 #include "pipeline/pipeline.h"
 #include "plan/channelise_plan.h"

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "input/open.h"
 #include "pipeline/pipeline_kinds.h"
 #include "product/compare.h"
 #include "product/kind/dedispersed_kind.h"
@@ -67,8 +68,7 @@ static status_t series_make_plan(struct verify *verify, struct series *series)
                              .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
                              .streams = (uint32_t)product->frequencies,
                              .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
-    TRY(fbh5_open(job_filterbank(verify->job, 0), &series->fbh5));
-    TRY(fbh5_load_band(series->fbh5));
+    TRY(fbh5_open(job_filterbank(verify->job, 0), FBH5_BAND, &series->fbh5));
     do {
         st = dedisperse_plan_create(verify->job, 0, series->fbh5, BACKEND_REFERENCE, 1, &small,
                                     &series->plan);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "input/archive.h"
+#include "input/open.h"
 #include "input/read/reader.h"
 #include "io/hdf5/h5.h"
 #include "job/job.h"
@@ -135,11 +136,11 @@ static void send(const struct archive *archive)
 {
     struct text sent = {0};
     struct text again = {0};
-    struct archive *copy = NULL;
-    EXPECT(archive_pack(archive, &sent) == STATUS_OK);
+    void *copy = NULL;
+    EXPECT(pack_struct(&sent, archive, &archive_type) == STATUS_OK);
     struct unpack in = {.data = sent.data, .length = sent.length};
-    EXPECT(archive_unpack(&in, &copy) == STATUS_OK);
-    EXPECT(archive_pack(copy, &again) == STATUS_OK);
+    EXPECT(unpack_new(&in, &archive_type, "an archive", &copy) == STATUS_OK);
+    EXPECT(pack_struct(&again, copy, &archive_type) == STATUS_OK);
     EXPECT(sent.length == again.length && memcmp(sent.data, again.data, sent.length) == 0);
     archive_destroy(copy);
     text_free(&again);

@@ -1,7 +1,7 @@
 /* Files of a filter's coefficients, text or HDF5. Input: the file's bytes. */
 #include "fuzz.h"
 
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 #include "io/hdf5/h5.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "input/fbh5/fbh5.h"
+#include "input/open.h"
 #include "io/hdf5/h5.h"
 #include "product/export/export_series.h"
 #include "product/kind/dedispersed_kind.h"
@@ -53,7 +54,7 @@ static void check_header(const struct sigproc *header)
 static int read_filterbank(const char *path)
 {
     struct fbh5 *fbh5 = NULL;
-    status_t st = fbh5_open(path, &fbh5);
+    status_t st = fbh5_open(path, FBH5_HEADER, &fbh5);
     int hdf5_failed = fuzz_expect_cause(st);
     EXPECT((st == STATUS_OK) == (fbh5 != NULL));
     if (fbh5) {

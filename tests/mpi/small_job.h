@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "input/archive.h"
+#include "input/open.h"
 #include "io/hdf5/h5.h"
 #include "output/output_spec.h"
 #include "ranks/agree.h"

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/report.h"
 #include "input/archive.h"
+#include "input/open.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "small_archive.h"

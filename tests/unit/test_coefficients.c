@@ -1,6 +1,6 @@
 /* Files of coefficients, as text and in HDF5: their numbers, and what is said of those that are
  * wrong. */
-#include "input/coefficients/coefficients.h"
+#include "input/coefficients.h"
 
 #include "io/hdf5/h5.h"
 

@@ -23,24 +23,19 @@ static void joined(void **state)
         uint64_t first, count;
         const char *why;
     } expected[] = {{0, 10, "a"}, {10, 10, "b"}, {20, 10, "c"}, {40, 10, "a"}};
-    struct lost_range *ranges = NULL;
-    uint32_t count = 0;
+    struct lost_list list = {0};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        assert_int_equal(
-            lost_add_range(&ranges, &count, given[i].first, given[i].count, given[i].why),
-            STATUS_OK);
+        assert_int_equal(lost_add(&list, given[i].first, given[i].count, given[i].why), STATUS_OK);
     }
-    lost_join_ranges(ranges, &count);
-    assert_int_equal(count, sizeof expected / sizeof *expected);
-    for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(ranges[i].first, expected[i].first);
-        assert_int_equal(ranges[i].count, expected[i].count);
-        assert_string_equal(ranges[i].why, expected[i].why);
+    lost_join(&list);
+    assert_int_equal(list.count, sizeof expected / sizeof *expected);
+    for (uint32_t i = 0; i < list.count; i++) {
+        assert_int_equal(list.items[i].first, expected[i].first);
+        assert_int_equal(list.items[i].count, expected[i].count);
+        assert_string_equal(list.items[i].why, expected[i].why);
+        free(list.items[i].why);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        free(ranges[i].why);
-    }
-    free(ranges);
+    free(list.items);
 }
 
 /* Ranges 3 of every 7, from 2 on: whatever is asked for, the first that has some of it. */
@@ -55,6 +50,8 @@ static void found(void **state)
         gaps[i][0] = 2 + 7 * i;
         gaps[i][1] = 3;
     }
+    const struct lost_list list = {ranges, RANGES};
+    const struct lost_list none = {NULL, 0};
     const struct archive archive = {.losses.gaps = gaps, .losses.ngaps = RANGES};
     for (uint64_t first = 0; first < END; first++) {
         for (uint64_t count = 0; count < 20; count++) {
@@ -67,12 +64,12 @@ static void found(void **state)
                 missing += low < high ? high - low : 0;
             }
             if (count > 0) {
-                assert_ptr_equal(lost_find(ranges, RANGES, first, count), expected);
+                assert_ptr_equal(lost_find(&list, first, count), expected);
             }
             assert_int_equal(archive_gap_in(&archive, first, count), missing);
         }
     }
-    assert_null(lost_find(NULL, 0, 0, 1));
+    assert_null(lost_find(&none, 0, 1));
 }
 
 int main(void)

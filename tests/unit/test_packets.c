@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/report.h"
+#include "input/open.h"
 #include "input/packets/packets.h"
 #include "input/read/reader.h"
 

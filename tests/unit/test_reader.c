@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/report.h"
+#include "input/open.h"
 #include "input/read/reader.h"
 #include "job/job.h"
 #include "small_archive.h"

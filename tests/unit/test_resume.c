@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/report.h"
+#include "input/open.h"
 #include "io/file.h"
 #include "io/mark.h"
 #include "output/output_spec.h"

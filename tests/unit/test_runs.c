@@ -141,7 +141,9 @@ static void make_extents(struct archive *archive, struct archive_part *part)
     for (uint32_t i = 0; i < part->nruns; i++) {
         free(part->runs[i].path);
     }
-    part->nruns = 0; /* the first stays for bit_of() */
+    free(part->runs);
+    part->runs = NULL;
+    part->nruns = 0;
 }
 
 static void random_gaps(struct archive *archive)
@@ -225,6 +227,7 @@ static struct archive *random_archive(void)
     archive->count[AXIS_TIME] = archive->samples = total;
     random_gaps(archive);
     select_streams(archive);
+    assert_int_equal(archive_settle_reach(archive), STATUS_OK);
     return archive;
 }
 
@@ -270,13 +273,8 @@ static int64_t bit_of(const struct archive *archive, const uint64_t index[AXIS_K
     inner = archive->stored.is_compound ? 2 * inner + (uint64_t)imaginary : inner;
     for (uint32_t p = 0; p < archive->nparts; p++) {
         const struct archive_part *part = &archive->parts[p];
-        uint32_t nruns = part->nextents > 0 ? 1 : part->nruns;
-        for (uint32_t r = 0; r < nruns && part->stack == stack; r++) {
-            struct archive_run run = part->runs[r];
-            if (part->nextents > 0) {
-                run.pieces = 1;
-                run.steps = run.stored;
-            }
+        for (uint32_t r = 0; r < part->nruns && part->stack == stack; r++) {
+            const struct archive_run run = part->runs[r];
             uint64_t local = at - part->first_sample - run.first_sample;
             if (local < run.pieces * run.steps) {
                 uint64_t step = block * run.stored + local % run.steps;
@@ -427,6 +425,7 @@ static struct archive *heaps(uint64_t chans, uint64_t steps, uint64_t pieces,
         }
         archive->nstreams *= archive->nselected[axis];
     }
+    assert_int_equal(archive_settle_reach(archive), STATUS_OK);
     return archive;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/report.h"
 #include "input/archive.h"
+#include "input/open.h"
 #include "io/file.h"
 #include "io/mark.h"
 #include "product/contents.h"

@@ -1,21 +1,207 @@
 /* Opening a filterbank: shape, type, where its rows lie and which of them are lost. */
-#include "input/fbh5/fbh5.h"
+#include "input/fbh5/fbh5_parts.h"
 
 #include "base/memory.h"
-#include "input/fbh5/fbh5_parts.h"
+#include "base/terms.h"
+#include "input/about.h"
+#include "input/fbh5/fbh5.h"
 #include "input/format/formats.h"
-#include "input/format/holds.h"
 #include "input/hdf5/links.h"
 #include "input/hdf5/stored.h"
 #include "input/hdf5/unfilter.h"
 #include "input/lost.h"
 #include "io/apart.h"
+#include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* The filterbank as bytes: all of it, from the process that looked into the file to every rank. */
+
+static const struct pack_field pointers[] = {
+    PACK_FIELD(struct fbh5, path),
+    PACK_FIELD(struct fbh5, format),
+    PACK_FIELD(struct fbh5, assumed),
+    PACK_LIST(struct fbh5, table.first, table.count, &pack_numbers),
+    PACK_FIELD(struct fbh5, data_path),
+    PACK_STORAGE(struct fbh5, storage),
+    PACK_LOST(struct fbh5, lost),
+    PACK_SKY(struct fbh5),
+    PACK_FIELD(struct fbh5, head.rawdatafile),
+    PACK_FIELD(struct fbh5, pols),
+    PACK_FIELD(struct fbh5, pol_names),
+    PACK_COUNTED(struct fbh5, freq_hz, nchannels, &pack_numbers),
+    PACK_COUNTED(struct fbh5, coherent.delay_hz, nchannels, &pack_numbers),
+};
+const struct pack_type fbh5_type = PACK_WHOLE(struct fbh5, pointers);
+
+void fbh5_destroy(struct fbh5 *fbh5)
+{
+    pack_destroy(fbh5, &fbh5_type);
+}
+
+enum { MOST_TABLE_IFS = 1 << 10, MOST_CHANNELS = 1 << 24 };
+
+/* Filterbanks in tables: begun, and checked. */
+
+status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    int opened = -1;
+    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY(memory_text(path, &fbh5->path));
+    TRY(memory_text(format, &fbh5->format));
+    TRY(sources_add(&fbh5->storage.sources, path, SOURCE_NAMED, NULL));
+    TRY(file_open_read(path, &opened));
+    TRY(sources_check_open(&fbh5->storage.sources, path, opened));
+    fbh5->file_bytes = sources_bytes(&fbh5->storage.sources);
+    fbh5->reach = fbh5->scattered = REACH_TABLE;
+    fbh5->chunks.rows = 1;
+    fbh5->head.nbeams = fbh5->head.ibeam = 1;
+    *out = fbh5;
+    *fd = opened;
+    fbh5 = NULL;
+    opened = -1;
+out:
+    file_close(opened);
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t filterbank_finish(struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5_table *table = &fbh5->table;
+    uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
+    REQUIRE(fbh5->nifs >= 1 && fbh5->nifs <= MOST_TABLE_IFS && fbh5->nchannels >= 1 &&
+                fbh5->nchannels <= MOST_CHANNELS,
+            STATUS_DATA, "%s: %u pols of %u channels, expected 1 to %d, and 1 to %d", fbh5->path,
+            fbh5->nifs, fbh5->nchannels, MOST_TABLE_IFS, MOST_CHANNELS);
+    REQUIRE(table->bits <= 32 && (table->bits & (table->bits - 1)) == 0 && table->bits > 0,
+            STATUS_DATA, "%s: %u bits, expected 1, 2, 4, 8, 16 or 32", fbh5->path, table->bits);
+    REQUIRE(streams * table->bits % 8 * (table->rows_each % 8) % 8 == 0, STATUS_DATA,
+            "%s: rows of %" PRIu64 " spectra of %" PRIu64
+            " numbers of %u bits, expected whole bytes",
+            fbh5->path, table->rows_each, streams, table->bits);
+    REQUIRE(isfinite(fbh5->time.step) && fbh5->time.step > 0, STATUS_DATA,
+            "%s: a spectrum every %g s (tsamp), expected more than 0", fbh5->path, fbh5->time.step);
+    double last = fbh5->fch1_mhz + (fbh5->nchannels - 1.0) * fbh5->foff_mhz;
+    REQUIRE(isfinite(last) &&
+                (fbh5->nchannels == 1 || last < fbh5->fch1_mhz || last > fbh5->fch1_mhz),
+            STATUS_DATA, "%s: %u channels from fch1 = %g MHz on in steps of foff = %g MHz",
+            fbh5->path, fbh5->nchannels, fbh5->fch1_mhz, fbh5->foff_mhz);
+    fbh5->sample_bytes = table->has_scales || table->is_signed || table->bits == 32 ? 4
+                         : table->bits == 16                                        ? 2
+                                                                                    : 1;
+out:
+    return st;
+}
+
+/* Numbers of a power product in few bits, made the floats that they stand for. */
+
+/* Where /scale or /offset lies, and of how many blocks it is. */
+static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char *name,
+                                uint64_t *blocks, uint64_t *offset)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset scale = {0};
+    TRY(h5_dataset_open(file, fbh5->path, name, &scale));
+    haddr_t at = h5_offset(scale.id);
+    uint64_t all = ceil_div_u64(fbh5->rows, fbh5->steps.rows);
+    REQUIRE(at != HADDR_UNDEF && scale.rank == 3 && H5Tequal(scale.type, H5T_IEEE_F32LE) > 0 &&
+                H5Dget_storage_size(scale.id) == scale.count * sizeof(float) &&
+                scale.dims[1] == fbh5->nifs && scale.dims[2] == fbh5->nchannels &&
+                (scale.dims[0] == 1 || scale.dims[0] == all),
+            STATUS_DATA, "%s: /%s is not that of its rows, as voltmill writes it: was it repacked?",
+            fbh5->path, name);
+    *blocks = scale.dims[0];
+    *offset = at;
+out:
+    h5_dataset_close(&scale);
+    return st;
+}
+
+/* Whether samples are in few bits: then they are handed out as floats. When all else is known.
+ * Fails with DATA. */
+static status_t fbh5_find_steps(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct fbh5_steps *steps = &fbh5->steps;
+    int64_t rows = 0;
+    int found = 0;
+    uint64_t offsets = 0;
+    if (!fbh5->is_ours || fbh5->sample_bytes > 2) {
+        goto out;
+    }
+    TRY(h5_get_i64(data, fbh5->path, "scale_rows", &rows, &found));
+    if (!found) {
+        goto out;
+    }
+    REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS, STATUS_DATA,
+            "%s: scale_rows of /data is %lld, expected 1 .. %d", fbh5->path, (long long)rows,
+            TERMS_MOST_SCALE_ROWS);
+    steps->rows = (uint64_t)rows;
+    TRY(fbh5_find_scale(file, fbh5, "scale", &steps->scales, &steps->scale_offset));
+    TRY(fbh5_find_scale(file, fbh5, "offset", &offsets, &steps->offset_offset));
+    REQUIRE(offsets == steps->scales, STATUS_DATA, "%s: /scale and /offset differ in shape",
+            fbh5->path);
+    steps->bits = 8 * fbh5->sample_bytes;
+    fbh5->sample_bytes = sizeof(float);
+out:
+    return st;
+}
+
+/* Scale, then offset, of a block of rows, of the ifs and channels that are read. */
+static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t number,
+                                 const struct fbh5_block *block, float *out)
+{
+    status_t st = STATUS_OK;
+    const uint64_t offsets[2] = {fbh5->steps.scale_offset, fbh5->steps.offset_offset};
+    for (int i = 0; i < 2; i++) {
+        for (uint64_t j = 0; j < block->nifs; j++) {
+            uint64_t line =
+                (number * fbh5->nifs + block->first_if + j) * fbh5->nchannels + block->chan;
+            TRY(file_read(fd, fbh5->path, offsets[i] + line * sizeof *out, out,
+                          block->chans * sizeof *out));
+            out += block->chans;
+        }
+    }
+out:
+    return st;
+}
+
+status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
+                          float *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5_steps *steps = &fbh5->steps;
+    const struct steps_form form = {steps->bits, 0};
+    uint64_t lines = block->nifs * block->chans;
+    uint64_t bytes = steps->bits / 8;
+    const char *stored = (const char *)out + block->rows * lines * (sizeof *out - bytes);
+    uint64_t last = UINT64_MAX;
+    float *scale = NULL; /* and offset, and a row, which would else be written over */
+    TRY(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
+    char *row = (char *)(scale + 2 * lines);
+    for (uint64_t i = 0; i < block->rows; i++) {
+        uint64_t number = min_u64((block->row + i) / steps->rows, steps->scales - 1);
+        if (number != last) {
+            TRY(fbh5_read_scales(fbh5, fd, number, block, scale));
+            last = number;
+        }
+        memcpy(row, stored + i * lines * bytes, (size_t)(lines * bytes));
+        steps_load(form, row, (size_t)lines, scale, scale + lines, out + i * lines);
+    }
+out:
+    free(scale);
+    return st;
+}
 
 enum { MOST_IFS = 1 << 16 };
 
@@ -86,10 +272,10 @@ static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh
     uint32_t count = 0;
     TRY(lost_find_boxes(pieces, &boxes, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(lost_add_range(&fbh5->lost, &fbh5->nlost, boxes[i].low[0],
-                           boxes[i].high[0] - boxes[i].low[0], boxes[i].why));
+        TRY(lost_add(&fbh5->lost, boxes[i].low[0], boxes[i].high[0] - boxes[i].low[0],
+                     boxes[i].why));
     }
-    lost_join_ranges(fbh5->lost, &fbh5->nlost);
+    lost_join(&fbh5->lost);
 out:
     archive_free_boxes(boxes, count);
     return st;
@@ -136,7 +322,7 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
     depot_take_extents(depot, &extents, &nextents);
     TRY(fbh5_memory_type(fbh5, &memory));
     if (nextents == 1 && H5Tequal(data->type, memory) > 0) {
-        fbh5->is_plain = 1;
+        fbh5->reach = REACH_PIECES;
         fbh5->data_offset = extents[0].file_offset;
         TRY(memory_text(extents[0].path, &fbh5->data_path));
     }
@@ -159,13 +345,7 @@ status_t fbh5_check_unchanged(const struct fbh5 *fbh5)
 
 status_t fbh5_check_whole(const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
-    const struct lost_range *lost = fbh5->lost;
-    REQUIRE(fbh5->nlost == 0, STATUS_DATA, "%s: spectra %llu .. %llu cannot be had: %s", fbh5->path,
-            (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
-            lost->why);
-out:
-    return st;
+    return lost_refuse(&fbh5->lost, fbh5->path, "spectra", 0, fbh5->rows);
 }
 
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
@@ -209,8 +389,8 @@ static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
     int is_there = 0;
     TRY(h5_has(file, fbh5->path, "weights", &is_there));
     /* Its compressed rows lie in no other file, either. */
-    int is_here = fbh5->is_plain ? strcmp(fbh5->data_path, fbh5->path) == 0
-                                 : fbh5->storage.sources.count == 1;
+    int is_here = fbh5->reach == REACH_PIECES ? strcmp(fbh5->data_path, fbh5->path) == 0
+                                              : fbh5->storage.sources.count == 1;
     if (!fbh5->is_ours || !is_there || !is_here) {
         goto out;
     }

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "dsp/steps.h"
 #include "input/hdf5/sources.h"
+#include "input/sky.h"
 #include "io/fits_unit.h"
 #include "io/pack.h"
 
@@ -51,18 +52,15 @@ enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
 
 /* Keywords of SIGPROC that files say. */
 struct fbh5_head {
-    char *source, *telescope, *rawdatafile; /* NULL when unknown */
-    int has_position;
-    double raj_hours, dej_degrees;
-    double az_start, za_start; /* degrees */
+    char *rawdatafile;             /* NULL when unknown */
+    double raj_hours, dej_degrees; /* the position in these units; 0 when unknown */
+    double az_start, za_start;     /* degrees */
     int32_t telescope_id, machine_id, nbeams, ibeam;
 };
 
 struct fbh5_time {
-    double step; /* seconds from row to row */
-    int has_start;
-    struct utc start;  /* to which times count */
-    double first;      /* of row 0's centre, seconds after `start` */
+    double step;       /* seconds from row to row */
+    double first;      /* of row 0's centre, seconds after the sky's `start` */
     double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
 };
 
@@ -89,34 +87,36 @@ struct fbh5 {
     uint32_t nifs, nchannels;
     int is_ours; /* a power product, which knows more than the format does */
     struct fbh5_chunks chunks;
-    int is_plain; /* rows lie one after the other, at data_offset of data_path */
+    enum reach reach; /* REACH_PIECES: rows lie one after the other, at data_offset of data_path */
+    enum reach scattered; /* the same of parts of rows: REACH_TABLE or REACH_HDF5 */
     uint64_t data_offset;
-    uint64_t marks_offset;   /* of a byte for each row of ours: 1 where some of it is NaN because it
-                                could not be made; 0: not told */
-    char *data_path;         /* NULL: `path` */
-    struct storage storage;  /* every file that holds something of it */
-    struct lost_range *lost; /* rows that nobody has written or can have; ascending */
-    uint32_t nlost;
+    uint64_t marks_offset;  /* of a byte for each row of ours: 1 where some of it is NaN because it
+                               could not be made; 0: not told */
+    char *data_path;        /* NULL: `path` */
+    struct storage storage; /* every file that holds something of it */
+    struct lost_list lost;  /* rows that nobody has written or can have; ascending */
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band(),
                         unless the header lists them */
     struct coherent coherent; /* [nchannels], too; NULL before fbh5_load_band() */
     struct fbh5_time time;
+    struct sky sky; /* times count to its start */
     struct fbh5_head head;
     char *pols;      /* pol_type: what its ifs are; NULL when unknown */
     char *pol_names; /* of ours: the names of its ifs, such as X, one a line; NULL when unknown */
 };
 
-/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5: apart if this process
- * does so, like the next two; these with `_here` always in this process. */
-status_t fbh5_open(const char *path, struct fbh5 **out);
+/* The filterbank as bytes: all of it, from the process that opened the file to every rank. */
+extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 
 /* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA.
  * Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
-status_t fbh5_load_band_here(struct fbh5 *fbh5);
+
+/* Makes the sky's position of the header's, if there is one: who does not know it writes zeros. */
+void fbh5_settle_position(struct fbh5 *fbh5);
 
 /* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
@@ -128,7 +128,6 @@ status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 /* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
  * Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
-status_t fbh5_check_even_here(struct fbh5 *fbh5);
 
 /* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
  * product of two polarisations. True when the file does not say. */
@@ -156,9 +155,6 @@ status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
 
 /* Fails with DATA when rows cannot be had. */
 status_t fbh5_check_whole(const struct fbh5 *fbh5);
-
-status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
-status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
 
 /* Bits of a number as the file has it; "floating point", "signed" or "unsigned". */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
@@ -199,5 +195,12 @@ status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
 /* Whether the last failure was that of rows which cannot be read, where all else is well. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
+
+/* A filterbank of this file, of which nothing is known yet, noted and opened for reading. Fails
+ * with DATA. */
+status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
+
+/* Checks counts, bits and axes, and completes what follows from them. Fails with DATA. */
+status_t filterbank_finish(struct fbh5 *fbh5);
 
 #endif

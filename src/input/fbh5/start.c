@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double most_days = 1e7;
 static const double most_header_days = 4e5; /* the year 2953; Julian Dates are larger */

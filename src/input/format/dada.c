@@ -4,12 +4,11 @@
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/format/gather.h"
-#include "input/format/override.h"
 #include "input/format/recorder.h"
+#include "input/format/said.h"
 #include "io/file.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_HEADER = 16 << 20, HEAP_STEPS = 256 /* samples of a heap of MeerKAT's */ };

@@ -24,11 +24,6 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive);
 
-/* A missing value that no sample can have would be passed over in silence: before
- * numbers_settle(). Fails with USAGE when the job says it, with DATA when the file does. */
-status_t dataset_check_missing_value(const char *where, const char *keys,
-                                     const struct archive *archive);
-
 /* Numbers of a packing that has bits; with levels (may be NULL) of their own, one for each number
  * that is stored. */
 void dataset_set_packing(const struct packing *packing, const double *levels,

@@ -61,16 +61,9 @@ struct drf_fill {
  * DATA: a type or fill value that cannot be read. */
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
-/* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
- * before it. */
-status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
-                         struct drf_names *out);
 void drf_names_free(struct drf_names *names);
 
 /* Takes the name, whatever comes. */
 status_t drf_names_add(struct drf_names *names, char *name);
-
-/* "2024-06-27T14-00-00" */
-int drf_is_time_folder(const char *name);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "input/format/fields.h"
 #include "io/file.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ void drf_names_free(struct drf_names *names)
 status_t drf_names_add(struct drf_names *names, char *name)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grow(&names->items, names->count, sizeof *names->items, "names of files"));
+    TRY(memory_grown(names->count + 1, sizeof *names->items, "names of files", &names->items));
     names->items[names->count++] = name;
     name = NULL;
 out:
@@ -38,8 +40,10 @@ static int drf_by_name(const void *left, const void *right)
     return text_compare_natural(*(char *const *)left, *(char *const *)right);
 }
 
-status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
-                         struct drf_names *out)
+/* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
+ * before it. */
+static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
+                                struct drf_names *out)
 {
     status_t st = STATUS_OK;
     size_t before = out->count;
@@ -67,7 +71,8 @@ out:
     return st;
 }
 
-int drf_is_time_folder(const char *name)
+/* "2024-06-27T14-00-00" */
+static int drf_is_time_folder(const char *name)
 {
     static const char pattern[] = "0000-00-00T00-00-00";
     for (size_t i = 0; i < sizeof pattern; i++) {
@@ -130,7 +135,7 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
             goto out;
         }
     }
-    TRY(memory_grow(&channels->items, channels->count, sizeof *channels->items, "channels"));
+    TRY(memory_grown(channels->count + 1, sizeof *channels->items, "channels", &channels->items));
     struct drf_channel *channel = &channels->items[channels->count++];
     *channel = (struct drf_channel){.name = NULL};
     TRY(memory_text(text_basename(real), &channel->name));
@@ -231,5 +236,371 @@ status_t drf_is_recording(const char *path, int *is_it)
 out:
     drf_names_free(&folders);
     drf_names_free(&files);
+    return st;
+}
+
+static const char title[] = "a Digital Metadata file";
+
+/* Where recorders put it, below the group of a sample. */
+static const char *const places[] = {"center_frequencies", "center_frequency", "center_freq",
+                                     "receiver/center_freq"};
+
+/* What is sought, and what is found so far. */
+struct drf_search {
+    struct drf_rate rate; /* of the metadata's own samples */
+    uint64_t first, end;  /* of them, too */
+    int is_found;
+    uint64_t sample; /* whose metadata it is */
+    double *centres;
+    size_t count;
+    char *path;
+};
+
+/* The centre frequency of a Digital RF channel, from its Digital Metadata: contents are not part of
+ * the standard, but those of the usual recorder (thor) are well known. */
+
+/* "NAME@1567105700.h5" */
+static int drf_is_metadata_file(const char *name)
+{
+    const char *at = strchr(name, '@');
+    return at && strncmp(name, "tmp.", 4) != 0 && isdigit((unsigned char)at[1]) &&
+           strcmp(name + strlen(name) - 3, ".h5") == 0;
+}
+
+/* The group of a sample is named by its number. */
+static int drf_sample_of(const char *name, uint64_t *sample)
+{
+    return isdigit((unsigned char)name[0]) && units_parse_u64(name, sample);
+}
+
+static status_t drf_read_centres(const struct fields *fields, const char *group, double **out,
+                                 size_t *count)
+{
+    status_t st = STATUS_OK;
+    *count = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && *count == 0; i++) {
+        char name[200];
+        int is_there = 0;
+        snprintf(name, sizeof name, "%s/%s", group, places[i]);
+        TRY(h5_has(fields->file, fields->path, name, &is_there));
+        TRY(is_there ? fields_f64s(fields, name, NULL, out, count) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+static int drf_same_centres(const struct drf_search *search, const double *centres, size_t count)
+{
+    return search->count == count && memcmp(search->centres, centres, count * sizeof *centres) == 0;
+}
+
+/* What is said last before the first sample counts; what is said later must be the same. */
+static status_t drf_take_centres(struct drf_search *search, uint64_t sample, double **centres,
+                                 size_t count, const char *path)
+{
+    status_t st = STATUS_OK;
+    int is_before = sample <= search->first;
+    if (!is_before && search->is_found) {
+        REQUIRE(sample >= search->end || drf_same_centres(search, *centres, count), STATUS_DATA,
+                "%s: the centre frequency is %.12g Hz from sample %llu on, %.12g Hz before: "
+                "input.layout.freq_hz says which of them is right, or input.files leaves the other "
+                "out",
+                path, (*centres)[0], (unsigned long long)sample, search->centres[0]);
+        goto out;
+    }
+    if (!search->is_found || sample >= search->sample) {
+        free(search->centres);
+        search->centres = *centres;
+        *centres = NULL;
+        search->count = count;
+        search->sample = sample;
+        search->is_found = 1;
+        free(search->path);
+        search->path = NULL;
+        TRY(memory_text(path, &search->path));
+    }
+out:
+    return st;
+}
+
+static status_t drf_search_file(struct drf_search *search, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct h5_names groups = {0};
+    double *centres = NULL;
+    TRY(fields_open(path, title, &fields));
+    TRY(h5_list_links(fields.file, path, "the file", &groups));
+    for (size_t i = 0; i < groups.count; i++) {
+        uint64_t sample = 0;
+        size_t count = 0;
+        if (!drf_sample_of(groups.names[i], &sample)) {
+            continue;
+        }
+        TRY(drf_read_centres(&fields, groups.names[i], &centres, &count));
+        for (size_t j = 0; j < count; j++) {
+            REQUIRE(isfinite(centres[j]), STATUS_DATA, "%s: a centre frequency of sample %s is %g",
+                    path, groups.names[i], centres[j]);
+        }
+        TRY(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
+        free(centres);
+        centres = NULL;
+    }
+out:
+    free(centres);
+    h5_free_texts(groups.names, groups.count);
+    fields_close(&fields);
+    return st;
+}
+
+/* Samples of one rate as samples of another, to within the rounding of doubles. */
+static uint64_t drf_convert(uint64_t sample, struct drf_rate from, struct drf_rate to)
+{
+    if (from.numerator == to.numerator && from.denominator == to.denominator) {
+        return sample;
+    }
+    long double seconds =
+        (long double)sample * (long double)from.denominator / (long double)from.numerator;
+    long double number = seconds * (long double)to.numerator / (long double)to.denominator;
+    return number < 1.8e19L ? (uint64_t)number : UINT64_MAX;
+}
+
+/* The path of its properties, for free(), when the folder holds metadata; else NULL. */
+static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **properties)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    char *path = NULL;
+    int64_t numerator = 0;
+    int64_t denominator = 0;
+    int is_metadata = 0;
+    TRY(memory_format(&path, "%s/dmd_properties.h5", folder));
+    TRY(file_exists(path, &is_metadata));
+    if (is_metadata) {
+        int found[2] = {0, 0};
+        TRY(fields_open(path, title, &fields));
+        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
+        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
+        if (found[0] && found[1] && numerator > 0 && denominator > 0) {
+            *rate = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
+        }
+        *properties = path;
+        path = NULL;
+    }
+out:
+    fields_close(&fields);
+    free(path);
+    return st;
+}
+
+/* Seconds since 1970 in a file's name, from which on it tells of samples. */
+static double drf_file_seconds(const char *path)
+{
+    return strtod(strchr(text_basename(path), '@') + 1, NULL);
+}
+
+static status_t drf_search_folder(struct drf_search *search, const char *folder)
+{
+    status_t st = STATUS_OK;
+    struct drf_names times = {0};
+    struct drf_names files = {0};
+    double to_seconds = (double)search->rate.denominator / (double)search->rate.numerator;
+    TRY(drf_list_folder(folder, drf_is_time_folder, &times));
+    for (size_t i = 0; i < times.count; i++) {
+        TRY(drf_list_folder(times.items[i], drf_is_metadata_file, &files));
+    }
+    /* From the last that begins before the first sample, to the last that begins before the end. */
+    size_t from = 0;
+    for (size_t i = 0; i < files.count; i++) {
+        from = drf_file_seconds(files.items[i]) <= (double)search->first * to_seconds ? i : from;
+    }
+    for (size_t i = from; i < files.count; i++) {
+        if (i == from || !search->is_found ||
+            drf_file_seconds(files.items[i]) < (double)search->end * to_seconds) {
+            TRY(drf_search_file(search, files.items[i]));
+        }
+    }
+out:
+    drf_names_free(&files);
+    drf_names_free(&times);
+    return st;
+}
+
+static int drf_is_visible(const char *name)
+{
+    return name[0] != '.' && !drf_is_time_folder(name);
+}
+
+/* For somebody else to free. */
+static char *drf_take(char **name)
+{
+    char *taken = *name;
+    *name = NULL;
+    return taken;
+}
+
+status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
+                     uint64_t end, double **out, size_t *count, int *is_later,
+                     struct drf_names *files)
+{
+    status_t st = STATUS_OK;
+    struct drf_search search = {.is_found = 0};
+    struct drf_names folders = {0};
+    char *properties = NULL;
+    TRY(drf_list_folder(channel->folder, drf_is_visible, &folders));
+    for (size_t i = 0; i < folders.count && !search.is_found; i++) {
+        free(properties);
+        properties = NULL;
+        search.rate = rate;
+        TRY(drf_read_rate(folders.items[i], &search.rate, &properties));
+        search.first = drf_convert(first, rate, search.rate);
+        search.end = drf_convert(end, rate, search.rate);
+        TRY(properties ? drf_search_folder(&search, folders.items[i]) : STATUS_OK);
+    }
+    if (search.is_found) {
+        TRY(drf_names_add(files, drf_take(&search.path)));
+        TRY(drf_names_add(files, drf_take(&properties)));
+    }
+    *out = search.centres;
+    *count = search.count;
+    *is_later = search.is_found && search.sample > search.first;
+    search.centres = NULL;
+out:
+    free(properties);
+    free(search.centres);
+    free(search.path);
+    drf_names_free(&folders);
+    return st;
+}
+
+enum { MOST_ELEMENT = 16, PIECE_BYTES = 1 << 22 };
+
+/* Integers of a dataset, one or two in each element; `fill` is an element that never came. */
+struct fill_integers {
+    hid_t number;
+    size_t bytes, count;
+    char fill[MOST_ELEMENT];
+    double value; /* of its first number */
+};
+
+/* Fill values of Digital RF: a continuous writer without compression makes files of full length,
+ * and what never came keeps the dataset's fill value: the smallest integer of its type, or NaN
+ * (rf_write_hdf5.c, digital_rf_set_fill_value). No index tells where. */
+
+/* *is_known = 0: they are no integers, or have a form that no writer makes. */
+static status_t fill_find_integers(const struct h5_dataset *data, const char *path, int *is_known,
+                                   struct fill_integers *out)
+{
+    status_t st = STATUS_OK;
+    size_t element = H5Tget_size(data->type);
+    int is_pair = H5Tget_class(data->type) == H5T_COMPOUND;
+    *is_known = 0;
+    if (is_pair && H5Tget_nmembers(data->type) != 2) {
+        goto out;
+    }
+    out->count = is_pair ? 2 : 1;
+    out->number = is_pair ? H5Tget_member_type(data->type, 0) : H5Tcopy(data->type);
+    H5_TRY(out->number, "%s: /rf_data: its type cannot be read", path);
+    out->bytes = H5Tget_size(out->number);
+    *is_known = H5Tget_class(out->number) == H5T_INTEGER && out->bytes * out->count == element &&
+                element <= MOST_ELEMENT;
+out:
+    return st;
+}
+
+/* The fill value that the dataset states, or else that of its type. */
+static status_t fill_find_value(const struct h5_dataset *data, const char *path,
+                                struct fill_integers *out)
+{
+    status_t st = STATUS_OK;
+    H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+    int is_signed = H5Tget_sign(out->number) != H5T_SGN_NONE;
+    char number[MOST_ELEMENT] = {0};
+    hid_t plist = H5Dget_create_plist(data->id);
+    H5_TRY(plist, "%s: /rf_data does not say how it is stored", path);
+    out->value = is_signed ? -ldexp(1, 8 * (int)out->bytes - 1) : 0;
+    if (H5Pfill_value_defined(plist, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED) {
+        H5_TRY(H5Pget_fill_value(plist, data->type, out->fill),
+               "%s: the fill value of /rf_data cannot be read", path);
+        memcpy(number, out->fill, out->bytes);
+        H5_TRY(H5Tconvert(out->number, H5T_NATIVE_DOUBLE, 1, number, NULL, H5P_DEFAULT),
+               "%s: the fill value of /rf_data is no number", path);
+        memcpy(&out->value, number, sizeof out->value);
+        goto out;
+    }
+    memcpy(number, &out->value, sizeof out->value);
+    H5_TRY(H5Tconvert(H5T_NATIVE_DOUBLE, out->number, 1, number, NULL, H5P_DEFAULT),
+           "%s: /rf_data has numbers without a fill value", path);
+    for (size_t i = 0; i < out->count; i++) {
+        memcpy(out->fill + i * out->bytes, number, out->bytes);
+    }
+out:
+    h5_close(plist);
+    return st;
+}
+
+/* Looks for it in all elements. What cannot be read is left to the reading. */
+static status_t fill_search(const struct h5_dataset *data, const struct fill_integers *integers,
+                            int *found)
+{
+    status_t st = STATUS_OK;
+    size_t element = integers->bytes * integers->count;
+    hsize_t start[H5S_MAX_RANK] = {0};
+    hsize_t size[H5S_MAX_RANK] = {1, data->rank > 1 ? data->dims[1] : 1};
+    uint64_t row = max_u64(size[1], 1);
+    uint64_t rows = max_u64(1, PIECE_BYTES / (row * element));
+    hid_t memory = -1;
+    char *values = NULL;
+    TRY(memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
+    for (uint64_t at = 0; at < data->dims[0] && !*found; at += rows) {
+        uint64_t count = min_u64(rows, data->dims[0] - at);
+        start[0] = at;
+        size[0] = count;
+        h5_close(memory);
+        memory = H5Screate_simple(data->rank, size, NULL);
+        *found = memory < 0 ||
+                 H5Sselect_hyperslab(data->space, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
+                 H5Dread(data->id, data->type, memory, data->space, H5P_DEFAULT, values) < 0;
+        for (uint64_t i = 0; i < count * row && !*found; i++) {
+            *found = memcmp(values + i * element, integers->fill, element) == 0;
+        }
+    }
+out:
+    h5_close(memory);
+    free(values);
+    return st;
+}
+
+/* Whether HDF5 would read the dataset from its own file alone. */
+static int fill_is_here(const struct h5_dataset *data)
+{
+    hid_t plist = H5Dget_create_plist(data->id);
+    int is_here =
+        plist >= 0 && H5Pget_layout(plist) != H5D_VIRTUAL && H5Pget_external_count(plist) == 0;
+    h5_close(plist);
+    return is_here;
+}
+
+status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out)
+{
+    status_t st = STATUS_OK;
+    struct fill_integers integers = {.number = -1};
+    uint64_t bytes = 0;
+    int is_known = 0;
+    TRY(fill_find_integers(data, path, &is_known, &integers));
+    if (!is_known || out->is_there) {
+        goto out; /* NaN is missing anyway */
+    }
+    TRY(fill_find_value(data, path, &integers));
+    out->value = integers.value;
+    if (!multiply_u64(data->count, integers.bytes * integers.count, &bytes) ||
+        bytes > out->searched_left || !fill_is_here(data)) {
+        out->is_there = 1;
+        goto out;
+    }
+    out->searched_left -= bytes;
+    TRY(fill_search(data, &integers, &out->is_there));
+out:
+    h5_close(integers.number);
     return st;
 }

@@ -1,26 +1,29 @@
-/* What is in HDF5 files of known formats, single attributes of it, and the archive that is made of
- * their description. */
-#include "input/format/fields_parts.h"
+/* Attributes and datasets of HDF5 files of known formats, and the archive that is made of their
+ * description. */
+#include "input/format/fields.h"
 
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/format/dataset.h"
-#include "input/format/override.h"
+#include "input/format/said.h"
 #include "input/hdf5/stored.h"
 #include "io/apart.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { FIELDS_WHERE = 1200 }; /* room for "FILE: OBJECT" */
 
 enum { SECONDS_A_DAY = 86400, MJD_OF_1970 = 40587 };
 
 static const double most_rate_hz = 1e15;
 
-status_t fields_has_object(hid_t file, const char *path, const char *name, int *out)
+/* Whether there is an object of that path, which leads somewhere; or an attribute, "group@name". */
+static status_t fields_has_object(hid_t file, const char *path, const char *name, int *out)
 {
     status_t st = STATUS_OK;
     *out = 1;
@@ -32,7 +35,7 @@ out:
     return st;
 }
 
-status_t fields_open_object(hid_t file, const char *path, const char *name, hid_t *out)
+static status_t fields_open_object(hid_t file, const char *path, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
     apart_at("%s: %s", path, name);
@@ -43,7 +46,7 @@ out:
     return st;
 }
 
-status_t fields_has(hid_t file, const char *path, const char *what, int *out)
+static status_t fields_has(hid_t file, const char *path, const char *what, int *out)
 {
     status_t st = STATUS_OK;
     char name[200];
@@ -91,8 +94,10 @@ void fields_close(struct fields *fields)
     *fields = (struct fields){.file = -1};
 }
 
-status_t fields_find(const struct fields *fields, const char *object, const char *name,
-                     char where[FIELDS_WHERE], hid_t *out)
+/* Opens the object that has the attribute; *out stays what it is when it has none, or is not there.
+ * `where` becomes "FILE: OBJECT". */
+static status_t fields_find(const struct fields *fields, const char *object, const char *name,
+                            char where[FIELDS_WHERE], hid_t *out)
 {
     status_t st = STATUS_OK;
     int is_there = 0;
@@ -253,6 +258,316 @@ status_t fields_note_coherent(const struct fields *fields, double dm, struct arc
         memcpy(archive->coherent.delay_hz, archive->freq_hz,
                (size_t)chans * sizeof *archive->coherent.delay_hz);
     }
+out:
+    return st;
+}
+
+enum { MOST_NUMBERS = 1 << 26, MOST_TEXTS = 1 << 20, MOST_TEXT = 1024 };
+
+/* Numbers, texts and names of datasets in HDF5 files, read with every check that a hostile file
+ * needs. */
+
+/* A type in memory for numbers of `stored`, or for that member of it alone. HDF5 crashes on members
+ * that lie outside of their compound. */
+static status_t fields_number_type(hid_t stored, const char *where, const char *member,
+                                   hid_t number, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    hid_t type = -1;
+    int index =
+        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
+    REQUIRE(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
+    of = member ? H5Tget_member_type(stored, (unsigned)index) : H5Tcopy(stored);
+    H5_TRY(of, "%s: its type cannot be read", where);
+    H5T_class_t class = H5Tget_class(of);
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s%s%s does not hold numbers",
+            where, member ? ": " : "", member ? member : "");
+    if (member) {
+        size_t at = H5Tget_member_offset(stored, (unsigned)index);
+        size_t bytes = H5Tget_size(stored);
+        REQUIRE(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
+                "%s: its member %s lies outside of it", where, member);
+        type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
+        H5_TRY(type, "%s: a type cannot be made", where);
+        H5_TRY(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
+    } else {
+        type = H5Tcopy(number);
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(of);
+    return st;
+}
+
+status_t fields_require_whole(const struct fields *fields, const char *dataset)
+{
+    status_t st = STATUS_OK;
+    struct storage storage = {.nabsent = 0};
+    struct stat info;
+    if (stat(fields->path, &info) == 0 && h5_is_cut(fields->file, (uint64_t)info.st_size)) {
+        st = stored_require_whole(fields->path, dataset, &storage);
+    }
+    storage_free(&storage);
+    return st;
+}
+
+/* Numbers of 8 bytes. */
+static status_t fields_numbers(const struct fields *fields, const char *name, const char *member,
+                               hid_t number, void *out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    hid_t type = -1;
+    void *numbers = NULL;
+    char where[FIELDS_WHERE];
+    int is_there = 0;
+    snprintf(where, sizeof where, "%s: %s", fields->path, name);
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
+            fields->format);
+    TRY(fields_require_whole(fields, name));
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    REQUIRE(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s holds %" PRIu64 " values: absurd",
+            where, dataset.count);
+    TRY(fields_number_type(dataset.type, where, member, number, &type));
+    TRY(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
+    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, numbers));
+    *count = (size_t)dataset.count;
+    memcpy(out, &numbers, sizeof numbers);
+    numbers = NULL;
+out:
+    free(numbers);
+    h5_close(type);
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+status_t fields_f64s(const struct fields *fields, const char *dataset, const char *member,
+                     double **out, size_t *count)
+{
+    return fields_numbers(fields, dataset, member, H5T_NATIVE_DOUBLE, out, count);
+}
+
+status_t fields_u64s(const struct fields *fields, const char *dataset, const char *member,
+                     uint64_t **out, size_t *count)
+{
+    return fields_numbers(fields, dataset, member, H5T_NATIVE_UINT64, out, count);
+}
+
+/* Elements may be arrays, of *each numbers. */
+static status_t fields_array_type(hid_t stored, const char *where, hid_t number, size_t *each,
+                                  hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    if (H5Tget_class(stored) != H5T_ARRAY) {
+        TRY(fields_number_type(stored, where, NULL, number, out));
+        goto out;
+    }
+    of = H5Tget_super(stored);
+    H5_TRY(of, "%s: a type cannot be read", where);
+    H5T_class_t class = H5Tget_class(of);
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s does not hold numbers",
+            where);
+    hsize_t numbers = H5Tget_size(stored) / H5Tget_size(of);
+    *each = (size_t)numbers;
+    *out = H5Tarray_create2(number, 1, &numbers);
+    H5_TRY(*out, "%s: a type cannot be made", where);
+out:
+    h5_close(of);
+    return st;
+}
+
+/* None: *count = 0. */
+static status_t fields_attribute(const struct fields *fields, const char *object, const char *name,
+                                 hid_t number, void *out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    hid_t holder = -1;
+    hid_t attribute = -1;
+    hid_t stored = -1;
+    hid_t space = -1;
+    hid_t type = -1;
+    void *numbers = NULL;
+    size_t each = 1;
+    char where[FIELDS_WHERE];
+    *count = 0;
+    TRY(fields_find(fields, object, name, where, &holder));
+    if (holder < 0) {
+        goto out;
+    }
+    attribute = H5Aopen(holder, name, H5P_DEFAULT);
+    H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
+    stored = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (H5Sget_simple_extent_type(space) == H5S_NULL || points == 0) {
+        goto out;
+    }
+    REQUIRE(points > 0 && points <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
+            name);
+    TRY(fields_array_type(stored, where, number, &each, &type));
+    REQUIRE(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
+    TRY(memory_zeroed((size_t)points * each, 8, "numbers of a file", &numbers));
+    H5_TRY(H5Aread(attribute, type, numbers), "%s: attribute %s cannot be read", where, name);
+    *count = (size_t)points * each;
+    memcpy(out, &numbers, sizeof numbers);
+    numbers = NULL;
+out:
+    free(numbers);
+    h5_close(type);
+    h5_close(space);
+    h5_close(stored);
+    h5_close(attribute);
+    h5_close(holder);
+    return st;
+}
+
+status_t fields_attribute_f64s(const struct fields *fields, const char *object, const char *name,
+                               double **out, size_t *count)
+{
+    return fields_attribute(fields, object, name, H5T_NATIVE_DOUBLE, out, count);
+}
+
+status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
+                               uint64_t **out, size_t *count)
+{
+    return fields_attribute(fields, object, name, H5T_NATIVE_UINT64, out, count);
+}
+
+status_t fields_shape(const struct fields *fields, const char *name, int rank, hsize_t *dims)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    int is_there = 0;
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
+            fields->format);
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    REQUIRE(dataset.rank == rank, STATUS_DATA, "%s: %s has %d dimensions, expected %d in %s",
+            fields->path, name, dataset.rank, rank, fields->format);
+    memcpy(dims, dataset.dims, (size_t)rank * sizeof *dims);
+out:
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+/* A text type in memory for `stored`, or for that member of it; below 0 when that is no text of
+ * fixed length. */
+static status_t fields_text_type(hid_t stored, const char *where, const char *member, size_t *size,
+                                 hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    hid_t text = -1;
+    hid_t type = -1;
+    int index =
+        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
+    of = !member ? H5Tcopy(stored) : index >= 0 ? H5Tget_member_type(stored, (unsigned)index) : -1;
+    if (of < 0 || H5Tget_class(of) != H5T_STRING || H5Tis_variable_str(of) != 0 ||
+        H5Tget_size(of) > MOST_TEXT ||
+        (member &&
+         H5Tget_member_offset(stored, (unsigned)index) + H5Tget_size(of) > H5Tget_size(stored))) {
+        goto out;
+    }
+    *size = H5Tget_size(of) + 1;
+    text = H5Tcopy(of);
+    H5_TRY(H5Tset_size(text, *size), "%s: a type cannot be made", where);
+    H5_TRY(H5Tset_strpad(text, H5T_STR_NULLTERM), "%s: a type cannot be made", where);
+    if (member) {
+        type = H5Tcreate(H5T_COMPOUND, *size);
+        H5_TRY(type, "%s: a type cannot be made", where);
+        H5_TRY(H5Tinsert(type, member, 0, text), "%s: a type cannot be made", where);
+    } else {
+        type = text;
+        text = -1;
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(text);
+    h5_close(of);
+    return st;
+}
+
+status_t fields_texts(const struct fields *fields, const char *name, const char *member,
+                      char ***out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    hid_t type = -1;
+    size_t size = 0;
+    size_t made = 0;
+    char *bytes = NULL;
+    char **texts = NULL;
+    int is_there = 0;
+    *count = 0;
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_require_whole(fields, name));
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    TRY(fields_text_type(dataset.type, fields->path, member, &size, &type));
+    if (type < 0 || dataset.rank != 1 || dataset.count > MOST_TEXTS) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
+    TRY(memory_zeroed((size_t)dataset.count, sizeof *texts, "texts of a file", &texts));
+    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, bytes));
+    for (; made < dataset.count; made++) {
+        bytes[made * size + size - 1] = '\0';
+        TRY(memory_text(bytes + made * size, &texts[made]));
+    }
+    *out = texts;
+    *count = made;
+    texts = NULL;
+out:
+    h5_free_texts(texts, made);
+    free(bytes);
+    h5_close(type);
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+static status_t fields_is_dataset(const struct fields *fields, const char *name,
+                                  const char *attribute, int *is_one)
+{
+    status_t st = STATUS_OK;
+    hid_t object = -1;
+    TRY(fields_has_object(fields->file, fields->path, name, is_one));
+    if (*is_one) {
+        TRY(fields_open_object(fields->file, fields->path, name, &object));
+        *is_one = H5Iget_type(object) == H5I_DATASET;
+        TRY(*is_one ? h5_has_attribute(object, fields->path, attribute, is_one) : STATUS_OK);
+    }
+out:
+    h5_close(object);
+    return st;
+}
+
+status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
+                         const char *attribute, struct h5_names *out)
+{
+    status_t st = STATUS_OK;
+    size_t kept = 0;
+    TRY(h5_list_all(fields->file, fields->path, out));
+    for (size_t i = 0; i < out->count; i++) {
+        char *name = out->names[i];
+        int is_one = is_wanted(name);
+        TRY(is_one ? fields_is_dataset(fields, name, attribute, &is_one) : STATUS_OK);
+        out->names[i] = NULL;
+        if (is_one) {
+            out->names[kept++] = name;
+        } else {
+            free(name);
+        }
+    }
+    out->count = kept;
 out:
     return st;
 }

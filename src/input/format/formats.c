@@ -1,9 +1,16 @@
 /* The table of formats, asked row by row. */
 #include "input/format/formats.h"
 
+#include "base/byte_order.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "input/assumed.h"
-#include "input/format/unread.h"
+#include "input/format/dada.h"
+#include "input/format/gather.h"
+#include "input/format/recorder.h"
+#include "input/format/vdif_first.h"
 #include "io/apart.h"
+#include "io/file.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
 
@@ -12,6 +19,247 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* Files that no format recognises, by their first bytes. */
+
+enum {
+    HEAD = 512 << 10, /* bytes: two frames of Mark 4 with 64 tracks, and what comes before */
+    LEAST_HEADER = 16,
+    FIRST_BYTES = 4096
+};
+
+struct unread_file {
+    const char *path;
+    const char *bytes; /* the first ones */
+    size_t length;
+};
+
+/* Bytes that show a format alone, and the clause about it. */
+struct unread_row {
+    size_t at;
+    const char *bytes;
+    size_t count;
+    const char *clause;
+};
+#define BYTES(text) text, sizeof(text) - 1
+static const struct unread_row unread_rows[] = {
+    {0, BYTES("\xed\xde\xad\xab"),
+     "looks like Mark 5B (sync word 0xABADDEED), which is not read: convert it to VDIF"},
+    {40, BYTES("\xfe\xca\xed\xfe"),
+     "looks like CODIF (sync word 0xFEEDCAFE), which is not read: convert it to VDIF (codif2vdif)"},
+    {20, BYTES("\xed\xfe\xab\xac"),
+     "looks like VDIF (sync word 0xACABFEED), but no frame follows at the distance that the first "
+     "header states, or all are flagged invalid"},
+    {0, BYTES("\xde\xc0\xde\x5c"),
+     "looks like LWA packets (sync word 0xDEC0DE5C), but has no whole DRX packet of 4128 or 8224 "
+     "bytes with a beam and a decimation; TBN and TBW are not read"},
+    {0, BYTES("\x1f\x8b"), "is compressed with gzip: uncompress it first (gunzip)"},
+    {0, BYTES("BZh"), "is compressed with bzip2: uncompress it first (bunzip2)"},
+    {0,
+     BYTES("\xfd"
+           "7zXZ"),
+     "is compressed with xz: uncompress it first (unxz)"},
+    {0, BYTES("\x28\xb5\x2f\xfd"), "is compressed with zstd: uncompress it first (unzstd)"},
+    {0, BYTES("\x04\x22\x4d\x18"), "is compressed with lz4: uncompress it first (unlz4)"},
+    {0, BYTES("PK\3\4"), "is a zip archive: unpack it first (unzip)"},
+    {0, BYTES("\x89HDF"),
+     "has a damaged signature of HDF5, as by a transfer in text mode: transfer it again"},
+};
+enum { UNREAD_ROWS = sizeof unread_rows / sizeof *unread_rows };
+
+static status_t unread_signature(const struct unread_file *file, struct text *out)
+{
+    for (size_t i = 0; i < UNREAD_ROWS; i++) {
+        const struct unread_row *row = &unread_rows[i];
+        if (row->at + row->count <= file->length &&
+            memcmp(file->bytes + row->at, row->bytes, row->count) == 0) {
+            return text_add(out, "%s", row->clause);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* SIGPROC: the length 12 as a little-endian int32, then HEADER_START. */
+static status_t unread_sigproc(const struct unread_file *file, struct text *out)
+{
+    static const char word[] = "HEADER_START";
+    enum { PREFIX = 4, LENGTH = sizeof word - 1 };
+    const size_t searched = min_u64(file->length, FIRST_BYTES);
+    const char *found = searched > 0 ? memmem(file->bytes, searched, word, LENGTH) : NULL;
+    size_t at = found ? (size_t)(found - file->bytes) : 0;
+    uint32_t length = at >= PREFIX ? load_u32(found - PREFIX, 0) : 0;
+    if (!found) {
+        return STATUS_OK;
+    }
+    if (length == (uint32_t)LENGTH << 24) {
+        return text_add(out, "looks like a SIGPROC file of a big-endian machine: its header begins "
+                             "with the bytes 0 0 0 12, expected 12 0 0 0: swap the bytes of its "
+                             "header and its samples first");
+    }
+    return text_add(out,
+                    "looks like a damaged SIGPROC file: HEADER_START is at byte %zu after the "
+                    "length %u, expected at byte 4 after the length 12",
+                    at, length);
+}
+
+static status_t unread_fits(const struct unread_file *file, struct text *out)
+{
+    char value[ASCII_VALUE];
+    const struct ascii header = {file->path, 0, file->bytes, min_u64(file->length, FIRST_BYTES), 1};
+    if (file->length < ASCII_CARD || memcmp(file->bytes, "SIMPLE  =", 9) != 0) {
+        return STATUS_OK;
+    }
+    return text_add(out, "is FITS, but no search-mode PSRFITS: FITSTYPE is %s, expected PSRFITS",
+                    ascii_find(&header, "FITSTYPE", value) ? value : "missing");
+}
+
+/* Cards up to bytes that are none, before END. */
+static status_t unread_cards(const struct unread_file *file, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    struct ascii header = {file->path, 0, file->bytes, 0, 1};
+    size_t without = 0;
+    size_t with = 0;
+    int ends = 0;
+    while (header.length + ASCII_CARD <= file->length && ends == 0) {
+        ends = ascii_end_of_cards(file->bytes + header.length, ASCII_CARD, &without, &with);
+        header.length += ends == 0 ? ASCII_CARD : 0;
+    }
+    if (ends <= 0 &&
+        (ascii_find(&header, "BLOCSIZE", value) || ascii_find(&header, "OBSNCHAN", value))) {
+        TRY(text_add(out,
+                     "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
+                     "begins no card of %d characters",
+                     header.length, ASCII_CARD));
+        goto out;
+    }
+    const char *card =
+        file->length > 0 ? memmem(file->bytes, file->length, "BLOCSIZE= ", 10) : NULL;
+    if (card) {
+        TRY(text_add(out,
+                     "looks like GUPPI RAW, but does not begin with a header (BLOCSIZE is at byte "
+                     "%zu)",
+                     (size_t)(card - file->bytes)));
+    }
+out:
+    return st;
+}
+
+/* Lines of PSRDADA's keys without those that show it alone. */
+static status_t unread_lines(const struct unread_file *file, struct text *out)
+{
+    static const char *const keys[] = {"HDR_SIZE", "HDR_VERSION", "NBIT",  "NCHAN",     "UTC_START",
+                                       "NDIM",     "NPOL",        "TSAMP", "OBS_OFFSET"};
+    enum { KEYS = sizeof keys / sizeof *keys, SIZES = 2, ENOUGH = 2 };
+    status_t st = STATUS_OK;
+    char value[ASCII_VALUE];
+    struct text head = {0};
+    int found = 0;
+    int has_size = 0;
+    TRY(dada_head(file->path, DADA_HEADER, &head, NULL));
+    const struct ascii header = {file->path, 0, head.data, head.length, 0};
+    for (int i = 0; i < KEYS; i++) {
+        int is_there = ascii_find(&header, keys[i], value);
+        found += is_there;
+        has_size += is_there && i < SIZES;
+    }
+    if (found >= ENOUGH || has_size > 0) {
+        TRY(text_add(out, "looks like PSRDADA, but its header has %s",
+                     has_size > 0 ? "none of NBIT, NCHAN and UTC_START"
+                                  : "neither HDR_SIZE nor HDR_VERSION"));
+    }
+out:
+    text_free(&head);
+    return st;
+}
+
+/* VDIF of numbers that are not read: headers follow each other as the first one states. */
+static status_t unread_vdif(const struct unread_file *file, struct text *out)
+{
+    enum { VERSION_AT = 11, VERSION_SHIFT = 5 };
+    status_t st = STATUS_OK;
+    struct identity identity;
+    struct vdif_header first;
+    int is_followed = 0;
+    int fd = -1;
+    TRY(recorder_open_begin(file->path, &fd, &identity));
+    if (fd < 0 || file->length < VDIF_BYTES) {
+        goto out;
+    }
+    const unsigned char *bytes = (const unsigned char *)file->bytes;
+    vdif_header_read(bytes, &first);
+    TRY(vdif_is_possible(&first)
+            ? vdif_is_followed(fd, file->path, identity.bytes, 0, &first, &is_followed)
+            : STATUS_OK);
+    if (is_followed) {
+        TRY(text_add(out,
+                     "looks like VDIF (version %u, numbers of %u bits), expected version 0 or 1 "
+                     "and 1, 2, 4, 8, 16 or 32 bits",
+                     (unsigned)bytes[VERSION_AT] >> VERSION_SHIFT, first.bits));
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
+/* Mark 4: 160 bits of header for each track side by side, of which the third 32 are ones, every
+ * 2500 bytes of each track. */
+static status_t unread_mark4(const struct unread_file *file, struct text *out)
+{
+    enum { TRACKS = 3, FRAME = 2500, SYNC = 4 /* bytes of each track */, LEAST_RUN = 64 };
+    static const size_t tracks[TRACKS] = {16, 32, 64};
+    size_t run = 0;
+    for (size_t end = 1; end <= file->length; end++) {
+        run = file->bytes[end - 1] == '\xff' ? run + 1 : 0;
+        for (size_t i = 0; i < TRACKS && run >= LEAST_RUN; i++) {
+            size_t next = end - run + FRAME * tracks[i];
+            if (run == SYNC * tracks[i] && end < file->length && file->bytes[end] != '\xff' &&
+                next + run <= file->length &&
+                memcmp(file->bytes + end - run, file->bytes + next, run) == 0) {
+                return text_add(out,
+                                "looks like Mark 4 of %zu tracks, which is not read: convert it to "
+                                "VDIF",
+                                tracks[i]);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Files of a few bytes, or that begin with a hole. */
+static status_t unread_empty(const struct unread_file *file, struct text *out)
+{
+    if (file->length < LEAST_HEADER) {
+        return text_add(out, "is shorter than any header");
+    }
+    for (size_t i = 0; i < FIRST_BYTES && i < file->length; i++) {
+        if (file->bytes[i] != '\0') {
+            return STATUS_OK;
+        }
+    }
+    return text_add(out, "begins with zeros where its header should be");
+}
+
+/* Appends a clause such as "looks like Mark 5B (...): convert it to VDIF"; nothing where the first
+ * bytes show nothing. Fails with DATA: it cannot be read. */
+static status_t unread_describe(const char *path, struct text *out)
+{
+    static status_t (*const looks[])(const struct unread_file *, struct text *) = {
+        unread_vdif,  unread_signature, unread_sigproc, unread_fits,
+        unread_cards, unread_lines,     unread_mark4,   unread_empty};
+    status_t st = STATUS_OK;
+    struct text head = {0};
+    size_t before = out->length;
+    TRY(recorder_head(path, HEAD, &head));
+    const struct unread_file file = {path, head.data, head.length};
+    for (size_t i = 0; i < sizeof looks / sizeof *looks && out->length == before; i++) {
+        TRY(looks[i](&file, out));
+    }
+out:
+    text_free(&head);
+    return st;
+}
 
 #define FORMAT_ROW(name) &(name),
 static const struct format *const rows[] = {FORMATS(FORMAT_ROW)};
@@ -87,7 +335,7 @@ static status_t formats_add_names(struct text *out)
     status_t st = STATUS_OK;
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = out->length > 0 ? ", " : "";
-        TRY(rows[i]->open ? text_add(out, "%s%s", comma, rows[i]->name) : STATUS_OK);
+        TRY(!rows[i]->open_filterbank ? text_add(out, "%s%s", comma, rows[i]->name) : STATUS_OK);
     }
 out:
     return st;
@@ -99,7 +347,7 @@ static status_t formats_find(const char *name, const struct format **out)
     status_t st = STATUS_OK;
     struct text names = {0};
     for (size_t i = 0; i < ROWS; i++) {
-        if (rows[i]->open && strcmp(rows[i]->name, name) == 0) {
+        if (!rows[i]->open_filterbank && strcmp(rows[i]->name, name) == 0) {
             *out = rows[i];
             goto out;
         }
@@ -124,14 +372,14 @@ static void formats_check_position(const char *path, struct archive *archive)
 }
 
 /* A start of a file outside 1950 to 2100 was never set, or is damaged. */
-static status_t formats_check_start(int is_said, const struct utc *start, int *has_start,
-                                    char **assumed)
+static status_t formats_check_start(int is_said, struct sky *sky, char **assumed)
 {
     enum { FIRST_DAY = 33282, LAST_DAY = 88069 /* MJD */ };
     status_t st = STATUS_OK;
     char text[UNITS_TEXT];
-    if (!is_said && *has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
-        *has_start = 0;
+    const struct utc *start = &sky->start;
+    if (!is_said && sky->has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
+        sky->has_start = 0;
         TRY(assume(assumed, "a start at MJD %d (%s) is outside 1950 to 2100: the start is unknown",
                    start->mjd_day, units_utc(*start, text)));
     }
@@ -154,7 +402,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
         TRY(formats_recognise(input->paths[0], &format));
     }
     REQUIRE(
-        !format || format->open, STATUS_DATA,
+        !format || !format->open_filterbank, STATUS_DATA,
         "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
         "dedisperse alone reads it (docs/job-file.md); if another dataset of it holds voltages, "
         "input.layout describes them",
@@ -169,10 +417,9 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
             "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
             input->paths[0]);
-    TRY(format->open(input, out));
+    TRY(format->open ? format->open(input, out) : gather_files(input, format->open_file, out));
     formats_check_position(input->paths[0], *out);
-    TRY(formats_check_start(input->layout->time.has_start, &(*out)->sky.start,
-                            &(*out)->sky.has_start, &(*out)->assumed));
+    TRY(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));
 out:
     text_free(&expected);
     return st;
@@ -186,9 +433,8 @@ status_t formats_open_filterbank(const char *path, struct fbh5 **out)
     /* A file that shows no format is opened as the commonest, which says what it lacks. */
     format = format && format->open_filterbank ? format : &fbh5_format;
     TRY(format->open_filterbank(path, out));
-    struct fbh5_time *time = &(*out)->time;
-    TRY(formats_check_start((*out)->is_ours, &time->start, &time->has_start, &(*out)->assumed));
-    time->tstart_mjd = time->has_start ? time->tstart_mjd : 0;
+    TRY(formats_check_start((*out)->is_ours, &(*out)->sky, &(*out)->assumed));
+    (*out)->time.tstart_mjd = (*out)->sky.has_start ? (*out)->time.tstart_mjd : 0;
 out:
     return st;
 }

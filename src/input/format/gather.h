@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_FORMAT_GATHER_H
 #define VOLTMILL_ARCHIVE_FORMAT_GATHER_H
 
+#include "input/archive.h"
 #include "input/format/formats.h"
 
 /* Opens one file as an archive of one part, nothing selected yet. */
@@ -21,5 +22,27 @@ status_t gather_files(const struct format_input *input, gather_open_t *open_file
  * the others in any case. Fails likewise. */
 status_t gather_opened(const struct format_input *input, struct archive **archives,
                        struct archive **out);
+
+/* An archive (of one part or several, whose first_sample count from its own start) and where it
+ * belongs: at sample `first_sample` (of a count that all share, from wherever it begins), in place
+ * `stack` along the stacked axis. */
+struct place {
+    struct archive *archive;
+    uint64_t first_sample, stack;
+};
+
+/* How far archives of one observation may lie apart. */
+enum place_apart {
+    PLACE_NEAR, /* less is missing between two of them than all hold; those of different stacks
+                   have samples in common */
+    PLACE_ANY   /* as they say */
+};
+
+/* Joins them to one observation along places[i].archive->stacked, which begins with the first
+ * sample of any; what one place along that axis lacks, its streams lack. Places are put in order,
+ * and archives moved out of them: archive_destroy() takes what is left. Fails with DATA: two that
+ * do not belong together, and what differs; that overlap. */
+status_t place_join(struct place *places, size_t count, enum place_apart apart,
+                    struct archive **out);
 
 #endif

@@ -4,13 +4,11 @@
 #include "input/assumed.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
-#include "input/format/gather.h"
-#include "input/format/override.h"
+#include "input/format/said.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char title[] = "a GReX voltage dump";
 static const double cadence_seconds = 8.192e-6; /* 2048 channels of 250 MHz */
@@ -147,10 +145,5 @@ out:
     return st;
 }
 
-static status_t grex_open(const struct format_input *input, struct archive **out)
-{
-    return gather_files(input, grex_open_file, out);
-}
-
 const struct format grex_format = {
-    .name = "grex", .title = title, .recognise = grex_recognise, .open = grex_open};
+    .name = "grex", .title = title, .recognise = grex_recognise, .open_file = grex_open_file};

@@ -91,28 +91,9 @@ enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off);
 
-/* Which share of its packets each block of a file has lost. Fails with DATA: counts that contradict
- * each other. */
-status_t guppi_read_counts(const struct ascii *header, struct guppi_counts *out);
 status_t guppi_weigh_blocks(struct guppi_file *file);
 
 /* Samples of a block without those that the next one repeats. */
 uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block);
-
-/* Fills in the part's runs, its samples that lack packets, and the archive's gaps: blocks at equal
- * distances that follow each other without one are a run. Samples of two blocks are taken from the
- * first. The runs end with what the next file would repeat, beyond the part's samples. Fails with
- * DATA or DEVICE. */
-status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                        struct archive *archive);
-
-/* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
- * the first samples of all; the rest is lost. Fails with DEVICE. */
-status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                         struct archive *archive);
-
-/* Of joined files: what the next one repeats is left out of each file's runs; nothing repeats the
- * end of the last block, which is taken, too. Fails with DEVICE. */
-status_t guppi_end_runs(struct archive *archive);
 
 #endif

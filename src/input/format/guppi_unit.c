@@ -11,6 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block)
+{
+    return block->stored - guppi->overlap;
+}
+
 enum guppi_kind { BY_PIPERBLK, BY_PKTSIZE, BY_SAMPLES, BY_BLOCKS, BY_BYTES, BY_GROWTH, KINDS };
 
 static const char *const kind_names[KINDS] = {

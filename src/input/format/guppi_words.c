@@ -4,11 +4,10 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/assumed.h"
-#include "input/format/override.h"
+#include "input/format/said.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CHANNELS = 1 << 22, MOST_STATIONS = 1 << 16 };

@@ -4,11 +4,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/assumed.h"
-#include "input/cut.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
-#include "input/format/override.h"
-#include "input/place.h"
+#include "input/format/gather.h"
+#include "input/format/said.h"
+#include "input/lost.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -276,12 +276,8 @@ out:
 static status_t lofar_tbb_grow(struct lofar_tbb *all, size_t more)
 {
     status_t st = STATUS_OK;
-    struct place *places = realloc(all->places, (all->count + more) * sizeof *places);
-    REQUIRE(places, STATUS_DEVICE, "out of memory: dipoles");
-    all->places = places;
-    char **ids = realloc(all->ids, (all->count + more) * sizeof *ids);
-    REQUIRE(ids, STATUS_DEVICE, "out of memory: dipoles");
-    all->ids = ids;
+    TRY(memory_grown(all->count + more, sizeof *all->places, "dipoles", &all->places));
+    TRY(memory_grown(all->count + more, sizeof *all->ids, "dipoles", &all->ids));
 out:
     return st;
 }

@@ -3,11 +3,11 @@
  * frequencies are in pickled telescope state: the job says them. */
 #include "base/memory.h"
 #include "input/assumed.h"
-#include "input/cut.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
-#include "input/format/override.h"
-#include "input/place.h"
+#include "input/format/gather.h"
+#include "input/format/said.h"
+#include "input/lost.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static status_t meerkat_add_never(struct meerkat *said, uint64_t time)
         last->count++;
         goto out;
     }
-    TRY(memory_grow(&said->never, said->nnever, sizeof *said->never, "gaps"));
+    TRY(memory_grown(said->nnever + 1, sizeof *said->never, "gaps", &said->never));
     said->never[said->nnever++] = (struct archive_gap){0, time, 1};
 out:
     return st;

@@ -5,7 +5,7 @@
 #include "input/format/dataset.h"
 #include "input/format/said.h"
 #include "input/packets/decode.h"
-#include "input/packets/frames.h"
+#include "input/packets/packet_headers.h"
 #include "io/file.h"
 
 #include <inttypes.h>

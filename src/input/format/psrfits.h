@@ -17,20 +17,12 @@ struct psrfits {
     struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* STT_IMJD, STT_SMJD and STT_OFFS, compared with DATE-OBS, from the first header. Fails with DATA.
- */
-status_t psrfits_read_start(struct psrfits *fits);
-
 /* Columns of the table, and how samples are stored and scaled. Fails with DATA. */
 status_t psrfits_read_samples(struct psrfits *fits);
 
 /* Frequencies of the channels: of all rows, compared with CHAN_BW, OBSBW, OBSFREQ. Fails with DATA.
  */
 status_t psrfits_read_band(struct psrfits *fits);
-
-/* Times of the rows that the file holds, by OFFS_SUB: the spectrum with which each begins, and the
- * start of the first. Fails with DATA. */
-status_t psrfits_place_rows(struct psrfits *fits);
 
 /* Byte of the file at which a row begins. */
 static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)

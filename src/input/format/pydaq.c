@@ -4,17 +4,15 @@
  * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
 #include "base/memory.h"
 #include "input/assumed.h"
-#include "input/cut.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"
-#include "input/format/override.h"
-#include "input/place.h"
+#include "input/format/said.h"
+#include "input/lost.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char title[] = "a pydaq file of SKA-Low";

@@ -1,8 +1,9 @@
-/* What the formats of recorders' files share. Private to input/format/. */
+/* Shared by the formats of recorder files. Private to input/format/. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
 #define VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
 
 #include "base/text.h"
+#include "input/archive.h"
 #include "input/format/formats.h"
 #include "io/file_rights.h"
 
@@ -51,13 +52,36 @@ struct recorder_number {
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive);
 
-/* Appends an empty run in the part's own file. Fails with DEVICE, as the next two. */
+/* Appends an empty run in the part's own file. Fails with DEVICE, like the next ones. */
 status_t recorder_add_run(struct archive_part *part, struct archive_run **out);
 
-/* Samples that are missing of all streams. */
-status_t recorder_add_gap(struct archive *archive, uint64_t first, uint64_t count);
+/* Samples of a file's block or frame: `first` on of the part, `steps` of `stored` that lie there.
+ */
+struct recorder_piece {
+    uint64_t file_offset, bytes;
+    uint64_t first, steps, stored;
+};
+
+/* Appends a piece to an archive of one part: to the last run, if it lies as its pieces do, else to
+ * a new one. Samples from `end` on, where those before end, up to its first are a gap. */
+status_t recorder_add_piece(struct archive *archive, uint64_t end,
+                            const struct recorder_piece *piece);
 
 /* Elements that the part should have, but has not. */
 status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why);
+
+/* Finds the ratio num / den of the smallest den, at most 64, that differs from `value` by less than
+ * value x tolerance. Returns 0 if there is none. */
+int spacing_ratio(double value, double tolerance, uint32_t *num, uint32_t *den);
+
+/* Says how a job accepts channels that overlap by that ratio. */
+enum { SPACING_WORDS = 160 };
+void spacing_say(uint32_t num, uint32_t den, char words[SPACING_WORDS]);
+
+/* Compares the distances of the selected coarse channels with what their samples span. Bands of
+ * independent receivers (archive->has_receivers) may overlap, which is noted as an assumption.
+ * Fails with DATA: channels lie closer together, so that they must be oversampled, or rate or
+ * frequencies are wrong; the ratio that a file states is not that of its frequencies. */
+status_t spacing_check(const struct job_layout *layout, struct archive *archive);
 
 #endif

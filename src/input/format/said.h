@@ -1,10 +1,11 @@
-/* What a description leaves to the file to say: values in attributes, frequencies in datasets.
+/* Values that a description leaves to the file: in attributes, frequencies in datasets.
  * Private to input/format/. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_SAID_H
 #define VOLTMILL_ARCHIVE_FORMAT_SAID_H
 
 #include "input/archive.h"
 #include "io/hdf5/h5.h"
+#include "job/job.h"
 
 /* Fills in, of the description `own` of the file at `path`, what its `said` name; and freq_hz, as
  * many as the file has, where `frequencies` lead into it. Files that hold them are noted in
@@ -15,5 +16,20 @@ status_t said_fill(hid_t file, const char *path, const char *keys, struct job_la
 
 /* Of a file that is not HDF5: fails with USAGE when anything is to be looked up in it. */
 status_t said_refuse(const char *path, const struct job_layout *layout);
+
+/* Copies each word and number that the job gives into `own`: it goes before what the file says.
+ * Fails with DEVICE (memory). */
+status_t override_layout(const struct job_layout *layout, struct job_layout *own);
+/* Whether the job gives a key, itself or as an attribute of the file. Such keys go before what the
+ * file says, which is then not compared with them. */
+int override_has(const struct job_layout *layout, enum job_said_key key);
+/* Whether it gives the sample rate, as a rate or as a period. */
+int override_has_rate(const struct job_layout *layout);
+/* Whether it gives frequencies, in any form. */
+int override_has_frequencies(const struct job_layout *layout);
+/* Whether it gives the sample rate or frequencies. */
+int override_has_spacing(const struct job_layout *layout);
+/* Frees what own's fields point to, and zeroes it. */
+void override_free(struct job_layout *own);
 
 #endif

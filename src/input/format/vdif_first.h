@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
 #define VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
 
-#include "input/packets/vdif_header.h"
+#include "input/packets/packet_headers.h"
 
 /* Bytes from the begin of a file in which its first frame is sought. */
 enum {

@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
 #define VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
 
+#include "input/packets/packet_headers.h"
 #include "input/packets/sync.h"
-#include "input/packets/vdif_header.h"
 
 /* Frames of a thread in a second, by the first thread's clock. */
 struct vdif_counted {
@@ -38,5 +38,12 @@ uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread);
  * flagged invalid counts. Fails with DATA or USAGE: it is not like those before it, or of another
  * station. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
+
+/* Whether a number of frames a second agrees with a count: the last ones of seconds may be lost. */
+int vdif_is_counted(double frames, uint32_t counted);
+
+/* Fails with DATA where seconds of a thread are proven to have fewer frames than others: path,
+ * threads, times, counts. */
+status_t vdif_count_check(const struct vdif_survey *survey, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of chunks.h share. For nobody else. */
+/* Shared by the files of chunks.h, and by no others. */
 #ifndef VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
 #define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
 
@@ -83,9 +83,6 @@ void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin);
 /* Lists the chunks that boxes want as tasks, in their order. Fails with DEVICE. */
 status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes);
 
-/* Where the whole chunk lies in the box as it lies in itself, or NULL. */
-unsigned char *chunks_whole(const chunks_t *chunks, uint64_t number, const struct chunk_box *box);
-
 /* Copies what the box wants of a decompressed chunk; of `parts` about equal ones that make up all
  * of it, number `part`. */
 void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned char *data,
@@ -114,11 +111,6 @@ void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t sta
 /* Has the threads do `work`, each with its struct chunk_worker, and waits for them; a thread may do
  * another one's turn when it has done its own. */
 void chunks_run(chunks_t *chunks, void (*work)(void *context));
-
-/* Chooses the chunks that threads would have to wait for at the end, and works on these with all
- * threads at once. Failures are recorded. */
-void chunks_choose_split(chunks_t *chunks);
-void chunks_work_split(chunks_t *chunks);
 
 /* A worker's part of a read (struct chunk_worker): task after task, until none is left or one has
  * failed. */

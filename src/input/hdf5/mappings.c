@@ -210,7 +210,7 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     struct text path = {0};
     REQUIRE(out->count < MOST_MAPPINGS, STATUS_DATA,
             "%s: its virtual dataset has too many mappings", stated->home);
-    TRY(memory_grow(&out->items, out->count, sizeof *out->items, "the mappings"));
+    TRY(memory_grown(out->count + 1, sizeof *out->items, "the mappings of a dataset", &out->items));
     TRY(mappings_name_expand(stated->file, block, &file));
     TRY(mappings_name_expand(stated->name, block, &name));
     REQUIRE(file.length > 0 && name.length > 0, STATUS_DATA,

@@ -6,6 +6,15 @@
 #include "io/file_rights.h"
 #include "io/pack.h"
 
+/* How the bytes of a part of an observation are reached: settled once, when it is opened. */
+enum reach {
+    REACH_HDF5,    /* by HDF5: chunks, filters, odd types */
+    REACH_PIECES,  /* in place: read, mapped or ingested as they lie */
+    REACH_EXTENTS, /* the same of one piece that lies in several extents */
+    REACH_PACKETS, /* by the headers of packets */
+    REACH_TABLE    /* row by row of a filterbank's table */
+};
+
 /* What leads to a file. */
 enum source_kind { SOURCE_NAMED, SOURCE_LINKED, SOURCE_EXTERNAL, SOURCE_VIRTUAL };
 
@@ -61,9 +70,18 @@ struct lost_range {
     char *why;
 };
 
-/* The first that has some of these; NULL when none has. They are ascending and disjoint. */
-const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
-                                   uint64_t first, uint64_t count);
+/* Ascending and disjoint, once lost_join() has made them so. */
+struct lost_list {
+    struct lost_range *items;
+    uint32_t count;
+};
+
+/* The first of them that has some of `count` elements from `first` on; NULL: none. */
+const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
+
+/* Fails with DATA if there is one: "NAME: samples 3 .. 5 cannot be had: WHY". */
+status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
+                     uint64_t first, uint64_t count);
 
 uint64_t sources_bytes(const struct sources *sources);
 
@@ -71,8 +89,26 @@ void storage_free(struct storage *storage);
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */
 extern const struct pack_type archive_source_type, lost_range_type;
+#define PACK_LOST(type, member) PACK_LIST(type, member.items, member.count, &lost_range_type)
 #define PACK_STORAGE(type, storage)                                                                \
     PACK_LIST(type, storage.sources.items, storage.sources.count, &archive_source_type),           \
         PACK_LIST(type, storage.absent, storage.nabsent, &pack_texts)
+
+/* Allows all files, as an entry of the list. */
+#define EXTERNAL_ALLOW "allow"
+
+/* Checks that each file of external storage lies where it may, all links resolved: in the folder of
+ * `path`, the file that the user named, or of the file to which that is a link, or below; or that a
+ * list allows it, which names files, folders, or says EXTERNAL_ALLOW. Fails with USAGE, naming the
+ * files and `option`, which would allow them; with DATA when one is not what it was. */
+struct external_list {
+    const char *const *items;
+    uint32_t count;
+};
+/* Values for `option`: the setting of a job, and the option of a command that reads a file. */
+#define JOB_EXTERNAL "input.external: allow, or a list of files and folders"
+#define EXTERNAL_OPTION "--external allow, or a file or folder"
+status_t external_check(const struct sources *sources, const char *path, struct external_list list,
+                        const char *option);
 
 #endif

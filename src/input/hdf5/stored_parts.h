@@ -1,4 +1,4 @@
-/* What the files of stored.h share. For nobody else. */
+/* Shared by the files of stored.h, and by no others. */
 #ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
 #define VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
 
@@ -21,7 +21,7 @@ struct mapping {
     int unlimited[2]; /* dimension along which `here` and `there` go on without an end; -1: none */
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK]; /* that hold all of `here` */
     uint32_t slot; /* where the source was open last, for input/hdf5/stored.c; 0: it never was */
-    uint64_t row_bytes; /* of the source's chunks: input/hdf5/stored_row.c */
+    uint64_t row_bytes; /* of the source's chunks: input/hdf5/stored.c */
 };
 
 struct mappings {
@@ -102,7 +102,6 @@ const char *stored_slash(const char *name);
  * its elements when `space` is below 0, says "FILE: chunks of /NAME were never written". */
 status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why);
 status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what);
-status_t stored_find_lost_chunks(struct stored *stored);
 
 /* Bytes of chunks that may be kept. */
 uint64_t depot_budget(const depot_t *depot);
@@ -116,9 +115,6 @@ void depot_give(depot_t *depot, struct stored *stored);
 /* What was read since the last look is that of the files as they were planned. Fails with DATA. */
 status_t stored_check(const depot_t *depot, struct stored *stored);
 
-/* What the filters of a dataset are, and who can undo them. Fails with DATA: nobody here can. */
-status_t stored_look_at_filters(hid_t plist, struct stored *stored);
-
 /* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
  * DEVICE. */
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
@@ -127,9 +123,6 @@ status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct 
 /* All files that were found. */
 const struct sources *depot_sources(const depot_t *depot);
 
-/* Bytes of all chunks that one index of its dimension `along` touches, at most: of a chunked
- * dataset; of a virtual one, in its sources, whose own are known. Fails with DEVICE. */
-uint64_t stored_chunk_row(const struct stored *stored);
 status_t stored_source_row(const struct stored *stored, uint64_t *out);
 
 /* How an absent source is noted. */

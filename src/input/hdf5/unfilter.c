@@ -2,12 +2,339 @@
 #include "input/hdf5/unfilter.h"
 
 #include "base/memory.h"
-#include "input/hdf5/unfilter_parts.h"
+#include "input/hdf5/transpose.h"
 
 #include <libdeflate.h>
+#include <lz4.h>
 #include <lzf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
+
+/* LZ4 and Zstandard, alone and in blocks, and the checksum of HDF5. */
+
+enum { FILTER_FLETCHER32 = 3, FILTER_BITSHUFFLE = 32008 };
+
+struct libdeflate_decompressor;
+
+struct bytes {
+    const unsigned char *at;
+    size_t count;
+};
+
+/* Where a filter's input goes: `room` bytes, of which `count` are made. */
+struct room {
+    unsigned char *at;
+    size_t room, count;
+};
+
+/* Undoes one filter. Fails with DATA: what is wrong with its bytes. */
+typedef status_t (*undo_t)(unfilter_t *unfilter, const struct chunk_filter *filter, struct bytes in,
+                           struct room *out);
+
+/* Takes a big-endian number of 4 or 8 bytes from the front. Fails with DATA: they end before. */
+static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t value = 0;
+    REQUIRE(in->count >= size, STATUS_DATA, "it ends in the length of a block");
+    for (size_t i = 0; i < size; i++) {
+        value = value << 8 | in->at[i];
+    }
+    in->at += size;
+    in->count -= size;
+    *out = value;
+out:
+    return st;
+}
+
+/* `made` bytes of one compressed block, whose length is known. */
+static status_t unfilter_lz4_block(struct bytes in, unsigned char *out, size_t made)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(in.count <= LZ4_MAX_INPUT_SIZE && made <= LZ4_MAX_INPUT_SIZE, STATUS_DATA,
+            "LZ4: a block of %zu bytes", made);
+    int count = LZ4_decompress_safe((const char *)in.at, (char *)out, (int)in.count, (int)made);
+    REQUIRE(count >= 0, STATUS_DATA, "LZ4: a block of %zu bytes is corrupt", in.count);
+    REQUIRE((size_t)count == made, STATUS_DATA, "LZ4: a block becomes %d bytes instead of %zu",
+            count, made);
+out:
+    return st;
+}
+
+static status_t unfilter_zstd_block(unfilter_t *unfilter, struct bytes in, unsigned char *out,
+                                    size_t made)
+{
+    status_t st = STATUS_OK;
+    size_t count = ZSTD_decompressDCtx(unfilter->zstd, out, made, in.at, in.count);
+    REQUIRE(!ZSTD_isError(count), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(count));
+    REQUIRE(count == made, STATUS_DATA, "Zstandard: a block becomes %zu bytes instead of %zu",
+            count, made);
+out:
+    return st;
+}
+
+static status_t unfilter_zstd(unfilter_t *unfilter, const struct chunk_filter *filter,
+                              struct bytes in, struct room *out)
+{
+    status_t st = STATUS_OK;
+    (void)filter;
+    size_t count = ZSTD_decompressDCtx(unfilter->zstd, out->at, out->room, in.at, in.count);
+    REQUIRE(!ZSTD_isError(count), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(count));
+    out->count = count;
+out:
+    return st;
+}
+
+/* The length of all, that of a block; then each block behind its own length in the file, as it was
+ * if it did not become shorter. */
+static status_t unfilter_lz4(unfilter_t *unfilter, const struct chunk_filter *filter,
+                             struct bytes in, struct room *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t left = 0;
+    uint64_t block = 0;
+    (void)unfilter;
+    (void)filter;
+    TRY(unfilter_take(&in, 8, &left));
+    TRY(unfilter_take(&in, 4, &block));
+    REQUIRE(left <= out->room && (block > 0 || left == 0), STATUS_DATA,
+            "LZ4: %llu bytes in blocks of %llu, where a chunk has %zu", (unsigned long long)left,
+            (unsigned long long)block, out->room);
+    for (out->count = 0; left > 0;) {
+        uint64_t stored = 0;
+        size_t made = (size_t)min_u64(block, left);
+        unsigned char *to = out->at + out->count;
+        TRY(unfilter_take(&in, 4, &stored));
+        REQUIRE(stored <= in.count, STATUS_DATA, "LZ4: it ends in a block of %llu bytes",
+                (unsigned long long)stored);
+        if (stored == made) {
+            memcpy(to, in.at, made);
+        } else {
+            TRY(unfilter_lz4_block((struct bytes){in.at, (size_t)stored}, to, made));
+        }
+        in.at += stored;
+        in.count -= (size_t)stored;
+        out->count += made;
+        left -= made;
+    }
+out:
+    return st;
+}
+
+/* HDF5's: 16-bit words, the high byte first; a single byte at the end is a high one. */
+static uint32_t unfilter_sum(const unsigned char *at, size_t count)
+{
+    enum { WORDS = 360 }; /* whose sums do not overflow */
+    uint32_t a = 0;
+    uint32_t b = 0;
+    size_t words = count / 2;
+    while (words > 0) {
+        size_t now = words < WORDS ? words : WORDS;
+        for (size_t i = 0; i < now; i++, at += 2) {
+            a += (uint32_t)at[0] << 8 | at[1];
+            b += a;
+        }
+        a = (a & 0xffff) + (a >> 16);
+        b = (b & 0xffff) + (b >> 16);
+        words -= now;
+    }
+    if (count % 2) {
+        a += (uint32_t)*at << 8;
+        b += a;
+        a = (a & 0xffff) + (a >> 16);
+        b = (b & 0xffff) + (b >> 16);
+    }
+    a = (a & 0xffff) + (a >> 16);
+    b = (b & 0xffff) + (b >> 16);
+    return b << 16 | a;
+}
+
+/* A checksum of 4 bytes stands behind what it is of, which stays where it is: `out` may be NULL. */
+static status_t unfilter_fletcher32(unfilter_t *unfilter, const struct chunk_filter *filter,
+                                    struct bytes in, struct room *out)
+{
+    status_t st = STATUS_OK;
+    (void)unfilter;
+    (void)filter;
+    (void)out;
+    REQUIRE(in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", in.count);
+    const unsigned char *stored = in.at + in.count - 4;
+    uint32_t expected = (uint32_t)stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 |
+                        (uint32_t)stored[3] << 24;
+    uint32_t sum = unfilter_sum(in.at, in.count - 4);
+    /* Before 1.6.3, HDF5 turned each half round on some machines. */
+    uint32_t turned = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
+    REQUIRE(expected == sum || expected == turned, STATUS_DATA,
+            "fletcher32: its checksum is %08x, expected %08x", sum, expected);
+out:
+    return st;
+}
+
+/* Places among its parameters, after two of its version. */
+enum { SIZE_AT = 2, BLOCK_AT = 3, COMPRESSION_AT = 4, VALUES = 3 };
+enum { PLAIN = 0, LZ4 = 2, ZSTANDARD = 3 };
+
+/* As the filter itself chooses where nobody says. */
+enum { DEFAULT_BYTES = 8192, LEAST_BLOCK = 128, MULTIPLE = 8 };
+
+/* bitshuffle: blocks of bit planes, each compressed by itself with LZ4, Zstandard or not at all. */
+
+static uint32_t bitshuffle_compression(const struct chunk_filter *filter)
+{
+    return filter->nvalues > COMPRESSION_AT ? filter->values[COMPRESSION_AT] : PLAIN;
+}
+
+static int bitshuffle_knows(const struct chunk_filter *filter)
+{
+    uint32_t compression = bitshuffle_compression(filter);
+    return filter->nvalues >= VALUES && filter->values[SIZE_AT] > 0 &&
+           (compression == PLAIN || compression == LZ4 || compression == ZSTANDARD);
+}
+
+/* Elements of a block when the file's parameters say `stated`. */
+static size_t bitshuffle_block(size_t stated, size_t size)
+{
+    size_t block = stated;
+    if (block == 0) {
+        block = DEFAULT_BYTES / size / MULTIPLE * MULTIPLE;
+        block = block < LEAST_BLOCK ? LEAST_BLOCK : block;
+    }
+    return block;
+}
+
+/* How many bytes come, and in which blocks: where they are compressed the chunk says. */
+status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
+                              size_t room, struct unfilter_piece *out)
+{
+    status_t st = STATUS_OK;
+    struct bytes left = {in, bytes};
+    uint64_t total = bytes;
+    uint64_t stated = filter->nvalues > BLOCK_AT ? filter->values[BLOCK_AT] : 0;
+    struct unfilter_piece all = {.compression = bitshuffle_compression(filter),
+                                 .size = filter->values[SIZE_AT]};
+    if (all.compression != PLAIN) {
+        TRY(unfilter_take(&left, 8, &total));
+        TRY(unfilter_take(&left, 4, &stated));
+        stated /= all.size;
+        REQUIRE(stated > 0, STATUS_DATA, "bitshuffle: a chunk says that its blocks are empty");
+    }
+    REQUIRE(total <= room, STATUS_DATA, "bitshuffle: %llu bytes, where a chunk has %zu",
+            (unsigned long long)total, room);
+    all.block = bitshuffle_block((size_t)stated, all.size);
+    REQUIRE(all.block % MULTIPLE == 0, STATUS_DATA, "bitshuffle: blocks of %zu elements",
+            all.block);
+    all.in = left.at;
+    all.bytes = left.count;
+    all.count = (size_t)total / all.size / MULTIPLE * MULTIPLE;
+    all.rest = (size_t)total - all.count * all.size;
+    *out = all;
+out:
+    return st;
+}
+
+/* Where the next block, of `made` bytes, is stored. */
+static status_t bitshuffle_find_block(uint32_t compression, struct bytes *in, size_t made,
+                                      struct bytes *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t stored = made;
+    TRY(compression == PLAIN ? STATUS_OK : unfilter_take(in, 4, &stored));
+    REQUIRE(stored <= in->count, STATUS_DATA,
+            "bitshuffle: it ends in a block of %llu bytes, where %zu are left",
+            (unsigned long long)stored, in->count);
+    *out = (struct bytes){in->at, (size_t)stored};
+    in->at += stored;
+    in->count -= (size_t)stored;
+out:
+    return st;
+}
+
+status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks, struct unfilter_piece *out)
+{
+    status_t st = STATUS_OK;
+    struct bytes in = {left->in, left->bytes};
+    struct bytes stored;
+    size_t count = 0;
+    *out = *left;
+    for (size_t i = 0; i < blocks && count < left->count; i++) {
+        size_t now = (size_t)min_u64(left->block, left->count - count);
+        TRY(bitshuffle_find_block(left->compression, &in, now * left->size, &stored));
+        count += now;
+    }
+    left->in = in.at;
+    left->bytes = in.count;
+    left->first += count;
+    left->count -= count;
+    out->count = count;
+    out->bytes -= left->bytes;
+    if (left->count == 0) { /* what is left over goes with the last ones */
+        out->bytes += left->bytes;
+        left->rest = 0;
+    } else {
+        out->rest = 0;
+    }
+out:
+    return st;
+}
+
+/* Room for a block that is decompressed. */
+static status_t bitshuffle_room(unfilter_t *unfilter, const struct unfilter_piece *piece)
+{
+    status_t st = STATUS_OK;
+    size_t most = (size_t)min_u64(piece->block, piece->count) * piece->size;
+    if (piece->compression != PLAIN && most > unfilter->block_bytes) {
+        free(unfilter->block);
+        unfilter->block = NULL;
+        unfilter->block_bytes = 0;
+        TRY(memory_aligned(most, 1, "a block of bits", &unfilter->block));
+        unfilter->block_bytes = most;
+    }
+out:
+    return st;
+}
+
+/* Blocks are small enough to stay in the nearest cache from one step to the next. */
+status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
+                             unsigned char *chunk)
+{
+    status_t st = STATUS_OK;
+    struct bytes in = {piece->in, piece->bytes};
+    unsigned char *out = chunk + piece->first * piece->size;
+    TRY(bitshuffle_room(unfilter, piece));
+    for (size_t done = 0, now = 0; done < piece->count; done += now) {
+        struct bytes stored = {NULL, 0};
+        now = (size_t)min_u64(piece->block, piece->count - done);
+        size_t made = now * piece->size;
+        TRY(bitshuffle_find_block(piece->compression, &in, made, &stored));
+        if (piece->compression == LZ4) {
+            TRY(unfilter_lz4_block(stored, unfilter->block, made));
+        } else if (piece->compression == ZSTANDARD) {
+            TRY(unfilter_zstd_block(unfilter, stored, unfilter->block, made));
+        }
+        transpose_bits(piece->compression == PLAIN ? stored.at : unfilter->block, now, piece->size,
+                       out);
+        out += made;
+    }
+    /* Fewer than eight elements have no planes. */
+    REQUIRE(in.count >= piece->rest, STATUS_DATA, "bitshuffle: it ends %zu bytes early",
+            piece->rest - in.count);
+    memcpy(out, in.at, piece->rest);
+out:
+    return st;
+}
+
+static status_t unfilter_bitshuffle(unfilter_t *unfilter, const struct chunk_filter *filter,
+                                    struct bytes in, struct room *out)
+{
+    status_t st = STATUS_OK;
+    struct unfilter_piece all;
+    TRY(unfilter_piece_begin(filter, in.at, in.count, out->room, &all));
+    TRY(unfilter_piece_undo(unfilter, &all, out->at));
+    out->count = all.count * all.size + all.rest;
+out:
+    return st;
+}
 
 struct filter_kind {
     int id;

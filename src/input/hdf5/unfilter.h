@@ -4,9 +4,11 @@
 #define VOLTMILL_ARCHIVE_CHUNKS_UNFILTER_H
 
 #include "base/status.h"
+#include "input/hdf5/transpose.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <zstd.h>
 
 enum {
     MOST_FILTERS = 32, /* as HDF5's masks of filters have bits */
@@ -74,5 +76,16 @@ status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,
 /* Writes the piece's bytes where they belong in the chunk. Fails with DATA or DEVICE. */
 status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
                              unsigned char *chunk);
+
+struct unfilter {
+    const struct chunk_filters *filters;
+    size_t chunk_bytes;
+    struct libdeflate_decompressor *inflate;
+    ZSTD_DCtx *zstd;
+    char *rooms[2];       /* of unfilter_most_bytes(), between two filters */
+    int turn;             /* which is next */
+    unsigned char *block; /* of bitshuffle, decompressed */
+    size_t block_bytes;
+};
 
 #endif

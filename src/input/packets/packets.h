@@ -27,6 +27,7 @@
 #define VOLTMILL_ARCHIVE_PACKETS_PACKETS_H
 
 #include "base/terms.h"
+#include "io/mapping.h"
 #include "io/pack.h"
 
 enum {
@@ -121,11 +122,6 @@ struct packet {
     uint64_t groups; /* bits of the groups of channels that are good: frames_group() */
 };
 
-/* Reads the header of a frame that lies at `offset` of the file. Fails with DATA: file, offset,
- * both values, where it contradicts what is known. */
-status_t packets_parse(const struct packets *packets, const char *path, uint64_t offset,
-                       const unsigned char *header, struct packet *out);
-
 /* A file that is open. */
 struct packets_open {
     const struct packets *packets;
@@ -134,18 +130,8 @@ struct packets_open {
     struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
-/* The same of a frame: one that contradicts what is known is contrary. Where a frame of a part that
- * was not scanned is absent, it makes sure that none lies beside its place. Fails with DATA. */
-status_t packets_look(const struct packets_open *open, uint64_t frame, const unsigned char *header,
-                      struct packet *out);
-
 /* Fails with DATA: why a frame is contrary or beyond. */
 status_t packets_complain(const struct packets_open *open, uint64_t frame);
-
-/* Reads the headers of frames first .. first + count - 1, those that are not kept one by one. Fails
- * with DATA. */
-status_t packets_read_headers(const struct packets_open *open, uint64_t first, uint64_t count,
-                              struct packet *out);
 
 /* The fate of frames low .. high - 1, out of frames first .. first + count - 1, which include
  * PACKETS_AROUND more on either side, as far as the file has them. */
@@ -154,9 +140,6 @@ enum packets_place {
     PACKETS_IN,   /* in place */
     PACKETS_WRONG /* an error: packets_complain() says which */
 };
-/*   places   char [high - low]   enum packets_place */
-void packets_judge(const struct packets_open *open, const struct packet *frames, uint64_t first,
-                   uint64_t count, uint64_t low, uint64_t high, char *places);
 
 /* The frame behind the last one of which something is known: fill may follow, as far as a file was
  * reserved. Fails with DATA. */
@@ -173,5 +156,45 @@ status_t packets_check_order(const struct packets_open *open);
  * more. Fails with DATA. */
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
+
+enum { PACKETS_STRETCHES = 12 };
+
+/* Frames first .. end - 1 in memory. */
+struct packets_stretch {
+    mapping_t *mapping;
+    uint64_t first, end;
+};
+
+/* Frames first .. first + count - 1 of a file. Starts from {0}. */
+struct packets_kept {
+    const char *path; /* the part's own; NULL: nothing is kept */
+    uint64_t first, count;
+    struct packet *items; /* [room] */
+    char *places;         /* [room]: of frames judged_low .. judged_high - 1 */
+    uint64_t room;
+    uint64_t judged_low, judged_high;
+    struct packets_stretch stretches[PACKETS_STRETCHES]; /* one behind the other */
+    uint32_t nstretches;
+    uint64_t frame_bytes;
+    int is_huge; /* what is kept no more will not be wanted again: the system need not keep it */
+};
+void packets_kept_free(struct packets_kept *kept);
+
+/* Reads the headers of frames low .. high - 1 of a file, whose open->kept it is, and of those
+ * around them. Then these are
+ *
+ *   headers   struct packet [high - low]
+ *   places    char [high - low], as packets_judge() says
+ *
+ * until the next call. Fails with DATA, and DEVICE (memory). */
+status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
+                      const struct packet **headers, const char **places);
+
+/* Where the bytes of a frame that is kept are in memory; NULL: they must be read. */
+const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);
+
+/* Whether bytes that were shown as memory were not there any more: then none is shown until the
+ * next packets_keep(), and what was made of them is to be made again. */
+int packets_kept_drop_cut(struct packets_kept *kept);
 
 #endif

@@ -3,7 +3,7 @@
 #include "input/packets/sync.h"
 
 #include "base/memory.h"
-#include "input/packets/frames.h"
+#include "input/packets/packet_headers.h"
 #include "io/file.h"
 
 #include <inttypes.h>
@@ -171,7 +171,7 @@ static status_t scan_add_run(struct scan *scan, uint64_t offset)
     if (out->nruns > 0 && out->runs[out->nruns - 1].frame == out->frames) {
         out->nruns--; /* of no frames */
     }
-    TRY(memory_grow(&out->runs, out->nruns, sizeof *out->runs, "runs of frames"));
+    TRY(memory_grown(out->nruns + 1, sizeof *out->runs, "runs of frames", &out->runs));
     out->runs[out->nruns++] = (struct packets_run){out->frames, offset};
 out:
     return st;

@@ -1,16 +1,342 @@
 /* Goes through all objects once: datasets that may hold the samples, and values whose names are
  * known words. */
-#include "input/propose/propose.h"
+#include "input/propose/propose_parts.h"
 
 #include "base/memory.h"
-#include "input/propose/propose_parts.h"
+#include "base/text.h"
+#include "input/propose/propose.h"
 #include "io/apart.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 #include "io/hdf5/h5_walk.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Which datasets hold the samples. */
+
+/* Names of real and imaginary parts, as words of a path: "/real", "data_re", "voltI". */
+static const char *const pairs[][2] = {{"real", "imag"}, {"real", "imaginary"},     {"re", "im"},
+                                       {"i", "q"},       {"inphase", "quadrature"}, {"r", "i"}};
+
+/* Whether a word of this length is at `at`: no letters of another word touch it. */
+static int data_is_word(const char *path, size_t at, size_t length)
+{
+    int begins = at == 0 || !isalpha((unsigned char)path[at - 1]) ||
+                 (isupper((unsigned char)path[at]) && islower((unsigned char)path[at - 1]));
+    char last = path[at + length - 1];
+    char next = path[at + length];
+    int ends = !isalpha((unsigned char)next) ||
+               (isupper((unsigned char)next) && islower((unsigned char)last));
+    return begins && ends;
+}
+
+/* The path with the word of `length` letters at `at` replaced, in the same case of letters. */
+static void data_replace(const char *path, size_t at, size_t length, const char *by, char *out,
+                         size_t size)
+{
+    int is_first_upper = isupper((unsigned char)path[at]) != 0;
+    int is_upper = is_first_upper && (length == 1 || isupper((unsigned char)path[at + 1]));
+    char word[16] = "";
+    for (size_t i = 0; by[i] && i < sizeof word - 1; i++) {
+        int is_large = i == 0 ? is_first_upper : is_upper;
+        word[i] = (char)(is_large ? toupper((unsigned char)by[i]) : by[i]);
+    }
+    snprintf(out, size, "%.*s%s%s", (int)at, path, word, path + at + length);
+}
+
+static int data_are_alike(const struct propose_data *a, const struct propose_data *b)
+{
+    return !a->is_compound && !b->is_compound && a->class == b->class && a->bytes == b->bytes &&
+           a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+static const struct propose_data *data_find(const struct proposal *p, const char *path)
+{
+    for (size_t i = 0; i < p->ndata; i++) {
+        if (strcmp(p->data[i].path, path) == 0) {
+            return &p->data[i];
+        }
+    }
+    return NULL;
+}
+
+/* The dataset of the imaginary parts to these real ones; NULL: they are none. */
+static const struct propose_data *data_partner(const struct proposal *p,
+                                               const struct propose_data *re)
+{
+    char other[1024];
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        size_t length = strlen(pairs[k][0]);
+        size_t end = strlen(re->path);
+        for (size_t at = 0; at + length <= end && end < sizeof other - 16; at++) {
+            if (strncasecmp(re->path + at, pairs[k][0], length) != 0 ||
+                !data_is_word(re->path, at, length)) {
+                continue;
+            }
+            data_replace(re->path, at, length, pairs[k][1], other, sizeof other);
+            const struct propose_data *im = data_find(p, other);
+            if (im && im != re && data_are_alike(re, im)) {
+                return im;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Chooses the samples: the largest dataset of numbers, or two that are real and imaginary parts. */
+static void propose_choose(struct proposal *p)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->ndata; i++) {
+        if (p->data[i].numbers > most) {
+            most = p->data[i].numbers;
+            p->re = &p->data[i];
+        }
+    }
+    /* Two parts count as both; of datasets as large, they come first. */
+    for (size_t i = 0; i < p->ndata && !p->im; i++) {
+        if (p->data[i].numbers >= (most + 1) / 2) {
+            p->im = data_partner(p, &p->data[i]);
+            p->re = p->im ? &p->data[i] : p->re;
+        }
+    }
+}
+
+/* The lines of a job. */
+
+/* Appends "input:", the file, and "layout:". */
+static status_t propose_add_input(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "input:\n  files: "));
+    TRY(propose_add_path(out, path));
+    TRY(text_add(out, "\n  layout:\n"));
+out:
+    return st;
+}
+
+/* The largest power of two up to `most`. */
+static uint64_t job_power_of_two(uint64_t most)
+{
+    uint64_t power = 1;
+    while (power <= most / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* Appends the rest of a job, which runs: a filter bank and power for this number of samples.
+ * `parts`: its channels are a multiple of them. */
+static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
+                                   struct text *out)
+{
+    enum { TAPS = 8, SPECTRA = 4, MOST_CHANNELS = 1024, ROWS = 1000 };
+    status_t st = STATUS_OK;
+    struct text file = {0};
+    const char *name = text_basename(path);
+    const char *end = strrchr(name, '.');
+    size_t length = end && end > name ? (size_t)(end - name) : strlen(name);
+    uint64_t raw = is_real ? 2 : 1; /* samples of a spectrum, of each channel */
+    uint64_t most = min_u64(samples / raw / (TAPS + SPECTRA), MOST_CHANNELS);
+    uint64_t part = parts > 1 ? parts : 1;
+    uint64_t channels = part * max_u64(job_power_of_two(most / part), 2);
+    uint64_t integrate = max_u64(samples / (raw * channels) / ROWS, 1);
+    TRY(text_add(&file, "%.*s-power.h5", (int)length, name));
+    TRY(text_add(out, "channelise: {channels: %llu, taps: %d}\n", (unsigned long long)channels,
+                 TAPS));
+    TRY(text_add(out, "products:\n  - {kind: power, integrate: %llu, file: ",
+                 (unsigned long long)integrate));
+    TRY(propose_add_quoted(out, file.data));
+    TRY(text_add(out, "}\n"));
+out:
+    text_free(&file);
+    return st;
+}
+
+/* The samples, and others as large. */
+static status_t job_add_samples(const struct proposal *p)
+{
+    enum { SHOWN = 8 };
+    status_t st = STATUS_OK;
+    int others = 0;
+    TRY(text_add(p->out, p->im ? "    parts: {re: " : "    dataset: "));
+    TRY(propose_add_path(p->out, p->re->path));
+    if (p->im) {
+        TRY(text_add(p->out, ", im: "));
+        TRY(propose_add_path(p->out, p->im->path));
+        TRY(text_add(p->out, "}"));
+    }
+    for (size_t i = 0; i < p->ndata && others < SHOWN; i++) {
+        const struct propose_data *data = &p->data[i];
+        if (data != p->re && data != p->im && data->numbers >= p->re->numbers) {
+            TRY(text_add_shown(p->out, "%s%s", others++ == 0 ? "  # as large: " : ", ",
+                               data->path));
+        }
+    }
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+static status_t job_add_axes(const struct proposal *p)
+{
+    status_t st = STATUS_OK;
+    const struct propose_axes *axes = &p->axes;
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    if (axes->rank > AXIS_KINDS) {
+        TRY(text_add(p->out, "    axes: ???  # of %d dimensions\n", axes->rank));
+        goto out;
+    }
+    TRY(text_add(p->out, "    axes: \""));
+    for (int i = 0; i < axes->rank; i++) {
+        TRY(text_add(p->out, "%s%s", i > 0 ? "," : "",
+                     axes->axis[i] < AXIS_KINDS ? axis_name(axes->axis[i]) : "???"));
+    }
+    TRY(text_add(p->out, "\""));
+    TRY(axes->is_guess || axes->is_open
+            ? text_add(p->out, "  # %s dimensions",
+                       axes->is_open ? "of the" : "assumed: by the sizes of")
+            : STATUS_OK);
+    for (int i = 0; i < axes->rank && (axes->is_guess || axes->is_open); i++) {
+        TRY(text_add(p->out, "%s%llu", i > 0 ? " x " : " ", (unsigned long long)p->re->dims[i]));
+    }
+    if (axes->is_open && propose_facts_of(p, axes->contrary, facts) > 0) {
+        TRY(text_add(p->out, ", beside "));
+        TRY(propose_add_fact(p->out, facts[0]));
+    }
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+/* Unsigned numbers are volts only with an offset. */
+static status_t job_add_packing(const struct proposal *p)
+{
+    status_t st = STATUS_OK;
+    if (p->re->is_unsigned && p->re->bytes <= 2) {
+        TRY(text_add(p->out, "    packing: ???  # of unsigned numbers: \"%zu bit offset\"%s\n",
+                     8 * p->re->bytes,
+                     p->re->bytes > 1 || p->re->is_compound || p->im
+                         ? ""
+                         : ", \"4+4 offset hi=re\", \"4+4 two's complement hi=re\", ..."));
+    } else if (p->re->is_unsigned) {
+        TRY(text_add(p->out, "    offset: ???  # of unsigned numbers\n"));
+    }
+out:
+    return st;
+}
+
+/* +1 or -1, as numbers or words state it. */
+static status_t job_add_sideband(const struct proposal *p)
+{
+    static const struct {
+        const char *word;
+        int sideband;
+    } words[] = {{"usb", 1},    {"upper", 1},     {"u", 1},      {"1", 1},
+                 {"lsb", -1},   {"lower", -1},    {"l", -1},     {"inverted", -1},
+                 {"normal", 1}, {"reversed", -1}, {"upright", 1}};
+    status_t st = STATUS_OK;
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    char plain[PROPOSE_NAME];
+    size_t count = propose_facts_of(p, MEANS_SIDEBAND, facts);
+    int sideband = 0;
+    if (count == 0) {
+        goto out;
+    }
+    propose_plain(facts[0]->text ? facts[0]->text : "", plain);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        sideband = strcmp(plain, words[i].word) == 0 ? words[i].sideband : sideband;
+    }
+    sideband = fabs(facts[0]->first) == 1 ? (int)facts[0]->first : sideband;
+    TRY(count == 1 && sideband != 0 ? text_add(p->out, "    sideband: %d  # ", sideband)
+                                    : text_add(p->out, "    sideband: ???  # 1 or -1; "));
+    for (size_t i = 0; i < count; i++) {
+        TRY(text_add(p->out, i > 0 ? ", " : ""));
+        TRY(propose_add_fact(p->out, facts[i]));
+    }
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+static status_t job_add_name(const struct proposal *p, enum propose_meaning means, const char *key)
+{
+    status_t st = STATUS_OK;
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    size_t count = propose_facts_of(p, means, facts);
+    if (count == 0 || !facts[0]->text || !*facts[0]->text) {
+        goto out;
+    }
+    TRY(text_add(p->out, "    %s: ", key));
+    if (facts[0]->is_attribute) {
+        TRY(text_add(p->out, "{attribute: "));
+        TRY(propose_add_quoted(p->out, facts[0]->where));
+        TRY(text_add(p->out, "}\n"));
+    } else {
+        TRY(propose_add_quoted(p->out, facts[0]->text));
+        TRY(text_add(p->out, "\n"));
+    }
+out:
+    return st;
+}
+
+/* Appends the job. Fails with DATA. */
+static status_t propose_add_job(struct proposal *p)
+{
+    status_t st = STATUS_OK;
+    TRY(propose_find_axes(p));
+    if (p->axes.is_real && p->axes.power) {
+        TRY(text_add_shown(p->attributes,
+                           "  %s looks like powers, not voltages (\"%s\" names a dimension)\n",
+                           p->re->path, p->axes.power));
+        goto out;
+    }
+    TRY(propose_add_input(p->path, p->out));
+    TRY(job_add_samples(p));
+    TRY(job_add_axes(p));
+    TRY(job_add_packing(p));
+    TRY(propose_add_rate(p));
+    TRY(propose_add_frequencies(p));
+    TRY(job_add_sideband(p));
+    TRY(propose_add_start(p));
+    TRY(job_add_name(p, MEANS_TELESCOPE, "telescope"));
+    TRY(job_add_name(p, MEANS_SOURCE, "source"));
+    TRY(propose_add_passes(p->path, p->axes.times, p->oversampling_num, p->axes.is_real, p->out));
+out:
+    return st;
+}
+
+/* Keys are found in the message that says what is missing. */
+
+status_t propose_said(const char *path, const char *format, const char *message, struct text *out)
+{
+    static const struct {
+        const char *named, *line;
+    } keys[] = {
+        {"sample_rate_hz", "sample_rate_hz: ???  # Hz, of one stream"},
+        {"freq_hz", "freq_hz: ???  # Hz, centre of each coarse channel: a list, or {start: HZ, "
+                    "step: HZ}"},
+        {"start,", "start: ???  # UTC of the first sample"},
+        {"input.layout.station", "station: ???  # one of the two"},
+    };
+    enum { SAMPLE_BYTES = 64 }; /* of all streams, at a guess: so small files have few channels */
+    status_t st = STATUS_OK;
+    struct stat file = {.st_size = 0};
+    uint64_t bytes = stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
+    TRY(propose_add_input(path, out));
+    TRY(text_add(out, "    format: %s\n", format));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        TRY(strstr(message, keys[i].named) ? text_add(out, "    %s\n", keys[i].line) : STATUS_OK);
+    }
+    TRY(propose_add_passes(path, bytes / SAMPLE_BYTES, 1, 0, out));
+out:
+    return st;
+}
 
 enum { MOST_LINES = 60, MOST_DATA = 1024 };
 

@@ -10,4 +10,8 @@
  * such dataset. Fails with DATA. Uses HDF5. */
 status_t propose_layout(const char *path, struct text *attributes, struct text *job);
 
+/* Appends a whole job with the keys that the message names, "???" for each. Fails with
+ * DEVICE. */
+status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
+
 #endif

@@ -2,14 +2,11 @@
  * labels, texts of an attribute), by sizes that it states, then by their sizes alone. */
 #include "input/propose/propose_parts.h"
 
-#include "base/memory.h"
 #include "base/terms.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 32, MOST_TEXT = 1024 };

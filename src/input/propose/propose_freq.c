@@ -1,10 +1,14 @@
-/* Sky frequencies of coarse channels: listed, of one channel, or counted from the first. */
+/* Proposed frequencies, rate and start. Sky frequencies of coarse channels are listed, of one
+ * channel, or counted from the first. */
 #include "input/propose/propose_parts.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-double propose_hz_factor(const struct propose_fact *fact, int *is_guess)
+/* A factor that makes Hz of a frequency: by its unit, or by its size (*is_guess). 0: open. */
+static double propose_hz_factor(const struct propose_fact *fact, int *is_guess)
 {
     double value = fabs(fact->first);
     *is_guess = fact->unit == UNIT_NONE;
@@ -174,6 +178,385 @@ status_t propose_add_frequencies(const struct proposal *p)
     } else {
         TRY(text_add(p->out, "    # freq_hz: ???  # Hz, centre of the coarse channel, if known\n"));
     }
+out:
+    return st;
+}
+
+/* Rates without a unit from here on are taken as Hz, and their periods as seconds. */
+#define LEAST_PLAIN_HZ 1e4
+#define MOST_HZ 1e15
+/* By so much rates that are the same may differ: some are rounded to 32 bits. */
+#define RATE_NEAR 1e-6
+/* The same of the ratio of rate and width. */
+#define RATIO_NEAR 1e-4
+/* Tolerances of a coarse channel's rate and width: rounded widths; the usual oversampling. */
+#define LEAST_OVERSAMPLING 0.98
+#define MOST_OVERSAMPLING 2.02
+
+/* The sample rate: stated, by a period, or of a bandwidth. What disagrees stays open. */
+
+/* Hz of a rate or period; 0: its unit is open, or it is none. */
+static double rate_hz(const struct propose_fact *fact)
+{
+    double value = fact->first * job_unit_factor(fact->unit);
+    double hz = fact->word->means == MEANS_PERIOD ? 1 / value : value;
+    int is_rate = value > 0 && isfinite(hz) && hz <= MOST_HZ && !fact->is_unknown;
+    return is_rate && (fact->unit != UNIT_NONE || hz >= LEAST_PLAIN_HZ) ? hz : 0;
+}
+
+/* Hz of a width or bandwidth, without its sign; 0: open. */
+static double rate_width(const struct propose_fact *fact)
+{
+    double hz = fabs(fact->first * job_unit_factor(fact->unit));
+    int is_known = isfinite(hz) && !fact->is_unknown;
+    return is_known && (fact->unit != UNIT_NONE || hz >= LEAST_PLAIN_HZ) ? hz : 0;
+}
+
+static int rate_is_near(double a, double b, double near)
+{
+    return fabs(a - b) <= near * fmax(fabs(a), fabs(b));
+}
+
+/* Width that the file states of a coarse channel; NULL: nothing, or in no known unit. */
+struct rate_width {
+    const struct propose_fact *fact;
+    double hz;
+    uint64_t parts; /* of a whole band; 1: it is a channel's */
+};
+
+static struct rate_width rate_find_width(const struct proposal *p)
+{
+    static const enum propose_meaning means[] = {MEANS_WIDTH, MEANS_STEP, MEANS_BAND};
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    uint64_t stated = propose_count_of(p, MEANS_CHANS);
+    uint64_t chans = stated > 0 ? stated : p->axes.chans;
+    for (size_t k = 0; k < 3; k++) {
+        size_t count = propose_facts_of(p, means[k], facts);
+        for (size_t i = 0; i < count; i++) {
+            double hz = rate_width(facts[i]);
+            uint64_t parts = means[k] == MEANS_BAND ? chans : 1;
+            if (hz > 0 && !(p->axes.is_open && means[k] == MEANS_BAND && stated == 0)) {
+                return (struct rate_width){facts[i], hz / (double)parts, parts};
+            }
+        }
+    }
+    /* Centres that are listed are as far apart as channels are wide, or farther. */
+    size_t count = propose_facts_of(p, MEANS_CENTRE, facts);
+    for (size_t i = 0; i < count; i++) {
+        int is_guess = 0;
+        double factor = propose_hz_factor(facts[i], &is_guess);
+        if (facts[i]->count > 1 && facts[i]->count == p->axes.chans && factor > 0) {
+            double steps = (double)(facts[i]->count - 1);
+            return (struct rate_width){facts[i],
+                                       fabs(facts[i]->last - facts[i]->first) * factor / steps, 0};
+        }
+    }
+    return (struct rate_width){NULL, 0, 0};
+}
+
+/* Whether a rate is that of a channel so wide. One channel alone may be filtered more narrowly. */
+static int rate_fits(const struct proposal *p, double hz, const struct rate_width *width)
+{
+    double ratio = hz / width->hz / (p->axes.is_real ? 2 : 1);
+    int is_list = width->parts == 0;
+    int is_narrow = ratio <= MOST_OVERSAMPLING || (p->axes.chans == 1 && width->parts == 1);
+    return !width->fact || width->hz == 0 ||
+           (is_narrow && (is_list || ratio >= LEAST_OVERSAMPLING));
+}
+
+static status_t rate_add_open(const struct proposal *p, const struct propose_fact *const *facts,
+                              size_t count, const char *why)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(p->out, "    sample_rate_hz: ???  # Hz, of one stream"));
+    for (size_t i = 0; i < count; i++) {
+        TRY(text_add(p->out, i == 0 ? "; " : ", "));
+        TRY(propose_add_fact(p->out, facts[i]));
+    }
+    TRY(text_add(p->out, "%s\n", count > 0 ? why : ""));
+out:
+    return st;
+}
+
+static status_t rate_add_stated(const struct proposal *p, const struct propose_fact *fact,
+                                double hz)
+{
+    static const char *const units[] = {[UNIT_KHZ] = "kHz", [UNIT_MHZ] = "MHz", [UNIT_GHZ] = "GHz",
+                                        [UNIT_MS] = "ms",   [UNIT_US] = "us",   [UNIT_NS] = "ns"};
+    status_t st = STATUS_OK;
+    int is_period = fact->word->means == MEANS_PERIOD;
+    const char *unit = (size_t)fact->unit < sizeof units / sizeof *units ? units[fact->unit] : NULL;
+    TRY(text_add(p->out, "    %s: ", is_period ? "sample_period_s" : "sample_rate_hz"));
+    if (fact->is_attribute && !fact->text) {
+        TRY(text_add(p->out, "{attribute: "));
+        TRY(propose_add_quoted(p->out, fact->where));
+        TRY(unit ? text_add(p->out, ", unit: %s", unit) : STATUS_OK);
+        TRY(text_add(p->out, "}\n"));
+    } else {
+        double value = fact->first * job_unit_factor(fact->unit);
+        TRY(propose_add_number(p->out, is_period ? value : hz));
+        TRY(text_add(p->out, "  # "));
+        TRY(propose_add_fact(p->out, fact));
+        TRY(text_add(p->out, "\n"));
+    }
+out:
+    return st;
+}
+
+/* The channels' width, critically sampled. */
+static status_t rate_add_width(const struct proposal *p, const struct rate_width *width)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(p->out, "    sample_rate_hz: "));
+    TRY(propose_add_number(p->out, width->hz * (p->axes.is_real ? 2 : 1)));
+    TRY(text_add(p->out, "  # assumed: critically sampled, "));
+    TRY(propose_add_fact(p->out, width->fact));
+    TRY(width->parts > 1 ? text_add(p->out, " of %llu channels", (unsigned long long)width->parts)
+                         : STATUS_OK);
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+/* Coarse channels that are closer together than their rate: the ratio, if it is that of small
+ * numbers. */
+static status_t rate_add_oversampling(struct proposal *p, double hz, const struct rate_width *width)
+{
+    enum { MOST_DEN = 64 };
+    status_t st = STATUS_OK;
+    double ratio = width->fact && width->hz > 0 ? hz / width->hz : 1;
+    int den = 1;
+    if (p->axes.chans == 1 || p->axes.is_real || ratio < 1 + RATIO_NEAR) {
+        goto out;
+    }
+    while (den < MOST_DEN && fabs(ratio * den - round(ratio * den)) > RATIO_NEAR * den) {
+        den++;
+    }
+    p->oversampling_num = den < MOST_DEN ? (uint64_t)round(ratio * den) : 1;
+    TRY(den < MOST_DEN
+            ? text_add(p->out, "    oversampling: %.0f/%d  # assumed: ", round(ratio * den), den)
+            : text_add(p->out, "    oversampling: ???  # a ratio; "));
+    TRY(text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, ", hz, width->hz));
+    TRY(propose_add_fact(p->out, width->fact));
+    TRY(text_add(p->out, "\n"));
+out:
+    return st;
+}
+
+status_t propose_add_rate(struct proposal *p)
+{
+    status_t st = STATUS_OK;
+    const struct propose_fact *facts[2 * PROPOSE_FACTS];
+    size_t count = propose_facts_of(p, MEANS_RATE, facts);
+    count += propose_facts_of(p, MEANS_PERIOD, facts + count);
+    const struct rate_width width = rate_find_width(p);
+    const struct propose_fact *first = NULL;
+    double hz = 0;
+    int are_same = 1;
+    for (size_t i = 0; i < count; i++) {
+        double one = rate_hz(facts[i]);
+        are_same = are_same && (one == 0 || !first || rate_is_near(one, hz, RATE_NEAR));
+        hz = one > 0 && !first ? one : hz;
+        first = one > 0 && !first ? facts[i] : first;
+    }
+    if (!first && count == 0 && width.fact && width.parts > 0) {
+        TRY(rate_add_width(p, &width));
+    } else if (!first) {
+        TRY(rate_add_open(p, facts, count, ": the unit is not stated"));
+    } else if (!are_same) {
+        TRY(rate_add_open(p, facts, count, ": these differ"));
+    } else if (!rate_fits(p, hz, &width)) {
+        const struct propose_fact *both[] = {first, width.fact};
+        TRY(rate_add_open(p, both, 2, ": these are not of one stream"));
+    } else {
+        TRY(rate_add_stated(p, first, hz));
+        TRY(rate_add_oversampling(p, hz, &width));
+    }
+out:
+    return st;
+}
+
+enum { DAY_SECONDS = 86400, EPOCH_MJD = 40587 };
+
+/* A statement of the start. */
+struct start {
+    const struct propose_fact *fact;
+    struct utc utc;
+    double fine;      /* seconds of its last digit */
+    char text[40];    /* as a job has it */
+    int is_guess;     /* its unit is, by its size */
+    int is_direct;    /* an attribute that input.layout can name */
+    const char *unit; /* then; NULL: a text */
+};
+
+/* When the first sample was taken: of several statements the finest, if all agree. */
+
+/* Text of a UTC with nanoseconds, without zeros at the end. */
+static void start_write(struct utc utc, char out[40])
+{
+    char text[UNITS_TEXT];
+    double whole = floor(utc.second);
+    int digits = 0;
+    int nano = (int)fmin(floor((utc.second - whole) * 1e9 + 0.5), 999999999);
+    units_utc((struct utc){utc.mjd_day, whole}, text);
+    text[strcspn(text, ".")] = '\0';
+    snprintf(out, 40, "%.20s.%09d%n", text, nano, &digits);
+    while (digits > 0 && (out[digits - 1] == '0' || out[digits - 1] == '.')) {
+        int is_point = out[--digits] == '.';
+        out[digits] = '\0';
+        if (is_point) {
+            break;
+        }
+    }
+}
+
+/* Dates as recorders write them: "2024-01-31-12:34:56.5", "2024/01/31 12:34:56 UTC". */
+static int start_read_text(const char *text, struct start *out)
+{
+    char *copy = out->text;
+    snprintf(copy, sizeof out->text, "%.39s", text);
+    size_t length = strlen(copy);
+    static const char *const zones[] = {" UTC", "+00:00", "+0000", "Z"};
+    out->is_direct = units_parse_utc(text, &out->utc);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        size_t zone = strlen(zones[i]);
+        if (length > zone && strcmp(copy + length - zone, zones[i]) == 0) {
+            copy[length -= zone] = '\0';
+        }
+    }
+    if (length > 10 && strchr("-/ T_", copy[10])) {
+        copy[10] = 'T';
+    }
+    for (size_t i = 0; i < 10 && i < length; i++) {
+        copy[i] = copy[i] == '/' ? '-' : copy[i];
+    }
+    const char *point = strchr(copy, '.');
+    int has_seconds = length >= 19 && isdigit((unsigned char)copy[18]);
+    out->fine = point         ? pow(10, -(double)(strlen(point) - 1))
+                : has_seconds ? 1
+                : length > 15 ? 60
+                              : DAY_SECONDS;
+    return length >= 10 && copy[strspn(copy, "0123456789-:.T")] == '\0' &&
+           units_parse_utc(copy, &out->utc);
+}
+
+/* Numbers: Unix time of any unit, or MJD, by the name or by the size. */
+static int start_read_number(const struct propose_fact *fact, struct start *out)
+{
+    static const struct {
+        double least, most, factor; /* years 1971 to 2120 */
+        enum job_unit unit;
+    } sizes[] = {{3e4, 1e5, 1, UNIT_MJD},
+                 {3.2e7, 4.8e9, 1, UNIT_UNIX},
+                 {3.2e10, 4.8e12, 1e-3, UNIT_UNIX},
+                 {3.2e13, 4.8e15, 1e-6, UNIT_UNIX},
+                 {3.2e16, 4.8e18, 1e-9, UNIT_UNIX}};
+    double value = fact->first;
+    int is_mjd = fact->unit == UNIT_MJD;
+    double factor = fact->unit == UNIT_NONE ? 0 : job_unit_factor(fact->unit);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && factor == 0; i++) {
+        if (value >= sizes[i].least && value <= sizes[i].most) {
+            factor = sizes[i].factor;
+            is_mjd = sizes[i].unit == UNIT_MJD;
+        }
+    }
+    double unix = value * factor;
+    if (factor == 0 || fact->is_unknown || !(value > 0) ||
+        !(is_mjd ? value >= 3e4 && value <= 1e5 : unix >= 3.2e7 && unix <= 4.8e9)) {
+        return 0;
+    }
+    double day = floor(unix / (double)DAY_SECONDS);
+    out->utc = is_mjd ? utc_of_mjd(value)
+                      : (struct utc){(int32_t)day + EPOCH_MJD, unix - day * DAY_SECONDS};
+    out->fine =
+        is_mjd ? (value == floor(value) ? DAY_SECONDS : 2e-6) : (unix == floor(unix) ? 1 : 1e-6);
+    out->is_guess = fact->unit == UNIT_NONE;
+    out->is_direct = factor == 1;
+    out->unit = is_mjd ? "mjd" : "unix";
+    start_write(out->utc, out->text);
+    return 1;
+}
+
+static int start_read(const struct propose_fact *fact, struct start *out)
+{
+    *out = (struct start){.fact = fact};
+    int is_text = fact->text && isnan(fact->first);
+    int ok = is_text ? start_read_text(fact->text, out) : start_read_number(fact, out);
+    out->is_direct = out->is_direct && fact->is_attribute && (is_text || !fact->text);
+    return ok;
+}
+
+/* Day and second apart, as pulsar recorders state them. */
+static int start_read_parts(const struct proposal *p, struct start *out)
+{
+    const struct propose_fact *day[PROPOSE_FACTS];
+    const struct propose_fact *second[PROPOSE_FACTS];
+    const struct propose_fact *rest[PROPOSE_FACTS];
+    size_t days = propose_facts_of(p, MEANS_DAY, day);
+    size_t seconds = propose_facts_of(p, MEANS_SECOND, second);
+    size_t rests = propose_facts_of(p, MEANS_FRACTION, rest);
+    double of_day = seconds == 1 ? second[0]->first + (rests == 1 ? rest[0]->first : 0) : -1;
+    if (days != 1 || !(day[0]->first >= 3e4 && day[0]->first <= 1e5) ||
+        !(of_day >= 0 && of_day <= DAY_SECONDS)) {
+        return 0;
+    }
+    *out = (struct start){.fact = day[0], .fine = rests == 1 || of_day != floor(of_day) ? 1e-9 : 1};
+    out->utc = (struct utc){(int32_t)day[0]->first, of_day};
+    start_write(out->utc, out->text);
+    return 1;
+}
+
+/* The finest of all statements; *differ: they are of times that cannot be one. */
+static int start_find(const struct proposal *p, const struct propose_fact *const *facts,
+                      size_t count, struct start *out, int *differ)
+{
+    struct start all[PROPOSE_FACTS + 1];
+    size_t found = (size_t)start_read_parts(p, &all[0]);
+    size_t best = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += (size_t)start_read(facts[i], &all[found]);
+    }
+    for (size_t i = 0; i < found; i++) {
+        best = all[i].fine < all[best].fine ? i : best;
+    }
+    for (size_t i = 0; i < found; i++) {
+        double apart = fabs(utc_difference(all[i].utc, all[best].utc));
+        *differ |= apart > all[i].fine + all[best].fine + 1e-6;
+    }
+    if (found > 0) {
+        *out = all[best];
+    }
+    return found > 0;
+}
+
+status_t propose_add_start(const struct proposal *p)
+{
+    status_t st = STATUS_OK;
+    const struct propose_fact *facts[PROPOSE_FACTS];
+    size_t count = propose_facts_of(p, MEANS_START, facts);
+    struct start start = {.fact = NULL};
+    int differ = 0;
+    int is_found = start_find(p, facts, count, &start, &differ);
+    if (is_found && !differ && start.fine < DAY_SECONDS) {
+        if (start.is_direct) {
+            TRY(text_add(p->out, "    start: {attribute: "));
+            TRY(propose_add_quoted(p->out, start.fact->where));
+            TRY(start.unit ? text_add(p->out, ", unit: %s", start.unit) : STATUS_OK);
+            TRY(text_add(p->out, "}%s\n", start.is_guess ? "  # assumed: by its size" : ""));
+        } else {
+            TRY(text_add(p->out, "    start: %s  # ", start.text));
+            TRY(propose_add_fact(p->out, start.fact));
+            TRY(text_add(p->out, "%s\n", start.is_guess ? "; assumed: its unit, by its size" : ""));
+        }
+        goto out;
+    }
+    TRY(text_add(p->out, "    %sstart: ???  # UTC of the first sample%s",
+                 count > 0 || is_found ? "" : "# ", count > 0 || is_found ? "" : ", if known"));
+    for (size_t i = 0; i < count; i++) {
+        TRY(text_add(p->out, i == 0 ? "; " : ", "));
+        TRY(propose_add_fact(p->out, facts[i]));
+    }
+    TRY(text_add(p->out, "%s\n", differ ? ": these differ" : ""));
 out:
     return st;
 }

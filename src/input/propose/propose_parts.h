@@ -4,8 +4,59 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "input/propose/propose_words.h"
 #include "io/hdf5/h5.h"
+#include "job/job.h"
+
+#include <stddef.h>
+
+enum propose_meaning {
+    MEANS_RATE,     /* samples per second of a stream */
+    MEANS_PERIOD,   /* from one sample to the next */
+    MEANS_BAND,     /* of all coarse channels */
+    MEANS_WIDTH,    /* of a coarse channel */
+    MEANS_STEP,     /* from one coarse channel to the next, with its sign */
+    MEANS_CENTRE,   /* frequency at the centre of the band, or centres of all coarse channels */
+    MEANS_FIRST,    /* frequency of the first coarse channel */
+    MEANS_START,    /* time of the first sample */
+    MEANS_DAY,      /* its Modified Julian Day, */
+    MEANS_SECOND,   /* second of that day, */
+    MEANS_FRACTION, /* and the rest of it */
+    MEANS_CHANS,    /* sizes */
+    MEANS_POLS,
+    MEANS_STATIONS,
+    MEANS_BEAMS,
+    MEANS_TIMES,
+    MEANS_SIDEBAND,
+    MEANS_TELESCOPE, /* names */
+    MEANS_SOURCE,
+    MEANS_DIMS,  /* names of dimensions */
+    MEANS_ASIDE, /* a dataset that holds no samples, whatever its size */
+    MEANINGS
+};
+
+struct propose_word {
+    const char *word; /* lower case, letters and digits only */
+    enum propose_meaning means;
+    enum job_unit unit; /* that the word implies; NONE: none */
+    int is_weak;        /* counts only where no other word of this meaning was found */
+};
+
+/* The word that a name is, also with a unit behind it ("FS_MHz"), which goes to *unit; NULL: none.
+ * Of two facts, that with the earlier word in the table comes first. */
+const struct propose_word *propose_word_of(const char *name, enum job_unit *unit);
+
+/* The unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty: NONE. */
+enum job_unit propose_unit_of(const char *text, int *is_known);
+
+/* Whether values of a meaning can have a unit. */
+int propose_may_have(enum propose_meaning means, enum job_unit unit);
+
+/* Copies letters and digits of a name in lower case. */
+enum { PROPOSE_NAME = 64 };
+void propose_plain(const char *name, char out[PROPOSE_NAME]);
+
+/* The word in the name of a dataset or dimension by which real numbers are powers; NULL: none. */
+const char *propose_power_word(const char *name);
 
 /* A value whose name is a known word. */
 struct propose_fact {
@@ -65,9 +116,6 @@ status_t propose_note_attribute(struct proposal *p, hid_t object, const char *na
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
 
-/* Chooses the samples: the largest dataset of numbers, or two that are real and imaginary parts. */
-void propose_choose(struct proposal *p);
-
 /* Facts of a meaning about the samples, the first that counts first; those of other datasets only
  * where there is none. Returns how many there are, at most `most`. */
 enum { PROPOSE_FACTS = 16 };
@@ -81,8 +129,6 @@ void propose_facts_free(struct proposal *p);
 /* Finds what the dimensions of the samples are. Fails with DATA. */
 status_t propose_find_axes(struct proposal *p);
 
-/* A factor that makes Hz of a frequency: by its unit, or by its size (*is_guess). 0: open. */
-double propose_hz_factor(const struct propose_fact *fact, int *is_guess);
 /* "/@fs = 1.28e6 Hz" */
 status_t propose_add_fact(struct text *out, const struct propose_fact *fact);
 /* A text in quotes; a path or name without, where it needs none. */
@@ -96,14 +142,5 @@ status_t propose_add_number(struct text *out, double value);
 status_t propose_add_rate(struct proposal *p);
 status_t propose_add_frequencies(const struct proposal *p);
 status_t propose_add_start(const struct proposal *p);
-
-/* Appends the job. Fails with DATA. */
-status_t propose_add_job(struct proposal *p);
-/* Appends the rest of a job, which runs: a filter bank and power for this number of samples.
- * `parts`: its channels are a multiple of them. */
-status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
-                            struct text *out);
-/* Appends "input:", the file, and "layout:". */
-status_t propose_add_input(const char *path, struct text *out);
 
 #endif

@@ -1,5 +1,7 @@
 /* Tables of words. */
-#include "input/propose/propose_words.h"
+#include "input/propose/propose_parts.h"
+
+#include "job/job.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,10 +1,366 @@
 /* Stored numbers made into others: those below 8 bits by a table of all bytes. */
+#include "input/read/numbers.h"
+
+#include "base/byte_order.h"
 #include "base/memory.h"
-#include "input/read/numbers_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Stored numbers are handed out in the smallest format that holds them all. */
+
+/* What a job or file says of plain numbers, as if somebody else had stored them. */
+static void numbers_unplain(struct archive *archive)
+{
+    struct archive_number *number = &archive->stored.number;
+    const struct sample_type *type = &sample_types[archive->format];
+    int is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    *number =
+        (struct archive_number){.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED,
+                                .bits = type->bits,
+                                .is_big_endian = archive->stored.swap_bytes ? !is_big : is_big};
+    if (archive->format == SAMPLE_I4) {
+        archive->stored.is_compound = 1;
+        number->is_high_bit_first = archive->stored.nibbles.high_is_real;
+        number->kind = archive->stored.nibbles.offset_binary ? NUMBER_UNSIGNED : NUMBER_SIGNED;
+        number->offset = archive->stored.nibbles.offset_binary ? 8 : 0;
+        number->is_missing_byte = 1;
+    }
+}
+
+static status_t numbers_check(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct archive_number *number = &archive->stored.number;
+    const char *path = archive->parts[0].path;
+    uint32_t bits = number->bits;
+    int is_small = bits == 1 || bits == 2 || bits == 4;
+    int is_wide = bits == 16 || bits == 32 || bits == 64;
+    REQUIRE(!archive->stored.is_dc_at_edge || archive->is_complex, STATUS_DATA,
+            "%s: its samples are real: their 0 Hz is the edge of the coarse channel as it is, dc "
+            "cannot say so",
+            path);
+    if (number->kind == NUMBER_PLAIN) {
+        goto out;
+    }
+    REQUIRE(number->kind == NUMBER_LEVELS  ? is_small
+            : number->kind == NUMBER_FLOAT ? is_wide
+                                           : is_small || bits == 8 || is_wide,
+            STATUS_DATA, "%s: there are no %s of %u bits", path,
+            number->kind == NUMBER_FLOAT    ? "floating point numbers"
+            : number->kind == NUMBER_LEVELS ? "levels"
+                                            : "integers",
+            bits);
+    REQUIRE(isfinite(number->offset), STATUS_DATA, "%s: the offset of its numbers is %g", path,
+            number->offset);
+out:
+    return st;
+}
+
+/* The least and the most that is handed out; returns 0 when these are no integers. */
+static int numbers_range(const struct archive *archive, double *least, double *most)
+{
+    const struct archive_number *number = &archive->stored.number;
+    int are_whole = number->kind != NUMBER_FLOAT && number->bits <= 16;
+    if (number->kind == NUMBER_LEVELS) {
+        *least = *most = number->levels[0];
+        for (uint32_t i = 0; i < 1u << number->bits; i++) {
+            are_whole = are_whole && number->levels[i] == floor(number->levels[i]);
+            *least = fmin(*least, number->levels[i]);
+            *most = fmax(*most, number->levels[i]);
+        }
+    } else {
+        int is_signed = number->kind == NUMBER_SIGNED;
+        double step = number->is_doubled ? 2 : 1;
+        are_whole = are_whole && step * number->offset == floor(step * number->offset);
+        *least = step * ((is_signed ? -ldexp(1, (int)number->bits - 1) : 0) - number->offset);
+        *most = step * (ldexp(1, (int)number->bits - is_signed) - 1 - number->offset);
+    }
+    if (archive->stored.is_dc_at_edge) {
+        double far = fmax(fabs(*least), fabs(*most));
+        *least = -far;
+        *most = far;
+    }
+    return are_whole;
+}
+
+/* A missing value that no other number can be taken for stays one that is handed out. */
+static void numbers_settle_missing(struct archive *archive)
+{
+    struct archive_number *number = &archive->stored.number;
+    int is_kept = (number->kind == NUMBER_SIGNED || number->kind == NUMBER_UNSIGNED) &&
+                  !archive->stored.is_dc_at_edge && number->bits <= 16;
+    if (archive->stored.has_missing_value && is_kept) {
+        archive->stored.missing_value -= number->offset;
+    } else if (archive->stored.has_missing_value) {
+        number->has_missing = 1;
+        number->missing = archive->stored.missing_value;
+        archive->stored.has_missing_value = 0;
+        archive->stored.missing_value = 0;
+    }
+}
+
+/* Steps of 1 between halves, such as -127.5 to 127.5, are whole when doubled. */
+static void numbers_settle_halves(struct archive *archive)
+{
+    struct archive_number *number = &archive->stored.number;
+    double twice = 2 * number->offset;
+    int are_integers = number->kind == NUMBER_SIGNED || number->kind == NUMBER_UNSIGNED;
+    if (are_integers && number->bits == 8 && !number->has_missing &&
+        !archive->stored.has_missing_value && number->offset != floor(number->offset) &&
+        twice == floor(twice) && fabs(twice) < 16384) {
+        number->is_doubled = 1;
+        archive->scale /= 2;
+    }
+}
+
+/* Numbers that a format has as they are, but for the order of bytes. */
+static int numbers_find_plain(const struct archive_number *number, enum sample_format *out)
+{
+    int is_float = number->kind == NUMBER_FLOAT;
+    if (!is_float && (number->kind != NUMBER_SIGNED || number->offset != 0)) {
+        return 0;
+    }
+    for (int i = SAMPLE_I8; i < SAMPLE_FORMATS; i++) {
+        if (sample_types[i].is_float == is_float && sample_types[i].bits == number->bits) {
+            *out = (enum sample_format)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t numbers_settle(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_number *number = &archive->stored.number;
+    double least = 0;
+    double most = 0;
+    int is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    TRY(numbers_check(archive));
+    if (number->kind == NUMBER_PLAIN && archive->stored.is_dc_at_edge) {
+        numbers_unplain(archive);
+    } else if (!archive->stored.is_dc_at_edge && numbers_find_plain(number, &archive->format)) {
+        archive->stored.swap_bytes = number->bits > 8 && !number->is_big_endian != !is_big;
+        *number = (struct archive_number){.kind = NUMBER_PLAIN};
+    }
+    if (number->kind == NUMBER_PLAIN) {
+        archive->stored.element_bytes =
+            sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
+        goto out;
+    }
+    archive->stored.swap_bytes = 0;
+    numbers_settle_missing(archive);
+    numbers_settle_halves(archive);
+    int are_whole = numbers_range(archive, &least, &most) && !number->has_missing;
+    archive->format = SAMPLE_F32;
+    if (are_whole && least >= INT8_MIN && most <= INT8_MAX) {
+        archive->format = SAMPLE_I8;
+    } else if (are_whole && least >= INT16_MIN && most <= INT16_MAX) {
+        archive->format = SAMPLE_I16;
+    }
+    archive->stored.element_bytes =
+        sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
+out:
+    return st;
+}
+
+status_t numbers_settle_steps(struct archive *archive, int32_t blank)
+{
+    status_t st = STATUS_OK;
+    struct archive_number *number = &archive->stored.number;
+    if (number->kind == NUMBER_PLAIN) {
+        numbers_unplain(archive);
+    }
+    REQUIRE(number->kind == NUMBER_SIGNED && (number->bits == 8 || number->bits == 16) &&
+                number->offset == 0 && !archive->stored.has_missing_value &&
+                archive->stored.is_compound && archive->shape.time_dim == 0,
+            STATUS_DATA,
+            "%s: its numbers have scales of their own, expected pairs of signed ones of 8 or 16 "
+            "bits, row by row",
+            archive->parts[0].path);
+    number->has_missing = 1;
+    number->missing = blank;
+    number->has_steps = 1;
+    archive->stored.swap_bytes = 0;
+    archive->format = SAMPLE_F32;
+    archive->stored.element_bytes = 2 * sample_types[SAMPLE_F32].bytes;
+out:
+    return st;
+}
+
+int numbers_are_alike(const struct archive *a, const struct archive *b)
+{
+    const struct archive_number *one = &a->stored.number;
+    const struct archive_number *other = &b->stored.number;
+    return a->format == b->format && a->stored.is_dc_at_edge == b->stored.is_dc_at_edge &&
+           one->kind == other->kind && one->bits == other->bits &&
+           one->is_big_endian == other->is_big_endian &&
+           one->is_high_bit_first == other->is_high_bit_first && one->offset == other->offset &&
+           one->is_doubled == other->is_doubled &&
+           memcmp(one->levels, other->levels, sizeof one->levels) == 0 &&
+           one->has_missing == other->has_missing && one->missing == other->missing &&
+           one->is_missing_byte == other->is_missing_byte && one->has_steps == other->has_steps;
+}
+
+/* Numbers of 8 bits or more made into others: loops that compilers vectorise. */
+
+static inline void numbers_store(char *to, float value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+static void numbers_make_i8(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                            char *restrict to)
+{
+    uint8_t offset = (uint8_t)(int)numbers->stored.offset;
+    for (uint64_t i = 0; i < count; i++) {
+        to[i] = (char)((uint8_t)from[i] - offset);
+    }
+}
+
+static void numbers_make_i16(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                             char *restrict to)
+{
+    int step = numbers->stored.is_doubled ? 2 : 1;
+    uint16_t offset = (uint16_t)(int)(step * numbers->stored.offset);
+    int is_signed = numbers->stored.kind == NUMBER_SIGNED;
+#define NUMBERS_LOOP(LOAD)                                                                         \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        uint16_t value = (uint16_t)((LOAD)-offset);                                                \
+        memcpy(to + 2 * i, &value, sizeof value);                                                  \
+    }
+    if (numbers->stored.bits == 16 && numbers->is_swapped) {
+        NUMBERS_LOOP(load_u16(from + 2 * i, 1))
+    } else if (numbers->stored.bits == 16) {
+        NUMBERS_LOOP(load_u16(from + 2 * i, 0))
+    } else if (is_signed) {
+        NUMBERS_LOOP(step * (int8_t)from[i])
+    } else {
+        NUMBERS_LOOP(step * (uint8_t)from[i])
+    }
+#undef NUMBERS_LOOP
+}
+
+/* The same loop for both orders of bytes. */
+#define NUMBERS_LOOP(swap, size, value)                                                            \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        const char *at = from + i * (size);                                                        \
+        numbers_store(to + 4 * i, (float)(value(swap)));                                           \
+    }
+#define NUMBERS_LOOPS(size, value)                                                                 \
+    if (numbers->is_swapped) {                                                                     \
+        NUMBERS_LOOP(1, size, value)                                                               \
+    } else {                                                                                       \
+        NUMBERS_LOOP(0, size, value)                                                               \
+    }                                                                                              \
+    break
+
+static void numbers_make_f32(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                             char *restrict to)
+{
+    double offset = numbers->stored.offset;
+    switch ((int)(numbers->stored.kind * 128 + numbers->stored.bits)) {
+#define VALUE(swap) (double)(int8_t)*at - offset
+    case NUMBER_SIGNED * 128 + 8:
+        NUMBERS_LOOPS(1, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(uint8_t)*at - offset
+    case NUMBER_UNSIGNED * 128 + 8:
+        NUMBERS_LOOPS(1, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int16_t)load_u16(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)load_u16(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int32_t)load_u32(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)load_u32(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int64_t)load_u64(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 64:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)load_u64(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 64:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+#define VALUE(swap) float_of_u16(load_u16(at, swap))
+    case NUMBER_FLOAT * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) float_of_u32(load_u32(at, swap))
+    case NUMBER_FLOAT * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) float_of_u64(load_u64(at, swap))
+    default:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+    }
+}
+
+/* One stored number of 8 bits or more. */
+static double numbers_value(const numbers_t *numbers, const char *at)
+{
+    int swap = numbers->is_swapped;
+    int is_signed = numbers->stored.kind == NUMBER_SIGNED;
+    int is_float = numbers->stored.kind == NUMBER_FLOAT;
+    uint64_t bits;
+    switch (numbers->stored.bits) {
+    case 8:
+        return is_signed ? (int8_t)*at : (uint8_t)*at;
+    case 16:
+        bits = load_u16(at, swap);
+        return is_float    ? (double)float_of_u16((uint16_t)bits)
+               : is_signed ? (int16_t)bits
+                           : (double)bits;
+    case 32:
+        bits = load_u32(at, swap);
+        return is_float    ? (double)float_of_u32((uint32_t)bits)
+               : is_signed ? (int32_t)bits
+                           : (double)bits;
+    default:
+        bits = load_u64(at, swap);
+        return is_float ? float_of_u64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
+    }
+}
+
+/* What is missing becomes NaN. */
+static void numbers_drop_missing(const numbers_t *numbers, const char *from, uint64_t count,
+                                 char *to)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (numbers_value(numbers, from + i * (numbers->stored.bits / 8)) ==
+            numbers->stored.missing) {
+            numbers_store(to + 4 * i, NAN);
+        }
+    }
+}
+
+/* numbers_make() of numbers of 8 bits or more, the first of which is at `from`. */
+static void numbers_make_wide(const numbers_t *numbers, const char *from, uint64_t count, char *to)
+{
+    if (numbers->format == SAMPLE_I8) {
+        numbers_make_i8(numbers, from, count, to);
+    } else if (numbers->format == SAMPLE_I16) {
+        numbers_make_i16(numbers, from, count, to);
+    } else {
+        numbers_make_f32(numbers, from, count, to);
+        if (numbers->stored.has_missing) {
+            numbers_drop_missing(numbers, from, count, to);
+        }
+    }
+}
 
 int numbers_are_plain(const numbers_t *numbers)
 {

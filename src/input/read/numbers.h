@@ -69,4 +69,16 @@ void numbers_scale(const numbers_t *numbers, const struct archive_part *part, ui
 /* Whether two archives hand out the same of what they store in the same way. */
 int numbers_are_alike(const struct archive *a, const struct archive *b);
 
+enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };
+
+struct numbers {
+    struct archive_number stored;
+    enum sample_format format;
+    uint32_t bytes; /* as handed out */
+    int is_plain, is_swapped, is_turned;
+    uint32_t per_byte; /* numbers of a byte; 0: they are larger */
+    /* [256][per_byte] as handed out: what a byte holds. */
+    char table[NUMBERS_BYTES * NUMBERS_IN_BYTE * sizeof(float)];
+};
+
 #endif

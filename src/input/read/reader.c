@@ -1,6 +1,7 @@
 /* A reader: parts of an observation, blocks of a slab and gaps put together. */
-#include "base/memory.h"
 #include "input/read/reader_parts.h"
+
+#include "base/memory.h"
 #include "io/file.h"
 
 #include <inttypes.h>
@@ -22,10 +23,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     reader->blocks_per_file = 1;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
-        bytes += archive->parts[i].npackets > 0 ? archive->parts[i].file_bytes : 0;
-        for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
-            bytes += archive->parts[i].extents[j].bytes;
-        }
+        bytes += archive->parts[i].reach == REACH_PACKETS ? archive->parts[i].file_bytes : 0;
         for (uint32_t j = 0; j < archive->parts[i].nruns; j++) {
             bytes += archive->parts[i].runs[j].pieces * archive->parts[i].runs[j].piece_bytes;
         }
@@ -64,6 +62,13 @@ void reader_destroy(reader_t *reader)
     mapping_drop_unused();
 }
 
+/* Reads what is wanted of a part. */
+static status_t (*const read_by[])(reader_t *, const struct reader_wanted *,
+                                   struct losses *) = {[REACH_HDF5] = reader_read_hdf5,
+                                                       [REACH_PIECES] = reader_read_pieces,
+                                                       [REACH_EXTENTS] = reader_read_pieces,
+                                                       [REACH_PACKETS] = reader_read_packets};
+
 /* Samples of all parts at one place of the stack. */
 static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted, uint64_t stack,
                                   struct losses *losses)
@@ -84,13 +89,7 @@ static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted
             wanted->part = part;
             wanted->low = at;
             wanted->high = at = min_u64(end, part->first_sample + part->samples);
-            if (part->npackets > 0) {
-                TRY(reader_read_packets(reader, wanted, losses));
-            } else if (part->nextents > 0 || part->nruns > 0) {
-                TRY(reader_read_pieces(reader, wanted, losses));
-            } else {
-                TRY(reader_read_hdf5(reader, wanted));
-            }
+            TRY(read_by[part->reach](reader, wanted, losses));
         }
     }
 out:
@@ -180,11 +179,8 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
             "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
             archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
-    const struct lost_range *lost =
-        lost_find(archive->losses.lost, archive->losses.nlost, first, count);
-    reader->is_unreadable = lost != NULL;
-    REQUIRE(!lost, STATUS_DATA, "%s: samples %" PRIu64 " .. %" PRIu64 " cannot be had: %s",
-            archive->dataset, lost->first, lost->first + lost->count, lost->why);
+    reader->is_unreadable = lost_find(&archive->losses.lost, first, count) != NULL;
+    TRY(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
     struct reader_wanted wanted = {.slab = slab, .first = first, .count = count, .out = out};
     while (wanted.slot < slab->nblocks) {
         uint64_t stack = slab->blocks[wanted.slot] / reader->blocks_per_file;
@@ -211,4 +207,278 @@ out:
 int reader_is_unreadable(const reader_t *reader)
 {
     return reader->is_unreadable;
+}
+
+enum { PIECE_BYTES = 1 << 20, MOST_PIECE = 1 << 16 };
+
+/* Samples that perhaps cannot be read, to the sample: the same whatever range is asked for. */
+
+/* Samples among which those that cannot be read are one range: what lies between two such places of
+ * a piece is given up, too. Follows from the archive alone. */
+static uint64_t salvage_piece(const struct archive *archive)
+{
+    uint64_t step =
+        (uint64_t)archive->nstreams * sample_bytes(archive->format, archive->is_complex);
+    uint64_t piece = MOST_PIECE;
+    while (piece > 1 && piece * step > PIECE_BYTES) {
+        piece /= 2;
+    }
+    return piece;
+}
+
+/* Reads samples low .. high - 1 into `room`; *is_read 0: they cannot all be read. */
+static status_t salvage_try(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
+                            char *room, struct losses *losses, int *is_read)
+{
+    status_t st = STATUS_OK;
+    size_t known = losses ? losses->count : 0;
+    st = reader_read(reader, slab, low, high - low, room, losses);
+    *is_read = st == STATUS_OK;
+    if (st == STATUS_DATA && reader_is_unreadable(reader)) {
+        report_clear();
+        st = STATUS_OK;
+        if (losses) {
+            losses->count = known;
+        }
+    }
+    return st;
+}
+
+/* Samples low .. high - 1, and those of them that are wanted; *is_read as before. */
+static status_t salvage_read(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
+                             uint64_t high, char *room, struct losses *losses, int *is_read)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    uint64_t from = max_u64(low, wanted->first);
+    uint64_t to = min_u64(high, wanted->first + wanted->count);
+    *is_read = 1;
+    if (low == high) {
+        goto out;
+    }
+    TRY(salvage_try(reader, slab, low, high, room, losses, is_read));
+    for (uint64_t slot = 0; slot < slab->nblocks && *is_read && from < to; slot++) {
+        memcpy((char *)wanted->out + (slot * wanted->count + from - wanted->first) * slab->width,
+               room + (slot * (high - low) + from - low) * slab->width,
+               (size_t)((to - from) * slab->width));
+    }
+out:
+    return st;
+}
+
+static status_t salvage_give_up(const reader_t *reader, const struct reader_wanted *wanted,
+                                uint64_t low, uint64_t high, struct losses *unread)
+{
+    uint64_t from = max_u64(low, wanted->first);
+    uint64_t to = min_u64(high, wanted->first + wanted->count);
+    if (from < to) {
+        reader_fill_zeros(wanted, reader->archive, from, to - from);
+    }
+    return losses_add(unread, LOSS_OF_ALL, low, high - low);
+}
+
+/* Of samples that cannot all be read the first and the end of the last that cannot: by halves. */
+static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
+                             char *room, uint64_t *first, uint64_t *end)
+{
+    status_t st = STATUS_OK;
+    int is_read = 0;
+    uint64_t good = low; /* all before it can be read, not all before `bad` */
+    uint64_t bad = high;
+    while (bad - good > 1) {
+        uint64_t middle = good + (bad - good) / 2;
+        TRY(salvage_try(reader, slab, good, middle, room, NULL, &is_read));
+        *(is_read ? &good : &bad) = middle;
+    }
+    *first = good;
+    bad = good; /* not all from it on can be read, but all from `good` on */
+    good = high;
+    while (good - bad > 1) {
+        uint64_t middle = bad + (good - bad) / 2;
+        TRY(salvage_try(reader, slab, middle, good, room, NULL, &is_read));
+        *(is_read ? &good : &bad) = middle;
+    }
+    *end = good;
+out:
+    return st;
+}
+
+static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
+                           uint64_t high, char *room, struct losses *losses, struct losses *unread)
+{
+    status_t st = STATUS_OK;
+    int is_read = 0;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    TRY(salvage_read(reader, wanted, low, high, room, losses, &is_read));
+    if (is_read) {
+        goto out;
+    }
+    TRY(salvage_find(reader, wanted->slab, low, high, room, &first, &end));
+    TRY(salvage_give_up(reader, wanted, first, end, unread));
+    /* A disk that fails now and then may fail once more. */
+    TRY(salvage_read(reader, wanted, low, first, room, losses, &is_read));
+    TRY(is_read ? STATUS_OK : salvage_give_up(reader, wanted, low, first, unread));
+    TRY(salvage_read(reader, wanted, end, high, room, losses, &is_read));
+    TRY(is_read ? STATUS_OK : salvage_give_up(reader, wanted, end, high, unread));
+out:
+    return st;
+}
+
+status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                        void *out, struct losses *losses, struct losses *unread)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    uint64_t origin = archive->first_sample;
+    uint64_t all = origin + archive->samples;
+    uint64_t piece = salvage_piece(archive);
+    char *room = NULL;
+    const struct reader_wanted wanted = {
+        .slab = slab, .nslots = slab->nblocks, .first = first, .count = count, .out = out};
+    TRY(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
+    for (uint64_t low = first - (first - origin) % piece; low < first + count; low += piece) {
+        TRY(salvage_do(reader, &wanted, low, min_u64(low + piece, all), room, losses, unread));
+    }
+out:
+    free(room);
+    return st;
+}
+
+enum {
+    LEAST_BYTES = 4 << 20, /* from here on, several threads read */
+    LEAST_PIECE = 64 << 10,
+    PIECES_A_THREAD = 4, /* so that threads end together */
+    MOST_INGESTS = 2
+};
+
+struct ingesting {
+    struct reader_share share;
+    const reader_t *reader;
+    struct reader_pieces to;
+    uint64_t offset, bytes, piece;
+};
+
+struct reader_ingests {
+    struct ingesting items[MOST_INGESTS]; /* in turns */
+    uint32_t begun, ended;
+};
+
+/* Plain reads in pieces, which go on to a device while others are read. Two may be under way, so
+ * that threads that find no piece of the one left begin with the other: a barrier behind each block
+ * of 100 MiB took a fifth of the time. */
+
+static uint64_t ingest_piece_bytes(uint64_t bytes, uint64_t most, uint32_t threads)
+{
+    uint64_t piece = bytes / ((uint64_t)PIECES_A_THREAD * threads) / LEAST_PIECE * LEAST_PIECE;
+    return min_u64(most, max_u64(piece, LEAST_PIECE));
+}
+
+static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit)
+{
+    status_t st = STATUS_OK;
+    const struct ingesting *ingesting = context;
+    const struct reader_pieces *to = &ingesting->to;
+    uint64_t at = unit * ingesting->piece;
+    uint64_t bytes = min_u64(ingesting->piece, ingesting->bytes - at);
+    void *out = NULL;
+    TRY(to->room(to->context, thread - 1, &out));
+    TRY(file_read(ingesting->reader->fd, ingesting->reader->path, ingesting->offset + at, out,
+                  bytes));
+    to->put(to->context, thread - 1, at, bytes);
+out:
+    return st;
+}
+
+/* Where samples lie, if they can be ingested now. */
+static struct reader_lying ingest_find(const reader_t *reader, const struct slab *slab,
+                                       uint64_t first, uint64_t count,
+                                       const struct reader_pieces *to)
+{
+    struct reader_lying found = {.path = NULL};
+    const struct archive *archive = reader->archive;
+    const struct reader_ingests *all = reader->ingests;
+    uint32_t under_way = all->begun - all->ended;
+    int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
+                      slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
+                      !lost_find(&archive->losses.lost, first, count);
+    if (is_possible) {
+        found = reader_find_lying(archive, slab, first, count);
+    }
+    if (under_way > 0 && found.path != reader->path) {
+        found.path = NULL;
+    }
+    return found;
+}
+
+status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
+                             uint64_t count, const struct reader_pieces *to, int *begun)
+{
+    status_t st = STATUS_OK;
+    *begun = 0;
+    if (!reader->ingests) {
+        TRY(memory_zeroed(1, sizeof *reader->ingests, "ingests", &reader->ingests));
+    }
+    struct reader_ingests *all = reader->ingests;
+    const struct reader_lying found = ingest_find(reader, slab, first, count, to);
+    if (!found.path) {
+        goto out;
+    }
+    TRY(reader_open_file(reader, found.part, found.path));
+    struct ingesting *ingesting = &all->items[all->begun % MOST_INGESTS];
+    uint64_t bytes = slab_bytes(slab, count);
+    uint64_t piece = ingest_piece_bytes(bytes, to->piece, reader->threads - 1);
+    *ingesting = (struct ingesting){
+        .share = {.units = ceil_div_u64(bytes, piece), .work = ingest_piece, .context = ingesting},
+        .reader = reader,
+        .to = *to,
+        .offset = found.file_offset,
+        .bytes = bytes,
+        .piece = piece};
+    TRY(reader_share_begin(reader, &ingesting->share));
+    all->begun++;
+    *begun = 1;
+out:
+    return st;
+}
+
+/* Tends until the share is done; where that fails, gives it up. */
+static status_t ingest_tend(reader_t *reader, struct reader_share *share, status_t (*tend)(void *),
+                            void *context)
+{
+    status_t st = STATUS_OK;
+    while (!reader_share_is_done(reader, share)) {
+        TRY(tend(context));
+    }
+out:
+    if (st != STATUS_OK) {
+        reader_share_give_up(reader, share);
+    }
+    return st;
+}
+
+status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done)
+{
+    status_t st = STATUS_OK;
+    struct reader_ingests *all = reader->ingests;
+    struct ingesting *ingesting = &all->items[all->ended % MOST_INGESTS];
+    *done = 0;
+    st = ingest_tend(reader, &ingesting->share, tend, context);
+    /* Only now, so that nobody opens another file meanwhile; tend() may have begun the next. */
+    all->ended++;
+    struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
+    int has_next = all->begun != all->ended;
+    if (st == STATUS_OK && !ingesting->share.has_failed) {
+        *done = 1;
+        file_expect(reader->fd, ingesting->offset + (has_next ? 2 : 1) * ingesting->bytes,
+                    ingesting->bytes);
+        reader_hint(reader, ingesting->offset, ingesting->bytes);
+        TRY(reader_check_file(reader));
+    } else if (st == STATUS_OK && has_next) {
+        TRY(ingest_tend(reader, &next->share, tend, context));
+    } else if (has_next) {
+        reader_share_give_up(reader, &next->share);
+    }
+out:
+    return st;
 }

@@ -1,11 +1,231 @@
-/* Plain reads: samples that lie in files just as they are handed out, byte order aside. */
-#include "base/memory.h"
+/* Plain reads: samples that lie in files just as they are handed out, byte order aside; the slab
+ * that they are read into, and the list of those that are missing. */
 #include "input/read/reader_parts.h"
+
+#include "base/memory.h"
+#include "input/read/reader.h"
 #include "io/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A list of samples that were not found. */
+
+status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_grown(losses->count + 1, sizeof *losses->items, "a list of missing samples",
+                     &losses->items));
+    losses->items[losses->count++] = (struct loss){stream, first, count};
+out:
+    return st;
+}
+
+void losses_free(struct losses *losses)
+{
+    free(losses->items);
+    *losses = (struct losses){0};
+}
+
+/* Place of one number of one stream: block outside of the time axis, byte inside a time step. */
+struct place {
+    uint64_t block;
+    uint64_t inner;
+};
+
+/* Which bytes some streams need, and where their samples lie among them. */
+
+static struct place slab_find_place(const struct archive *archive, uint64_t index[AXIS_KINDS],
+                                    int imaginary)
+{
+    struct place place = {0, 0};
+    uint64_t *position = &place.block;
+    if (archive->present[AXIS_REIM]) {
+        index[AXIS_REIM] = (uint64_t)imaginary;
+    }
+    place.block = archive_stack_of(archive, index, imaginary);
+    if (archive->shape.stacked != AXIS_TIME) {
+        index[archive->shape.stacked] %= archive_in_file(archive, archive->shape.stacked);
+    }
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        if (archive->shape.dims[i].axis == AXIS_TIME) {
+            position = &place.inner;
+            continue;
+        }
+        *position = *position * archive->shape.dims[i].size + index[archive->shape.dims[i].axis];
+    }
+    place.inner *= archive->stored.element_bytes;
+    if (imaginary && archive->stored.is_compound) {
+        place.inner += archive->stored.element_bytes / 2;
+    }
+    return place;
+}
+
+/* Sorts the blocks named in slot[] into a list without doubles and replaces each by its place. */
+static status_t slab_number_blocks(struct slab *slab)
+{
+    status_t st = STATUS_OK;
+    size_t named = (size_t)slab->nstreams * 2;
+    uint64_t *all = NULL;
+    TRY(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
+    memcpy(all, slab->slot[0], slab->nstreams * sizeof *all);
+    memcpy(all + slab->nstreams, slab->slot[1], slab->nstreams * sizeof *all);
+    qsort(all, named, sizeof *all, compare_u64);
+    size_t kept = 0;
+    for (size_t i = 0; i < named; i++) {
+        if (kept == 0 || all[kept - 1] != all[i]) {
+            all[kept++] = all[i];
+        }
+    }
+    for (int part = 0; part < 2; part++) {
+        for (uint32_t i = 0; i < slab->nstreams; i++) {
+            uint64_t *at = bsearch(&slab->slot[part][i], all, kept, sizeof *all, compare_u64);
+            slab->slot[part][i] = (uint64_t)(at - all);
+        }
+    }
+    slab->blocks = all;
+    slab->nblocks = kept;
+    all = NULL;
+out:
+    free(all);
+    return st;
+}
+
+status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
+                     struct slab **out)
+{
+    status_t st = STATUS_OK;
+    struct slab *slab = NULL;
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    TRY(memory_zeroed(1, sizeof *slab, "a slab", &slab));
+    slab->first_stream = first_stream;
+    slab->nstreams = nstreams;
+    slab->inner_bytes = archive->stored.element_bytes;
+    int inside = 0;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        slab->inner_bytes *= inside ? archive->shape.dims[i].size : 1;
+        inside = inside || archive->shape.dims[i].axis == AXIS_TIME;
+    }
+    for (int part = 0; part < 2; part++) {
+        TRY(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->slot[part]));
+        TRY(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->inner[part]));
+        for (uint32_t i = 0; i < nstreams; i++) {
+            uint64_t index[AXIS_KINDS];
+            archive_stream_index(archive, first_stream + i, index);
+            struct place place = slab_find_place(archive, index, part && archive->is_complex);
+            slab->slot[part][i] = place.block;
+            slab->inner[part][i] = place.inner;
+            low = min_u64(low, place.inner / archive->stored.element_bytes);
+            high = max_u64(high, place.inner / archive->stored.element_bytes + 1);
+        }
+    }
+    slab->low_byte = low * archive->stored.element_bytes;
+    slab->width = (high - low) * archive->stored.element_bytes;
+    if (slab->width >= slab->inner_bytes / 2) {
+        /* Cutting so little off would only break up the reads. */
+        slab->low_byte = 0;
+        slab->width = slab->inner_bytes;
+    }
+    for (int part = 0; part < 2; part++) {
+        for (uint32_t i = 0; i < nstreams; i++) {
+            slab->inner[part][i] -= slab->low_byte;
+        }
+    }
+    TRY(slab_number_blocks(slab));
+    *out = slab;
+    slab = NULL;
+out:
+    slab_destroy(slab);
+    return st;
+}
+
+void slab_destroy(struct slab *slab)
+{
+    if (!slab) {
+        return;
+    }
+    for (int part = 0; part < 2; part++) {
+        free(slab->slot[part]);
+        free(slab->inner[part]);
+    }
+    free(slab->blocks);
+    free(slab);
+}
+
+uint64_t slab_bytes(const struct slab *slab, uint64_t count)
+{
+    uint64_t bytes = 0;
+    if (!multiply_u64(slab->nblocks, slab->width, &bytes) || !multiply_u64(bytes, count, &bytes)) {
+        return 0;
+    }
+    return bytes;
+}
+
+void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im)
+{
+    for (uint32_t i = 0; i < slab->nstreams; i++) {
+        re[i] = (size_t)(slab->slot[0][i] * count * slab->width + slab->inner[0][i]);
+        im[i] = (size_t)(slab->slot[1][i] * count * slab->width + slab->inner[1][i]);
+    }
+}
+
+/* Reading of a part: places in the slab, zero volts for missing samples, a buffer to make samples.
+ */
+
+char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t at)
+{
+    return wanted->out + (slot * wanted->count + at - wanted->first) * wanted->slab->width;
+}
+
+uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot)
+{
+    return wanted->slab->blocks[slot] % reader->blocks_per_file;
+}
+
+status_t reader_make_bounce(reader_t *reader, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    if (reader->bounce_bytes < bytes) {
+        free(reader->bounce);
+        reader->bounce = NULL;
+        reader->bounce_bytes = 0;
+        TRY(memory_aligned(max_u64(reader->threads, 1), bytes, "a read buffer", &reader->bounce));
+        reader->bounce_bytes = bytes;
+    }
+out:
+    return st;
+}
+
+void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
+                       uint64_t from, uint64_t samples)
+{
+    for (uint64_t i = 0; i < wanted->nslots; i++) {
+        memset(reader_place(wanted, wanted->slot + i, from), archive_zero_byte(archive),
+               (size_t)(samples * wanted->slab->width));
+    }
+}
+
+status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
+                     uint64_t from, uint64_t samples, struct losses *losses)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    reader_fill_zeros(wanted, archive, from, samples);
+    /* What is in gaps is told of there. */
+    int is_known = !losses || archive_gap_in(archive, from, samples) == samples;
+    for (uint32_t i = 0; i < slab->nstreams && !is_known; i++) {
+        for (int part = 0; part < 2; part++) {
+            if (slab->slot[part][i] - wanted->slot < wanted->nslots) {
+                TRY(losses_add(losses, slab->first_stream + i, from, samples));
+                break;
+            }
+        }
+    }
+out:
+    return st;
+}
 
 enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
 
@@ -79,8 +299,9 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
                                   : failure;
 }
 
-status_t reader_read_bytes(reader_t *reader, const struct archive_part *part, const char *path,
-                           uint64_t offset, uint64_t bytes, char *out)
+/* Reads bytes of a file of the part, which is opened; a long read by several threads. */
+static status_t reader_read_bytes(reader_t *reader, const struct archive_part *part,
+                                  const char *path, uint64_t offset, uint64_t bytes, char *out)
 {
     status_t st = STATUS_OK;
     TRY(reader_open_file(reader, part, path));
@@ -118,6 +339,122 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
     }
     REQUIRE(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
             bytes);
+out:
+    return st;
+}
+
+/* Samples shown as memory where they lie in a file, instead of being read. */
+
+/* The extent that holds these bytes of the dataset all together. */
+static void lying_in_extent(const struct archive_part *part, uint64_t at, uint64_t bytes,
+                            struct reader_lying *out)
+{
+    uint64_t start = 0;
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        if (at >= start && at + bytes <= start + extent->bytes) {
+            out->path = extent->path;
+            out->file_offset = extent->file_offset + at - start;
+        }
+        start += extent->bytes;
+    }
+}
+
+/* One piece of one run that holds these samples of the part, all together. */
+static void lying_in_run(const struct archive_part *part, uint64_t block, uint64_t step_bytes,
+                         uint64_t first, uint64_t count, struct reader_lying *out)
+{
+    uint32_t i = archive_run_at(part, first);
+    const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
+    if (run && first >= run->first_sample) {
+        uint64_t piece = (first - run->first_sample) / run->steps;
+        uint64_t inside = (first - run->first_sample) % run->steps;
+        uint64_t at = piece * run->piece_bytes + (block * run->stored + inside) * step_bytes;
+        if (part->reach == REACH_EXTENTS) {
+            lying_in_extent(part, at, count * step_bytes, out);
+        } else if (count <= run->steps - inside) {
+            out->path = run->path;
+            out->file_offset = run->file_offset + at;
+        }
+    }
+}
+
+/* Where samples lie as a slab, whether they are all there or not. */
+static struct reader_lying lying_find(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_lying found = {.path = NULL};
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
+         i++) {
+        blocks *= archive->shape.dims[i].size;
+    }
+    if (slab->nblocks != 1 || slab->width != slab->inner_bytes || !archive->stored.is_as_read) {
+        return found;
+    }
+    uint64_t stack = slab->blocks[0] / blocks;
+    uint64_t block = slab->blocks[0] % blocks;
+    uint32_t at = archive_part_at(archive, stack, first);
+    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
+    if (!part || part->stack != stack || first < part->first_sample ||
+        first + count > part->first_sample + part->samples) {
+        return found;
+    }
+    found.part = part;
+    lying_in_run(part, block, slab->width, first - part->first_sample, count, &found);
+    return found;
+}
+
+struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_lying found = lying_find(archive, slab, first, count);
+    if (found.path &&
+        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+        found.path = NULL;
+    }
+    return found;
+}
+
+int reader_lies_whole(const struct archive *archive, const struct slab *slab)
+{
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        if (!lying_find(archive, slab, part->first_sample, part->samples).path) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                    mapping_t **out)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = slab_bytes(slab, count);
+    *out = NULL;
+    if (bytes < LONG_READ) {
+        goto out;
+    }
+    const struct reader_lying found = reader_find_lying(reader->archive, slab, first, count);
+    if (found.path) {
+        TRY(reader_open_file(reader, found.part, found.path));
+        file_expect(reader->fd, found.file_offset, 2 * bytes);
+        *out = mapping_open(reader->fd, found.file_offset, bytes);
+        reader_hint(reader, found.file_offset, bytes);
+    }
+out:
+    return st;
+}
+
+status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
+                             uint64_t count)
+{
+    status_t st = STATUS_OK;
+    const struct reader_lying found = reader_find_lying(archive, slab, first, count);
+    if (found.path) {
+        TRY(sources_check_path(&found.part->storage.sources, found.path));
+    }
 out:
     return st;
 }

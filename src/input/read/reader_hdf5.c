@@ -329,9 +329,11 @@ out:
 
 /* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a chunk
  * may hold several blocks, and only one chunk is kept. */
-status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted)
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
+                          struct losses *losses)
 {
     status_t st = STATUS_OK;
+    (void)losses;
     const struct slab *slab = wanted->slab;
     const struct archive_part *part = wanted->part;
     TRY(reader_open_through_hdf5(reader, part));

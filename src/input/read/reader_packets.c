@@ -2,13 +2,12 @@
  * streams. */
 #include "base/memory.h"
 #include "input/packets/decode.h"
-#include "input/packets/frames.h"
-#include "input/packets/packets_kept.h"
+#include "input/packets/packet_headers.h"
+#include "input/packets/packets.h"
 #include "input/read/reader_parts.h"
 #include "io/file.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { UNIT_BYTES = 64 << 10 /* of frames that a thread takes apart in one go, about */ };
 

@@ -1,4 +1,4 @@
-/* What the files of the reader share. For nobody else. */
+/* Shared by the files of the reader, and by no others. */
 #ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 #define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 
@@ -104,21 +104,18 @@ void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 /* Of a read of the open file that failed: whether its samples are to blame. */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
-/* Reads bytes of a file of the part, which is opened; a long read by several threads. */
-status_t reader_read_bytes(reader_t *reader, const struct archive_part *part, const char *path,
-                           uint64_t offset, uint64_t bytes, char *out);
-
 /* Reads bytes at .. at + bytes - 1 of the part's dataset, which may run through several extents. */
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out);
 
-/* Read what is wanted of a part that has runs or extents, or must be read through HDF5. */
+/* Read what is wanted of a part that is reached so; which samples it lacks goes to `losses`, which
+ * may be NULL. */
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses);
-status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted);
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
+                          struct losses *losses);
 void reader_close_hdf5(reader_t *reader);
 
-/* The same of a part of packets. */
 status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
                              struct losses *losses);
 void reader_close_packets(reader_t *reader);

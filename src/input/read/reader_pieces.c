@@ -4,9 +4,7 @@
 #include "input/read/reader_parts.h"
 #include "io/file.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     UNIT_BYTES = 256 << 10, /* that a thread reads in one go, where samples must be made of them */
@@ -24,7 +22,7 @@ struct reading {
     reader_t *reader;
     const struct reader_wanted *wanted;
     struct archive_run run;
-    int has_extents;    /* several: bytes are counted from the first on */
+    int has_extents;    /* several: the first one's offset and all bytes count */
     uint64_t low, high; /* samples of the part */
     uint64_t first_piece, npieces;
     uint64_t slice, nslices; /* steps of a unit, and units of a group in a piece */
@@ -46,7 +44,8 @@ static status_t pieces_fetch(const struct reading *reading, uint64_t at, uint64_
 {
     const reader_t *reader = reading->reader;
     if (reading->has_extents) {
-        return reader_read_extents(reading->reader, reading->wanted->part, at, bytes, out);
+        return reader_read_extents(reading->reader, reading->wanted->part,
+                                   at - reading->run.file_offset, bytes, out);
     }
     return file_read(reader->fd, reader->path, at, out, bytes);
 }
@@ -334,33 +333,6 @@ out:
     return st;
 }
 
-/* A dataset that lies in files as it is: one piece. */
-static status_t pieces_of_extents(const struct reader_wanted *wanted, struct reading *reading)
-{
-    status_t st = STATUS_OK;
-    const struct archive_part *part = wanted->part;
-    uint64_t bits = 0;
-    uint64_t held = 0;
-    for (uint32_t i = 0; i < part->nextents; i++) {
-        held += part->extents[i].bytes;
-    }
-    REQUIRE(
-        multiply_u64(reading->reader->blocks_per_file * reading->step_bits, part->samples, &bits) &&
-            pieces_bytes(bits) <= held,
-        STATUS_DATA, "%s: its dataset holds %" PRIu64 " bytes, expected %" PRIu64, part->path, held,
-        pieces_bytes(bits));
-    reading->has_extents = part->nextents > 1;
-    reading->run =
-        (struct archive_run){.path = part->extents[0].path,
-                             .file_offset = part->nextents > 1 ? 0 : part->extents[0].file_offset,
-                             .piece_bytes = held,
-                             .pieces = 1,
-                             .steps = part->samples,
-                             .stored = part->samples};
-out:
-    return st;
-}
-
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses)
 {
@@ -370,19 +342,13 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
     uint64_t bytes = numbers_bytes(reader->numbers);
     struct reading reading = {.reader = reader,
                               .wanted = wanted,
+                              .has_extents = part->reach == REACH_EXTENTS,
                               .each = slab->inner_bytes / bytes,
                               .skipped = slab->low_byte / bytes,
                               .kept = slab->width / bytes};
     uint64_t at = wanted->low - part->first_sample;
     uint64_t end = wanted->high - part->first_sample;
     reading.step_bits = reading.each * numbers_bits(reader->numbers);
-    if (part->nextents > 0) {
-        reading.low = at;
-        reading.high = end;
-        TRY(pieces_of_extents(wanted, &reading));
-        TRY(pieces_read(&reading));
-        goto out;
-    }
     for (uint32_t i = archive_run_at(part, at); at < end; i++) {
         const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
         uint64_t begin = run ? min_u64(end, run->first_sample) : end;

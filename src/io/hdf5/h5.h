@@ -65,7 +65,7 @@ status_t h5_place_last(hid_t file, const char *name);
 haddr_t h5_offset(hid_t dataset);
 
 /* Fails with DATA when the values of a dataset lie in external files: HDF5 would read any file that
- * the dataset names. Only rows of archives may (input/hdf5/external.h). */
+ * the dataset names. Only rows of archives may (input/hdf5/sources.h). */
 status_t h5_refuse_external(hid_t dataset, const char *where, const char *name);
 
 /* Whether there is an object of that name (a link, wherever it leads), or an attribute. `name` of

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
+#include "input/open.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,14 +63,13 @@ static status_t bank_open_input(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
-    TRY(fbh5_open(bank->options->product, &bank->in));
+    TRY(fbh5_open(bank->options->product, FBH5_EVEN, &bank->in));
     TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
                        EXTERNAL_OPTION));
     if (!bank->in->is_ours) {
         assumed_say(bank->in->path, bank->in->assumed);
     }
     bank_choose_numbers(bank);
-    TRY(fbh5_check_even(bank->in));
     TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
     bank->header = sigproc_of(bank->in);
     TRY(bank_stamp(bank));

@@ -104,8 +104,8 @@ static void head_sixtieths(double value, int has_sign, char out[32])
 
 static struct utc head_start(const struct fbh5 *in)
 {
-    return in->time.has_start ? utc_add(in->time.start, in->time.first - in->time.step / 2)
-                              : utc_of_mjd(in->time.tstart_mjd);
+    return in->sky.has_start ? utc_add(in->sky.start, in->time.first - in->time.step / 2)
+                             : utc_of_mjd(in->time.tstart_mjd);
 }
 
 static status_t head_put_receiver(const struct psrfits_head *head, struct text *out)
@@ -116,7 +116,7 @@ static status_t head_put_receiver(const struct psrfits_head *head, struct text *
     double centre = header->fch1 + ((double)header->nchans - 1) / 2 * header->foff;
     TRY(head_text(out, "OBSERVER", "", "Observer name(s)"));
     TRY(head_text(out, "PROJID", "", "Project name"));
-    TRY(head_text(out, "TELESCOP", in->head.telescope ? in->head.telescope : "unknown",
+    TRY(head_text(out, "TELESCOP", in->sky.telescope ? in->sky.telescope : "unknown",
                   "Telescope name"));
     TRY(head_real(out, "ANT_X", 0, "[m] Antenna ITRF X-coordinate: not known"));
     TRY(head_real(out, "ANT_Y", 0, "[m] Antenna ITRF Y-coordinate: not known"));
@@ -142,7 +142,7 @@ static status_t head_put_receiver(const struct psrfits_head *head, struct text *
     TRY(head_real(out, "CHAN_DM", in->coherent.constant > 0 ? in->coherent.dm : 0,
                   "[cm-3 pc] DM used for on-line dedispersion"));
     TRY(head_text(out, "PNT_ID", "", "Name or ID for pointing ctr"));
-    TRY(head_text(out, "SRC_NAME", in->head.source ? in->head.source : "unknown",
+    TRY(head_text(out, "SRC_NAME", in->sky.source ? in->sky.source : "unknown",
                   "Source or scan ID"));
 out:
     return st;

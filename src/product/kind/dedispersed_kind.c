@@ -47,9 +47,8 @@ static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample
 static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
 {
     const struct fbh5 *input = spec->input;
-    return input->time.has_start
-               ? utc_mjd(utc_add(input->time.start, axes_leading_edge(spec->time)))
-               : 0;
+    return input->sky.has_start ? utc_mjd(utc_add(input->sky.start, axes_leading_edge(spec->time)))
+                                : 0;
 }
 
 /* What exporters need, on the dataset itself. */
@@ -63,9 +62,9 @@ static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec
     TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
     TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));
-    TRY(h5_put_text(data, "source_name", input->head.source ? input->head.source : "unknown"));
-    if (input->head.telescope) {
-        TRY(h5_put_text(data, "telescope", input->head.telescope));
+    TRY(h5_put_text(data, "source_name", input->sky.source ? input->sky.source : "unknown"));
+    if (input->sky.telescope) {
+        TRY(h5_put_text(data, "telescope", input->sky.telescope));
     }
     TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
     TRY(h5_put_f64(data, "src_raj", input->head.raj_hours));
@@ -81,14 +80,7 @@ status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *ti
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
-    const struct sky sky = {.telescope = input->head.telescope,
-                            .source = input->head.source,
-                            .has_position = input->head.has_position,
-                            .ra_deg = 15 * input->head.raj_hours,
-                            .dec_deg = input->head.dej_degrees,
-                            .has_start = input->time.has_start,
-                            .start = input->time.start};
-    TRY(parts_put_root(file, kind, title, &sky));
+    TRY(parts_put_root(file, kind, title, &input->sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
 out:
@@ -203,8 +195,7 @@ static status_t dedispersed_put_series(hid_t file, const struct product_spec *pr
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1],
-                         spec->input->time.has_start ? &spec->input->time.start : NULL,
+    TRY(parts_scale_time(file, dims[1], spec->input->sky.has_start ? &spec->input->sky.start : NULL,
                          "when a pulse arrives at the reference frequency"));
     TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));

@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion.h"
+#include "input/about.h"
 #include "input/assumed.h"
 #include "input/fbh5/start.h"
-#include "input/format/holds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -397,33 +397,23 @@ out:
     return st;
 }
 
-/* Only tries: it must be open in the process that reads it. */
-static status_t series_answer(struct unpack *question, struct text *answer)
+static status_t series_describe(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    (void)answer;
     struct series *series = NULL;
-    char *path = NULL;
-    TRY(apart_path(question, &path));
-    TRY(series_open_here(path, &series));
-out:
+    (void)out;
+    status_t st = series_open_here(request->path, &series);
     series_destroy(series);
-    free(path);
     return st;
 }
 
-const struct apart_task series_open_task = {"series", series_answer};
+const struct description series_description = {"series", NULL, series_describe};
 
 status_t series_open(const char *path, struct series **out)
 {
     status_t st = STATUS_OK;
-    struct text answer = {0};
-    if (apart_is_used()) {
-        TRY(apart_do_path(&series_open_task, path, &answer));
-    }
+    TRY(apart_try(&series_description, &(struct apart_request){.path = path}));
     TRY(series_open_here(path, out));
 out:
-    text_free(&answer);
     return st;
 }
 

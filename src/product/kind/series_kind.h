@@ -38,7 +38,7 @@ struct series {
 /* Fails with DATA: no dedispersed product, sizes that cannot be, neither tsamp nor times. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series);
-extern const struct apart_task series_open_task;
+extern const struct description series_description;
 
 /* Reads samples first .. first + count - 1 of one DM. Fails with DATA. */
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,

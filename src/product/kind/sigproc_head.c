@@ -9,7 +9,7 @@
 struct sigproc sigproc_of(const struct fbh5 *in)
 {
     int32_t known =
-        in->head.telescope_id != 0 ? in->head.telescope_id : sigproc_telescope(in->head.telescope);
+        in->head.telescope_id != 0 ? in->head.telescope_id : sigproc_telescope(in->sky.telescope);
     return (struct sigproc){.data_type = SIGPROC_FILTERBANK,
                             .machine_id = in->head.machine_id,
                             .telescope_id = known,
@@ -26,7 +26,7 @@ struct sigproc sigproc_of(const struct fbh5 *in)
                             .dej_degrees = in->head.dej_degrees,
                             .az_start = in->head.az_start,
                             .za_start = in->head.za_start,
-                            .source = in->head.source,
+                            .source = in->sky.source,
                             .rawdatafile = in->head.rawdatafile};
 }
 

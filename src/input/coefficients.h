@@ -10,12 +10,15 @@
  *
  * The first one, c[0], weighs the newest sample. Rank 0 reads them (apart, io/apart.h) and
  * packs them; the others unpack. */
-#ifndef VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_H
-#define VOLTMILL_ARCHIVE_COEFFICIENTS_COEFFICIENTS_H
+#ifndef VOLTMILL_INPUT_COEFFICIENTS_H
+#define VOLTMILL_INPUT_COEFFICIENTS_H
 
+#include "base/status.h"
 #include "io/apart.h"
 #include "io/pack.h"
 #include "job/job.h"
+
+#include <stdint.h>
 
 /* Gives all filters and windows of the job that name a file, or a telescope, its coefficients
  * (struct job_filter: taps; struct job_window: values, but of text none: dsp/fir/prototype.h reads
@@ -35,6 +38,12 @@ status_t coefficients_pack(const struct job *job, struct text *out);
 status_t coefficients_unpack(struct unpack *in, struct job *job);
 
 /* For the table of tasks (main.c). */
-extern const struct apart_task coefficients_task;
+extern const struct description coefficients_description;
+
+struct coefficients {
+    double *values; /* [count]: one of each coefficient, or re and im in turns; free() */
+    uint64_t count; /* of numbers */
+    int is_complex;
+};
 
 #endif

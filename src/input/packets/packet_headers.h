@@ -1,6 +1,6 @@
 /* Headers of VDIF frames (VLBI Data Interchange Format 1.1.1), bit by bit. Private to input/. */
-#ifndef VOLTMILL_ARCHIVE_PACKETS_VDIF_HEADER_H
-#define VOLTMILL_ARCHIVE_PACKETS_VDIF_HEADER_H
+#ifndef VOLTMILL_INPUT_PACKETS_PACKET_HEADERS_H
+#define VOLTMILL_INPUT_PACKETS_PACKET_HEADERS_H
 
 #include "base/units.h"
 #include "input/packets/packets.h"
@@ -43,5 +43,47 @@ status_t vdif_parse(const struct packets *packets, const char *path, uint64_t of
 /* Fails with DATA: a frame's number is one that no second has. */
 status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
                        const unsigned char *header);
+
+/* A packet's samples are 4 + 4 bits, two's complement, the real part in the high ones; or (DRX8,
+ * lwa-project/lsl, lsl/reader/drx8.cpp) 8 + 8 bits, the real part first. */
+enum {
+    DRX_HEADER_BYTES = 32,
+    DRX_BYTES = 4128,
+    DRX8_BYTES = 8224,
+    DRX_SAMPLES = 4096,
+    DRX_TICKS = 196000000
+};
+
+struct drx_header {
+    int is_packet;     /* it begins with the sync word */
+    uint32_t beam, id; /* id: 2 tuning + pol, both from 0 on */
+    uint32_t decimation;
+    uint32_t offset; /* ticks that the tag is late */
+    uint64_t tag;    /* of the first sample, ticks of 1 / DRX_TICKS s since 1970 */
+    uint32_t tuning; /* frequency = DRX_TICKS tuning / 2^32 Hz */
+};
+
+void drx_header_read(const unsigned char *bytes, struct drx_header *out);
+
+/* The mark of headers: the sync word; the strict one has a beam and a decimation as well. */
+void drx_mark(const unsigned char *bytes, struct packets_mark *out);
+
+/* packets_parse() of DRX. */
+status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
+                   const unsigned char *header, struct packet *out);
+
+/* Where a frame begins in its file. */
+uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);
+
+/* The frame behind the run of frames that follow each other, of which `frame` is one. */
+uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
+
+/* Whether bytes are a header by the strict or the loose mask of the mark. */
+int frames_is_header(const struct packets_mark *mark, const unsigned char *bytes,
+                     const unsigned char mask[PACKETS_MARK]);
+
+/* The bit of a channel in packet.groups: each channel has its own, of more than 64 some share one.
+ */
+uint64_t frames_group(const struct packets *packets, uint32_t channel);
 
 #endif

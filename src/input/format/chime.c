@@ -1,0 +1,560 @@
+/* CHIME's raw baseband: a file for each coarse channel, /baseband [time][input], 4+4 bits, 0 for
+ * what is missing (kotekan, python/kotekan/scripts/baseband_archiver.py; decoded as in
+ * baseband_analysis, core/_accel.pyx). Files follow the dispersion of a burst, so that each begins
+ * at a sample of its own. */
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "input/format/fields.h"
+#include "input/format/formats.h"
+#include "input/format/gather.h"
+#include "input/format/said.h"
+#include "input/lost.h"
+#include "job/job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char raw_title[] = "a CHIME raw baseband file";
+static const double rate_hz = 390625; /* 800 MHz / 2048, one every 2.56 us */
+static const double band_hz[2] = {400e6, 800e6};
+
+/* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
+static status_t chime_rate(const struct fields *fields, double *rate)
+{
+    status_t st = STATUS_OK;
+    double step = 0;
+    TRY(fields_need_f64(fields, "/", "delta_time", &step));
+    REQUIRE(step > 0 && step < 1, STATUS_DATA, "%s: delta_time is %g s, expected 2.56e-06 s",
+            fields->path, step);
+    *rate = fabs(step * rate_hz - 1) < 1e-9 ? rate_hz : 1 / step;
+out:
+    return st;
+}
+
+/* The first of some frequencies that is not within CHIME's band; count: all are. */
+static size_t chime_first_beyond(const double *freq, size_t count, double unit_hz)
+{
+    size_t i = 0;
+    while (i < count && freq[i] * unit_hz > band_hz[0] - rate_hz &&
+           freq[i] * unit_hz < band_hz[1] + rate_hz) {
+        i++;
+    }
+    return i;
+}
+
+/* Frequencies become Hz. Their writers give MHz; other units are known by CHIME's band, an
+ * assumption that names the field. Fails with DATA: they are beyond the band, and the job gives
+ * none. */
+static status_t chime_hertz(const struct fields *fields, const char *name,
+                            const struct job_layout *layout, double *freq, size_t count,
+                            char **assumed)
+{
+    enum { UNITS = 4 };
+    static const struct {
+        const char *name;
+        double hz;
+    } units[UNITS] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}};
+    status_t st = STATUS_OK;
+    int is_said = override_has_frequencies(layout);
+    size_t beyond = chime_first_beyond(freq, count, units[0].hz);
+    size_t unit = 0;
+    while (unit < UNITS && chime_first_beyond(freq, count, units[unit].hz) < count) {
+        unit++;
+    }
+    REQUIRE(unit < UNITS || is_said, STATUS_DATA,
+            "%s: %s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz says "
+            "the frequencies",
+            fields->path, name, freq[beyond]);
+    TRY(unit == 0 || is_said ? STATUS_OK
+                             : assume(assumed,
+                                      "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken "
+                                      "for %s",
+                                      name, freq[beyond], units[unit].name));
+    for (size_t i = 0; i < count; i++) {
+        freq[i] *= units[unit < UNITS ? unit : 0].hz;
+    }
+out:
+    return st;
+}
+
+/* Compares frequencies with the numbers of their channels, where the file has both: channel k of a
+ * rate is at 800 MHz - k x rate. Keys of the job go before both. Fails with DATA. */
+static status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
+                                    const struct job_layout *own, const uint64_t *numbers,
+                                    size_t count)
+{
+    status_t st = STATUS_OK;
+    int is_said = override_has_spacing(layout);
+    for (size_t i = 0; i < count && count == own->freq.count && !is_said; i++) {
+        double expected = band_hz[1] - (double)numbers[i] * own->time.sample_rate_hz;
+        REQUIRE(fabs(own->freq.hz[i] - expected) <= 0.01 * own->time.sample_rate_hz, STATUS_DATA,
+                "%s: coarse channel %" PRIu64 " is at %.12g MHz, but at %.12g MHz by its number "
+                "and delta_time, %.9g s: input.layout.sample_rate_hz or freq_hz says what is right",
+                fields->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
+                1 / own->time.sample_rate_hz);
+    }
+out:
+    return st;
+}
+
+/* Notes a rate that is not CHIME's, unless the job says one. */
+static status_t chime_note_rate(double rate, const struct job_layout *layout,
+                                struct archive *archive)
+{
+    return override_has_rate(layout) || rate == rate_hz
+               ? STATUS_OK
+               : assume(&archive->assumed,
+                        "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is "
+                        "used",
+                        1 / rate);
+}
+
+/* A start in two numbers, the second of which restores what rounding took from the first, named as
+ * fields_start() does. Fails with DATA: they are none. */
+static status_t chime_start(const struct fields *fields, const char *name, double ctime,
+                            double offset, const struct job_layout *layout, struct job_layout *own,
+                            char **assumed)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(ctime >= 0 && ctime < 1e12 && fabs(offset) < 1, STATUS_DATA,
+            "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970",
+            fields->path, ctime, offset);
+    TRY(fields_start(name, (int64_t)ctime, ctime - floor(ctime), layout, own, assumed));
+    own->time.start = utc_add(own->time.start, offset);
+out:
+    return st;
+}
+
+static status_t chime_raw_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"baseband", "@freq", "@time0_fpga_count", "@delta_time",
+                                        NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* Inputs have serial numbers; what is no name for each is none at all. */
+static status_t chime_raw_read_inputs(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    char **names = NULL;
+    size_t count = 0;
+    TRY(fields_texts(fields, "index_map/input", "correlator_input", &names, &count));
+    int is_named = count > 0;
+    for (size_t i = 0; i < count && is_named; i++) {
+        is_named = *names[i] && (i == 0 || strcmp(names[i], names[i - 1]) != 0);
+    }
+    if (is_named) {
+        archive->names[AXIS_STATION] = names;
+        archive->count[AXIS_STATION] = count;
+        names = NULL;
+    }
+out:
+    h5_free_texts(names, count);
+    return st;
+}
+
+static status_t chime_raw_fill(const struct fields *fields, const struct job_layout *layout,
+                               struct job_layout *own, char **assumed)
+{
+    status_t st = STATUS_OK;
+    double ctime = 0;
+    double offset = 0;
+    int64_t number = 0;
+    int found = 0;
+    TRY(memory_text("baseband", &own->dataset));
+    TRY(memory_text("time,station", &own->axes));
+    TRY(memory_text("CHIME", &own->sky.telescope));
+    own->numbers.has_packing = 1;
+    own->numbers.packing.nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
+    own->numbers.has_missing_value = 1;
+    own->has_sideband = 1;
+    own->sideband = -1;
+    own->time.has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->time.sample_rate_hz));
+    TRY(fields_need_f64(fields, "/", "time0_ctime", &ctime));
+    TRY(fields_f64(fields, "/", "time0_ctime_offset", &offset, &found));
+    TRY(chime_start(fields, "time0_ctime", ctime, offset, layout, own, assumed));
+    own->freq.count = 1;
+    TRY(memory_zeroed(1, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    TRY(fields_need_f64(fields, "/", "freq", own->freq.hz));
+    TRY(chime_hertz(fields, "freq", layout, own->freq.hz, 1, assumed));
+    TRY(fields_i64(fields, "/", "freq_id", &number, &found));
+    TRY(chime_check_numbers(fields, layout, own, &(uint64_t){(uint64_t)number}, (size_t)found));
+out:
+    return st;
+}
+
+static status_t chime_raw_open_file(const char *path, const struct format_input *input,
+                                    const struct job_layout *layout, int64_t *event,
+                                    struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    int64_t count = 0;
+    int found = 0;
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, raw_title, &fields));
+    TRY(chime_raw_fill(&fields, input->layout, &own, &archive->assumed));
+    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
+    TRY(chime_raw_read_inputs(&fields, archive));
+    TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
+    REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
+            "%s: time0_fpga_count is %" PRId64 ", expected a count of samples", path, count);
+    TRY(fields_i64(&fields, "/", "event_id", event, &found));
+    *event = found ? *event : -1;
+    TRY(fields_describe(&fields, "CHIME raw baseband", layout, &own, archive));
+    archive->shape.stacked = AXIS_CHAN;
+    place->archive = archive;
+    place->first_sample = (uint64_t)count;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+/* Counts and times of two files; times may be when packets came. */
+static status_t chime_raw_compare_starts(const struct place *first, const struct place *next)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = first->archive;
+    double counted =
+        ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
+    double timed = utc_difference(next->archive->sky.start, archive->sky.start);
+    if (archive->sky.has_start && next->archive->sky.has_start &&
+        fabs(counted - timed) * archive->sample_rate_hz > 2) {
+        TRY(assume(&next->archive->assumed,
+                   "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
+                   "time0_ctime: the counts are used",
+                   counted, timed));
+    }
+out:
+    return st;
+}
+
+static status_t chime_raw_open_files(const struct format_input *input,
+                                     const struct job_layout *layout, struct place *places)
+{
+    status_t st = STATUS_OK;
+    int64_t first_event = -1;
+    for (size_t i = 0; i < input->npaths; i++) {
+        int64_t event = -1;
+        TRY(chime_raw_open_file(input->paths[i], input, layout, &event, &places[i]));
+        REQUIRE(i == 0 || event == first_event, STATUS_DATA,
+                "%s is of event %" PRId64 ", %s of event %" PRId64
+                ": they do not belong to one observation",
+                input->paths[i], event, input->paths[0], first_event);
+        first_event = event;
+        places[i].stack = i;
+        TRY(override_has(input->layout, SAID_START)
+                ? STATUS_OK
+                : chime_raw_compare_starts(&places[0], &places[i]));
+        double freq = places[i].archive->freq_hz[0];
+        for (size_t j = 0; j < i; j++) {
+            REQUIRE(places[j].archive->freq_hz[0] != freq, STATUS_DATA,
+                    "%s and %s are both of the coarse channel at %.9g MHz", input->paths[j],
+                    input->paths[i], freq / 1e6);
+        }
+    }
+out:
+    return st;
+}
+
+static status_t chime_raw_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct place *places = NULL;
+    struct archive *archive = NULL;
+    /* A list of frequencies is for all files. */
+    struct job_layout layout = *input->layout;
+    layout.freq.count = 0;
+    layout.freq.rule.has_start = 0;
+    TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
+    TRY(chime_raw_open_files(input, &layout, places));
+    TRY(place_join(places, input->npaths, PLACE_ANY, &archive));
+    TRY(fields_override_frequencies(input->layout, archive));
+    TRY(override_has(&layout, SAID_SIDEBAND)
+            ? STATUS_OK
+            : assume(&archive->assumed,
+                     "sideband -1: taken from the second Nyquist zone that CHIME "
+                     "samples; the files do not say"));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (size_t i = 0; places && i < input->npaths; i++) {
+        archive_destroy(places[i].archive);
+    }
+    free(places);
+    return st;
+}
+
+const struct format chime_raw_format = {.name = "chime_raw",
+                                        .title = raw_title,
+                                        .recognise = chime_raw_recognise,
+                                        .open = chime_raw_open};
+
+/* CHIME/FRB's beamformed baseband (BBData, "singlebeam"): /tiedbeam_baseband [freq][beam * pol]
+ * [time], of which each coarse channel has a start of its own (baseband_analysis, core/bbdata.py).
+ * Channels that are missing are absent, times that are missing are NaN. */
+static const char beam_title[] = "a CHIME/FRB beamformed baseband file";
+static const char data[] = "tiedbeam_baseband";
+
+static status_t chime_beam_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"tiedbeam_baseband", "index_map/freq", "time0",
+                                        "@delta_time", NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* When each coarse channel begins. */
+struct chime_beam {
+    hsize_t dims[3];
+    uint64_t *counts; /* [dims[0]], samples */
+    uint64_t first;   /* the least of them */
+    int64_t conjugate;
+};
+
+/* The loader of its writers takes the complex conjugate where this is not 1, and what it gives has
+ * frequency fall with phase: so samples as they are stored rise then. */
+static int chime_beam_sideband(const struct chime_beam *said)
+{
+    return said->conjugate == 1 ? -1 : 1;
+}
+
+/* Starts of coarse channels as counts and as times, since the earliest. */
+static status_t chime_beam_compare_starts(const struct fields *fields,
+                                          const struct chime_beam *said, double rate,
+                                          const double *ctimes, const double *offsets,
+                                          size_t earliest)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < said->dims[0]; i++) {
+        double counted = (double)(said->counts[i] - said->first) / rate;
+        double timed = ctimes[i] - ctimes[earliest] + (offsets[i] - offsets[earliest]);
+        REQUIRE(fabs(counted - timed) * rate <= 2, STATUS_DATA,
+                "%s: /time0: coarse channel %zu begins %.9g s after the first by fpga_count and "
+                "delta_time, but %.9g s by ctime: input.layout.sample_rate_hz says what is right",
+                fields->path, i, counted, timed);
+    }
+out:
+    return st;
+}
+
+static status_t chime_beam_read_starts(const struct fields *fields, const struct job_layout *layout,
+                                       struct chime_beam *said, struct job_layout *own,
+                                       char **assumed)
+{
+    status_t st = STATUS_OK;
+    double *ctimes = NULL;
+    double *offsets = NULL;
+    size_t count[3] = {0};
+    size_t earliest = 0;
+    size_t latest = 0;
+    TRY(fields_u64s(fields, "time0", "fpga_count", &said->counts, &count[0]));
+    TRY(fields_f64s(fields, "time0", "ctime", &ctimes, &count[1]));
+    TRY(fields_f64s(fields, "time0", "ctime_offset", &offsets, &count[2]));
+    REQUIRE(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
+            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", fields->path, count[0],
+            data, (uint64_t)said->dims[0]);
+    for (size_t i = 0; i < count[0]; i++) {
+        REQUIRE(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
+                ", expected a count of samples",
+                fields->path, i, said->counts[i]);
+        earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
+        latest = said->counts[i] > said->counts[latest] ? i : latest;
+    }
+    REQUIRE(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
+            "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
+            ", more than a month apart",
+            fields->path, said->counts[earliest], said->counts[latest]);
+    said->first = said->counts[earliest];
+    TRY(override_has_rate(layout)
+            ? STATUS_OK
+            : chime_beam_compare_starts(fields, said, own->time.sample_rate_hz, ctimes, offsets,
+                                        earliest));
+    TRY(chime_start(fields, "ctime of /time0", ctimes[earliest], offsets[earliest], layout, own,
+                    assumed));
+out:
+    free(ctimes);
+    free(offsets);
+    return st;
+}
+
+/* Numbers of channels that are not all alike, which no writer of them leaves. */
+static status_t chime_beam_check_numbers(const struct fields *fields,
+                                         const struct job_layout *layout,
+                                         const struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    uint64_t *numbers = NULL;
+    size_t count = 0;
+    int differ = 0;
+    TRY(fields_u64s(fields, "index_map/freq", "id", &numbers, &count));
+    for (size_t i = 1; i < count; i++) {
+        differ = differ || numbers[i] != numbers[0];
+    }
+    TRY(differ ? chime_check_numbers(fields, layout, own, numbers, count) : STATUS_OK);
+out:
+    free(numbers);
+    return st;
+}
+
+static status_t chime_beam_fill(const struct fields *fields, const struct job_layout *layout,
+                                struct chime_beam *said, struct job_layout *own, char **assumed)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    int found = 0;
+    TRY(fields_shape(fields, data, 3, said->dims));
+    TRY(fields_i64(fields, data, "conjugate_beamform", &said->conjugate, &found));
+    TRY(memory_text(data, &own->dataset));
+    TRY(memory_text(said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time",
+                    &own->axes));
+    TRY(memory_text("CHIME", &own->sky.telescope));
+    own->has_sideband = 1;
+    own->sideband = chime_beam_sideband(said);
+    own->time.has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->time.sample_rate_hz));
+    TRY(chime_beam_read_starts(fields, layout, said, own, assumed));
+    TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq.hz, &count));
+    own->freq.count = (uint32_t)count;
+    TRY(chime_hertz(fields, "centre of /index_map/freq", layout, own->freq.hz, count, assumed));
+    TRY(chime_beam_check_numbers(fields, layout, own));
+out:
+    return st;
+}
+
+/* One place on the sky, if all beams have it; names of the two polarisations. */
+static status_t chime_beam_read_locations(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "tiedbeam_locations";
+    double *ra = NULL;
+    double *dec = NULL;
+    char **pols = NULL;
+    size_t count[3] = {0};
+    int is_there = 0;
+    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_f64s(fields, name, "ra", &ra, &count[0]));
+    TRY(fields_f64s(fields, name, "dec", &dec, &count[1]));
+    TRY(fields_texts(fields, name, "pol", &pols, &count[2]));
+    int is_one = count[0] > 0 && isfinite(ra[0]) && isfinite(dec[0]);
+    for (size_t i = 1; i < count[0]; i++) {
+        is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
+    }
+    archive->sky.has_position = is_one;
+    archive->sky.ra_deg = is_one ? ra[0] : 0;
+    archive->sky.dec_deg = is_one ? dec[0] : 0;
+    if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
+        strcmp(pols[0], pols[1]) != 0) {
+        char ***names = &archive->names[AXIS_POL];
+        TRY(memory_zeroed(2, sizeof **names, "names", names));
+        TRY(memory_text(pols[0], &(*names)[0]));
+        TRY(memory_text(pols[1], &(*names)[1]));
+    }
+out:
+    h5_free_texts(pols, count[2]);
+    free(ra);
+    free(dec);
+    return st;
+}
+
+/* The archive's one part becomes one for each coarse channel. */
+static status_t chime_beam_split(const struct chime_beam *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *parts = NULL;
+    uint64_t samples = archive->parts[0].samples;
+    uint64_t latest = said->first;
+    size_t count = (size_t)said->dims[0];
+    TRY(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
+    for (size_t i = 0; i < count; i++) {
+        TRY(cut_part(archive, i, 1, samples, &parts[i]));
+        parts[i].first_sample = said->counts[i] - said->first;
+        parts[i].stack = i;
+        latest = max_u64(latest, said->counts[i]);
+    }
+    cut_free(&archive->parts[0]);
+    free(archive->parts);
+    archive->parts = parts;
+    archive->nparts = (uint32_t)count;
+    parts = NULL;
+    archive->shape.stacked = AXIS_CHAN;
+    archive->shape.dims[0].size = 1;
+    archive->count[AXIS_TIME] = latest - said->first + samples;
+out:
+    for (size_t i = 0; parts && i < count; i++) {
+        cut_free(&parts[i]);
+    }
+    free(parts);
+    return st;
+}
+
+static status_t chime_beam_note(const struct fields *fields, const struct job_layout *layout,
+                                const struct chime_beam *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double dm = 0;
+    int found = 0;
+    TRY(fields_f64(fields, data, "DM", &dm, &found));
+    TRY(fields_note_coherent(fields, dm, archive));
+    TRY(override_has(layout, SAID_SIDEBAND)
+            ? STATUS_OK
+            : assume(&archive->assumed,
+                     "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                     chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
+out:
+    return st;
+}
+
+static status_t chime_beam_open_file(const char *path, const struct job_layout *layout,
+                                     struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    struct chime_beam said = {.counts = NULL};
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, beam_title, &fields));
+    TRY(chime_beam_fill(&fields, layout, &said, &own, &archive->assumed));
+    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
+    TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
+    TRY(chime_beam_read_locations(&fields, archive));
+    TRY(chime_beam_note(&fields, layout, &said, archive));
+    TRY(chime_beam_split(&said, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    free(said.counts);
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t chime_beam_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(input->npaths == 1, STATUS_DATA,
+            "%s and %s: of %s each file is an observation of its own", input->paths[0],
+            input->paths[1], beam_title);
+    TRY(chime_beam_open_file(input->paths[0], input->layout, out));
+out:
+    return st;
+}
+
+const struct format chime_beam_format = {.name = "chime_beam",
+                                         .title = beam_title,
+                                         .recognise = chime_beam_recognise,
+                                         .open = chime_beam_open};
