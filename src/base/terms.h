@@ -206,7 +206,7 @@ const char *feed_name(enum feed feed);
 /* The kinds of products that a job may ask a filter bank for, those that it may list, and all: an
  * id, its name, what its rows are made of, and whether it is a filterbank (FBH5), which can be
  * dedispersed.
- * product/kind/NAME.c says the rest (product/kind/kinds.h). */
+ * product/kind/NAME_kind.c says the rest (product/kind/kinds.h). */
 #define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
     KIND(SPECTRA, spectra, QUANTITY_SPECTRA, 0)                                                    \
     KIND(POWER, power, QUANTITY_POWER, 1)

@@ -1,6 +1,6 @@
 /* A table for other programs, beside the one that people read. */
-#ifndef VOLTMILL_CLI_PRINT_CSV_H
-#define VOLTMILL_CLI_PRINT_CSV_H
+#ifndef VOLTMILL_CLI_CSV_H
+#define VOLTMILL_CLI_CSV_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 /* Numbers that follow from what archives and products say, which `info` prints and writes as JSON:
  * each is worked out here alone. */
-#ifndef VOLTMILL_CLI_PRINT_DERIVED_H
-#define VOLTMILL_CLI_PRINT_DERIVED_H
+#ifndef VOLTMILL_CLI_DERIVED_H
+#define VOLTMILL_CLI_DERIVED_H
 
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"

@@ -1,7 +1,7 @@
 /* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout.
  */
-#ifndef VOLTMILL_CLI_PRINT_DESCRIBE_H
-#define VOLTMILL_CLI_PRINT_DESCRIBE_H
+#ifndef VOLTMILL_CLI_DESCRIBE_H
+#define VOLTMILL_CLI_DESCRIBE_H
 
 #include "input/about.h"
 #include "input/archive.h"

@@ -1,7 +1,7 @@
 /* Options of a subcommand as a table: how each is written, what it means, how its value is read and
  * where that goes. Parsing, --help, the man page's list and completion by a shell come from it. */
-#ifndef VOLTMILL_CLI_OPTIONS_OPTIONS_H
-#define VOLTMILL_CLI_OPTIONS_OPTIONS_H
+#ifndef VOLTMILL_CLI_OPTIONS_H
+#define VOLTMILL_CLI_OPTIONS_H
 
 #include "base/status.h"
 #include "base/terms.h"

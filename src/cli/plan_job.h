@@ -1,6 +1,6 @@
 /* What a run would do, in words and units, as `voltmill plan` prints it on stdout. */
-#ifndef VOLTMILL_CLI_PRINT_PLAN_JOB_H
-#define VOLTMILL_CLI_PRINT_PLAN_JOB_H
+#ifndef VOLTMILL_CLI_PLAN_JOB_H
+#define VOLTMILL_CLI_PLAN_JOB_H
 
 #include "run/run_plan.h"
 

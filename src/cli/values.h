@@ -1,7 +1,7 @@
 /* How values of options are read: functions for `read` of a row (cli/options.h), which
  * return 0 when a value is wrong. */
-#ifndef VOLTMILL_CLI_OPTIONS_VALUES_H
-#define VOLTMILL_CLI_OPTIONS_VALUES_H
+#ifndef VOLTMILL_CLI_VALUES_H
+#define VOLTMILL_CLI_VALUES_H
 
 #include "cli/options.h"
 

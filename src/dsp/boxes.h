@@ -9,8 +9,8 @@
  *
  * with that block's numbers, wherever it ends. Of all boxes that begin in one cell (PEAK_CELL
  * times), the best is kept: a peak. */
-#ifndef VOLTMILL_DSP_BURSTS_BOXES_H
-#define VOLTMILL_DSP_BURSTS_BOXES_H
+#ifndef VOLTMILL_DSP_BOXES_H
+#define VOLTMILL_DSP_BOXES_H
 
 #include <stdint.h>
 

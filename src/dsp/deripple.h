@@ -14,8 +14,8 @@
  * energy beside the greatest coefficient's, at most 8,192 samples to either side. R of critically
  * sampled channels has an edge at +-1/2, where it meets itself, so that one is long. Morrison et
  * al. 2020, Performance of oversampled polyphase filterbank inversion via Fourier transform. */
-#ifndef VOLTMILL_DSP_TELESCOPE_DERIPPLE_H
-#define VOLTMILL_DSP_TELESCOPE_DERIPPLE_H
+#ifndef VOLTMILL_DSP_DERIPPLE_H
+#define VOLTMILL_DSP_DERIPPLE_H
 
 #include "base/status.h"
 #include "base/terms.h"

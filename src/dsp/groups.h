@@ -4,8 +4,8 @@
  * is long, and their DMs are neighbours: at most two steps apart, or as far as their delays across
  * the band differ by no more than the wider box, 32 steps at most. What is linked, by however many
  * peaks between, is a group. */
-#ifndef VOLTMILL_DSP_BURSTS_GROUPS_H
-#define VOLTMILL_DSP_BURSTS_GROUPS_H
+#ifndef VOLTMILL_DSP_GROUPS_H
+#define VOLTMILL_DSP_GROUPS_H
 
 #include "base/status.h"
 

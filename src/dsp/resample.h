@@ -3,8 +3,8 @@
  * A telescope's prototype has taps * points_in coefficients; a bank of other channels takes as many
  * taps of points_out: samples of one function, band-limited to the fewer of both points, and
  * periodic. Their response in units of the channel spacing is one, too. */
-#ifndef VOLTMILL_DSP_TELESCOPE_RESAMPLE_H
-#define VOLTMILL_DSP_TELESCOPE_RESAMPLE_H
+#ifndef VOLTMILL_DSP_RESAMPLE_H
+#define VOLTMILL_DSP_RESAMPLE_H
 
 #include "base/status.h"
 

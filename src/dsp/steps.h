@@ -19,8 +19,8 @@
  *
  * then rounded to 32-bit floats. Lines that are all zero, or have no number, have the scale 1. All
  * of it is pure; every machine gives the same bytes. */
-#ifndef VOLTMILL_DSP_STEPS_STEPS_H
-#define VOLTMILL_DSP_STEPS_STEPS_H
+#ifndef VOLTMILL_DSP_STEPS_H
+#define VOLTMILL_DSP_STEPS_H
 
 #include <stddef.h>
 #include <stdint.h>

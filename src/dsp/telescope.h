@@ -8,8 +8,8 @@
  * as they are by default (SARAO, katgpucbf: generate_pfb_weights)
  *
  * Others' numbers belong to those who made them, and are read from files. */
-#ifndef VOLTMILL_DSP_TELESCOPE_TELESCOPE_H
-#define VOLTMILL_DSP_TELESCOPE_TELESCOPE_H
+#ifndef VOLTMILL_DSP_TELESCOPE_H
+#define VOLTMILL_DSP_TELESCOPE_H
 
 #include "base/status.h"
 #include "base/text.h"

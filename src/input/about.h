@@ -1,7 +1,7 @@
 /* Facts about HDF5 files for people: attributes of the root, of the rows and of the groups on the
  * way to them, beyond those that are understood; and the datasets of unknown files. */
-#ifndef VOLTMILL_ARCHIVE_ABOUT_H
-#define VOLTMILL_ARCHIVE_ABOUT_H
+#ifndef VOLTMILL_INPUT_ABOUT_H
+#define VOLTMILL_INPUT_ABOUT_H
 
 #include "base/status.h"
 #include "base/text.h"

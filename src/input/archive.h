@@ -4,8 +4,8 @@
  * reads bytes for itself (input/read/reader.h). Streams are in the order of products: station,
  * beam, polarisation, coarse channel by ascending sky frequency; the selection of the job is
  * applied. */
-#ifndef VOLTMILL_ARCHIVE_ARCHIVE_H
-#define VOLTMILL_ARCHIVE_ARCHIVE_H
+#ifndef VOLTMILL_INPUT_ARCHIVE_H
+#define VOLTMILL_INPUT_ARCHIVE_H
 
 #include "base/status.h"
 #include "base/terms.h"

@@ -1,8 +1,8 @@
 /* Assumptions about an input: facts that its files leave open or state in contradiction, and how
  * they are read. A sentence a line, the first letter small, without the file's name; NULL: none.
  * `info`, `plan` and `run` print them, products keep them (/provenance, attribute assumed). */
-#ifndef VOLTMILL_ARCHIVE_ASSUMED_H
-#define VOLTMILL_ARCHIVE_ASSUMED_H
+#ifndef VOLTMILL_INPUT_ASSUMED_H
+#define VOLTMILL_INPUT_ASSUMED_H
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* The files that a product is made of: every one that leads to a sample or a coefficient of it. */
-#ifndef VOLTMILL_ARCHIVE_INPUTS_H
-#define VOLTMILL_ARCHIVE_INPUTS_H
+#ifndef VOLTMILL_INPUT_INPUTS_H
+#define VOLTMILL_INPUT_INPUTS_H
 
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"

@@ -1,6 +1,6 @@
 /* Files of one observation, joined. Private to input/. */
-#ifndef VOLTMILL_ARCHIVE_JOIN_H
-#define VOLTMILL_ARCHIVE_JOIN_H
+#ifndef VOLTMILL_INPUT_JOIN_FILES_H
+#define VOLTMILL_INPUT_JOIN_FILES_H
 
 #include "dsp/sample_time.h"
 #include "input/archive.h"

@@ -1,7 +1,7 @@
 /* Lost samples of an archive: elements of its parts that were never written or cannot be
  * had, and the times at which some of the selected streams are among them. Private to input/. */
-#ifndef VOLTMILL_ARCHIVE_LOST_H
-#define VOLTMILL_ARCHIVE_LOST_H
+#ifndef VOLTMILL_INPUT_LOST_H
+#define VOLTMILL_INPUT_LOST_H
 
 #include "input/archive.h"
 #include "input/hdf5/stored.h"

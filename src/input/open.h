@@ -1,6 +1,6 @@
 /* Opening observations: voltages and filterbanks, of any format. */
-#ifndef VOLTMILL_ARCHIVE_OPEN_H
-#define VOLTMILL_ARCHIVE_OPEN_H
+#ifndef VOLTMILL_INPUT_OPEN_H
+#define VOLTMILL_INPUT_OPEN_H
 
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"

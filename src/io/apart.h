@@ -15,8 +15,8 @@
  * A process that never called apart_begin() (the child, tests, fuzz targets) opens everything
  * itself. The table of all kinds of descriptions (main.c) is needed by the child alone. Main thread
  * only. */
-#ifndef VOLTMILL_IO_APART_APART_H
-#define VOLTMILL_IO_APART_APART_H
+#ifndef VOLTMILL_IO_APART_H
+#define VOLTMILL_IO_APART_H
 
 #include "base/status.h"
 #include "io/pack.h"

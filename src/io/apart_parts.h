@@ -1,7 +1,7 @@
 /* How children begin and serve; what parent and child say to each other: heads, each followed by so
  * many bytes. */
-#ifndef VOLTMILL_IO_APART_APART_PARTS_H
-#define VOLTMILL_IO_APART_APART_PARTS_H
+#ifndef VOLTMILL_IO_APART_PARTS_H
+#define VOLTMILL_IO_APART_PARTS_H
 
 #include "io/apart.h"
 

@@ -4,8 +4,8 @@
  * (brackets, URLs, pipes, compressed files of another name). To be used in the child process that
  * opens files of unknown origin (io/apart.h). All fail with DATA: file, key and value, or
  * cfitsio's own words; with DEVICE without memory. */
-#ifndef VOLTMILL_IO_FITS_FITS_UNIT_H
-#define VOLTMILL_IO_FITS_FITS_UNIT_H
+#ifndef VOLTMILL_IO_FITS_UNIT_H
+#define VOLTMILL_IO_FITS_UNIT_H
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* How this process came to be, and what it sets up before it touches any file. */
-#ifndef VOLTMILL_IO_APART_LAUNCH_H
-#define VOLTMILL_IO_APART_LAUNCH_H
+#ifndef VOLTMILL_IO_LAUNCH_H
+#define VOLTMILL_IO_LAUNCH_H
 
 /* Whether a launcher has started this process: then others may do the same at this moment, and what
  * is printed goes through the launcher's pipes, even if somebody sits at a terminal. */

@@ -1,6 +1,6 @@
 /* How much memory this machine still has for who asks. Linux tells by files. */
-#ifndef VOLTMILL_IO_MACHINE_MACHINE_MEMORY_H
-#define VOLTMILL_IO_MACHINE_MACHINE_MEMORY_H
+#ifndef VOLTMILL_IO_MACHINE_MEMORY_H
+#define VOLTMILL_IO_MACHINE_MEMORY_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Runs of samples of one stream that are missing; and what rows behind filters lose by them. */
-#ifndef VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
-#define VOLTMILL_PIPELINE_WEIGHTS_RUNS_H
+#ifndef VOLTMILL_PIPELINE_RUNS_H
+#define VOLTMILL_PIPELINE_RUNS_H
 
 #include "compute/shared/samples.h"
 #include "input/read/reader.h"

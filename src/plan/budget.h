@@ -1,6 +1,6 @@
 /* How work is cut so that it fits: groups of streams, blocks within run.memory, chunks. */
-#ifndef VOLTMILL_PLAN_BUDGET_BUDGET_H
-#define VOLTMILL_PLAN_BUDGET_BUDGET_H
+#ifndef VOLTMILL_PLAN_BUDGET_H
+#define VOLTMILL_PLAN_BUDGET_H
 
 #include "plan/channelise_plan.h"
 

@@ -14,8 +14,8 @@
  * With both kinds, a channel is omitted if some of its band is in a range or in a flagged channel.
  * A cell is omitted if some of its time is. Channels and cells of a product are ignored if they
  * overlap by less than a thousandth of the smaller one. */
-#ifndef VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
-#define VOLTMILL_PLAN_PRODUCTS_FLAG_MASK_H
+#ifndef VOLTMILL_PLAN_FLAG_MASK_H
+#define VOLTMILL_PLAN_FLAG_MASK_H
 
 #include "product/product.h"
 

@@ -1,7 +1,7 @@
 /* `voltmill run --report`: a page that says what ran, how fast, what is lost, and shows a first
  * look at each product. One rank alone. */
-#ifndef VOLTMILL_PLOT_REPORT_H
-#define VOLTMILL_PLOT_REPORT_H
+#ifndef VOLTMILL_PLOT_PLOT_REPORT_H
+#define VOLTMILL_PLOT_PLOT_REPORT_H
 
 #include "base/status.h"
 

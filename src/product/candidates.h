@@ -1,7 +1,7 @@
 /* The candidates of a search for bursts: found in the peaks of a product (dsp/), and the
  * table /candidates that holds them. docs/products.md describes it. HDF5: main thread only. */
-#ifndef VOLTMILL_PRODUCT_CANDIDATES_CANDIDATES_H
-#define VOLTMILL_PRODUCT_CANDIDATES_CANDIDATES_H
+#ifndef VOLTMILL_PRODUCT_CANDIDATES_H
+#define VOLTMILL_PRODUCT_CANDIDATES_H
 
 #include "product/product.h"
 

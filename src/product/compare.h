@@ -3,8 +3,8 @@
  * input, so that nothing that product_create() puts in is forgotten. Rows, time stamps and what is
  * counted on the way are not: whoever makes rows anew compares them. Uses HDF5: main thread only.
  */
-#ifndef VOLTMILL_PRODUCT_CHECK_COMPARE_H
-#define VOLTMILL_PRODUCT_CHECK_COMPARE_H
+#ifndef VOLTMILL_PRODUCT_COMPARE_H
+#define VOLTMILL_PRODUCT_COMPARE_H
 
 #include "product/product.h"
 #include "product/voltages.h"

@@ -2,8 +2,8 @@
  * in /provenance/objects {name, crc32}, so that a changed frequency, header or count is found, and
  * by name. docs/products.md says of what. Links between objects count by what they lead to. Uses
  * HDF5: main thread only. */
-#ifndef VOLTMILL_PRODUCT_CHECK_CONTENTS_H
-#define VOLTMILL_PRODUCT_CHECK_CONTENTS_H
+#ifndef VOLTMILL_PRODUCT_CONTENTS_H
+#define VOLTMILL_PRODUCT_CONTENTS_H
 
 #include "base/text.h"
 #include "io/hdf5/h5.h"

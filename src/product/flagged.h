@@ -8,8 +8,8 @@
  * ifs and channels are those that the filter bank makes, before polarisations, stations and
  * neighbours become one; of the channels those that are kept. Their scales are the rows' own where
  * these are the same, else /cell_time, /cell_if, /cell_frequency. */
-#ifndef VOLTMILL_PRODUCT_FLAG_FLAGGED_H
-#define VOLTMILL_PRODUCT_FLAG_FLAGGED_H
+#ifndef VOLTMILL_PRODUCT_FLAGGED_H
+#define VOLTMILL_PRODUCT_FLAGGED_H
 
 #include "product/product.h"
 

@@ -2,8 +2,8 @@
  * and offsets of each channel in each block of rows, and what was clipped there. Private to
  * product/.
  */
-#ifndef VOLTMILL_PRODUCT_QUANTISED_QUANTISED_H
-#define VOLTMILL_PRODUCT_QUANTISED_QUANTISED_H
+#ifndef VOLTMILL_PRODUCT_QUANTISED_H
+#define VOLTMILL_PRODUCT_QUANTISED_H
 
 #include "product/product.h"
 

@@ -1,7 +1,7 @@
 /* What products in formats other than HDF5 say of where they come from: a word in their header, by
  * which a run that is repeated knows its own. */
-#ifndef VOLTMILL_PRODUCT_STAMP_STAMP_H
-#define VOLTMILL_PRODUCT_STAMP_STAMP_H
+#ifndef VOLTMILL_PRODUCT_STAMP_H
+#define VOLTMILL_PRODUCT_STAMP_H
 
 #include "base/status.h"
 #include "input/fbh5/fbh5.h"

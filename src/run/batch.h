@@ -1,6 +1,6 @@
 /* One job for many observations, one after the other. */
-#ifndef VOLTMILL_RUN_BATCH_BATCH_H
-#define VOLTMILL_RUN_BATCH_BATCH_H
+#ifndef VOLTMILL_RUN_BATCH_H
+#define VOLTMILL_RUN_BATCH_H
 
 #include "run/run.h"
 

@@ -9,8 +9,8 @@
  * complete, but that of the last part, which describes the band; the series when all of them are in
  * the job's (run/passes.h), and that has its name. Whatever moment a run is killed, what
  * is there is complete, or has its journal. */
-#ifndef VOLTMILL_RUN_GRID_GRID_H
-#define VOLTMILL_RUN_GRID_GRID_H
+#ifndef VOLTMILL_RUN_GRID_H
+#define VOLTMILL_RUN_GRID_H
 
 #include "input/archive.h"
 #include "job/job.h"

@@ -1,7 +1,7 @@
 /* `voltmill import`: an archive of any readable format written into the native layout, on all
  * ranks, in one pass and without changing a number. */
-#ifndef VOLTMILL_RUN_IMPORT_IMPORT_H
-#define VOLTMILL_RUN_IMPORT_IMPORT_H
+#ifndef VOLTMILL_RUN_IMPORT_H
+#define VOLTMILL_RUN_IMPORT_H
 
 #include "base/status.h"
 

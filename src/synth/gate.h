@@ -1,6 +1,6 @@
 /* When a source that is pulsed is on. */
-#ifndef VOLTMILL_SYNTH_SOURCE_GATE_H
-#define VOLTMILL_SYNTH_SOURCE_GATE_H
+#ifndef VOLTMILL_SYNTH_GATE_H
+#define VOLTMILL_SYNTH_GATE_H
 
 #include "synth/synth_spec.h"
 

@@ -1,7 +1,7 @@
 /* The inner loops of a search for bursts, compiled once for each instruction set. All add in one
  * order (compute/boxcar.h): their results are the same to the last bit. */
-#ifndef VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
-#define VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_KERNELS_H
+#ifndef VOLTMILL_COMPUTE_BOXCAR_BOXCAR_KERNELS_H
+#define VOLTMILL_COMPUTE_BOXCAR_BOXCAR_KERNELS_H
 
 #include "dsp/boxes.h"
 

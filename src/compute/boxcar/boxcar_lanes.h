@@ -1,7 +1,7 @@
 /* Registers of VECTOR bytes, and what compilers have no word for: the greater and the lesser of two
  * numbers, every second one of two registers, and those from the third one of the first on. */
-#ifndef VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_LANES_H
-#define VOLTMILL_COMPUTE_CPU_BOXCAR_BOXCAR_LANES_H
+#ifndef VOLTMILL_COMPUTE_BOXCAR_BOXCAR_LANES_H
+#define VOLTMILL_COMPUTE_BOXCAR_BOXCAR_LANES_H
 
 #include <stdint.h>
 #ifdef __x86_64__

@@ -1,6 +1,6 @@
 /* Pinned memory of the host, which a device fetches and fills at the full speed of its link. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_KEPT_PINNED_H
-#define VOLTMILL_COMPUTE_OPENCL_KEPT_PINNED_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_PINNED_H
+#define VOLTMILL_COMPUTE_OPENCL_PINNED_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120

@@ -4,8 +4,8 @@
  *           [time][channel], in one piece or in chunks; its header in attributes
  *
  * Rank 0 opens one and packs it, the others unpack it; every rank reads for itself. */
-#ifndef VOLTMILL_ARCHIVE_FBH5_FBH5_H
-#define VOLTMILL_ARCHIVE_FBH5_FBH5_H
+#ifndef VOLTMILL_INPUT_FBH5_FBH5_H
+#define VOLTMILL_INPUT_FBH5_FBH5_H
 
 #include "base/status.h"
 #include "base/units.h"

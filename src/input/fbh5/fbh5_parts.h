@@ -1,6 +1,6 @@
 /* Shared by the files that open and read filterbanks, and by no others. */
-#ifndef VOLTMILL_ARCHIVE_FBH5_FBH5_PARTS_H
-#define VOLTMILL_ARCHIVE_FBH5_FBH5_PARTS_H
+#ifndef VOLTMILL_INPUT_FBH5_FBH5_PARTS_H
+#define VOLTMILL_INPUT_FBH5_FBH5_PARTS_H
 
 #include "input/fbh5/fbh5.h"
 #include "io/hdf5/h5.h"

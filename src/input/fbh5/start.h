@@ -1,7 +1,7 @@
 /* When the rows of a filterbank or of dedispersed series begin: what the header's `tstart` says,
  * and what the root of our own says more exactly (start_mjd_day, start_second, first_time). */
-#ifndef VOLTMILL_ARCHIVE_FBH5_START_H
-#define VOLTMILL_ARCHIVE_FBH5_START_H
+#ifndef VOLTMILL_INPUT_FBH5_START_H
+#define VOLTMILL_INPUT_FBH5_START_H
 
 #include "base/terms.h"
 #include "base/units.h"

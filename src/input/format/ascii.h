@@ -1,7 +1,7 @@
 /* Headers of keys and values in ASCII: cards of 80 characters (GUPPI RAW, FITS) or lines (PSRDADA).
  * Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_ASCII_H
-#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_ASCII_H
+#ifndef VOLTMILL_INPUT_FORMAT_ASCII_H
+#define VOLTMILL_INPUT_FORMAT_ASCII_H
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* PSRDADA: what a header says, and the times in it. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_DADA_H
-#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_DADA_H
+#ifndef VOLTMILL_INPUT_FORMAT_DADA_H
+#define VOLTMILL_INPUT_FORMAT_DADA_H
 
 #include "base/text.h"
 #include "base/units.h"

@@ -1,7 +1,7 @@
 /* A dataset of voltages in an HDF5 file, by a description in the words of input.layout: what its
  * samples are and how they lie. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_DATASET_H
-#define VOLTMILL_ARCHIVE_FORMAT_DATASET_H
+#ifndef VOLTMILL_INPUT_FORMAT_DATASET_H
+#define VOLTMILL_INPUT_FORMAT_DATASET_H
 
 #include "input/archive.h"
 #include "io/hdf5/h5.h"

@@ -1,6 +1,6 @@
 /* Digital RF recordings: folders of files. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_DRF_H
-#define VOLTMILL_ARCHIVE_FORMAT_HDF5_DRF_H
+#ifndef VOLTMILL_INPUT_FORMAT_DRF_H
+#define VOLTMILL_INPUT_FORMAT_DRF_H
 
 #include "base/status.h"
 #include "io/hdf5/h5_dataset.h"

@@ -1,7 +1,7 @@
 /* What HDF5 files of known formats say of themselves, in attributes and small datasets, and the
  * description that is made of it. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
-#define VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
+#ifndef VOLTMILL_INPUT_FORMAT_FIELDS_H
+#define VOLTMILL_INPUT_FORMAT_FIELDS_H
 
 #include "input/archive.h"
 #include "io/hdf5/h5_dataset.h"

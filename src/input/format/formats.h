@@ -4,8 +4,8 @@
  *
  * A format is a file of this folder with its row, named below in FORMATS. A path may be a file, a
  * folder or one of a group of files, in HDF5 or not; what is opened is voltages or a filterbank. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_FORMATS_H
-#define VOLTMILL_ARCHIVE_FORMAT_FORMATS_H
+#ifndef VOLTMILL_INPUT_FORMAT_FORMATS_H
+#define VOLTMILL_INPUT_FORMAT_FORMATS_H
 
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"

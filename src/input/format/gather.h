@@ -1,6 +1,6 @@
 /* The files of an observation, opened one by one and put together. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_GATHER_H
-#define VOLTMILL_ARCHIVE_FORMAT_GATHER_H
+#ifndef VOLTMILL_INPUT_FORMAT_GATHER_H
+#define VOLTMILL_INPUT_FORMAT_GATHER_H
 
 #include "input/archive.h"
 #include "input/format/formats.h"

@@ -1,6 +1,6 @@
 /* GUPPI RAW: what the headers of the blocks of all files say. Private to the files guppi*.c. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
-#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
+#ifndef VOLTMILL_INPUT_FORMAT_GUPPI_H
+#define VOLTMILL_INPUT_FORMAT_GUPPI_H
 
 #include "input/format/ascii.h"
 #include "input/format/recorder.h"

@@ -1,6 +1,6 @@
 /* What formats of packets share when they are opened. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_PACKET_FILES_H
-#define VOLTMILL_ARCHIVE_FORMAT_PACKET_FILES_H
+#ifndef VOLTMILL_INPUT_FORMAT_PACKET_FILES_H
+#define VOLTMILL_INPUT_FORMAT_PACKET_FILES_H
 
 #include "input/format/formats.h"
 #include "input/packets/sync.h"

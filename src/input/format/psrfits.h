@@ -1,6 +1,6 @@
 /* A PSRFITS file while it is read. Private to psrfits*.c. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
-#define VOLTMILL_ARCHIVE_FORMAT_FILTERBANK_PSRFITS_H
+#ifndef VOLTMILL_INPUT_FORMAT_PSRFITS_H
+#define VOLTMILL_INPUT_FORMAT_PSRFITS_H
 
 #include "input/fbh5/fbh5.h"
 #include "io/fits_unit.h"

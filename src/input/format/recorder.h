@@ -1,6 +1,6 @@
 /* Shared by the formats of recorder files. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
-#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
+#ifndef VOLTMILL_INPUT_FORMAT_RECORDER_H
+#define VOLTMILL_INPUT_FORMAT_RECORDER_H
 
 #include "base/text.h"
 #include "input/archive.h"

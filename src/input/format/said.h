@@ -1,7 +1,7 @@
 /* Values that a description leaves to the file: in attributes, frequencies in datasets.
  * Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_SAID_H
-#define VOLTMILL_ARCHIVE_FORMAT_SAID_H
+#ifndef VOLTMILL_INPUT_FORMAT_SAID_H
+#define VOLTMILL_INPUT_FORMAT_SAID_H
 
 #include "input/archive.h"
 #include "io/hdf5/h5.h"

@@ -1,6 +1,6 @@
 /* The first frame of a VDIF file. Private to input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
-#define VOLTMILL_ARCHIVE_FORMAT_VDIF_FIRST_H
+#ifndef VOLTMILL_INPUT_FORMAT_VDIF_FIRST_H
+#define VOLTMILL_INPUT_FORMAT_VDIF_FIRST_H
 
 #include "input/packets/packet_headers.h"
 

@@ -1,7 +1,7 @@
 /* Facts that the first, the last and some other frames of VDIF files state. Private to
  * input/format/. */
-#ifndef VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
-#define VOLTMILL_ARCHIVE_FORMAT_VDIF_SURVEY_H
+#ifndef VOLTMILL_INPUT_FORMAT_VDIF_SURVEY_H
+#define VOLTMILL_INPUT_FORMAT_VDIF_SURVEY_H
 
 #include "input/packets/packet_headers.h"
 #include "input/packets/sync.h"

@@ -1,7 +1,7 @@
 /* A chunked dataset, read without HDF5's filters: chunks are read at their places and decompressed
  * by several threads at once. One thread of the caller's at a time, which may use HDF5. */
-#ifndef VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_H
-#define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_H
+#ifndef VOLTMILL_INPUT_HDF5_CHUNKS_H
+#define VOLTMILL_INPUT_HDF5_CHUNKS_H
 
 #include "input/hdf5/unfilter.h"
 #include "io/file_rights.h"

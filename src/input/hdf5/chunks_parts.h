@@ -1,6 +1,6 @@
 /* Shared by the files of chunks.h, and by no others. */
-#ifndef VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
-#define VOLTMILL_ARCHIVE_CHUNKS_CHUNKS_PARTS_H
+#ifndef VOLTMILL_INPUT_HDF5_CHUNKS_PARTS_H
+#define VOLTMILL_INPUT_HDF5_CHUNKS_PARTS_H
 
 #include "base/pool.h"
 #include "input/hdf5/chunks.h"

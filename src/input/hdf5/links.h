@@ -1,7 +1,7 @@
 /* The way to a dataset: its links are followed one by one, so that every file that one leads to is
  * looked at before HDF5 opens it (a pipe would never open). */
-#ifndef VOLTMILL_ARCHIVE_STORAGE_LINKS_H
-#define VOLTMILL_ARCHIVE_STORAGE_LINKS_H
+#ifndef VOLTMILL_INPUT_HDF5_LINKS_H
+#define VOLTMILL_INPUT_HDF5_LINKS_H
 
 #include "base/text.h"
 #include "io/hdf5/h5.h"

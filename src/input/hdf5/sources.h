@@ -1,7 +1,7 @@
 /* The files that hold something of an archive, as they were when it was planned: rank 0 takes their
  * identities and tells the others, and who reads one makes sure that it still is what it was. */
-#ifndef VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
-#define VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
+#ifndef VOLTMILL_INPUT_HDF5_SOURCES_H
+#define VOLTMILL_INPUT_HDF5_SOURCES_H
 
 #include "io/file_rights.h"
 #include "io/pack.h"

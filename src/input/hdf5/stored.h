@@ -5,8 +5,8 @@
  * cannot be opened, elements without a source, chunks and datasets that were never written. So
  * virtual datasets are never read through HDF5's own layer: each mapping is read from its source,
  * which must open; and when the work is planned, all that has no samples is found. */
-#ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_H
-#define VOLTMILL_ARCHIVE_STORAGE_STORED_H
+#ifndef VOLTMILL_INPUT_HDF5_STORED_H
+#define VOLTMILL_INPUT_HDF5_STORED_H
 
 #include "input/hdf5/sources.h"
 #include "io/hdf5/h5.h"

@@ -1,6 +1,6 @@
 /* Shared by the files of stored.h, and by no others. */
-#ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
-#define VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
+#ifndef VOLTMILL_INPUT_HDF5_STORED_PARTS_H
+#define VOLTMILL_INPUT_HDF5_STORED_PARTS_H
 
 #include "input/hdf5/chunks.h"
 #include "input/hdf5/stored.h"

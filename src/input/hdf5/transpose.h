@@ -1,6 +1,6 @@
 /* What shuffle and bitshuffle do to bytes and bits before compression, done and undone. */
-#ifndef VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
-#define VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
+#ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_H
+#define VOLTMILL_INPUT_HDF5_TRANSPOSE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* What the files of transpose.h share. For nobody else. */
-#ifndef VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_PARTS_H
-#define VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_PARTS_H
+#ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
+#define VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* The filters of a chunked dataset, undone without HDF5: by any thread, each with one of its own.
  */
-#ifndef VOLTMILL_ARCHIVE_CHUNKS_UNFILTER_H
-#define VOLTMILL_ARCHIVE_CHUNKS_UNFILTER_H
+#ifndef VOLTMILL_INPUT_HDF5_UNFILTER_H
+#define VOLTMILL_INPUT_HDF5_UNFILTER_H
 
 #include "base/status.h"
 #include "input/hdf5/transpose.h"

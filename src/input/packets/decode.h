@@ -11,8 +11,8 @@
  *   32 bit   v - 2^31                         float
  *
  * DRX8 holds two's complement of 8 bits, which comes out as int8. */
-#ifndef VOLTMILL_ARCHIVE_PACKETS_DECODE_H
-#define VOLTMILL_ARCHIVE_PACKETS_DECODE_H
+#ifndef VOLTMILL_INPUT_PACKETS_DECODE_H
+#define VOLTMILL_INPUT_PACKETS_DECODE_H
 
 #include "input/packets/packets.h"
 

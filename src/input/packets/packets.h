@@ -23,8 +23,8 @@
  *
  * Streams come out in [stream][time], or with [reim] behind that: the archive's dimensions are pol,
  * chan, time and reim. */
-#ifndef VOLTMILL_ARCHIVE_PACKETS_PACKETS_H
-#define VOLTMILL_ARCHIVE_PACKETS_PACKETS_H
+#ifndef VOLTMILL_INPUT_PACKETS_PACKETS_H
+#define VOLTMILL_INPUT_PACKETS_PACKETS_H
 
 #include "base/terms.h"
 #include "io/mapping.h"

@@ -8,8 +8,8 @@
  * left out. It stays where the bytes up to the next header repeat one word of 4 bytes, at least
  * twice, and its own end does not: a filling. It stays also where no header follows at all: such
  * bytes are the file's end. */
-#ifndef VOLTMILL_ARCHIVE_PACKETS_SYNC_H
-#define VOLTMILL_ARCHIVE_PACKETS_SYNC_H
+#ifndef VOLTMILL_INPUT_PACKETS_SYNC_H
+#define VOLTMILL_INPUT_PACKETS_SYNC_H
 
 #include "input/packets/packets.h"
 

@@ -1,6 +1,6 @@
 /* A job for an HDF5 file that no format knows, as far as the file states what it needs. */
-#ifndef VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_H
-#define VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_H
+#ifndef VOLTMILL_INPUT_PROPOSE_PROPOSE_H
+#define VOLTMILL_INPUT_PROPOSE_PROPOSE_H
 
 #include "base/text.h"
 

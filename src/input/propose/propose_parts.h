@@ -1,6 +1,6 @@
 /* Facts that a file states, and what is made of them. private to input/propose/. */
-#ifndef VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_PARTS_H
-#define VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_PARTS_H
+#ifndef VOLTMILL_INPUT_PROPOSE_PROPOSE_PARTS_H
+#define VOLTMILL_INPUT_PROPOSE_PROPOSE_PARTS_H
 
 #include "base/text.h"
 #include "base/units.h"

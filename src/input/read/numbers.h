@@ -4,8 +4,8 @@
  * Who opens an archive says how they are stored (archive->number) and calls numbers_settle(); who
  * reads makes them with numbers_make(), and, where 0 Hz is at the edge of the coarse channel, turns
  * every other sample with numbers_turn(). */
-#ifndef VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_H
-#define VOLTMILL_ARCHIVE_READ_NUMBERS_NUMBERS_H
+#ifndef VOLTMILL_INPUT_READ_NUMBERS_H
+#define VOLTMILL_INPUT_READ_NUMBERS_H
 
 #include "input/archive.h"
 

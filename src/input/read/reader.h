@@ -7,8 +7,8 @@
  *
  * A sample of a stream is found by an offset and a stride (slab_offsets), so nothing is ever
  * rearranged before the filter unpacks it. */
-#ifndef VOLTMILL_ARCHIVE_READER_H
-#define VOLTMILL_ARCHIVE_READER_H
+#ifndef VOLTMILL_INPUT_READ_READER_H
+#define VOLTMILL_INPUT_READ_READER_H
 
 #include "input/archive.h"
 #include "io/mapping.h"

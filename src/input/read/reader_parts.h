@@ -1,6 +1,6 @@
 /* Shared by the files of the reader, and by no others. */
-#ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
-#define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
+#ifndef VOLTMILL_INPUT_READ_READER_PARTS_H
+#define VOLTMILL_INPUT_READ_READER_PARTS_H
 
 #include "base/pool.h"
 #include "input/hdf5/stored.h"

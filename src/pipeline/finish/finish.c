@@ -1,6 +1,7 @@
 /* The chain of steps. */
 #include "pipeline/finish/finish.h"
 #include "base/memory.h"
+#include "compute/backend.h"
 #include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
@@ -276,6 +277,9 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
 {
     status_t st = STATUS_OK;
     finish_t *finish = NULL;
+    /* Where the filter bank has all cores, waiting for many threads would take longer. */
+    uint32_t threads =
+        backend_abilities(work->backend)->uses_threads ? work->threads / 4 : work->threads;
     *out = NULL;
     if (!plan_products_is_changed(work, i)) {
         return STATUS_OK;
@@ -284,8 +288,7 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     for (size_t at = 0; at < FINISH_STEPS; at++) {
         TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
-    TRY(work->threads > 1 ? pool_create(POOL_HELPERS, "finish", work->threads, &finish->pool)
-                          : STATUS_OK);
+    TRY(threads > 1 ? pool_create(POOL_HELPERS, "finish", threads, &finish->pool) : STATUS_OK);
     *out = finish;
     finish = NULL;
 out:

@@ -1,7 +1,7 @@
 /* What products of a filter bank (spectra, power) have in common: times, frequencies, the filter.
  */
-#ifndef VOLTMILL_PRODUCT_KIND_BANK_H
-#define VOLTMILL_PRODUCT_KIND_BANK_H
+#ifndef VOLTMILL_PRODUCT_KIND_BANK_KIND_H
+#define VOLTMILL_PRODUCT_KIND_BANK_KIND_H
 
 #include "product/kind/bank_axes.h"
 #include "product/product.h"

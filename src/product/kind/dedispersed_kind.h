@@ -1,7 +1,7 @@
 /* Dedispersed series: /dedispersed float [dm][time] in one piece, with scales /dm and /time, and
  * the delays that made it. docs/products.md describes the layout. Uses HDF5: main thread only. */
-#ifndef VOLTMILL_PRODUCT_KIND_DEDISPERSED_H
-#define VOLTMILL_PRODUCT_KIND_DEDISPERSED_H
+#ifndef VOLTMILL_PRODUCT_KIND_DEDISPERSED_KIND_H
+#define VOLTMILL_PRODUCT_KIND_DEDISPERSED_KIND_H
 
 #include "dsp/dispersion/dispersion.h"
 #include "input/fbh5/fbh5.h"

@@ -1,7 +1,7 @@
 /* Reading a dedispersed product: /dedispersed float [dm][time], /dm in pc cm^-3. What else it may
  * say is optional; `missing` names what it does not. Uses HDF5: main thread only. */
-#ifndef VOLTMILL_PRODUCT_KIND_SERIES_H
-#define VOLTMILL_PRODUCT_KIND_SERIES_H
+#ifndef VOLTMILL_PRODUCT_KIND_SERIES_KIND_H
+#define VOLTMILL_PRODUCT_KIND_SERIES_KIND_H
 
 #include "io/apart.h"
 #include "io/hdf5/h5_dataset.h"

@@ -2,8 +2,8 @@
  * int32 length and its letters, with an int32, a double or a text behind it, little-endian. Only
  * keywords that PRESTO knows are written (it ends at others), but for refdm in time series.
  * D. Lorimer, SIGPROC; formats as scottransom/presto src/sigproc_fb.c reads them. */
-#ifndef VOLTMILL_PRODUCT_KIND_SIGPROC_H
-#define VOLTMILL_PRODUCT_KIND_SIGPROC_H
+#ifndef VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
+#define VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
 
 #include "base/text.h"
 #include "input/fbh5/fbh5.h"

@@ -1,7 +1,7 @@
 /* A filter bank on random samples, block after block: what trials and benchmarks run, and how its
  * rows are compared with those of the reference. */
-#ifndef VOLTMILL_TUNE_PROBLEM_BANK_H
-#define VOLTMILL_TUNE_PROBLEM_BANK_H
+#ifndef VOLTMILL_TUNE_PROBLEM_PROBLEM_BANK_H
+#define VOLTMILL_TUNE_PROBLEM_PROBLEM_BANK_H
 
 #include "compute/channelise.h"
 #include "compute/shared/agreement.h"

@@ -3,8 +3,8 @@
  * FFTW finds its fastest plan by timing, so two runs may find two, whose results differ in the last
  * bit. A plan is therefore made once, kept in the user's cache folder and given to all ranks as a
  * text (FFTW's wisdom). Not for use by several threads at once, except cpu_fft_run(). */
-#ifndef VOLTMILL_COMPUTE_CPU_FFT_FFT_H
-#define VOLTMILL_COMPUTE_CPU_FFT_FFT_H
+#ifndef VOLTMILL_COMPUTE_CPU_FFT_CPU_FFT_H
+#define VOLTMILL_COMPUTE_CPU_FFT_CPU_FFT_H
 
 #include "base/status.h"
 #include "base/terms.h"

@@ -1,7 +1,7 @@
 /* Shared by the files of the CPU's filter bank: channelise.c makes it, channelise_run.c runs it
  * and detects. Private to these files. */
-#ifndef VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
-#define VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
+#ifndef VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
+#define VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/fft/fine_fft.h"

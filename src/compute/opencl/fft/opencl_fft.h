@@ -3,8 +3,8 @@
  *   data   float [transforms][length][2], forward, unscaled, natural order
  *
  * Both libraries keep state of their own without locks: call from one thread at a time. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_FFT_FFT_H
-#define VOLTMILL_COMPUTE_OPENCL_FFT_FFT_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_FFT_OPENCL_FFT_H
+#define VOLTMILL_COMPUTE_OPENCL_FFT_OPENCL_FFT_H
 
 #include "base/terms.h"
 #include "compute/opencl/device.h"

@@ -1,7 +1,7 @@
 /* The kernels of the filter bank, seen from the host: which shapes of the filters can do a problem,
  * constants, tables and launches. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
-#define VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_STEPS_H
+#define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_STEPS_H
 
 #include "compute/opencl/program.h"
 
