@@ -48,7 +48,7 @@ struct set {
     uint32_t station, beam; /* the first of them */
     uint32_t stations, beams;
     uint32_t line, lines; /* of an antenna's ifs: from which one on, how many */
-    uint32_t coarse;
+    uint32_t coarse, run; /* and so many neighbours: more than one where nothing is lost */
 };
 
 /* An antenna's part of it. */
@@ -188,6 +188,33 @@ static size_t combine_place(const struct combine *combine, const struct set *set
     return (antenna * combine_ifs(combine) + set->line + i) * combine->coarse + set->coarse;
 }
 
+/* Neighbouring coarse channels that have lost nothing are combined at once: of flagged power each
+ * is but one channel wide. Returns how many, from the set's on; 1 where it has lost something. */
+static uint32_t combine_run_of(const struct combine *combine, const struct set *set,
+                               const struct combine_weights *lost)
+{
+    size_t coarse = combine->coarse;
+    int is_joint = combine_is_joint(combine);
+    uint32_t first = is_joint ? 0 : set->line;
+    uint32_t count = is_joint ? combine->pols : 1;
+    for (size_t c = set->coarse; lost && c < coarse; c++) {
+        int is_whole = 1;
+        for (uint32_t i = 0; i < set->stations * set->beams && is_whole; i++) {
+            size_t antenna = (size_t)(set->station + i / set->beams) * combine->beams + set->beam +
+                             i % set->beams;
+            size_t at = (is_joint ? antenna : antenna * combine->pols + set->line) * coarse + c;
+            is_whole = !lost->unread[at] && (!is_joint || lost->joint[at] == 1);
+            for (uint32_t p = first; p < first + count; p++) {
+                is_whole &= lost->streams[(antenna * combine->pols + p) * coarse + c] == 1;
+            }
+        }
+        if (!is_whole) {
+            return c > set->coarse ? (uint32_t)(c - set->coarse) : 1;
+        }
+    }
+    return combine->coarse - set->coarse;
+}
+
 static void combine_set(const struct combine *combine, const struct set *set, const float *in,
                         const struct combine_weights *lost, float *out, float *weights, char *hole,
                         uint64_t *blanked)
@@ -195,7 +222,7 @@ static void combine_set(const struct combine *combine, const struct set *set, co
     struct left left = combine_left(combine, set, in, lost);
     float weight = left.is_alone ? left.lone_weight : (float)(left.weight / left.all);
     int is_blank = left.good == 0 || (!left.is_alone && (double)weight < combine->least);
-    size_t nchannels = combine->nchannels;
+    size_t nchannels = (size_t)set->run * combine->nchannels;
     for (size_t from = 0; from < nchannels; from += PIECE) {
         size_t count = nchannels - from < PIECE ? nchannels - from : PIECE;
         float lines[4][PIECE];
@@ -206,14 +233,17 @@ static void combine_set(const struct combine *combine, const struct set *set, co
             combine_add(combine, set, &left, in, lost, from, count, lines);
         }
         for (uint32_t i = 0; i < set->lines; i++) {
-            float *line = out + combine_place(combine, set, i) * nchannels + from;
+            float *line = out + combine_place(combine, set, i) * combine->nchannels + from;
             for (size_t k = 0; k < count; k++) {
                 line[k] = is_blank ? NAN : lines[i][k];
             }
         }
     }
     for (uint32_t i = 0; i < set->lines && weights; i++) {
-        weights[combine_place(combine, set, i)] = weight;
+        float *line = weights + combine_place(combine, set, i);
+        for (uint32_t k = 0; k < set->run; k++) {
+            line[k] = weight;
+        }
     }
     if (hole) {
         *hole |= (char)(is_blank && left.is_unread);
@@ -234,7 +264,8 @@ static uint64_t combine_row(const struct combine *combine, const float *in,
     for (set.station = 0; set.station < combine->stations; set.station += set.stations) {
         for (set.beam = 0; set.beam < combine->beams; set.beam += set.beams) {
             for (set.line = 0; set.line < ifs; set.line += set.lines) {
-                for (set.coarse = 0; set.coarse < combine->coarse; set.coarse++) {
+                for (set.coarse = 0; set.coarse < combine->coarse; set.coarse += set.run) {
+                    set.run = combine_run_of(combine, &set, lost);
                     combine_set(combine, &set, in, lost, out, weights, hole, &blanked);
                 }
             }
