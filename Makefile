@@ -245,6 +245,13 @@ bench:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench $(CURDIR)/$(BUILD)/voltmill
 
+## bench-jobs: whole jobs of ten shapes, from the command to the prompt (minutes), BENCH_JOBS="--beside PROGRAM --backend opencl"
+BENCH_JOBS ?=
+.PHONY: bench-jobs
+bench-jobs:
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill tests/tools/bench-jobs $(BENCH_JOBS)
+
 ## bench-formats: whole jobs on recorders' files beside the same samples in the native layout (minutes); TMPDIR=/dev/shm leaves the disk out
 BENCH_FORMATS ?=
 .PHONY: bench-formats
