@@ -79,7 +79,7 @@ struct product_spec {
  * missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input could not be
  * read; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r, float
  * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is flagged
- * [ifs][frequencies], and the flags and kurtosis of its cells (product/kind/flagged.h) at
+ * [ifs][frequencies], and the flags and kurtosis of its cells (product/flagged.h) at
  * flags_offset and kurtosis_offset; medians of all rows, float [ifs][frequencies], at
  * bandpass_offset. 0 is none: products of format 1 have no CRCs, voltages no time stamps and holes,
  * only they count what was clipped so. Of spectra and power in fewer bits than 32

@@ -17,7 +17,7 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Its part of the table (cpu.c; ppf/channelise.c, dedisperse/, filter/, synthesis/,
+/* Its part of the table (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
  * fft/fft_baseline.c). */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);

@@ -57,11 +57,11 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
 status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out);
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 
-/* ingest.c. */
+/* opencl_ingest.c. */
 extern const struct ingest_ops opencl_ingest;
 
-/* The stages: ppf/channelise.c, filter/filter.c, dedisperse/dedisperse.c, peaks.c,
- * resident_rows.c, synthesis/synthesise.c. */
+/* The stages: ppf/opencl_channelise.c, dedisperse/opencl_dedisperse.c, opencl_peaks.c,
+ * resident_rows.c, opencl_synthesise.c. */
 extern const struct channelise_ops opencl_channelise;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;

@@ -42,8 +42,8 @@ uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 
-/* What a filter bank is called in keys, for all problems about one (ppf.c): struct tune_problem, of
- * a struct channelise_spec. */
+/* Names of a filter bank in keys, for all problems about one (problem_ppf.c): struct tune_problem,
+ * of a struct channelise_spec. */
 status_t ppf_kernel(enum backend_kind kind, const void *spec, struct text *out);
 status_t ppf_describe(backend_t *backend, const void *spec, struct tune_key *out);
 

@@ -1,5 +1,5 @@
-/* Shared by the files of the CPU's filter bank: channelise.c makes it, channelise_run.c runs it
- * and detects. Private to these files. */
+/* Shared by the files of the CPU's filter bank: cpu_channelise.c makes it, cpu_channelise_run.c
+ * runs it and detects. Private to these files. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 

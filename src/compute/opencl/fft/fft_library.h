@@ -1,4 +1,4 @@
-/* What fft.c needs of a library: plans of fixed batches, from the start of a buffer. */
+/* A library as opencl_fft.c needs it: plans of fixed batches, from the start of a buffer. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_FFT_FFT_LIBRARY_H
 #define VOLTMILL_COMPUTE_OPENCL_FFT_FFT_LIBRARY_H
 
