@@ -287,6 +287,68 @@ static void raw_sums_stay_as_they_are(void **state)
     case_end(&c);
 }
 
+/* Coarse channel `coarse` of `all` by itself; in `one`, which has room for it. */
+static void case_take(const struct case_of *all, size_t coarse, struct case_of *one)
+{
+    size_t ncoarse = all->combine.coarse;
+    size_t lines = ROWS * combine_lines_in(&one->combine);
+    size_t unread = ROWS * all->antennas * (all->combine.polarisation ? 1 : 2);
+    for (size_t i = 0; i < lines; i++) {
+        memcpy(one->in + i * CHANNELS, all->in + (i * ncoarse + coarse) * CHANNELS,
+               CHANNELS * sizeof(float));
+    }
+    for (size_t i = 0; i < ROWS * all->antennas * 2; i++) {
+        one->streams[i] = all->streams[i * ncoarse + coarse];
+    }
+    for (size_t i = 0; i < ROWS * all->antennas; i++) {
+        one->joint[i] = all->joint[i * ncoarse + coarse];
+    }
+    for (size_t i = 0; i < unread; i++) {
+        one->unread[i] = all->unread[i * ncoarse + coarse];
+    }
+    memcpy(one->factors, all->factors, sizeof one->factors);
+}
+
+/* Neighbours that have lost nothing are combined at once: each channel is as if by itself, whatever
+ * the others have lost. */
+static void neighbours_do_not_matter(void **state)
+{
+    (void)state;
+    enum { COARSE = 12 };
+    for (int kind = 0; kind < 4 * (POLARISATION_COHERENCY + 1); kind++) {
+        enum polarisation polarisation = (enum polarisation)(kind / 4);
+        struct case_of c, one;
+        uint64_t blanked = 0;
+        case_start(&c, polarisation, 2, 2, COARSE, kind % 4);
+        case_start(&one, polarisation, 2, 2, 1, kind % 4);
+        /* One thing at a time, of one antenna: a stream, both together, or what cannot be read. */
+        for (size_t i = 0; i < ROWS * c.antennas * 2 * COARSE; i++) {
+            c.streams[i] = draw_fraction() < 0.03 ? 0.5F : 1;
+            c.joint[i / 2] = draw_fraction() < 0.02 ? 0.05F : 1;
+            c.unread[i] = draw_fraction() < 0.02;
+        }
+        uint64_t all_blanked = case_run(&c, 1);
+        char holes[ROWS] = {0};
+        for (size_t coarse = 0; coarse < COARSE; coarse++) {
+            case_take(&c, coarse, &one);
+            blanked += case_run(&one, 1);
+            for (size_t i = 0; i < ROWS * combine_lines_out(&one.combine); i++) {
+                assert_memory_equal(one.out + i * CHANNELS,
+                                    c.out + (i * COARSE + coarse) * CHANNELS,
+                                    CHANNELS * sizeof(float));
+                assert_true(one.weights[i] == c.weights[i * COARSE + coarse]);
+            }
+            for (size_t row = 0; row < ROWS; row++) {
+                holes[row] |= one.holes[row];
+            }
+        }
+        assert_int_equal(all_blanked, blanked);
+        assert_memory_equal(holes, c.holes, ROWS);
+        case_end(&c);
+        case_end(&one);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +356,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_made_good),
         cmocka_unit_test(what_lacks_too_much_is_no_number),
         cmocka_unit_test(raw_sums_stay_as_they_are),
+        cmocka_unit_test(neighbours_do_not_matter),
     };
     return cmocka_run_group_tests_name("combine", tests, NULL, NULL);
 }
