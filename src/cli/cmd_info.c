@@ -310,7 +310,7 @@ static const struct pack_field operand_fields[] = {
     PACK_LIST(struct shared, operands, noperands, &pack_texts)};
 static const struct pack_type operands_type = PACK_TYPE(struct shared, operand_fields);
 
-/* What is printed comes through. */
+/* Printed text comes through. */
 static status_t info_open(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;

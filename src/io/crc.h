@@ -28,7 +28,7 @@ uint32_t crc_times(uint32_t part, uint32_t power);
 /* The CRC-32 of `bytes` bytes whose linear part is known. */
 uint32_t crc_whole(uint32_t part, uint64_t bytes);
 
-/* What is in a file, by some of it: cheap however large the file is, and the same for every copy.
+/* A file's contents, by some of them: cheap however large the file is, and the same for every copy.
  * The size of the file at `path`, and the CRC-32 of all of it if it has at most `most` bytes; else
  * of so many, a third of them at its begin, a third at its end, the rest in pieces evenly between:
  * at places that follow from its size and `most` alone. Fails with DATA. */

@@ -328,7 +328,7 @@ struct job_filter {
     int is_padded;             /* edges: pad */
     int may_alias;             /* aliasing: allow */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
-    /* Of job_filter_file(), once read (input/coefficients/): double [taps], or [taps][2]. */
+    /* job_filter_file(), once read (input/coefficients.h): double [taps], or [taps][2]. */
     double *taps;
     uint32_t ntaps;
     int is_complex;

@@ -166,7 +166,7 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
     return job->nfilters > 0 ? &job->filters[number] : &nothing;
 }
 
-/* Those of the file; of a filter without any, one that changes nothing. */
+/* The file's; without any, a filter that changes nothing. */
 static status_t coefficients_copy(const struct making *m, struct filter_coefficients *out)
 {
     status_t st = STATUS_OK;

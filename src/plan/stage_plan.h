@@ -41,7 +41,7 @@ struct stage_kind {
     void (*destroy)(void *stage); /* takes NULL */
 };
 
-/* What is the same of every stage: `seen` of the voltages that come in, and of what leaves the
+/* Common to all stages: `seen` of the voltages that come in, and of what leaves the
  * stage. Its gaps are rows that are made of gaps alone. reach, rows and fan are settled. Fails with
  * DEVICE (memory). */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,

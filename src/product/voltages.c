@@ -69,7 +69,7 @@ out:
     return st;
 }
 
-/* What a recorder's packets hand out (input/packets/decode.h). */
+/* Packing of a recorder's packets (input/packets/decode.h). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
     int is_turned = 0;
@@ -119,7 +119,7 @@ static int packing_is_symmetric(const double *levels, uint32_t count)
     return 1;
 }
 
-/* What numbers of a file hand out (input/read/numbers.h). */
+/* Packing of a file's numbers (input/read/numbers.h). */
 static void packing_of_numbers(const struct archive *archive, struct voltages_packing *out)
 {
     const struct archive_number *number = &archive->stored.number;

@@ -48,7 +48,7 @@ struct pass {
     double started_at, ready_at, begun_at, worked_at, ended_at;
 };
 
-/* What a kind of pass does of its own. Its struct begins with a struct pass. */
+/* A kind of pass, by its own part of the work. Its struct begins with a struct pass. */
 struct pass_kind {
     /* Plans it, opens its backend and its outputs, makes its pipeline. Collective. */
     status_t (*prepare_all)(struct pass *pass);

@@ -47,9 +47,9 @@ const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
 int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {
-    /* Those that the model likes best, the best one of each value of the first parameter among
-     * them, then what is near the best that were found, until that finds nothing better any more.
-     * Else all, in the order of their ranks. */
+    /* The choices that the model likes best, the best one of each value of the first parameter
+     * among them, then what is near the best that were found, until that finds nothing better any
+     * more. Else all, in the order of their ranks. */
     int is_guided;
     void (*shuffle)(uint32_t *list, uint32_t count, uint64_t seed); /* another order; may be NULL */
     struct tune_time time; /* for the search, its setup and its turns */

@@ -31,7 +31,7 @@ struct sample_input {
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
-/* What a run of a stage is about that makes rows of samples. Samples and rows count from the
+/* One run of a stage that makes rows of samples. Samples and rows count from the
  * observation's first. */
 struct stage_run {
     uint32_t first_stream, nstreams; /* that come out; first_stream: among the observation's */

@@ -1,4 +1,4 @@
-/* What formats of packets share when they are opened. Private to input/format/. */
+/* Opening, as formats of packets share it. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_PACKET_FILES_H
 #define VOLTMILL_INPUT_FORMAT_PACKET_FILES_H
 

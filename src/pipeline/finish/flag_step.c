@@ -299,8 +299,7 @@ struct flag_step {
     uint64_t all, cells; /* channels of an if, cells of a dump */
     uint64_t antennas;   /* of the group that is worked on */
     struct flag_open open;
-    /* Of the dumps of a block, as combine_rows() takes them: each channel counts as a coarse one.
-     */
+    /* A block's dumps, as combine_rows() takes them: each channel counts as a coarse one. */
     float *streams, *joint;
     char *unread;
     struct combine_weights lost;

@@ -28,9 +28,9 @@ struct export_bank_options {
     struct scale_options scale;
     struct external_list external; /* where external storage of the product may be */
     int force;
-    uint32_t threads; /* that put blocks into the file; 0: one */
-    status_t (*tick)(
-        void *context); /* after each block: ends the export when it fails; may be NULL */
+    uint32_t threads;                /* that put blocks into the file; 0: one */
+    status_t (*tick)(void *context); /* after blocks of the calling thread; NULL: none. Ends the
+                                        export when it fails */
     void *context;
 };
 

@@ -34,7 +34,7 @@ struct psrfits_out {
     const char *comment;
 };
 
-/* Of each thread: numbers of up to 8 bytes, then a last row's spectra that there are not. */
+/* Each thread has numbers of up to 8 bytes, then a last row's spectra that there are not. */
 enum { PSRFITS_ROOM = sizeof(double) + sizeof(float) };
 
 static uint8_t *psrfits_room(const struct export_bank *bank)
