@@ -118,6 +118,7 @@ struct channelising {
     struct chunk_counts counts[MOST_OUTPUTS]; /* so far in the chunk: the writer's */
     char *stored;                             /* rows of voltages as they are stored, likewise */
     weights_t *weights[JOB_BANKS];            /* the writer's; NULL: nothing can be missing */
+    pool_t *finishers;                        /* of all products' steps; may be NULL */
     finish_t *finish[MOST_OUTPUTS]; /* likewise, of products; NULL: rows are written as they are */
     range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
 };

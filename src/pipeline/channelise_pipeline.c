@@ -444,6 +444,7 @@ static void channelising_destroy(void *context)
         for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
             finish_destroy(p->finish[i]);
         }
+        pool_destroy(p->finishers);
         free(p->stored);
         free(p);
     }
@@ -630,9 +631,10 @@ static status_t channelising_create_finish(struct channelising *p)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
+    TRY(finish_pool(work, &p->finishers));
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
-        TRY(finish_create(work, i, rows, &p->finish[i]));
+        TRY(finish_create(work, i, rows, p->finishers, &p->finish[i]));
     }
 out:
     return st;

@@ -256,7 +256,7 @@ enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
     void *steps[FINISH_STEPS]; /* NULL: not asked for */
-    pool_t *pool;              /* NULL: one thread is all there is */
+    pool_t *pool;              /* the caller's; may be NULL */
 };
 
 void finish_destroy(finish_t *finish)
@@ -266,29 +266,37 @@ void finish_destroy(finish_t *finish)
             finish_steps[i]->destroy(finish->steps[i]);
         }
     }
-    if (finish) {
-        pool_destroy(finish->pool);
-    }
     free(finish);
 }
 
-status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+status_t finish_pool(const struct channelise_plan *work, pool_t **out)
+{
+    /* Where the filter bank has all cores, waiting for many threads would take longer. */
+    uint32_t threads =
+        backend_abilities(work->backend)->uses_threads ? work->threads / 4 : work->threads;
+    int is_changed = 0;
+    *out = NULL;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        is_changed |= plan_products_is_changed(work, i);
+    }
+    return is_changed && threads > 1 ? pool_create(POOL_HELPERS, "finish", threads, out)
+                                     : STATUS_OK;
+}
+
+status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out)
 {
     status_t st = STATUS_OK;
     finish_t *finish = NULL;
-    /* Where the filter bank has all cores, waiting for many threads would take longer. */
-    uint32_t threads =
-        backend_abilities(work->backend)->uses_threads ? work->threads / 4 : work->threads;
     *out = NULL;
     if (!plan_products_is_changed(work, i)) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
+    finish->pool = pool;
     for (size_t at = 0; at < FINISH_STEPS; at++) {
         TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
-    TRY(threads > 1 ? pool_create(POOL_HELPERS, "finish", threads, &finish->pool) : STATUS_OK);
     *out = finish;
     finish = NULL;
 out:

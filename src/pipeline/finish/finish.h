@@ -109,9 +109,13 @@ struct finish_rows {
     struct product_steps steps;
 };
 
+/* Threads for the steps of all products, which run one after the other; NULL where one thread does
+ * them, or none is asked for. pool_destroy() after finish_destroy(). Fails with DEVICE. */
+status_t finish_pool(const struct channelise_plan *work, pool_t **out);
+
 /* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be
- * done. `work` must outlive it. Fails with DEVICE (memory). */
-status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+ * done. `work` and the pool (may be NULL) must outlive it. Fails with DEVICE (memory). */
+status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish);
 

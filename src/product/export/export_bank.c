@@ -171,7 +171,8 @@ static void bank_plan_blocks(struct export_bank *bank)
     uint64_t spectrum = bank->nifs * bank->header.nchans;
     uint64_t chunk = bank->in->chunks.rows;
     uint64_t unit = bank->together > 0 ? bank->together : chunk;
-    bank->rows = min_u64(max_u64(EXPORT_BLOCK / spectrum, 1), bank->in->rows);
+    uint64_t samples = bank->together > 0 ? EXPORT_BLOCK : EXPORT_BLOCK / EXPORT_THREADS;
+    bank->rows = min_u64(max_u64(samples / spectrum, 1), bank->in->rows);
     bank->rows = bank->rows > unit ? bank->rows - bank->rows % unit : bank->rows;
     bank->chans =
         spectrum <= EXPORT_BLOCK ? bank->header.nchans : max_u64(EXPORT_BLOCK / bank->nifs, 1);
@@ -192,6 +193,15 @@ static status_t bank_make_room(struct export_bank *bank)
     }
 out:
     return st;
+}
+
+/* As many threads as have room in EXPORT_MEMORY together. */
+static uint32_t bank_threads(const struct export_bank *bank)
+{
+    uint64_t bytes =
+        bank_stored_bits(bank) / 8 + (bank->is_plain ? 0 : sizeof *bank->numbers + bank->bits / 8);
+    uint64_t most = EXPORT_MEMORY / (bank->rows * bank->nifs * bank->chans * bytes);
+    return (uint32_t)min_u64(max_u64(bank->options->threads, 1), max_u64(most, 1));
 }
 
 static void bank_free_room(struct export_bank *bank)
@@ -408,7 +418,7 @@ static status_t bank_write(struct export_bank *bank, const char *path)
         TRY(bank_for_each_block(bank, 1, bank_measure_block));
     }
     TRY(scale_settle(&bank->scale, bank->in->path));
-    TRY(bank_for_each_block(bank, (uint32_t)max_u64(bank->options->threads, 1), bank_write_block));
+    TRY(bank_for_each_block(bank, bank_threads(bank), bank_write_block));
     TRY(export_file_publish(bank->file));
 out:
     return st;

@@ -6,8 +6,9 @@
 #include "product/export/export_file.h"
 #include "product/kind/sigproc_head.h"
 
-/* Samples of a block: 16 MiB as floats; threads that have one each. */
-enum { EXPORT_BLOCK = 4 << 20, EXPORT_THREADS = 8 };
+/* Samples of a block: 16 MiB as floats; threads that have one each, within this memory unless one
+ * alone needs more. */
+enum { EXPORT_BLOCK = 4 << 20, EXPORT_THREADS = 8, EXPORT_MEMORY = 64 << 20 };
 
 /* One export under way. */
 struct export_bank {
