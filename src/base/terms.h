@@ -130,7 +130,7 @@ enum kernel_kind {
 /* Whose FFT follows the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
-/* What a filter is made of. */
+/* The source of a filter's coefficients. */
 enum filter_source {
     FILTER_COEFFICIENTS,
     FILTER_DESIGN,

@@ -35,7 +35,7 @@ void experiment_choose(enum experiment_method method, struct tune_options *optio
     options->shuffle = method == EXPERIMENT_RANDOM ? experiment_shuffle : NULL;
 }
 
-/* What was measured, as a space. */
+/* Measured configurations and their costs, as a space. */
 struct played {
     const struct tune_result **results;
     uint32_t *values;

@@ -1,4 +1,4 @@
-/* What `info` says, as JSON: keys in docs/json.md. The same numbers as in cli/describe.h. */
+/* The output of `info` as JSON: keys in docs/json.md. The same numbers as in cli/describe.h. */
 #ifndef VOLTMILL_CLI_JSON_DESCRIBE_H
 #define VOLTMILL_CLI_JSON_DESCRIBE_H
 

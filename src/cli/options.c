@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
      "under mpirun or srun a line every 30 s)"},
     {"database", "FILE", value_text, SHARED(database), NULL, NULL,
      "of tuned kernels (default: tuned.txt in the cache folder)"},
-    /* Of `tune` and `bench`. */
+    /* Options of `tune` and `bench`. */
     {"backend", "NAME", value_choice, SHARED(backend), "|cpu|opencl", NULL,
      "opencl or cpu (default: opencl where there is a GPU)"},
     {"device", "TEXT", value_text, SHARED(device), NULL, NULL,
@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
     {"repeat", "N", value_u32, SHARED(repeats), "1..1000", "5",
      "timed runs, the best of which counts"},
     {"csv", "FILE", value_text, SHARED(csv), NULL, NULL, "writes the table to FILE, too"},
-    /* Of dedispersion without a job. */
+    /* Options of dedispersion without a job. */
     {"setup", "NAME", value_word, SHARED(setup), "apertif|askap|chime|lofar|meerkat", NULL,
      "apertif (1,024 channels of 0.29 MHz from 1,420 MHz up, 20,000 samples/s), askap (336 of 1 "
      "MHz "

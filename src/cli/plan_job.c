@@ -563,7 +563,7 @@ out:
     return st;
 }
 
-/* Of a semi-coherent search: what its passes are. */
+/* Prints the passes of a semi-coherent search. */
 static void plan_job_print_parts(const struct run_plan *plan)
 {
     const struct grid *grid = plan->grid;

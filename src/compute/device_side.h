@@ -23,29 +23,29 @@ enum {
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* Bytes of a block from which on so many threads fill pieces of it with profit; and of their
- * pieces, which are pinned. */
+/* The least bytes of a block at which filling its pieces with `threads` threads pays off; and the
+ * bytes of these threads' pieces, which are pinned. */
 uint64_t ingest_least_bytes(uint32_t threads);
 uint64_t ingest_bytes(uint32_t threads);
 
-/* For so many threads that fill pieces. Gives NULL for backends that have no memory of their own.
- * Fails with DEVICE. The backend must outlive it. */
+/* Made for `threads` threads that fill pieces. Gives NULL for backends that have no memory of their
+ * own. Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
 /* Waits for what is under way. Takes NULL. */
 void ingest_destroy(ingest_t *ingest);
 
-/* A BUFFER_IN for blocks of so many bytes, whose host side is made when it is first asked for:
+/* A BUFFER_IN for blocks of `bytes` bytes, whose host side is made when it is first asked for:
  * buffer_get() then gives the samples that came (fetched from the device), or room for others.
  * Fails as buffer_create(). */
 status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out);
 
-/* Pieces may come to `in`, one of these that nobody fills or reads. Waits for the device's work on
- * what was there. Fails with DEVICE when that has failed. */
+/* Pieces may come to `in`, one of these that no thread fills or reads. Waits for the device's work
+ * on the data that was there. Fails with DEVICE when that has failed. */
 status_t ingest_begin(ingest_t *ingest, buffer_t *in);
 /* Where the thread may put its next piece, of INGEST_PIECE bytes: waits until there is room. Fails
  * with DEVICE when the carrier has failed, or has stopped. */
 status_t ingest_room(ingest_t *ingest, uint32_t thread, void **out);
-/* What it has put there are bytes at .. at + bytes - 1 of the block. */
+/* The bytes that the thread has put there are bytes at .. at + bytes - 1 of the block. */
 void ingest_put(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
 /* Sends what was put, and makes room of what has come; returns after a while. Fails with DEVICE. */
 status_t ingest_carry(ingest_t *ingest);
@@ -73,7 +73,7 @@ enum { PEAKS_MOST_WIDTH = 256 };
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 void peaks_destroy(peaks_t *peaks);
 
-/* Memory for runs of up to so many times of so many series, which else the first such run takes.
+/* Memory for runs of up to `times` times of `nseries` series, which else the first such run takes.
  * Fails with DEVICE: where the device is full, smaller blocks may do (backend_was_full()). */
 status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times);
 

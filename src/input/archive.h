@@ -293,7 +293,7 @@ uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_st
 /* Of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
-/* Bits of a piece of a part with so many time steps; 0: they are too many. */
+/* Bits of a piece of a part with `steps` time steps; 0: they are too many. */
 uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
 
 /* Settles how the bytes of each part are reached, when all else is known. Fails with DATA: extents

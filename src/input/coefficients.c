@@ -203,7 +203,7 @@ out:
     return st;
 }
 
-/* That all of it lies in this file, which alone is known as an input of the job. */
+/* Checks that all of it lies in this file, which alone is known as an input of the job. */
 static status_t coefficients_check_place(hid_t file, const struct h5_dataset *dataset,
                                          const char *path, const char *name)
 {
@@ -374,8 +374,8 @@ static int coefficients_is_mat(const char *path)
     return is_mat;
 }
 
-/* Of a window, text, and what cannot be read, is left to who knows how many numbers there must be
- * (dsp/fir/prototype.h): there is none then. */
+/* A window, text, and unreadable files are left to the caller that knows how many numbers there
+ * must be (dsp/fir/prototype.h): there is none then. */
 static status_t coefficients_read_file(const char *path, const char *member, int is_window,
                                        struct coefficients *out)
 {

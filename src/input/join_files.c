@@ -387,8 +387,8 @@ out:
 
 enum { MOST_GAPS = 1 << 26 };
 
-/* What stream `number` of one file is in the observation, where the file's indices of the stacked
- * axis begin at `from` of `total`. */
+/* The number in the observation of stream `number` of one file, where the file's indices of the
+ * stacked axis begin at `from` of `total`. */
 static uint64_t join_gaps_number(const struct archive *file, uint64_t number, uint64_t from,
                                  uint64_t total)
 {

@@ -15,7 +15,7 @@ status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, cons
 /* Puts them in order, each sample in one of them; what meets and has one reason becomes one. */
 void lost_join(struct lost_list *list);
 
-/* Of an archive with its selection: fills archive->lost. Samples in gaps are not lost. */
+/* For an archive with its selection: fills archive->lost. Samples in gaps are not lost. */
 status_t lost_apply(struct archive *archive);
 
 /* Leaves the first `samples` (at least 1, at most as many as there are) of an archive of one part:

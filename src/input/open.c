@@ -235,7 +235,7 @@ out:
     return st;
 }
 
-/* Of the selected channels, which are sorted, those that stand at places first .. last of their
+/* Selects, of the selected channels, which are sorted, the ones at places first .. last of their
  * group. */
 static status_t open_select_places(const struct job_select *select, struct archive *archive)
 {
@@ -518,7 +518,7 @@ static const char *open_file_of(const struct archive *archive, uint64_t sample)
     return path;
 }
 
-/* What nobody has written or can have must not be taken for zeros. */
+/* Samples that were never written or are unreadable must not be taken for zeros. */
 static status_t open_check_lost(const struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;

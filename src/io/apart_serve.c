@@ -39,7 +39,7 @@ static void apart_hold_signals(sigset_t *before)
     sigprocmask(SIG_SETMASK, &all, before);
 }
 
-/* What libraries print while they die is nobody's business. */
+/* The output that libraries print while they die is discarded. */
 int apart_spawn(int fd, pid_t *out)
 {
     posix_spawn_file_actions_t files;
@@ -83,7 +83,7 @@ pid_t apart_fork_safely(void)
     return child;
 }
 
-/* What `ps` shows: the words of a spawned child, one behind the other in the memory of its parent's
+/* The words that `ps` shows for a spawned child, one behind the other in the memory of its parent's
  * arguments and, where that is too short, of the environment behind them, which is copied before.
  * Without room for them or the copies nothing is changed. */
 static void apart_show(char *arguments, size_t bytes, pid_t parent)

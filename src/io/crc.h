@@ -30,8 +30,8 @@ uint32_t crc_whole(uint32_t part, uint64_t bytes);
 
 /* A file's contents, by some of them: cheap however large the file is, and the same for every copy.
  * The size of the file at `path`, and the CRC-32 of all of it if it has at most `most` bytes; else
- * of so many, a third of them at its begin, a third at its end, the rest in pieces evenly between:
- * at places that follow from its size and `most` alone. Fails with DATA. */
+ * of `most` bytes, a third of them at its begin, a third at its end, the rest in pieces evenly
+ * between: at places that follow from its size and `most` alone. Fails with DATA. */
 status_t crc_sampled(const char *path, uint64_t most, uint64_t *bytes, uint32_t *crc);
 
 #endif

@@ -21,7 +21,7 @@
 
 /* ---- identity ---- */
 
-/* Of what a stat() has found that returned `failed`. */
+/* The identity from the result of a stat() that returned `failed`. */
 static status_t identity_from(int failed, const struct stat *info, const char *path,
                               struct identity *out)
 {
@@ -232,9 +232,9 @@ out:
     return st;
 }
 
-/* Takes a lock if nobody else has it. A run that was just killed needs a moment to be gone, and
- * whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
- * when the lock is somebody else's; file systems without locks have nobody else. */
+/* Takes a lock if no other process has it. A run that was just killed needs a moment to be gone,
+ * and whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
+ * when another process has the lock; file systems without locks have no other holder. */
 static int claim_lock_patiently(int fd, int kind)
 {
     enum { TIMES = 150, PAUSE_NS = 20000000 };

@@ -22,8 +22,9 @@ struct identity {
     uint32_t changed_ns;
 };
 
-/* Of the file that `path` leads to, through links, or that is open. Fail with DATA: it is not
- * there, or is no ordinary file (a device, a pipe or a folder is never opened to find out). */
+/* The identity of the file that `path` leads to, through links, or that is open. Fail with DATA: it
+ * is not there, or is no ordinary file (a device, a pipe or a folder is never opened to find out).
+ */
 status_t identity_of_path(const char *path, struct identity *out);
 status_t identity_of_open(int fd, const char *path, struct identity *out);
 
@@ -44,8 +45,8 @@ status_t identity_check_same(const char *path, const struct identity *before,
  */
 enum { OWNER_WORDS = 128 };
 
-/* Whether an ordinary file (or a link, device: never) is the effective user's, and nobody else may
- * write it; and the same of an open file or folder. */
+/* Whether an ordinary file (or a link, device: never) is the effective user's, and no other user
+ * may write it; and the same of an open file or folder. */
 int owner_is_entry_mine(const struct stat *info, char why[OWNER_WORDS]);
 int owner_is_mine(int fd, char why[OWNER_WORDS]);
 

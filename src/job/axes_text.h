@@ -1,4 +1,4 @@
-/* What the dimensions of a dataset are, as text: the native layout's attribute `axes` and a job's
+/* The dimensions of a dataset, as text: the native layout's attribute `axes` and a job's
  * input.layout.axes. */
 #ifndef VOLTMILL_JOB_AXES_TEXT_H
 #define VOLTMILL_JOB_AXES_TEXT_H

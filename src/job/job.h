@@ -301,7 +301,7 @@ struct job_filter_design {
     double attenuation; /* dB, of the stop band; default 60 */
 };
 
-/* What undoes the telescope's filter bank within its channels (dsp/deripple.h). */
+/* The inverse of the telescope's filter bank within its channels (dsp/deripple.h). */
 struct job_filter_deripple {
     char *prototype; /* path, or a telescope's name (dsp/telescope.h); NULL: nothing */
     uint32_t points; /* coefficients a channel; 0: the telescope's */

@@ -1,4 +1,4 @@
-/* What the dimensions of a dataset are, as text: the native layout's attribute `axes` and a job's
+/* The dimensions of a dataset, as text: the native layout's attribute `axes` and a job's
  * input.layout.axes. */
 #ifndef VOLTMILL_JOB_JOB_LAYOUT_H
 #define VOLTMILL_JOB_JOB_LAYOUT_H
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What the dimensions of a dataset are, as text: the native layout's attribute `axes` and a job's
+/* The dimensions of a dataset, as text: the native layout's attribute `axes` and a job's
  * input.layout.axes. */
 
 enum { AXES_TEXT_MESSAGE = 200, AXES_TEXT_DIMS = AXIS_KINDS + 1 };

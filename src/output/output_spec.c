@@ -176,7 +176,7 @@ out:
     return st;
 }
 
-/* What the file holds already of what it will. */
+/* Bytes that the unfinished file holds already. */
 static status_t room_held(const char *path, uint64_t *held)
 {
     status_t st = STATUS_OK;
@@ -254,7 +254,7 @@ out:
 
 enum { NAMES = 4 };
 
-/* Those that a product has on its way, the job's first. */
+/* Names that a product has on its way, the job's first. */
 static const char *protect_name(const struct product_files *files, int i)
 {
     const char *const names[NAMES] = {files->path, files->part, files->journal, files->packed};

@@ -82,8 +82,8 @@ struct room {
  * planned. Fails with DATA. */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
-/* A file of so many bytes will be written at `path`, which must outlive the room; what an earlier
- * run has taken for it is there already. Fails with USAGE. */
+/* A file of `bytes` bytes will be written at `path`, which must outlive the room; space that an
+ * earlier run has taken for it is there already. Fails with USAGE. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 /* The same of one whose rows will be compressed: for a while both files are there. */
 status_t room_add_packed(struct room *room, const char *path, uint64_t bytes);

@@ -17,9 +17,9 @@
 
 #include <stdint.h>
 
-/* What a rank has finished, on its way into the journal: a thread of its own syncs it every few
- * seconds, and only then it can be told to rank 0. So nothing is vouched for that a crash of
- * the machine could still lose, and neither computing nor writing waits for a disk.
+/* Chunks that a rank has finished, on their way into the journal: a thread of its own syncs it
+ * every few seconds, and only then they can be told to rank 0. So nothing is vouched for that a
+ * crash of the machine could still lose, and neither computing nor writing waits for a disk.
  *
  * The writer thread adds, the main thread takes. */
 struct sync_thread_work {

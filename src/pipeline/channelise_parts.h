@@ -1,4 +1,4 @@
-/* What the files of the filter bank's pipeline share: its blocks, and what it is made of. Private
+/* Definitions that the files of the filter bank's pipeline share: its blocks and its parts. Private
  * to channelise_pipeline.c, channelise_write.c and weights.c. */
 #ifndef VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 #define VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
@@ -19,8 +19,9 @@
 
 typedef struct weights weights_t;
 
-/* Of one of the plan's banks and its products, for blocks of up to so many units; `work` must
- * outlive it. *out = NULL where no sample can be missing. Fails with DEVICE (memory). */
+/* Weights of one of the plan's banks and its products, for blocks of up to `block_units` units;
+ * `work` must outlive it. *out = NULL where no sample can be missing. Fails with DEVICE (memory).
+ */
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights);

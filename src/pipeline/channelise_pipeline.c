@@ -182,7 +182,7 @@ static void channelising_drop_stages(struct channelising *p)
     }
 }
 
-/* Bytes of a buffer for so many rows of product i. */
+/* Bytes of a buffer for `rows` rows of product i. */
 static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint32_t i,
                                        uint64_t rows)
 {

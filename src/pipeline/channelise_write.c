@@ -156,7 +156,7 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
     status_t st = STATUS_OK;
     size_t channels = range->work->products[block->product].spec.bank.nchannels;
     uint32_t inner = range->work->banks[0].channelise.pol_inner;
-    /* Of a coherency, whose powers come before what both have in common. */
+    /* The line within a coherency, whose powers come before the part that both have in common. */
     uint32_t line =
         block->sums > block->streams ? stream + stream / (2 * inner) * 2 * inner : stream;
     int64_t zero = INT64_MIN;

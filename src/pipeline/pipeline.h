@@ -88,7 +88,7 @@ struct pipeline_stages {
     void *slots; /* as many as pipeline_create() is told, one behind the other, */
     size_t slot_bytes;
     int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra: */
-    uint64_t block;   /* at most so many */
+    uint64_t block;   /* the most of them in a block */
     /* The main thread is about to work off a chunk; may be NULL. */
     status_t (*begin)(void *context, driver_t *driver, const struct chunk *chunk);
     /* Where the blocks of a chunk begin and end, when they make more than the chunk's own; may be

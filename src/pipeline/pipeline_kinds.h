@@ -16,7 +16,7 @@
 
 typedef struct filter_chain filter_chain_t;
 
-/* What a block has of its own: the rows of each filter. */
+/* The state of one block: the rows of each filter. */
 struct filter_block {
     buffer_t *rows[FILTER_PLAN_ROWS - 1];        /* of each stage */
     size_t *re, *im;                             /* [streams] where the last filter's rows lie */

@@ -20,7 +20,7 @@ typedef struct dumps dumps_t;
  * up to 2^40 spectra needs more than 64 bits. */
 __extension__ typedef unsigned __int128 wide;
 
-/* Of a stream's dump. */
+/* The loss of a stream's dump. */
 struct lost {
     wide all;
     wide unread; /* that it would not have lost if all had been read */
@@ -53,8 +53,8 @@ static void dumps_destroy(dumps_t *dumps)
     free(dumps);
 }
 
-/* Of a product and at most so many streams, or pairs of them, for blocks of up to so many units;
- * `work` must outlive it. Fails with DEVICE (memory). */
+/* Dumps of a product and at most `streams` streams, or pairs of them, for blocks of up to
+ * `block_units` units; `work` must outlive it. Fails with DEVICE (memory). */
 static status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint32_t streams,
                              uint64_t block_units, dumps_t **out)
 {
@@ -127,7 +127,7 @@ static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
             : lost.unread > 0;
 }
 
-/* What the block's spectra of a stream, of its first one on, have lost: [count], in 2^-60 of a
+/* Adds the losses of the block's spectra of a stream, of its first one on: [count], in 2^-60 of a
  * spectrum's energy; `unread`, the part that they would not have lost if all had been read. NULL:
  * none. */
 static void dumps_add(dumps_t *dumps, uint32_t stream, const uint64_t *lost, const uint64_t *unread)

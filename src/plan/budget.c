@@ -14,9 +14,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What memory a block, a group of streams and all else take. For budget.c alone. */
+/* The memory of a block, of a group of streams and of all else. For budget.c alone. */
 
-/* What the memory of a block depends on, over all groups of a size. */
+/* Quantities that the memory of a block depends on, over all groups of a size. */
 struct budget_group {
     uint32_t streams;
     uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
@@ -29,7 +29,7 @@ enum {
     A_CHUNK = 4             /* times a chunk: what a thread needs to decompress one */
 };
 
-/* Of groups of so many streams. Fails with DEVICE. */
+/* Measures groups of `streams` streams. Fails with DEVICE. */
 static status_t budget_measure_group(const struct channelise_plan *work, uint32_t streams,
                                      struct budget_group *out)
 {
@@ -56,7 +56,7 @@ out:
     return st;
 }
 
-/* Whose memory is reckoned: buffers that only stages of a device read are not the host's. */
+/* The memory that is counted: buffers that only stages of a device read are not the host's. */
 enum memory { HOST, DEVICE };
 
 /* Bytes of the rows of all filters that a block of `spectra` spectra needs. */
@@ -81,7 +81,7 @@ static uint64_t budget_filtered_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* What stages take of a kind of memory beside the buffers. */
+/* Bytes that stages take of a kind of memory beside the buffers. */
 static uint64_t budget_stage_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra,
                                    enum memory memory)
@@ -122,7 +122,8 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* What weighs a block of so many spectra: energies, of spectra, dumps, and rows behind filters. */
+/* Bytes of the weights of a block of `spectra` spectra: energies, of spectra, dumps, and rows
+ * behind filters. */
 static uint64_t budget_weights_bytes(const struct channelise_plan *work,
                                      const struct budget_group *group, uint64_t spectra)
 {
@@ -138,7 +139,7 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work,
                      : 0;
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        /* What two polarisations have together is weighed, too, and what becomes of both. */
+        /* The common part of two polarisations is weighed, too, and the result of both. */
         uint64_t times = ifs_are_combined(&work->products[i].spec) ? 3 : 1;
         times = channelise_plan_bank_of(work, i)->has_weights ? times : 0;
         bytes += times * (of_dump * channelise_plan_rows(work, i, spectra) + open) * group->streams;
@@ -146,8 +147,8 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* What flags power: cells of a block, and for each channel of a stream the sums and weights of its
- * dumps. */
+/* Bytes for flagging power: cells of a block, and for each channel of a stream the sums and weights
+ * of its dumps. */
 static uint64_t budget_flags_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra)
 {
@@ -232,7 +233,7 @@ static void budget_settle_cache(struct channelise_plan *work, uint64_t memory)
     }
 }
 
-/* What the numbers of archives in few bits stand for. */
+/* Bytes of the values that the numbers of archives in few bits stand for. */
 static uint64_t budget_steps_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
@@ -288,7 +289,7 @@ static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
            (uint64_t)work->archive->nstreams * 32;
 }
 
-/* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend
+/* Bytes of the device's memory for the smallest block, with `slots` sets of buffers; 0: the backend
  * has none of its own. */
 static uint64_t budget_smallest_device_bytes(const struct channelise_plan *work,
                                              const struct budget_group *group, uint32_t slots)

@@ -48,7 +48,7 @@ static void group_widen(uint32_t delay, uint32_t *least, uint32_t *most)
     *most = delay > *most ? delay : *most;
 }
 
-/* Of one DM in two steps: the groups' delays with those within them. */
+/* Delays of one DM in two steps: the groups' delays with those within them. */
 static void group_widen_steps(const struct subbands *steps, uint32_t nchannels, uint32_t dm,
                               uint32_t *least, uint32_t *most)
 {

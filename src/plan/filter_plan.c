@@ -56,7 +56,7 @@ const struct archive *filter_plan_seen(const struct filter_plan *plan)
     return &filter_plan_stage(plan, filter_plan_count(plan) - 1)->seen;
 }
 
-/* The stage of a plan, for blocks of at most so many rows. */
+/* The stage of a plan, for blocks of at most `max_rows` rows. */
 static struct filter_spec filter_kind_spec(const struct stage_plan *plan, uint32_t nstreams,
                                            uint64_t max_rows)
 {
@@ -486,7 +486,7 @@ uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows)
     return rows;
 }
 
-/* What a product says of the filters before it, and what can be read back of that. */
+/* A product's description of the filters before it, and the facts that can be read back of it. */
 
 static const char *filter_plan_kind(const struct filter_plan_stage *stage)
 {

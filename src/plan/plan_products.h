@@ -4,9 +4,9 @@
 
 #include "plan/channelise_plan.h"
 
-/* What becomes of the polarisations, stations and beams of a product. */
+/* The polarisations, stations and beams that a product holds. */
 
-/* What the backend makes for a product: of flagged power its cells. */
+/* The backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Droop: what lies before the filter bank lets less power through near the edges of each coarse
@@ -16,7 +16,7 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
  * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
  * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
  * interpolated linearly, beyond both ends they stay as they are there. */
-/* What is left of less than this of the greatest gain of all channels is no number. */
+/* Channels whose gain is less than this part of the largest gain of all channels become NaN. */
 #define DROOP_LEAST 0.01
 
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights

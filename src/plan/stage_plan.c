@@ -66,7 +66,7 @@ static int stage_next_gap(const struct archive *in, uint32_t fan, uint32_t s, ui
     return high > low;
 }
 
-/* Of single streams. */
+/* Gaps of single streams. */
 static status_t stage_see_stream_gaps(const struct archive *in, struct stage_plan *plan)
 {
     status_t st = STATUS_OK;
@@ -305,7 +305,7 @@ out:
     return st;
 }
 
-/* What the job says of the bank must not be another one than the archive's own. */
+/* The job's description of the bank must not be another one than the archive's own. */
 static status_t synthesis_check_own(const struct job *job, const struct synthesis_bank *bank,
                                     const struct synthesis_prototype *prototype)
 {
@@ -451,7 +451,7 @@ out:
 
 const char synthesis_plan_word[] = "synthesis of ";
 
-/* The stage of a plan, for blocks of at most so many rows. */
+/* The stage of a plan, for blocks of at most `max_rows` rows. */
 static struct synthesise_spec synthesis_spec(const struct stage_plan *plan, uint32_t nstreams,
                                              uint64_t max_rows)
 {
@@ -535,7 +535,7 @@ out:
     return st;
 }
 
-/* What was dedispersed coherently before it was channelised has one delay in all of its channels.
+/* Data dedispersed coherently before they were channelised have one delay in all of their channels.
  */
 static status_t synthesis_see_coherent(const struct job *job, const struct archive *in,
                                        struct synthesis_plan *plan)

@@ -58,9 +58,9 @@ void stage_plan_free(struct stage_plan *plan);
 
 /* The filter bank that a job's channels come from, as a synthesis sees it: which channels belong
  * together, of how many points the bank is, and where they stand among them. */
-/* What becomes one stream: the selected channels of a polarisation, of spectra of ours those of one
- * coarse channel. Where these are not all channels of the bank, the stream is narrower: the bank is
- * one of fewer points with the same spacing. */
+/* The channels that become one stream: the selected channels of a polarisation, of spectra of ours
+ * those of one coarse channel. Where these are not all channels of the bank, the stream is
+ * narrower: the bank is one of fewer points with the same spacing. */
 struct synthesis_bank {
     uint32_t groups;   /* coarse channels that come out of each polarisation */
     uint32_t channels; /* of a group */
@@ -69,7 +69,7 @@ struct synthesis_bank {
     int is_real_out;
     double spacing_hz; /* from channel to channel */
     double rate_hz;    /* of the stream: points x spacing */
-    /* Of the bank that made spectra of ours; 0: the archive does not say. */
+    /* The size of the bank that made spectra of ours; 0: the archive does not say. */
     uint32_t own_points, own_taps;
 };
 

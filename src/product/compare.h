@@ -9,9 +9,9 @@
 #include "product/product.h"
 #include "product/voltages.h"
 
-/* `is_moved`: its input was named anew, so that names of files are passed over; of an older
- * format_version, what it did not know yet and what was said in other words is, too. Fails with
- * DATA: the first difference with both values, and how many there are. */
+/* `is_moved`: its input was named anew, so that names of files are ignored; of an older
+ * format_version, facts that it did not know yet or said in other words are, too. Fails with DATA:
+ * the first difference with both values, and how many there are. */
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec);
 

@@ -1,6 +1,6 @@
-/* What products of spectra and power in few bits (dsp/steps.h) hold beside their rows: scales
- * and offsets of each channel in each block of rows, and what was clipped there. Private to
- * product/.
+/* Data that products of spectra and power in few bits (dsp/steps.h) hold beside their rows: scales
+ * and offsets of each channel in each block of rows, and the samples that were clipped there.
+ * Private to product/.
  */
 #ifndef VOLTMILL_PRODUCT_QUANTISED_H
 #define VOLTMILL_PRODUCT_QUANTISED_H

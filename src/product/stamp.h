@@ -46,7 +46,7 @@ struct stamped {
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
-/* Whether all spectra are there that its job has made; without a stamp nobody knows. */
+/* Whether all spectra are there that its job has made; without a stamp this is unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
 /* For who wants a product in HDF5: fails with USAGE where the file is such a filterbank, DATA where

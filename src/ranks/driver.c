@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What a rank knows of a run, and what it says to the others of it: chunks to give out, failures
+/* A rank's knowledge of a run, and its messages to the other ranks: chunks to give out, failures
  * and stops. */
 
 enum {
@@ -44,7 +44,7 @@ enum reason { REASON_FAILURE = 1, REASON_WISH = 2, REASON_WISH_AT_ONCE = 3 };
 
 #define NO_CHUNK UINT64_MAX
 
-/* What a rank says at its end. */
+/* The message of a rank at its end. */
 struct ending {
     int32_t status;
     int32_t is_short; /* it may not have finished all that it was given */
@@ -61,7 +61,7 @@ union heard {
     char told[TELL_BYTES];
 };
 
-/* What a rank tells in several messages. */
+/* A text that a rank tells in several messages. */
 struct told {
     struct text text;
     int is_broken; /* a part of it is lost */
@@ -75,7 +75,7 @@ struct driver {
     liveness_t *liveness;
     struct text told;      /* room for what tell() gives */
     struct letter *posted; /* sent, and perhaps not on their way yet */
-    double stopping_since; /* < 0: nobody wants to stop */
+    double stopping_since; /* < 0: no rank wants to stop */
     int stopping;          /* enum stop */
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
@@ -99,7 +99,7 @@ struct driver {
 };
 
 /* MPI_Send() to a rank whose machine is gone may never return: what is sent goes into a letter of
- * its own, and nobody waits for it but the end of a run that went well. */
+ * its own, and only the end of a run that went well waits for it. */
 struct letter {
     struct letter *next;
     MPI_Request request;
@@ -124,7 +124,7 @@ static int driver_has_posted(driver_t *driver)
     return driver->posted != NULL;
 }
 
-/* Sends a copy of these bytes, and waits for nobody. */
+/* Sends a copy of these bytes, and does not wait. */
 static void driver_post(driver_t *driver, const void *data, size_t bytes, int rank, int tag)
 {
     struct letter *letter = bytes <= INT_MAX ? malloc(sizeof *letter + bytes) : NULL;
@@ -177,7 +177,7 @@ static void driver_tell_of_failure(const driver_t *driver, status_t st)
     }
 }
 
-/* What this rank says at its end, with its name. */
+/* This rank's message at its end, with its name. */
 static struct ending driver_ending_of(const driver_t *driver, status_t st)
 {
     struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
@@ -419,7 +419,7 @@ static void driver_look_after(driver_t *driver, int all)
     }
 }
 
-/* What rank 0 hears of the others, and what every rank does while it works. */
+/* Messages that rank 0 receives, and the work that every rank does meanwhile. */
 
 /* Joins what comes in several messages; what has lost a part is of no use. */
 static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, int is_last)

@@ -45,7 +45,7 @@ static void rate_keep(const char *problem, double work, const struct rate *took)
     text_free(&key);
 }
 
-/* What so much work would take, to two digits, as the last such run went. */
+/* The expected time of `work`, to two digits, as the last such run went. */
 static struct rate rate_expect(const char *problem, double work)
 {
     struct rate found = {.seconds = 0};

@@ -20,7 +20,7 @@
 /* Compares a table with what is there, and writes it. */
 enum { MOST_BYTES = 1 << 30 };
 
-/* What is in the table's place: *same when it is this text. */
+/* Reads the file in the table's place: *same when it is this text. */
 static status_t tables_compare(const char *path, const struct text *words, int *is_there, int *same)
 {
     status_t st = STATUS_OK;

@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* One backend, waiting to be taken, and the thread that opens it. */
-/* What a backend was opened for. */
+/* The options that a backend was opened with. */
 struct wish {
     enum backend_kind kind;
     char *device;

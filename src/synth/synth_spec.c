@@ -15,7 +15,7 @@
 
 /* ---- polarise ---- */
 
-/* What a polarised source is in each of two feeds.
+/* The waveforms of a polarised source in each of two feeds.
  *
  * Feeds' coherencies from Stokes parameters, and their root: two independent waveforms whose sums
  * have these coherencies. */
@@ -62,7 +62,7 @@ void polarise_gains(const struct synth_spec *spec, const struct synth_polarisati
     }
     polarise_stokes(polarisation, quv);
     const int is_linear = feed == FEED_LINEAR;
-    /* Of X and Y, or R and L: XX - YY, and X Y*, with the 2 of I taken as XX + YY = 2. */
+    /* For X and Y, or R and L: XX - YY, and X Y*, with the 2 of I taken as XX + YY = 2. */
     const double difference = is_linear ? quv[0] : quv[2];
     const double cross[2] = {is_linear ? quv[1] : quv[0], is_linear ? quv[2] : quv[1]};
     const int is_second = (pol == 1) != is_swapped;
@@ -175,7 +175,7 @@ out:
 
 /* ---- synth streams ---- */
 
-/* What follows from a specification for its streams: frequencies and names. */
+/* Frequencies and names of a specification's streams. */
 
 double synth_spec_top_hz(const struct synth_spec *spec)
 {

@@ -58,7 +58,7 @@ struct tune_options {
     const uint32_t *known; /* a configuration that takes part in any case; NULL: there is none */
     uint32_t limit;        /* most configurations to time beside that; 0: all */
     uint32_t repeats;      /* runs whose median counts */
-    uint32_t rounds;       /* so many times the best ten are timed again in turns */
+    uint32_t rounds;       /* times that the best ten are timed again in turns */
 };
 
 struct tune_result {
@@ -79,15 +79,15 @@ struct tune_outcome {
     double searched;   /* as struct store_record has it */
 };
 
-/* Times configurations and finds the best of those that are right; a wrong one never wins. What
- * fails is passed over; none that is right at all is no failure. `problem` names it in the log.
+/* Times configurations and finds the best of those that are right; a wrong one never wins. Failing
+ * ones are skipped; none that is right at all is no failure. `problem` names it in the log.
  * Fails with NO_SPACE or DATA (the log), DEVICE (memory; eight configurations failed on the device
  * one after the other before any was right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
 void tune_outcome_free(struct tune_outcome *outcome);
 
-/* Of the rates, 1 / seconds, of the configurations that are right. */
+/* Statistics of the rates, 1 / seconds, of the configurations that are right. */
 struct tune_statistics {
     uint32_t count;
     double best, mean, median, deviation; /* 1 / s; the deviation of the space itself: / count */

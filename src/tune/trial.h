@@ -25,7 +25,7 @@ struct tune_budget {
 };
 /* The share of the next search, from now on. It is over at once when nothing is left. */
 struct tune_time tune_budget_begin(const struct tune_budget *budget);
-/* That search has ended. What it has not used is left for the others. */
+/* Ends that search. Time that it has not used is left for the others. */
 void tune_budget_end(struct tune_budget *budget, const struct tune_time *time);
 
 /* The middle one of count >= 1 numbers, or the mean of the middle two; leaves them in ascending

@@ -12,9 +12,9 @@
 
 /* ---- kept ---- */
 
-/* What a device keeps while nobody uses it, from one run to the next (backend_options.keeps):
- * programs, and device memory with the pinned host memory beside it, which takes longer to allocate
- * than to fill.
+/* Objects that an idle device keeps from one run to the next (backend_options.keeps): programs, and
+ * device memory with the pinned host memory beside it, which takes longer to allocate than to
+ * fill.
  *
  * Two lists: programs by what they were built of, buffers by use and size. */
 
@@ -194,8 +194,8 @@ const char *device_error_name(cl_int error)
 
 /* ---- device begin ---- */
 
-/* What NVIDIA's driver need not do when it opens a device, told through its environment variables.
- * Measured on hosts of one to four GPUs (docs/performance.md). */
+/* Work that NVIDIA's driver need not do when it opens a device, told through its environment
+ * variables. Measured on hosts of one to four GPUs (docs/performance.md). */
 
 /* The driver whose OpenCL was seen to be complete without unified memory, by all tests of kernels:
  * NVIDIA does not document that variable, so others are left as they are. */

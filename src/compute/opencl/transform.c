@@ -134,7 +134,7 @@ out:
     return st;
 }
 
-/* Of the shape that spec->choice has. Fails with DEVICE: the device cannot run it, too. */
+/* Creates the shape that spec->choice has. Fails with DEVICE: the device cannot run it, too. */
 static status_t fused_points_create(device_t *device, const struct synthesise_spec *spec,
                                     fused_points_t **out)
 {
@@ -174,7 +174,7 @@ out:
     return st;
 }
 
-/* What is to be transformed: `count` spectra from spectrum `from` of `in` on, `bytes` each, to
+/* The data to transform: `count` spectra from spectrum `from` of `in` on, `bytes` each, to
  * spectrum `to` of `out`; missing samples of the first `counted` are counted. */
 struct fused_launch {
     cl_mem in, out, found;

@@ -47,7 +47,7 @@ double kaiser_taps(double decibels, double width)
     return (decibels - 7.95) / (2.285 * 2 * M_PI * width) + 1;
 }
 
-/* The decibels that so many reach. */
+/* The attenuation in decibels that `taps` taps reach. */
 static double kaiser_attenuation(double taps, double width)
 {
     return (taps - 1) * (2.285 * 2 * M_PI * width) + 7.95;
@@ -154,7 +154,7 @@ out:
  */
 static const double most_decibels = 200;
 
-/* Of the sample rate of a channel's own spacing: a tap is one sample of it. */
+/* The width relative to the sample rate of a channel's own spacing: a tap is one sample of it. */
 static double oversampled_transition(struct ratio ratio)
 {
     return (double)(ratio.num - ratio.den) / ratio.den;
@@ -175,8 +175,8 @@ double oversampled_cutoff(struct ratio ratio)
     return (double)ratio.num / ratio.den;
 }
 
-/* What a filter of so many taps really does: with so few samples per spectrum it does what it does
- * with more. */
+/* The true attenuation of a filter of `taps` taps: with so few samples per spectrum it is the same
+ * as with more. */
 static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *decibels)
 {
     status_t st = STATUS_OK;

@@ -94,7 +94,7 @@ struct fbh5 {
                                could not be made; 0: not told */
     char *data_path;        /* NULL: `path` */
     struct storage storage; /* every file that holds something of it */
-    struct lost_list lost;  /* rows that nobody has written or can have; ascending */
+    struct lost_list lost;  /* rows that are unwritten or unreadable; ascending */
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band(),

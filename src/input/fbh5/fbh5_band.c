@@ -54,7 +54,7 @@ out:
     return st;
 }
 
-/* What our products say of coherent dedispersion. */
+/* Reads our products' metadata of coherent dedispersion. */
 static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
@@ -113,7 +113,7 @@ out:
     return st;
 }
 
-/* What lies within a tenth of a channel of its place smears a pulse less than the channel does. */
+/* An offset of up to a tenth of a channel smears a pulse less than the channel does. */
 static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
                              const double *hertz)
 {

@@ -175,8 +175,8 @@ out:
     return st;
 }
 
-/* A missing value that no sample can have would be passed over in silence: before
- * numbers_settle(). Fails with USAGE when the job says it, with DATA when the file does. */
+/* A missing value that no sample can have would be ignored silently: before numbers_settle(). Fails
+ * with USAGE when the job says it, with DATA when the file does. */
 static status_t dataset_check_missing_value(const char *where, const char *keys,
                                             const struct archive *archive)
 {

@@ -245,7 +245,7 @@ static const char title[] = "a Digital Metadata file";
 static const char *const places[] = {"center_frequencies", "center_frequency", "center_freq",
                                      "receiver/center_freq"};
 
-/* What is sought, and what is found so far. */
+/* The search's target, and its results so far. */
 struct drf_search {
     struct drf_rate rate; /* of the metadata's own samples */
     uint64_t first, end;  /* of them, too */
@@ -294,7 +294,7 @@ static int drf_same_centres(const struct drf_search *search, const double *centr
     return search->count == count && memcmp(search->centres, centres, count * sizeof *centres) == 0;
 }
 
-/* What is said last before the first sample counts; what is said later must be the same. */
+/* The last entry before the first sample counts; later entries must be the same. */
 static status_t drf_take_centres(struct drf_search *search, uint64_t sample, double **centres,
                                  size_t count, const char *path)
 {

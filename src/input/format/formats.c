@@ -329,7 +329,7 @@ out:
     return st;
 }
 
-/* Of the formats of voltages. */
+/* Adds the names of the formats of voltages. */
 static status_t formats_add_names(struct text *out)
 {
     status_t st = STATUS_OK;

@@ -63,7 +63,7 @@ out:
     return st;
 }
 
-/* Those that stand side by side must have samples in common, unless they may lie anywhere. */
+/* Files that stand side by side must have samples in common, unless they may lie anywhere. */
 static status_t place_check_common(const struct place *places, size_t count)
 {
     status_t st = STATUS_OK;
@@ -107,7 +107,7 @@ out:
     return st;
 }
 
-/* What single streams lack, numbered as the streams of all are. */
+/* Moves the gaps of single streams, numbered as the streams of all are. */
 static status_t place_move_stream_gaps(struct archive *base, const struct place *place,
                                        const uint64_t one[AXIS_KINDS], uint64_t origin)
 {

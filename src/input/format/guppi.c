@@ -230,8 +230,8 @@ out:
     return st;
 }
 
-/* Of joined files: what the next one repeats is left out of each file's runs; nothing repeats the
- * end of the last block, which is taken, too. Fails with DEVICE. */
+/* Joined files: the samples that the next one repeats are left out of each file's runs; nothing
+ * repeats the end of the last block, which is taken, too. Fails with DEVICE. */
 static status_t guppi_end_runs(struct archive *archive)
 {
     status_t st = STATUS_OK;

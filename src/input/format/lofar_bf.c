@@ -349,7 +349,7 @@ static const char title[] = "a LOFAR beam-formed file";
 enum { COMPONENTS = 4, PARTS_OF_POL = 2 };
 static const char *const component_names[COMPONENTS] = {"Xr", "Xi", "Yr", "Yi"};
 
-/* What is found of an observation: a dataset for each component. */
+/* The files that are found of an observation: a dataset for each component. */
 struct lofar_bf {
     struct {
         char *path;
@@ -647,7 +647,7 @@ static status_t lofar_bf_open(const struct format_input *input, struct archive *
     status_t st = STATUS_OK;
     struct lofar_bf all = {.nplaces = 0};
     struct archive *archive = NULL;
-    /* What the job says of complex samples is said of real ones here. */
+    /* The job's words on complex samples apply to real ones here. */
     struct job_layout layout = *input->layout;
     layout.has_domain = 0;
     layout.has_oversampling = 0;

@@ -14,7 +14,7 @@
 status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,
                    struct storage *storage);
 
-/* Of a file that is not HDF5: fails with USAGE when anything is to be looked up in it. */
+/* For a file that is not HDF5: fails with USAGE when anything is to be looked up in it. */
 status_t said_refuse(const char *path, const struct job_layout *layout);
 
 /* Copies each word and number that the job gives into `own`: it goes before what the file says.

@@ -171,8 +171,8 @@ static uint64_t vdif_streams_place(const struct job_stream *row, const struct ar
     return pol * nchans + (uint64_t)(freq - archive->freq_hz);
 }
 
-/* Of complex samples whose frequency falls, conjugates rise; and the lower edge of a band is the
- * upper edge of the one below: every other sign moves either to the centre. Of real ones every
+/* In complex samples whose frequency falls, conjugates rise; and the lower edge of a band is the
+ * upper edge of the one below: every other sign moves either to the centre. In real ones every
  * other sign turns the band round. */
 static struct packets_stream vdif_streams_make(const struct job_stream *row,
                                                const struct packets *packets)

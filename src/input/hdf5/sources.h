@@ -79,7 +79,7 @@ struct lost_list {
 /* The first of them that has some of `count` elements from `first` on; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
-/* Fails with DATA if there is one: "NAME: samples 3 .. 5 cannot be had: WHY". */
+/* Fails with DATA if there is one: the message names the samples and the reason. */
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
                      uint64_t first, uint64_t count);
 

@@ -154,7 +154,7 @@ static int stored_has_numbers(const struct stored *stored)
     return has;
 }
 
-/* What the filters of a dataset are, and who can undo them. Fails with DATA: nobody here can. */
+/* Finds the filters of a dataset, and the code that undoes them. Fails with DATA: there is none. */
 static status_t stored_look_at_filters(hid_t plist, struct stored *stored)
 {
     status_t st = STATUS_OK;
@@ -250,7 +250,7 @@ out:
     return st;
 }
 
-/* What is selected, if that is a box. */
+/* The selection, if that is a box. */
 struct selected {
     int rank;
     hsize_t dims[H5S_MAX_RANK], low[H5S_MAX_RANK], count[H5S_MAX_RANK];

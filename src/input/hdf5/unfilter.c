@@ -175,7 +175,7 @@ out:
 enum { SIZE_AT = 2, BLOCK_AT = 3, COMPRESSION_AT = 4, VALUES = 3 };
 enum { PLAIN = 0, LZ4 = 2, ZSTANDARD = 3 };
 
-/* As the filter itself chooses where nobody says. */
+/* The filter's own defaults, where its parameters give no block size. */
 enum { DEFAULT_BYTES = 8192, LEAST_BLOCK = 128, MULTIPLE = 8 };
 
 /* bitshuffle: blocks of bit planes, each compressed by itself with LZ4, Zstandard or not at all. */

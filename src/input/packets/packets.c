@@ -314,7 +314,7 @@ static void packets_warn(const struct packets_open *open, uint64_t frame)
     }
 }
 
-/* The least and greatest period of those of some frames that are in place. */
+/* The first and last period of those of some frames that are in place. */
 static status_t packets_span_of(const struct packets_open *open, uint64_t low, uint64_t high,
                                 int64_t *first, int64_t *last, int *found, int *warned)
 {

@@ -42,7 +42,7 @@ struct propose_word {
 };
 
 /* The word that a name is, also with a unit behind it ("FS_MHz"), which goes to *unit; NULL: none.
- * Of two facts, that with the earlier word in the table comes first. */
+ * If a name tells two facts, the one with the earlier word in the table comes first. */
 const struct propose_word *propose_word_of(const char *name, enum job_unit *unit);
 
 /* The unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty: NONE. */

@@ -10,7 +10,7 @@
 
 /* Stored numbers are handed out in the smallest format that holds them all. */
 
-/* What a job or file says of plain numbers, as if somebody else had stored them. */
+/* Applies a job's or file's description of plain numbers, as if other software had stored them. */
 static void numbers_unplain(struct archive *archive)
 {
     struct archive_number *number = &archive->stored.number;
@@ -335,7 +335,7 @@ static double numbers_value(const numbers_t *numbers, const char *at)
     }
 }
 
-/* What is missing becomes NaN. */
+/* Missing values become NaN. */
 static void numbers_drop_missing(const numbers_t *numbers, const char *from, uint64_t count,
                                  char *to)
 {

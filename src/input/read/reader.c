@@ -110,7 +110,7 @@ static void reader_fill_stream(const struct archive *archive, const struct reade
     }
 }
 
-/* Of samples whose real and imaginary numbers lie in different parts, that which is there is no
+/* Where real and imaginary numbers of samples lie in different parts, the one that is there is no
  * sample without the other. */
 static status_t reader_fill_pairs(const struct archive *archive, const struct reader_wanted *wanted,
                                   const struct losses *lacks, struct losses *losses)
@@ -277,7 +277,7 @@ static status_t salvage_give_up(const reader_t *reader, const struct reader_want
     return losses_add(unread, LOSS_OF_ALL, low, high - low);
 }
 
-/* Of samples that cannot all be read the first and the end of the last that cannot: by halves. */
+/* Finds, by halves, the first unreadable sample and the end of the last of some samples. */
 static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
                              char *room, uint64_t *first, uint64_t *end)
 {
@@ -464,7 +464,7 @@ status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *con
     struct ingesting *ingesting = &all->items[all->ended % MOST_INGESTS];
     *done = 0;
     st = ingest_tend(reader, &ingesting->share, tend, context);
-    /* Only now, so that nobody opens another file meanwhile; tend() may have begun the next. */
+    /* Only now, so that no thread opens another file meanwhile; tend() may have begun the next. */
     all->ended++;
     struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
     int has_next = all->begun != all->ended;

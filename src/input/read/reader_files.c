@@ -213,7 +213,7 @@ status_t reader_lack(const struct reader_wanted *wanted, const struct archive *a
     status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
     reader_fill_zeros(wanted, archive, from, samples);
-    /* What is in gaps is told of there. */
+    /* Samples in gaps are reported there. */
     int is_known = !losses || archive_gap_in(archive, from, samples) == samples;
     for (uint32_t i = 0; i < slab->nstreams && !is_known; i++) {
         for (int part = 0; part < 2; part++) {

@@ -157,7 +157,7 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
         }
     }
     (void)H5Dget_num_chunks(dataset, H5S_ALL, &there); /* walks it all */
-    /* What is looked up may be found by another way than that. */
+    /* Chunks that are looked up may be found by another way than that. */
     uint64_t looked_up = min_u64(all, MOST_LOOKED_UP);
     for (uint64_t i = 0; i < looked_up; i++) {
         hsize_t bytes = 0;
@@ -270,7 +270,7 @@ static herr_t h5_places_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t trans
     return file_read(looking->fd, looking->path, at, out, there) == STATUS_OK ? 0 : -1;
 }
 
-/* HDF5 wants one, though nobody writes. */
+/* HDF5 wants one, though nothing is written. */
 static herr_t h5_places_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
                                      size_t bytes, const void *data)
 {

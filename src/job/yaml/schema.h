@@ -131,7 +131,7 @@ status_t schema_store(const struct schema *row, const char *text, void *at, char
 /* "is 0", "is \"two words\"", "is empty", "is a list", "is a mapping". Returns `out`. */
 enum { WORDS_IS_BYTES = 96 };
 
-/* What `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns `out`. */
+/* Values that `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns `out`. */
 const char *words_expected(const struct schema *row, char out[MISTAKE_BYTES]);
 
 #endif

@@ -309,7 +309,7 @@ static status_t tree_write_value(yaml_emitter_t *emitter, const struct tree *nod
                            quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
 
-/* What is written, and what in the place of which nodes. */
+/* The text that is written, and the words that replace nodes. */
 struct writer {
     yaml_emitter_t emitter;
     tree_pick pick;

@@ -97,7 +97,7 @@ enum { JOURNAL_WORDS = 7 };
 #define JOURNAL_MAGIC "vmjournl"
 #define JOURNAL_COMPLETE UINT32_MAX
 
-/* What a journal begins with; the packed head and a CRC of both follow. */
+/* The beginning of a journal; the packed head and a CRC of both follow. */
 struct journal_preamble {
     char magic[8];
     uint32_t format;

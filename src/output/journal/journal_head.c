@@ -15,7 +15,7 @@
 
 /* Compares two origins line by line, and shows where they differ. */
 
-/* Of a line that is too long to be shown: so much before the place where it differs, and in all. */
+/* Characters of a line that is too long to be shown: before the place where it differs, and all. */
 enum { SHOWN_BEFORE = 80, SHOWN = 160 };
 
 /* A line within a text. */

@@ -48,7 +48,7 @@ struct set {
     uint32_t station, beam; /* the first of them */
     uint32_t stations, beams;
     uint32_t line, lines; /* of an antenna's ifs: from which one on, how many */
-    uint32_t coarse, run; /* and so many neighbours: more than one where nothing is lost */
+    uint32_t coarse, run; /* and the number of neighbours: above 1 where nothing is lost */
 };
 
 /* An antenna's part of it. */

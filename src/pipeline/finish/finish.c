@@ -86,8 +86,8 @@ static status_t droop_run(void *step, struct finish_rows *rows)
 
 const struct finish_step finish_droop = {.create = droop_create, .run = droop_run, .destroy = free};
 
-/* Keeps a part of a product's channels, coarse channels side by side, and makes the mean of so many
- * neighbours: in place, since rows only become shorter. */
+/* Keeps a part of a product's channels, coarse channels side by side, and makes the mean of
+ * `average` neighbours: in place, since rows only become shorter. */
 
 struct keep {
     uint64_t all, first,
@@ -141,7 +141,7 @@ out:
     return st;
 }
 
-/* What an if was before. */
+/* Measures an if before it is changed. */
 static struct agreement_whole keep_measure(const struct keep *keep, const float *row)
 {
     struct agreement_whole whole = {0, 0, 0};
@@ -170,7 +170,7 @@ static float keep_mean(const struct keep *keep, const float *from)
     return count > 0 ? (float)(sum / count) : NAN;
 }
 
-/* Of one if; `to` is `from` or before it. */
+/* Keeps channels of one if; `to` is `from` or before it. */
 static void keep_if(const struct keep *keep, const float *from, float *to)
 {
     if (keep->average == 1) {

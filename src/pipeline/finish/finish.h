@@ -28,7 +28,7 @@
  * Each row is a function of its own numbers and weights alone. Stokes parameters are of 32-bit
  * floats (dsp/stokes.h); antennas are added in double, in their order, times their factors.
  *
- * What is missing: the power of a polarisation is divided by its own weight, A B* by the joint one,
+ * Missing data: the power of a polarisation is divided by its own weight, A B* by the joint one,
  * the share of samples that are good in both; the weight of the result is the joint one. Antennas
  * whose weight is below `least` are NaN. In sums they are left out. The weight of a sum is the
  * factors' mean of the weights, 0 for those that are left out; it is NaN where that is below
@@ -54,7 +54,7 @@ uint32_t combine_ifs(const struct combine *combine);  /* lines that leave, of an
 size_t combine_lines_in(const struct combine *combine);
 size_t combine_lines_out(const struct combine *combine);
 
-/* What rows have lost; NULL: nothing. */
+/* Weights of rows with lost samples; NULL: nothing is lost. */
 struct combine_weights {
     const float *streams; /* [rows][stations][beams][pols][coarse] */
     const float *joint;   /* [rows][stations][beams][coarse]; of separate polarisations unused */

@@ -12,7 +12,7 @@
 struct boxes;
 struct candidates;
 
-/* Of a search of them: `times` are cells then (dsp/boxes.h), and `time` is theirs. */
+/* A search of the series: `times` are cells then (dsp/boxes.h), and `time` is theirs. */
 struct dedispersed_search {
     const struct boxes *boxes;
     struct time_axis time;          /* of the series */

@@ -13,7 +13,7 @@
 /* Where the channels of a dedispersed product lie: /provenance/frequency; of others' products, what
  * fch1 and foff say. */
 
-/* Of a channel: what lies nearer to its place smears a pulse less than the channel itself does. */
+/* A part of a channel: a smaller offset smears a pulse less than the channel itself does. */
 static const double slack = 0.1;
 
 static void band_of_header(const struct sigproc *header, struct series_band *band)

@@ -70,7 +70,7 @@ static void windows_place(struct fir_windows *windows, const struct filter_spec 
     }
 }
 
-/* What the blocks of a window's rows are made of goes into a buffer of the reference's. */
+/* The samples of the blocks of a window's rows are copied into a buffer of the reference's. */
 static status_t windows_copy(const struct fir_window *window, const struct filter_spec *spec,
                              const struct stage_run *whole, const char *data,
                              const struct sample_input *input, backend_t *reference, buffer_t **in,

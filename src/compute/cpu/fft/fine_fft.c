@@ -16,12 +16,11 @@
  * Decimation in frequency, in place, by stages of eight and four (Cooley and Tukey 1965): a stage
  * of radix r and span n takes numbers j + q n / r of each block of n, for q < r, transforms them,
  * and multiplies what becomes number j of block k of n / r by w(n, j k) = exp(-2 pi i j k / n).
- * What comes out lies in the order of reversed digits.
+ * The output lies in the order of reversed digits.
  *
  * Stages, factors and the order of what comes out. */
 
-/* Whether there are such transforms of so many points: powers of two from SIDE_LEAST to SIDE_MOST.
- */
+/* Whether there are transforms of `points` points: powers of two from SIDE_LEAST to SIDE_MOST. */
 static int side_fft_serves(size_t points)
 {
     return points >= SIDE_LEAST && points <= SIDE_MOST && (points & (points - 1)) == 0;
@@ -56,7 +55,7 @@ static uint32_t side_place(const struct side_fft *fft, size_t bin)
     return (uint32_t)place;
 }
 
-/* Of zeros, too. */
+/* Takes a zeroed structure, too. */
 static void side_fft_free(struct side_fft *fft)
 {
     free(fft->order);

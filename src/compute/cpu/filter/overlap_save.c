@@ -84,7 +84,7 @@ static fftwf_plan convolution_plan(size_t points, size_t batch, float *in, float
                                FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
 }
 
-/* What else FFTW knows would change its plans. */
+/* Forgets FFTW's wisdom first: other wisdom would change the plans. */
 static status_t convolution_plans(convolution_t *c)
 {
     status_t st = STATUS_OK;

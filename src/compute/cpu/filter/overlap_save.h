@@ -7,8 +7,8 @@
 
 typedef struct convolution convolution_t;
 
-/* Of `length` numbers, a power of two from CONVOLUTION_LEAST on, in up to `threads` threads. Not
- * for several threads at once. Fails with DEVICE. */
+/* Convolution of `length` numbers, a power of two from CONVOLUTION_LEAST on, in up to `threads`
+ * threads. Not for several threads at once. Fails with DEVICE. */
 enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 
 typedef struct overlap_save overlap_save_t;

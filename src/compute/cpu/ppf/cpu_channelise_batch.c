@@ -132,8 +132,8 @@ void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_
     floats[3] = 0;
 }
 
-/* The thread whose scratch it is touches it first. Rows that nobody asked for are computed, too: of
- * zeros. */
+/* The thread that owns the scratch touches it first. Rows that were not requested are computed,
+ * too: of zeros. */
 static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scratch)
 {
     size_t floats[SCRATCH_PARTS];

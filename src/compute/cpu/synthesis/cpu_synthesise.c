@@ -193,7 +193,7 @@ uint64_t synthesise_transform(const struct synthesise_block *block,
     const uint64_t missing = synthesise_read(block, scratch, stream, begin, end);
     const size_t batch = layout->fft.batch;
     const size_t at = synthesise_modulo(begin - (int64_t)first, layout->ring);
-    /* Whole batches: what nobody asked for is made of what is there. */
+    /* Whole batches: rows that were not requested are made of the data in their place. */
     for (size_t s = first / batch * batch; s < first + count; s += batch) {
         cpu_fft_run(stage->transform, scratch->points + s * layout->fft.in_row,
                     scratch->ring + (at + s) * layout->fft.out_row);

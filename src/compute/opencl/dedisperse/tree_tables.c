@@ -14,7 +14,7 @@ enum {
     TREE_MOST_SINGLE = 16    /* of a step of single ones */
 };
 
-/* What a step takes: words, pieces. Of groups from .. to - 1 in their order. */
+/* A step's needs: words and pieces, for groups from .. to - 1 in their order. */
 struct tree_step {
     int is_single;
     uint32_t from, to, rows_at, sums_at; /* where rows and sums lie */
@@ -82,8 +82,8 @@ static uint32_t tree_tile_piece(const struct dedisperse_shape *s)
     return tree_tile_rounds(s) * tree_tile_lanes(s);
 }
 
-/* Of each row the samples that the tile's DMs read. Rows behind the last are rows of zeros, as long
- * as others of their group. */
+/* Finds, for each row, the samples that the tile's DMs read. Rows behind the last are rows of
+ * zeros, as long as others of their group. */
 static void tile_find_spans(struct tree_tile *t)
 {
     const struct dedisperse_shape_problem *p = t->problem;
@@ -121,7 +121,7 @@ static status_t tile_prepare(struct tree_tile *t)
         t->rel[i] = dedisperse_shape_rel(t->spans, p->delays[(size_t)t->dm * p->nrows + i],
                                          (uint32_t)(i / p->nrows));
     }
-    /* What is further apart than a row is long is shorter twice. */
+    /* Samples further apart than the length of a row take less room as two rows. */
     TRY(patterns_create(t->rel, t->ndms, p->nrows, nlevels, t->columns, &t->patterns));
     t->level = &t->patterns.levels[nlevels - 1];
     TRY(memory_zeroed((size_t)t->level->first[t->level->ngroups] + t->ngroups, sizeof *t->made,
@@ -260,7 +260,7 @@ static int tile_find(const struct tree_tile *t, struct tile_span *taken, uint32_
     return found;
 }
 
-/* What a step that was placed has in local memory while it is added: sums, or single rows. */
+/* The span of a placed step in local memory while it is added: sums, or single rows. */
 static struct tile_span tile_added(const struct tree_step *step)
 {
     uint32_t at = step->is_single ? step->rows_at : step->sums_at;

@@ -9,7 +9,7 @@
 
 /* ---- opencl overlap ---- */
 
-/* What all ways of overlap-save agree on, and what kernels are told of samples and rows. */
+/* Code common to all ways of overlap-save, and kernel options for samples and rows. */
 
 status_t filter_options(const struct filter_spec *spec, struct text *out)
 {

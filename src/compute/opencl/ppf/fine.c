@@ -417,8 +417,8 @@ static void fine_turns(const struct channelise_spec *spec, const struct channeli
     }
 }
 
-/* Its launch for so many spectra and streams, the first of which has the number `first`; relayed:
- * of the last two steps, i the one before the last. */
+/* Its launch for `spectra` spectra and `streams` streams, the first of which has the number
+ * `first`; relayed: of the last two steps, i the one before the last. */
 static struct launch_size fine_size(const struct channelise_spec *spec, int mode,
                                     const struct channelise_shape *shape, uint32_t i,
                                     uint64_t spectra, uint32_t streams, uint64_t first)

@@ -49,9 +49,9 @@ struct ppf {
     uint64_t next; /* spectrum that comes next */
 };
 
-/* Of workspace: long launches, and little memory; between columns and rows of more than MOST_SHORT
- * channels, where each launch counts twice. Of fewer the fused kernel is chosen as a rule, which
- * takes none: no room is kept for what is hardly used. */
+/* Limits of the workspace: long launches, and little memory; between columns and rows of more than
+ * MOST_SHORT channels, where each launch counts twice. For fewer the fused kernel is chosen as a
+ * rule, which takes none: no room is kept for what is hardly used. */
 enum { TILE_BYTES = 256 << 20, FINE_BYTES = 1 << 30, MOST_SHORT = 1 << 13 };
 
 /* Spectra of `bytes` of a workspace, whole grains. */
@@ -67,7 +67,7 @@ static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
     return min_u64(ppf_spectra_in(spec, TILE_BYTES), max_u64(spec->max_spectra, GRAIN));
 }
 
-/* Of the workspace between columns and rows. */
+/* Spectra of the workspace between columns and rows. */
 static uint64_t ppf_fine_spectra(const struct channelise_spec *spec)
 {
     return ppf_spectra_in(spec, spec->channels > MOST_SHORT ? FINE_BYTES : TILE_BYTES);
@@ -332,7 +332,7 @@ int ppf_looks(const ppf_t *bank)
 
 enum { FUSED_ALWAYS = 9, FUSED_ARGUMENTS = FUSED_ALWAYS + 4 }; /* of the fused kernel */
 
-/* What a run works on. */
+/* The data that a run works on. */
 struct block {
     struct stopwatch *watch;
     cl_mem in;
@@ -343,7 +343,7 @@ struct block {
     const cl_mem *out;
 };
 
-/* What of an output of few bits is clipped, behind its rows. */
+/* The clip counts of an output of few bits, behind its rows. */
 static struct channelise_clipped ppf_clipped(const ppf_t *bank, const struct block *block,
                                              uint32_t i)
 {
@@ -497,7 +497,7 @@ out:
     return st;
 }
 
-/* Bytes of so many rows of output i, with what stands behind them. */
+/* Bytes of `rows` rows of output i, with the data that stands behind them. */
 static uint64_t ppf_bytes_of(const ppf_t *bank, const struct block *block, uint32_t i,
                              uint64_t rows)
 {
@@ -655,7 +655,7 @@ static status_t opencl_channelise_scale(channelise_t *channelise, uint32_t i, ui
     return ppf_scale(((struct stage *)channelise)->bank, i, nstreams, factors);
 }
 
-/* Brings samples to the device and lines them up; *is_left: nobody has looked for missing ones. */
+/* Brings samples to the device and lines them up; *is_left: missing ones are still to be found. */
 static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
                                   const struct sample_input *input, uint32_t nstreams,
                                   uint64_t spectra, uint64_t counted, buffer_t *const *out,

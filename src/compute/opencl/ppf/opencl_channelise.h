@@ -49,8 +49,8 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
  * one stream's spectra. */
 int ppf_is_direct(const struct channelise_spec *spec);
 
-/* What it makes: the product, else spectra; what those of fine channels make, whose transforms of
- * real samples are not spectra yet. */
+/* The output of the fused kernel: the product, else spectra; the output of the kernels for fine
+ * channels, whose transforms of real samples are not spectra yet. */
 int ppf_fused_mode(const struct channelise_spec *spec);
 
 int ppf_fine_mode(const struct channelise_spec *spec);
