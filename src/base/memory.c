@@ -36,6 +36,12 @@ out:
     return st;
 }
 
+status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
+{
+    /* Rooms are powers of two: others are not full. */
+    return count & (count - 1) ? STATUS_OK : memory_grown((size_t)count + 1, size, what, items);
+}
+
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     status_t st = STATUS_OK;

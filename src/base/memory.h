@@ -17,6 +17,10 @@ status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
  * the block as it is. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
+/* Makes room for one more element in a list of `count` that is grown by this alone, or by
+ * memory_grown(): costs nothing while there is room. Fails with DEVICE. */
+status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
+
 /* As memory_zeroed(), aligned to 64 bytes and not zeroed; free() returns it. Large blocks are
  * touched first by whoever uses them first, and have whole pages to themselves: a processor fetches
  * ahead of what a thread works on, and where that is another thread's block, both wait for each

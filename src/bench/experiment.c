@@ -140,7 +140,7 @@ static status_t experiment_note_known(struct experiment_row *row,
                                       const struct dedisperse_shape *shape, double seconds)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(row->nknown + 1, sizeof *row->known, "times", &row->known));
+    TRY(memory_grow(row->nknown, sizeof *row->known, "times", &row->known));
     row->known[row->nknown++] = (struct experiment_time){*shape, seconds};
     if (row->seconds <= 0 || seconds < row->seconds) {
         row->best = *shape;

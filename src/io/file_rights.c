@@ -406,7 +406,7 @@ status_t guard_add(struct guard *guard, const char *what, const char *path)
         goto out;
     }
     TRY(identity_of_path(path, &file.identity));
-    TRY(memory_grown(guard->count + 1, sizeof file, "files that are read", &guard->files));
+    TRY(memory_grow(guard->count, sizeof file, "files that are read", &guard->files));
     TRY(memory_text(path, &file.path));
     guard->files[guard->count++] = file;
 out:

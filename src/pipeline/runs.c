@@ -17,8 +17,7 @@ void runs_free(struct runs *runs)
 status_t runs_add(struct runs *runs, struct run run)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(runs->count + 1, sizeof *runs->items, "a list of missing samples",
-                     &runs->items));
+    TRY(memory_grow(runs->count, sizeof *runs->items, "a list of missing samples", &runs->items));
     runs->items[runs->count++] = run;
 out:
     return st;
@@ -101,8 +100,8 @@ void shares_free(struct shares *shares)
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(shares->count + 1, sizeof *shares->items, "a list of missing samples",
-                     &shares->items));
+    TRY(memory_grow(shares->count, sizeof *shares->items, "a list of missing samples",
+                    &shares->items));
     shares->items[shares->count++] = (struct share){run, lost};
 out:
     return st;

@@ -80,7 +80,7 @@ static uint64_t flag_mask_find(const struct place *places, uint64_t count, doubl
 static status_t flag_mask_add(flag_mask_t *mask, struct range range)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(mask->nranges + 1, sizeof *mask->ranges, "a mask", &mask->ranges));
+    TRY(memory_grow(mask->nranges, sizeof *mask->ranges, "a mask", &mask->ranges));
     mask->ranges[mask->nranges++] = range;
 out:
     return st;

@@ -317,7 +317,7 @@ static status_t contents_add(struct contents *contents, const char *object, cons
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    TRY(memory_grown(contents->count + 1, sizeof *contents->items, "objects", &contents->items));
+    TRY(memory_grow(contents->count, sizeof *contents->items, "objects", &contents->items));
     TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
     *out = &contents->items[contents->count++];
     **out = (struct item){.name = name};

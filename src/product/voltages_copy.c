@@ -137,7 +137,7 @@ static status_t gaps_add(struct gap_rows *gaps, uint64_t first, uint64_t count, 
         last[1] = max_u64(last[1], first + count - last[0]);
         goto out;
     }
-    TRY(memory_grown(gaps->count + 1, sizeof *gaps->rows, "gaps", &gaps->rows));
+    TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
     gaps->rows[gaps->count][0] = first;
     gaps->rows[gaps->count][1] = count;
     gaps->rows[gaps->count++][2] = stream;

@@ -96,7 +96,7 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
                           int is_input)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(files->count + 1, sizeof *files->list, "names of files", &files->list));
+    TRY(memory_grow(files->count, sizeof *files->list, "names of files", &files->list));
     struct batch_file *file = &files->list[files->count++];
     *file = (struct batch_file){.observation = observation, .is_input = is_input};
     TRY(batch_identify(path, file));

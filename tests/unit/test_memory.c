@@ -25,6 +25,21 @@ static void one_by_one(void **state)
     free(items);
 }
 
+static void one_more(void **state)
+{
+    (void)state;
+    enum { COUNT = 300000 };
+    uint32_t *items = NULL;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(memory_grow(i, sizeof *items, "numbers", &items), STATUS_OK);
+        items[i] = 5 * i;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(items[i], 5 * i);
+    }
+    free(items);
+}
+
 static void too_large(void **state)
 {
     (void)state;
@@ -49,8 +64,8 @@ static void nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_by_one), cmocka_unit_test(too_large),
-                                       cmocka_unit_test(nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_by_one), cmocka_unit_test(one_more),
+                                       cmocka_unit_test(too_large), cmocka_unit_test(nothing)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,7 @@
 static status_t stopwatch_add_entry(struct stopwatch *watch, enum channelise_step step)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(watch->count + 1, sizeof *watch->entries, "times of commands",
-                     &watch->entries));
+    TRY(memory_grow(watch->count, sizeof *watch->entries, "times of commands", &watch->entries));
     watch->entries[watch->count++] = (struct stopwatch_entry){step, NULL, NULL};
 out:
     return st;

@@ -48,8 +48,8 @@ static status_t patterns_find(struct pattern_search *search, struct pattern_leve
             goto out;
         }
     }
-    TRY(memory_grown(search->count + 1, sizeof *level->patterns, "patterns of delays",
-                     &level->patterns));
+    TRY(memory_grow(search->count, sizeof *level->patterns, "patterns of delays",
+                    &level->patterns));
     level->patterns[search->count] = *wanted;
     search->slots[at] = (struct pattern_slot){search->stamp, search->count};
     *out = search->count++;

@@ -70,7 +70,7 @@ static status_t h5_names_add(struct h5_names *to, const char *name)
 {
     status_t st = STATUS_OK;
     REQUIRE(to->count < MOST_NAMES, STATUS_DATA, "%s: more than %d names", name, MOST_NAMES);
-    TRY(memory_grown(to->count + 1, sizeof *to->names, "names", &to->names));
+    TRY(memory_grow(to->count, sizeof *to->names, "names", &to->names));
     TRY(memory_text(name, &to->names[to->count]));
     to->count++;
 out:

@@ -66,7 +66,7 @@ static herr_t h5_walk_list(const char *name, H5L_type_t type, void *links)
 static status_t h5_walk_push(struct walk *walk, hid_t group)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(walk->count + 1, sizeof *walk->levels, "groups in groups", &walk->levels));
+    TRY(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
     struct level *level = &walk->levels[walk->count++];
     *level = (struct level){.group = group, .path = walk->path.length};
     group = -1;

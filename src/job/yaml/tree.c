@@ -26,7 +26,7 @@ out:
 status_t tree_add(struct tree *parent, const char *key, struct tree **child)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(parent->nchildren + 1, sizeof *parent->child, "a list", &parent->child));
+    TRY(memory_grow(parent->nchildren, sizeof *parent->child, "a list", &parent->child));
     TRY(memory_text(key, &(*child)->key));
     (*child)->up = parent;
     (*child)->index = parent->nchildren;

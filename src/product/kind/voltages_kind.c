@@ -62,7 +62,7 @@ static status_t voltages_list_gaps(const struct product_spec *spec, uint64_t (**
         uint64_t samples = 0;
         for (uint64_t at = archive->first_sample;
              archive_next_gap(archive, s, at, end, &first, &samples); at = first + samples) {
-            TRY(memory_grown(*count + 1, sizeof **out, "gaps", out));
+            TRY(memory_grow(*count, sizeof **out, "gaps", out));
             (*out)[*count][0] = first - archive->first_sample;
             (*out)[*count][1] = samples;
             (*out)[*count][2] = s;

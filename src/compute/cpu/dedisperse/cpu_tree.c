@@ -172,7 +172,7 @@ static status_t tree_put_join(cpu_tree_t *tree, struct tree_tile *tile, uint32_t
     tile->at[level][number] = join.to;
     *taken += ceil_div_u64(samples, line) * line;
     tree->longest = samples > tree->longest ? samples : tree->longest;
-    TRY(memory_grown(tree->njoins + 1, sizeof *tree->joins, "patterns of delays", &tree->joins));
+    TRY(memory_grow(tree->njoins, sizeof *tree->joins, "patterns of delays", &tree->joins));
     tree->joins[tree->njoins++] = join;
 out:
     return st;
@@ -198,12 +198,11 @@ static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
 {
     status_t st = STATUS_OK;
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
-        TRY(memory_grown(tree->nlists + 1, sizeof *tree->lists, "patterns of delays",
-                         &tree->lists));
+        TRY(memory_grow(tree->nlists, sizeof *tree->lists, "patterns of delays", &tree->lists));
         tree->lists[tree->nlists++] = tree->nstarts;
         for (uint32_t i = 0; i < tile->nlisted[dm]; i++) {
-            TRY(memory_grown(tree->nstarts + 1, sizeof *tree->starts, "patterns of delays",
-                             &tree->starts));
+            TRY(memory_grow(tree->nstarts, sizeof *tree->starts, "patterns of delays",
+                            &tree->starts));
             tree->starts[tree->nstarts++] = tile->listed[dm][i];
         }
         tile->nlisted[dm] = 0;
@@ -301,7 +300,7 @@ static status_t tree_lay_out(cpu_tree_t *tree)
     for (uint32_t tile = 0; tile < tree->ntiles && tree->njoins <= tree->most_joins; tile++) {
         TRY(tree_lay_tile(tree, tile));
     }
-    TRY(memory_grown(tree->nlists + 1, sizeof *tree->lists, "patterns of delays", &tree->lists));
+    TRY(memory_grow(tree->nlists, sizeof *tree->lists, "patterns of delays", &tree->lists));
     tree->lists[tree->nlists] = tree->nstarts;
 out:
     return st;
