@@ -14,7 +14,7 @@
 #include "io/mark.h"
 #include "job/yaml/tree_yaml.h"
 #include "plan/channelise_plan.h"
-#include "product/compare.h"
+#include "product/before.h"
 #include "product/voltages.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
@@ -265,8 +265,7 @@ struct import {
     uint32_t threads;
     uint64_t chunk_samples;
     char *part;
-    char *made; /* the first folder that was made for it */
-    int claim_fd, fd, is_ours;
+    int fd;
     struct before before;
     struct claim_mark mark;
     struct voltages_place place;
@@ -279,21 +278,13 @@ struct import {
 
 static void import_abandon(void *context)
 {
-    struct import *s = context;
-    if (s->is_ours) {
-        claim_remove(s->claim_fd, s->part);
-        s->is_ours = 0;
-    }
-    folder_unmake(s->part, s->made);
-    s->made = NULL;
+    before_abandon(&((struct import *)context)->before);
 }
 
 static void import_end(struct import *s)
 {
-    import_abandon(s);
     before_end(&s->before);
     file_close(s->fd);
-    file_close(s->claim_fd);
     reader_destroy(s->reader);
     slab_destroy(s->slab);
     import_order_destroy(s->order);
@@ -397,19 +388,19 @@ static status_t import_make_file(struct import *s)
     int fd = -1;
     TRY(import_protect(s));
     REQUIRE(archive->losses.lost.count == 0, STATUS_DATA,
-            "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
+            "%s: samples %llu .. %llu are unreadable: %s; input.select leaves them out",
             archive->parts[0].path, (unsigned long long)archive->losses.lost.items[0].first,
             (unsigned long long)(archive->losses.lost.items[0].first +
                                  archive->losses.lost.items[0].count),
             archive->losses.lost.items[0].why);
     archive_warn_unweighed(archive, s->options->file);
-    TRY(before_claim(&s->before, s->options->force, &s->claim_fd, &s->made));
-    s->is_ours = s->before.kind == BEFORE_NOTHING;
-    TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
-    TRY(before_make(&s->before, s->claim_fd, &fd));
+    TRY(before_claim(&s->before, s->options->force));
+    TRY(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, &fd));
     TRY(voltages_create_copy(fd, s->part, archive, &s->packing, &s->place));
     TRY(before_check_size(&s->before, &s->place));
-    TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
+    TRY(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
+                          : STATUS_OK);
 out:
     return st;
 }
@@ -528,11 +519,11 @@ static status_t import_publish(struct import *s)
                                          : before_check_rest(&s->before, s->fd, &s->place));
     TRY(archive_check_unchanged(s->archive));
     if (s->before.kind != BEFORE_COMPLETE) {
-        TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
-        s->is_ours = 0; /* what cannot be renamed stays, as the message says */
-        TRY(file_publish(s->claim_fd, s->part, s->options->file, s->options->force));
+        TRY(mark_hdf5(s->before.claim_fd, s->part, MARK_NONE));
+        s->before.is_ours = 0; /* what cannot be renamed stays, as the message says */
+        TRY(file_publish(s->before.claim_fd, s->part, s->options->file, s->options->force));
     }
-    s->is_ours = 0;
+    s->before.is_ours = 0;
 out:
     return st;
 }
@@ -555,7 +546,7 @@ status_t import_all(MPI_Comm comm, const struct import_options *options)
 {
     status_t st = STATUS_OK;
     struct import s = {
-        .comm = comm, .options = options, .fd = -1, .claim_fd = -1, .before = {.expected_fd = -1}};
+        .comm = comm, .options = options, .fd = -1, .before = {.expected_fd = -1, .claim_fd = -1}};
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
     stop_begin(s.rank == 0);

@@ -11,7 +11,7 @@
 #include "io/folder.h"
 #include "io/mark.h"
 #include "plan/channelise_plan.h"
-#include "product/compare.h"
+#include "product/before.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"
@@ -41,8 +41,7 @@ struct synthesis {
     uint64_t chunk_samples;
     uint32_t threads;
     char *part;
-    char *made; /* the first folder that was made for it */
-    int claim_fd, fd, is_ours;
+    int fd;
     struct before before;
     struct claim_mark mark;
     struct voltages_place place;
@@ -52,21 +51,13 @@ struct synthesis {
 
 static void synthesis_abandon(void *context)
 {
-    struct synthesis *s = context;
-    if (s->is_ours) {
-        claim_remove(s->claim_fd, s->part);
-        s->is_ours = 0;
-    }
-    folder_unmake(s->part, s->made);
-    s->made = NULL;
+    before_abandon(&((struct synthesis *)context)->before);
 }
 
 static void synthesis_end(struct synthesis *s)
 {
-    synthesis_abandon(s);
     before_end(&s->before);
     file_close(s->fd);
-    file_close(s->claim_fd);
     signal_destroy(s->signal);
     synth_spec_destroy(s->spec);
     text_free(&s->text);
@@ -151,13 +142,13 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
         .source = spec->source};
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(guard_check_part(&reads, "observation", spec->file));
-    TRY(before_claim(&s->before, force, &s->claim_fd, &s->made));
-    s->is_ours = s->before.kind == BEFORE_NOTHING;
-    TRY(s->is_ours ? claim_mark_of(s->claim_fd, s->part, &s->mark) : STATUS_OK);
-    TRY(before_make(&s->before, s->claim_fd, &fd));
+    TRY(before_claim(&s->before, force));
+    TRY(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY(before_make(&s->before, &fd));
     TRY(voltages_create(fd, s->part, &native, &s->place));
     TRY(before_check_size(&s->before, &s->place));
-    TRY(s->is_ours ? file_reserve(s->claim_fd, s->part, s->place.file_bytes) : STATUS_OK);
+    TRY(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
+                          : STATUS_OK);
 out:
     free(gaps.all);
     free(gaps.streams);
@@ -302,10 +293,10 @@ static status_t synthesis_publish(struct synthesis *s, int force)
     if (s->before.kind != BEFORE_NOTHING) {
         TRY(before_check_rest(&s->before, s->fd, &s->place));
     }
-    s->is_ours = 0;
+    s->before.is_ours = 0;
     if (s->before.kind != BEFORE_COMPLETE) {
-        TRY(mark_hdf5(s->claim_fd, s->part, MARK_NONE));
-        TRY(file_publish(s->claim_fd, s->part, s->spec->file, force));
+        TRY(mark_hdf5(s->before.claim_fd, s->part, MARK_NONE));
+        TRY(file_publish(s->before.claim_fd, s->part, s->spec->file, force));
     }
 out:
     return st;
@@ -314,7 +305,7 @@ out:
 status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
-    struct synthesis s = {.comm = comm, .fd = -1, .claim_fd = -1, .before = {.expected_fd = -1}};
+    struct synthesis s = {.comm = comm, .fd = -1, .before = {.expected_fd = -1, .claim_fd = -1}};
     char text[UNITS_TEXT];
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);

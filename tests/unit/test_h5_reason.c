@@ -1,5 +1,5 @@
 /* HDF5's own words without what says nothing. */
-#include "io/hdf5/h5_versions.h"
+#include "io/hdf5/h5_reason.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

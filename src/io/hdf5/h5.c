@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/apart.h"
 #include "io/file.h"
+#include "io/hdf5/h5_reason.h"
 #include "io/hdf5/h5_versions.h"
 #include "io/mark.h"
 

@@ -48,11 +48,4 @@ hid_t h5_register_driver(const H5FD_class_t *driver);
 /* Reads a chunk of `bytes` bytes as it is stored. Negative after an error. */
 herr_t h5_read_chunk(hid_t dataset, const hsize_t *chunk, uint32_t *mask, void *out, size_t bytes);
 
-/* HDF5's messages of a failure, in words for people. */
-
-/* Takes out, in place, what says nothing: line ends (of ctime()), addresses in memory, and numbers
- * from 2^63 on, which are -1 read as unsigned. A field "name = number" goes as a whole, elsewhere a
- * '?' is left; what stands in quotes stays. */
-void h5_reason_clean(char *reason);
-
 #endif

@@ -1,0 +1,52 @@
+/* An archive that a command of the same words and inputs has made before. It is complete, or lacks
+ * only its name: the command was killed between its last two steps. Either is compared with what
+ * would be written now: the samples by every rank as it makes them, all else by rank 0. */
+#ifndef VOLTMILL_PRODUCT_BEFORE_H
+#define VOLTMILL_PRODUCT_BEFORE_H
+
+#include "product/voltages.h"
+
+enum before_kind {
+    BEFORE_NOTHING, /* it is to be written */
+    BEFORE_COMPLETE,
+    BEFORE_UNNAMED
+};
+
+struct before {
+    enum before_kind kind;
+    const char *file, *part; /* its name, and FILE.part */
+    /* Rank 0; -1: none. */
+    int expected_fd; /* of a file in memory that has all but the samples */
+    int claim_fd;    /* of FILE.part, once it is claimed */
+    int is_ours;     /* it is to be removed unless it becomes complete */
+    char *made;      /* the first folder that was made for it */
+};
+
+/* On rank 0: finds out which it is. Unless it is complete, FILE.part is claimed, made with its
+ * folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless forced.
+ * Fails with USAGE, NO_SPACE. */
+status_t before_claim(struct before *before, int force);
+
+/* The file that is written or read. */
+const char *before_path(const struct before *before);
+/* On rank 0: the descriptor through which to make the file: the claimed one, or one in memory.
+ * Fails with DEVICE. */
+status_t before_make(struct before *before, int *fd);
+/* On rank 0: the file that is there must be as long as the one that was made, or longer by what
+ * comes last. Fails with USAGE. */
+status_t before_check_size(const struct before *before, const struct voltages_place *place);
+
+/* Writes some samples to a file opened for writing, or compares them. Fails with USAGE: they are
+ * not what is there; with NO_SPACE, DATA. */
+status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
+                    uint64_t bytes);
+
+/* On rank 0: compares all but the samples. Fails with USAGE, DATA. */
+status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
+
+/* On rank 0: removes what it has claimed and is not complete, and folders that it made. */
+void before_abandon(struct before *before);
+/* Abandons it, and closes its descriptors. */
+void before_end(struct before *before);
+
+#endif
