@@ -121,7 +121,7 @@ static void describe_print_polarisations(const char *names)
     }
 }
 
-/* Selected samples that cannot be had, and why. */
+/* Selected samples that are unreadable, and why. */
 static void describe_print_lost(const struct archive *archive)
 {
     enum { MOST = 3 };

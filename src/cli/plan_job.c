@@ -370,9 +370,8 @@ out:
     return st;
 }
 
-/* Prints what all passes have in common: how long it takes, and where it goes on. */
-
-/* How long a pass takes, if that is known, and what it goes on with, if there is something. */
+/* Prints what all passes have in common: the time that the pass takes, where that is known, and the
+ * chunks of earlier runs that it resumes from. */
 static void plan_pass_print(const struct pass *pass)
 {
     char text[PASS_TEXT];

@@ -306,7 +306,7 @@ int archive_zero_byte(const struct archive *archive);
 /* Fails with DATA when a file is not what it was when the archive was opened. */
 status_t archive_check_unchanged(const struct archive *archive);
 
-/* How many samples (of all streams) cannot be had, though they are in no gap. */
+/* How many samples (of all streams) are unreadable, though they are in no gap. */
 uint64_t archive_lost_samples(const struct archive *archive);
 
 /* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */

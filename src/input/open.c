@@ -525,7 +525,7 @@ static status_t open_check_lost(const struct job *job, const struct archive *arc
     const struct lost_range *lost = archive->losses.lost.items;
     REQUIRE(archive->losses.lost.count == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
             "%s: %s: samples %" PRIu64 " .. %" PRIu64
-            " cannot be had: %s (run.on_bad: nan makes what needs them NaN)",
+            " are unreadable: %s (set run.on_bad: nan to continue with NaN)",
             open_file_of(archive, lost->first), archive->dataset, lost->first,
             lost->first + lost->count, lost->why);
 out:

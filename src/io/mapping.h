@@ -11,7 +11,7 @@
 
 typedef struct mapping mapping_t;
 
-/* Gives NULL when these bytes cannot be had in this way: read them, then. */
+/* Gives NULL when these bytes cannot be mapped: read them, then. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 void mapping_close(mapping_t *mapping);
 

@@ -500,9 +500,9 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     }
     uint64_t lost = archive_lost_samples(work->archive);
     if (lost > 0) {
-        TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",
+        TRY(text_add(out, "%s %s %s unreadable (%s): what needs them becomes NaN\n",
                      units_count(lost, count), units_plural(lost, "sample", "samples"),
-                     work->archive->losses.lost.items[0].why));
+                     units_plural(lost, "is", "are"), work->archive->losses.lost.items[0].why));
     }
     if (gaps > 0) {
         double share = (double)gaps / ((double)work->archive->samples * work->archive->nstreams);

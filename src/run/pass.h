@@ -110,7 +110,7 @@ struct pipeline_sink pass_sink(const struct pass *pass);
 status_t pass_open_all(const struct pass *pass);
 status_t pass_finish_all(const struct pass *pass);
 
-/* On rank 0: says that it goes on with what earlier runs have done, if it does. */
+/* On rank 0: reports the chunks of earlier runs from which the pass resumes. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
 /* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */

@@ -343,7 +343,7 @@ bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz holds 2 .*expected .*1' freq-two
 bad "freq_hz NaN" 4 'freq-nan\.h5: .*coarse channel 0 is not a number' freq-nan.h5
 bad "freq_hz texts" 4 'freq-text\.h5: freq_hz cannot be read as numbers' freq-text.h5
 bad "three names for two polarisations" 4 'pol-three\.h5: .*2 of axis pol, but /pol names 3' pol-three.h5
-bad "names beyond any number" 4 'names-many\.h5: (/pol has elements that cannot be had|pol holds 134217728 texts of 64 bytes: too much)' names-many.h5
+bad "names beyond any number" 4 'names-many\.h5: (/pol has elements that are unreadable|pol holds 134217728 texts of 64 bytes: too much)' names-many.h5
 bad "names that are numbers" 4 'pol-numbers\.h5: pol is not text' pol-numbers.h5
 bad "names of an axis that is not there" 4 'station-two\.h5: .*names no station, but /station names 2' station-two.h5
 bad "a gap beyond the end" 4 'gaps-beyond\.h5: gap 0 \(25 samples from 1000\)' gaps-beyond.h5

@@ -164,7 +164,7 @@ bad "OBSNCHAN is no number" channels.raw 'channels\.raw: .*OBSNCHAN = nonsense, 
 bad "no channels" none.raw 'none\.raw: .*OBSNCHAN = 0, expected a whole number from 1'
 bad "no block" size.raw 'size\.raw: .*BLOCSIZE = 0, expected a whole number from 1'
 bad "a header without END" endless.raw 'endless\.raw|no header of a GUPPI RAW block'
-bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 cannot be had: torn\.raw is cut off: it ends with 524 of 1024 bytes'
+bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 are unreadable: torn\.raw is cut off: it ends with 524 of 1024 bytes'
 bad "a block twice" twice.raw 'twice\.raw: .*PKTIDX 16, the one before it 16: blocks are repeated or out of order'
 bad "blocks out of order" order.raw 'order\.raw: .*PKTIDX 16, the one before it 32'
 bad "a word that changes" changes.raw 'changes\.raw: OBSFREQ is 1400\.0 in the header of the first block, but 1500\.0'

@@ -1,7 +1,7 @@
 """Writes one observation [time][pol][re, im] in many storages, and tells what must become of each:
 
     sound NAME           the same rows as plain.h5
-    lost NAME FROM TO PATTERN   samples FROM .. TO - 1 cannot be had, an error that has the pattern; with on_bad: nan
+    lost NAME FROM TO PATTERN   samples FROM .. TO - 1 are unreadable, an error that has the pattern; with on_bad: nan
                          all others are those of plain.h5
     wrong NAME PATTERN   an error that has the pattern, whatever on_bad is
 """

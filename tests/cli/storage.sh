@@ -62,7 +62,7 @@ while read -r -u 3 what name rest; do
     lost)
         low=${rest%% *} rest=${rest#* }
         high=${rest%% *} rest=${rest#* }
-        fails "$name" 4 "samples $low \.\. $high cannot be had.*$rest" "$voltmill" run job.yaml --set "input.files=$name.h5"
+        fails "$name" 4 "samples $low \.\. $high are unreadable.*$rest" "$voltmill" run job.yaml --set "input.files=$name.h5"
         status=0
         "${run[@]}" --set run.on_bad=nan >stdout 2>stderr || status=$?
         # A raw spectrum out of four leaves every row weight enough.
@@ -73,9 +73,9 @@ while read -r -u 3 what name rest; do
     rm -f out.h5
 done 3<cases
 
-fails "one polarisation has no samples" 4 'samples 0 \.\. 1000 cannot be had' "$voltmill" run job.yaml --set input.files=one-pol.h5
-runs "a plan of what cannot be had" "$voltmill" plan job.yaml --set input.files=holes.h5 --set run.on_bad=nan
-grep -q '1,024 samples cannot be had' "$work/output"
+fails "one polarisation has no samples" 4 'samples 0 \.\. 1000 are unreadable' "$voltmill" run job.yaml --set input.files=one-pol.h5
+runs "a plan with unreadable samples" "$voltmill" plan job.yaml --set input.files=holes.h5 --set run.on_bad=nan
+grep -q '1,024 samples are unreadable' "$work/output"
 ok $? "says how many"
 runs "allocated chunks are zeros" "$voltmill" run job.yaml --set input.files=early.h5
 runs "written zeros" "$voltmill" run job.yaml --set input.files=zeros.h5 --set products.0.file=zeros-out.h5

@@ -58,14 +58,14 @@ for name in plain external chunks deflated; do
     *) why="chunks of /voltages were never written, or lie behind the end of the file, which is truncated" ;;
     esac
     cut=(--set "input.files=cut-$name.h5")
-    fails "$name" 4 "cut-$name.h5: /voltages: samples 3000 .. 4096 cannot be had: .*$why \(run.on_bad" "$voltmill" run job.yaml "${cut[@]}"
+    fails "$name" 4 "cut-$name.h5: /voltages: samples 3000 .. 4096 are unreadable: .*$why \(set run.on_bad" "$voltmill" run job.yaml "${cut[@]}"
     "$voltmill" info "cut-$name.h5" 2>/dev/null | grep -q 'lost  *samples 3,000 \.\. 4,096: '
     ok $? "$name: info says what is lost"
     runs "$name, whole, up to the end" "$voltmill" run --force job.yaml --set "input.files=$name.h5" --set "input.select.samples=[0, 3000]"
     expected=$(rows out.h5)
     runs "$name, up to the end" "$voltmill" run --force job.yaml "${cut[@]}" --set "input.select.samples=[0, 3000]"
     same "$name, up to the end: rows of the whole" "$expected" "$(rows out.h5)"
-    fails "$name, a sample more" 4 "samples 3000 .. 3001 cannot be had" "$voltmill" run job.yaml --force "${cut[@]}" --set "input.select.samples=[0, 3001]" --set products.0.file=more.h5
+    fails "$name, a sample more" 4 "samples 3000 .. 3001 are unreadable" "$voltmill" run job.yaml --force "${cut[@]}" --set "input.select.samples=[0, 3001]" --set products.0.file=more.h5
     status=0
     "$voltmill" run --force job.yaml "${cut[@]}" --set run.on_bad=nan >stdout 2>stderr || status=$?
     same "$name, on_bad: nan" 6 $status
@@ -108,7 +108,7 @@ with h5py.File(sys.argv[1]) as f:
     same "$name: info says names, gaps, and what is lost" 3 \
         "$(grep -cE '^  (polarisations X, Y: linear|gaps +2,064 samples of single streams|lost +samples 200,000 \.\. )' output)"
     head -c $((begin - 1)) "$name.h5" >none.h5
-    fails "$name: no sample" 4 "none.h5: /voltages: samples 0 \.\. [0-9]+ cannot be had" "$voltmill" run --force job.yaml "${power[@]}" --set input.files=none.h5
+    fails "$name: no sample" 4 "none.h5: /voltages: samples 0 \.\. [0-9]+ are unreadable" "$voltmill" run --force job.yaml "${power[@]}" --set input.files=none.h5
 done
 # More gaps than room was kept for, and none at all.
 runs "synth, many gaps" "$voltmill" synth spec.yaml --force --set samples=40000 --set "gaps=[$(seq -s, -f '{first: %g00, count: 3, stream: 1}' 1 300)]"
@@ -152,7 +152,7 @@ PYTHON
 meerkat=(--set input.layout.sample_rate_hz=1e6 --set "input.layout.freq_hz={start: 1e9, step: 1e6}")
 runs "MeerKAT: whole" "$voltmill" run --force job.yaml --set input.files=meerkat.h5 "${meerkat[@]}"
 for name in flags timestamps; do
-    fails "MeerKAT: $name behind the end" 4 "cut-$name\\.h5: /?Data/$name has elements that cannot be had: .*truncated" "$voltmill" run --force job.yaml --set "input.files=cut-$name.h5" "${meerkat[@]}"
+    fails "MeerKAT: $name behind the end" 4 "cut-$name\\.h5: /?Data/$name has elements that are unreadable: .*truncated" "$voltmill" run --force job.yaml --set "input.files=cut-$name.h5" "${meerkat[@]}"
 done
 fails "a header that goes on behind the end" 4 'cut-pieces\.h5 is truncated: it ends after [0-9]+ bytes, and what it says of /?voltages lies behind that' "$voltmill" run --force job.yaml --set input.files=cut-pieces.h5
 
@@ -189,14 +189,14 @@ PYTHON
 while read -r name whole good lost; do
     job=(--set channelise.channels=32)
     end=${good#*,}
-    fails "$name: not all is there" 4 "$name: .*samples .* cannot be had: .*truncated" "$voltmill" run job.yaml --force --set "input.files=$name" "${job[@]}"
+    fails "$name: not all is there" 4 "$name: .*samples .* are unreadable: .*truncated" "$voltmill" run job.yaml --force --set "input.files=$name" "${job[@]}"
     "$voltmill" info "$name" 2>/dev/null | grep -q "lost  *samples $lost"
     ok $? "$name: info says what is lost"
     runs "$name: whole" "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$formats/$whole" --set "input.select.samples=[$good]"
     expected=$(rows out.h5)
     runs "$name: up to the end" "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$name" --set "input.select.samples=[$good]"
     same "$name: up to the end: rows of the whole" "$expected" "$(rows out.h5)"
-    fails "$name: a sample more" 4 "cannot be had" "$voltmill" run job.yaml --force "${job[@]}" --set "input.files=$name" --set "input.select.samples=[0, $((end + 1))]"
+    fails "$name: a sample more" 4 "are unreadable" "$voltmill" run job.yaml --force "${job[@]}" --set "input.files=$name" --set "input.select.samples=[0, $((end + 1))]"
     status=0
     "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$name" --set run.on_bad=nan >stdout 2>stderr || status=$?
     same "$name: on_bad: nan" 6 $status

@@ -264,7 +264,7 @@ out:
     return st;
 }
 
-/* Rows of which some elements cannot be had. */
+/* Rows of which some elements are unreadable. */
 static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;

@@ -153,7 +153,7 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 /* Fails with DATA when a file is not what it was when the filterbank was opened. */
 status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
 
-/* Fails with DATA when rows cannot be had. */
+/* Fails with DATA when rows are unreadable. */
 status_t fbh5_check_whole(const struct fbh5 *fbh5);
 
 /* Bits of a number as the file has it; "floating point", "signed" or "unsigned". */

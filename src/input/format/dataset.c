@@ -458,7 +458,7 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
         bytes += part->extents[i].bytes;
     }
     uint64_t piece = bytes / pieces;
-    REQUIRE(part->nboxes == 0, STATUS_DATA, "%s has elements that cannot be had: %s", where,
+    REQUIRE(part->nboxes == 0, STATUS_DATA, "%s has elements that are unreadable: %s", where,
             part->boxes[0].why);
     REQUIRE(part->nextents > 0 && bytes % pieces == 0 && piece > 0, STATUS_DATA,
             "%s: time in two dimensions is read where samples lie in one piece, these are chunked, "

@@ -156,7 +156,7 @@ status_t lost_refuse(const struct lost_list *list, const char *name, const char 
 {
     status_t st = STATUS_OK;
     const struct lost_range *lost = lost_find(list, first, count);
-    REQUIRE(!lost, STATUS_DATA, "%s: %s %" PRIu64 " .. %" PRIu64 " cannot be had: %s", name, what,
+    REQUIRE(!lost, STATUS_DATA, "%s: %s %" PRIu64 " .. %" PRIu64 " are unreadable: %s", name, what,
             lost->first, lost->first + lost->count, lost->why);
 out:
     return st;

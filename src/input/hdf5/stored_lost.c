@@ -560,7 +560,7 @@ status_t stored_require_whole(const char *path, const char *name, struct storage
     const struct depot_spec spec = {.path = path, .name = name, .found = storage};
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
-    REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that cannot be had: %s",
+    REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that are unreadable: %s",
             path, stored_slash(name), name, found.lost.items[0].why);
 out:
     lost_pieces_free(&found.lost);

@@ -138,16 +138,16 @@ static status_t dedispersed_put_delays(hid_t group, const struct dispersion *del
     TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
     TRY(parts_dataset(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, NULL, &dataset));
     space = H5Dget_space(dataset);
-    H5_TRY(space, "the space of delays cannot be had");
+    H5_TRY(space, "the space of delays cannot be made");
     for (hsize_t first = 0; first < dims[0]; first += most) {
         const hsize_t start[2] = {first, 0};
         const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
         dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
         h5_close(piece);
         piece = H5Screate_simple(2, size, NULL);
-        H5_TRY(piece, "the space of delays cannot be had");
+        H5_TRY(piece, "the space of delays cannot be made");
         H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "the space of delays cannot be had");
+               "the space of delays cannot be made");
         H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
                "delays cannot be written");
     }
