@@ -145,7 +145,7 @@ TEST_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
 .PHONY: test
 test: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(TEST_PROVE) $(call longest_first,$(TESTS) $(TEST_PROGRAMS))
+	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) $(TEST_PROVE) $(call longest_first,$(TESTS) $(TEST_PROGRAMS))
 
 ## check: one test by its name, or the unit tests of a source file, what they need built before: make check T=test_chunk (or T=bytes, T=faults/each), make check F=src/plan/chunk.c
 NAMED = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
@@ -155,7 +155,7 @@ CHECKED = $(call once,CHECKED,$(if $(F),$(sort $(wildcard tests/*/test_$(basenam
 check: test-deps
 	$(if $(CHECKED),,$(error $(if $(F),no unit test names $(basename $(notdir $(F))): ,no test of the name "$(T)": make check T=NAME; )tests/README.md lists them))
 	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),all $(SHIMS)) $(SMALL_POCL)
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),$(CHECKED))
+	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),$(CHECKED))
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
@@ -168,7 +168,7 @@ LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 .PHONY: test-long
 test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
+	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
 	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
 	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) $(LONG_TESTS)
@@ -242,21 +242,21 @@ $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 .PHONY: bench
 bench:
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/tools/bench $(CURDIR)/$(BUILD)/voltmill
+	$(Q)tests/tools/bench $(abspath $(BUILD))/voltmill
 
 ## bench-jobs: whole jobs of ten shapes, from the command to the prompt (minutes), BENCH_JOBS="--beside PROGRAM --backend opencl"
 BENCH_JOBS ?=
 .PHONY: bench-jobs
 bench-jobs:
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill tests/tools/bench-jobs $(BENCH_JOBS)
+	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill tests/tools/bench-jobs $(BENCH_JOBS)
 
 ## bench-formats: whole jobs on recorders' files beside the same samples in the native layout (minutes); TMPDIR=/dev/shm leaves the disk out
 BENCH_FORMATS ?=
 .PHONY: bench-formats
 bench-formats:
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/tools/bench-formats $(BENCH_FORMATS) $(CURDIR)/$(BUILD)/voltmill
+	$(Q)tests/tools/bench-formats $(BENCH_FORMATS) $(abspath $(BUILD))/voltmill
 
 ## bench-bitshuffle: bitshuffled chunks undone and read, beside LZ4 alone and the plugin of Python's hdf5plugin, if that is there (a minute)
 BITSHUFFLE_PLUGIN ?= $(shell $(PYTHON) -c 'import hdf5plugin; print(hdf5plugin.get_config().registered_filters["bshuf"])' 2>/dev/null)
@@ -269,14 +269,14 @@ bench-bitshuffle:
 .PHONY: scale
 scale:
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/scale $(CURDIR)/$(BUILD)/voltmill
+	$(Q)tests/scale $(abspath $(BUILD))/voltmill
 
 ## figures: draws sample rates over taps, channels and bits, dedispersion over telescopes, and the completeness of a search, into out/figures (with matplotlib)
 FIGURES ?= out/figures
 .PHONY: figures
 figures:
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
+	$(Q)tests/tools/figures $(FIGURES) $(abspath $(BUILD))/voltmill
 
 ## lint: arrows between modules, circles, headings, layout, static checks, lines of code, documents and their tables; builds nothing
 .PHONY: lint
