@@ -638,3 +638,8 @@ status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out)
 out:
     return st;
 }
+
+status_t fbh5_open_own(const char *path, struct fbh5 **out)
+{
+    return formats_open_filterbank(path, out);
+}

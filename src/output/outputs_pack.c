@@ -230,7 +230,7 @@ static status_t outputs_convert(outputs_t *outputs, uint32_t i, uint32_t threads
                             (uint64_t)item->spec.nifs * item->spec.frequencies, &output->clips));
     TRY(claim_part(output->packed_path, outputs->options.force, stamp_is_in, &output->packed_fd,
                    &made));
-    TRY(product_open(output->part, &product));
+    TRY(product_open_own(output->part, &product));
     REQUIRE(product, STATUS_DATA, "%s is no product any more", output->part);
     const struct stamp stamp =
         stamp_of(product->origin.job_text, product->origin.inputs, output->place.rows);
@@ -239,6 +239,7 @@ static status_t outputs_convert(outputs_t *outputs, uint32_t i, uint32_t threads
         .format = item->format,
         .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
         .product = output->part,
+        .is_own = 1,
         .out = item->file,
         .into = &into,
         .stamp = &stamp,

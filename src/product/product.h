@@ -70,6 +70,8 @@ struct product_spec {
                             they are not */
     int has_bandpass;    /* it has the medians of its rows */
     struct weighing weights; /* shares of each dump that were there */
+    int omits_frequencies; /* the values of /frequency stay unwritten: only its size matters, or the
+                              rows are converted to a format that states them by a formula */
 };
 
 /* Where things lie in the file: row r at data_offset (0: the rows are in compressed chunks) + r *
@@ -240,6 +242,9 @@ status_t product_find_part(const char *path, struct product_place *out);
  * complete, too: for callers that know which of its rows are there. Fail with DATA. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
+/* Root and provenance of an unfinished file that this process has written, opened in this process:
+ * axes and positions stay zero. Fails with DATA. */
+status_t product_open_own(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
 /* These look into files of unknown origin: as a child does it (io/apart.h). */

@@ -180,6 +180,10 @@ struct fbh5_block {
     uint64_t row, rows, first_if, nifs, chan, chans;
 };
 
+/* Whether fbh5_read() reads it without HDF5, so that several threads may, each with a reader of its
+ * own. */
+int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
+
 /* Reads it into out [rows][nifs][chans], as stored (with steps: what the numbers stand for), in
  * this machine's byte order. May use HDF5: one
  * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a

@@ -353,21 +353,48 @@ out:
     return st;
 }
 
+int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block)
+{
+    enum { LEAST_LINE = 4096 }; /* bytes: HDF5 reads shorter pieces faster */
+    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
+    return fbh5->reach == REACH_PIECES &&
+           (is_whole || block->chans * fbh5_stored_bytes(fbh5) >= LEAST_LINE);
+}
+
+/* Lines of a block from a file in which rows follow each other. */
+static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_block *block,
+                                char *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = reader->fbh5;
+    uint64_t width = fbh5_stored_bytes(fbh5);
+    uint64_t bytes = block->chans * width;
+    uint64_t lines = block->rows * block->nifs;
+    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
+    uint64_t together = is_whole ? lines : 1;
+    for (uint64_t i = 0; i < lines; i += together) {
+        uint64_t line =
+            (block->row + i / block->nifs) * fbh5->nifs + block->first_if + i % block->nifs;
+        uint64_t at = fbh5->data_offset + (line * fbh5->nchannels + block->chan) * width;
+        TRY(file_read(reader->fd, fbh5_data_path(fbh5), at, out + i * bytes, together * bytes));
+    }
+out:
+    return st;
+}
+
 /* As the file has them. */
 static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
-    uint64_t row = (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5_stored_bytes(fbh5);
     int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
     reader->is_unreadable = lost_find(&fbh5->lost, block->row, block->rows) != NULL;
     TRY(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
+    int is_plain = fbh5_is_plain(fbh5, block);
     enum reach reach = is_whole ? fbh5->reach : fbh5->scattered;
-    if (reach != REACH_HDF5) {
-        st = reach == REACH_PIECES
-                 ? file_read(reader->fd, fbh5_data_path(fbh5), fbh5->data_offset + block->row * row,
-                             out, block->rows * row)
-                 : fbh5_table_read(fbh5, reader->fd, block, &reader->scratch, out);
+    if (is_plain || reach != REACH_HDF5) {
+        st = is_plain ? fbh5_read_plain(reader, block, out)
+                      : fbh5_table_read(fbh5, reader->fd, block, &reader->scratch, out);
         const struct sources *sources = &fbh5->storage.sources;
         TRY(st == STATUS_DATA
                 ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)

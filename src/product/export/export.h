@@ -19,6 +19,7 @@ struct export_into {
 struct export_bank_options {
     enum file_format format; /* FILE_FIL, FILE_PSRFITS */
     const char *product;
+    int is_own;                     /* this process has written the product: it is opened here */
     const char *out;                /* NULL: the product's name, with the format's ending */
     const struct export_into *into; /* that becomes `out`; NULL: makes it itself */
     const struct stamp *stamp;      /* of the job whose product it is; NULL: of none */

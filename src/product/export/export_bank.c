@@ -63,7 +63,9 @@ static status_t bank_open_input(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
-    TRY(fbh5_open(bank->options->product, FBH5_EVEN, &bank->in));
+    const char *product = bank->options->product;
+    TRY(bank->options->is_own ? fbh5_open_own(product, &bank->in)
+                              : fbh5_open(product, FBH5_EVEN, &bank->in));
     TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
                        EXTERNAL_OPTION));
     if (!bank->in->is_ours) {
@@ -306,9 +308,14 @@ static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_
     struct export_bank *bank = &walk->banks[thread];
     const struct export_bank_options *options = bank->options;
     struct fbh5_block block = bank_block(bank, number);
-    pthread_mutex_lock(&walk->reading);
+    int is_shared = !fbh5_is_plain(bank->in, &block);
+    if (is_shared) {
+        pthread_mutex_lock(&walk->reading);
+    }
     st = fbh5_read(bank->reader, &block, bank->stored);
-    pthread_mutex_unlock(&walk->reading);
+    if (is_shared) {
+        pthread_mutex_unlock(&walk->reading);
+    }
     TRY(st);
     TRY(walk->use(bank, &block));
     TRY(options->tick && thread == 0 ? options->tick(options->context) : STATUS_OK);
@@ -346,6 +353,9 @@ static status_t bank_walk_end(struct bank_walk *walk, uint32_t threads, struct e
             st = report_fail(walk->failed[i], "%s", cause ? cause : "a block");
         }
         text_free(&walk->causes[i]);
+        if (own->reader != bank->reader) {
+            fbh5_reader_destroy(own->reader);
+        }
         bank_free_room(own);
     }
     return st;
@@ -369,6 +379,9 @@ static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
         *own = *bank;
         own->nans = own->scale.clipped = own->scale.blanks = 0;
         TRY(bank_make_room(own));
+        /* Chunks that several blocks share are kept by one reader. */
+        TRY(bank->in->reach == REACH_PIECES ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
+                                            : STATUS_OK);
     }
     pool_each(threads, blocks, bank_walk_task, walk);
 out:

@@ -91,7 +91,7 @@ static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     double *frequency = NULL;
-    TRY(bank_fill(spec, bank_frequency, &frequency));
+    TRY(spec->omits_frequencies ? STATUS_OK : bank_fill(spec, bank_frequency, &frequency));
     TRY(parts_scale_time(file, spec->rows,
                          spec->archive->sky.has_start ? &spec->archive->sky.start : NULL,
                          "centre of the samples that make the spectra of a dump"));
