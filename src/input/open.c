@@ -641,5 +641,5 @@ out:
 
 status_t fbh5_open_own(const char *path, struct fbh5 **out)
 {
-    return formats_open_filterbank(path, out);
+    return fbh5_format.open_filterbank(path, out);
 }

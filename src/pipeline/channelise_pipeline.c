@@ -193,8 +193,7 @@ static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint3
                : rows * plan_products_made_bytes(work, i, streams);
 }
 
-static status_t channelising_create_slot(const struct channelising *p, uint64_t in_bytes,
-                                         struct slot *slot)
+static status_t channelising_create_slot(const struct channelising *p, struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
@@ -202,8 +201,8 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     uint32_t read = streams * filter_plan_fan(work->filters);
     TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
-    TRY(p->ingest ? ingest_buffer(p->ingest, in_bytes, &slot->in)
-                  : buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
+    TRY(p->ingest ? ingest_buffer(p->ingest, p->in_bytes, &slot->in)
+                  : buffer_create(p->backend, BUFFER_IN, p->in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
                                 &slot->filtered));
@@ -220,13 +219,13 @@ out:
     return st;
 }
 
-/* Stage and buffers for blocks of p->chunking.block_spectra; *made slots, whatever comes. */
+/* Stage and buffers for blocks of p->chunking.block_spectra, of the first slot; *made: slots, if it
+ * fails, too. */
 static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint64_t block = p->chunking.block_spectra;
-    uint64_t in_bytes = 0;
     *made = 0;
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
         struct channelise_spec spec = work->banks[i].channelise;
@@ -243,9 +242,11 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
         TRY(filter_chain_create(p->backend, work->filters, work->chunking.group_streams,
                                 channelise_plan_inputs(work, block), &p->filters));
     }
-    TRY(channelising_largest_slab(p, &in_bytes));
-    for (; *made < p->nslots; (*made)++) {
-        TRY(channelising_create_slot(p, in_bytes, &p->slots[*made]));
+    TRY(channelising_largest_slab(p, &p->in_bytes));
+    /* One block is read while another is worked on, if there are two. */
+    uint32_t blocks = p->chunking.spectra > block || chunk_groups(&p->chunking) > 1 ? 2 : 1;
+    for (; *made < min_u64(p->nslots, blocks); (*made)++) {
+        TRY(channelising_create_slot(p, &p->slots[*made]));
     }
 out:
     return st;
@@ -280,8 +281,25 @@ out:
     return st;
 }
 
-/* Makes stages, and slots with their buffers. The device may have less room than the plan thought:
- * then blocks are halved, and when they cannot be smaller, fewer of them are under way at a time.
+/* The buffers of a slot after the first ones: taking and pinning memory is slow, and short runs
+ * need few slots. */
+static status_t channelising_make_slot(void *context, void *of, int *is_made)
+{
+    struct channelising *p = context;
+    struct slot *slot = of;
+    status_t st = slot->re ? STATUS_OK : channelising_create_slot(p, slot);
+    *is_made = st == STATUS_OK;
+    if (st != STATUS_OK && backend_was_full(p->backend)) {
+        report_clear();
+        channelising_drop_slot(slot);
+        st = STATUS_OK;
+    }
+    return st;
+}
+
+/* Makes stages, and the first slots with their buffers. The device may have less memory than the
+ * plan thought: then blocks are halved, and when they cannot be smaller, fewer of them are under
+ * way at a time.
  * Fails with DEVICE: not even the smallest block fits (says how much would do). */
 static status_t channelising_fit_stages(struct channelising *p)
 {
@@ -676,6 +694,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
                                      .block = p->chunking.block_spectra,
+                                     .make = channelising_make_slot,
                                      .prepare = channelising_prepare,
                                      .read = channelising_read,
                                      .compute = channelising_compute,

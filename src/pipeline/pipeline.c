@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "ranks/liveness.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ struct side {
 
 struct pipeline {
     struct pipeline_stages stages;
-    uint32_t slots;
+    atomic_uint slots;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct counts counts;
@@ -292,6 +293,24 @@ out:
     return st;
 }
 
+/* The slot of the next block gets its buffers, if it is new. The first one has them. */
+static status_t pipeline_make_slot(pipeline_t *pipeline)
+{
+    status_t st = STATUS_OK;
+    const struct pipeline_stages *stages = &pipeline->stages;
+    /* No one else changes this count. */
+    uint64_t number = pipeline->counts.submitted;
+    int is_made = 1;
+    if (stages->make && number < pipeline->slots) {
+        TRY(stages->make(stages->context, pipeline_slot(pipeline, number), &is_made));
+        if (!is_made) {
+            atomic_store(&pipeline->slots, (uint32_t)number);
+        }
+    }
+out:
+    return st;
+}
+
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
@@ -303,11 +322,11 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
     }
     TRY(stages->begin ? stages->begin(stages->context, driver, chunk) : STATUS_OK);
     for (int is_first = 1; from < end; is_first = 0) {
+        TRY(pipeline_make_slot(pipeline));
         TRY(pipeline_work_off(pipeline, driver, AHEAD, pipeline->slots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
-        /* No one else changes this count. */
         struct pipeline_slot *slot = pipeline_slot(pipeline, pipeline->counts.submitted);
         slot->chunk = *chunk;
         slot->from = from;

@@ -94,6 +94,9 @@ struct pipeline_stages {
     /* Where the blocks of a chunk begin and end, when they make more than the chunk's own; may be
      * NULL. */
     void (*range)(const void *context, const struct chunk *chunk, uint64_t *from, uint64_t *end);
+    /* Makes the buffers of a slot before its first block, while blocks before it are read. *is_made
+     * 0: there is no memory, and the slots before this one must do. NULL: all slots have theirs. */
+    status_t (*make)(void *context, void *slot, int *is_made);
     /* The main thread fills in what the kind's slot has beside its struct pipeline_slot, whose
      * count it may lower; may be NULL. */
     status_t (*prepare)(void *context, void *slot);

@@ -281,7 +281,7 @@ status_t tune_few(const struct tune_problem *problem, backend_t *backend, const 
                       .tuning = {.problem = problem, .backend = backend, .spec = spec}};
     const struct tune_key *key = &few.tuning.key;
     int found = 0;
-    if (count <= 1) {
+    if (count == 0) {
         goto out;
     }
     TRY(tune_key_of(problem, backend, spec, &few.tuning.key));

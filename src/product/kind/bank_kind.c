@@ -3,10 +3,12 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
+#include "io/file.h"
 #include "product/attributes.h"
 #include "product/ifs.h"
 #include "product/kind/parts.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static const char time_convention[] =
@@ -56,48 +58,51 @@ static const char droop_convention[] =
 /* A number of each channel, made by several threads. */
 struct bank_filling {
     const struct product_spec *spec;
-    double (*number)(const struct product_spec *spec, uint64_t at);
-    double *into;
+    int fd;
+    const char *path;
+    uint64_t at;
+    atomic_int failed; /* a status_t: of any tile */
 };
 
-enum { TILE = 1 << 14, MOST_THREADS = 8 };
+enum { TILE = 1 << 13, MOST_THREADS = 16 };
 
 static void bank_fill_tile(void *context, uint32_t thread, uint64_t tile)
 {
-    const struct bank_filling *f = context;
-    uint64_t end = min_u64((tile + 1) * TILE, f->spec->frequencies);
-    (void)thread;
-    for (uint64_t i = tile * TILE; i < end; i++) {
-        f->into[i] = f->number(f->spec, i);
+    struct bank_filling *f = context;
+    double hertz[TILE];
+    uint64_t first = tile * TILE;
+    uint64_t count = min_u64(TILE, f->spec->frequencies - first);
+    for (uint64_t i = 0; i < count; i++) {
+        hertz[i] = bank_frequency(f->spec, first + i);
+    }
+    status_t st =
+        file_write(f->fd, f->path, f->at + first * sizeof *hertz, hertz, count * sizeof *hertz);
+    if (st != STATUS_OK) {
+        atomic_store(&f->failed, (int)st);
+    }
+    if (st != STATUS_OK && thread > 0) {
+        report_hand_over();
     }
 }
 
-static status_t bank_fill(const struct product_spec *spec,
-                          double (*number)(const struct product_spec *spec, uint64_t at),
-                          double **out)
+status_t bank_write_frequencies(int fd, const char *path, const struct product_spec *spec,
+                                uint64_t offset)
 {
-    status_t st = STATUS_OK;
     uint64_t tiles = ceil_div_u64(spec->frequencies, TILE);
-    struct bank_filling filling = {spec, number, NULL};
-    TRY(memory_aligned((size_t)spec->frequencies, sizeof **out, "frequencies", &filling.into));
+    struct bank_filling filling = {.spec = spec, .fd = fd, .path = path, .at = offset};
     pool_each((uint32_t)min_u64(tiles, MOST_THREADS), tiles, bank_fill_tile, &filling);
-    *out = filling.into;
-out:
-    return st;
+    return (status_t)atomic_load(&filling.failed);
 }
 
-/* /time (its values come with the rows) and /frequency. */
+/* /time (its values come with the rows) and /frequency (bank_write_frequencies()). */
 static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    double *frequency = NULL;
-    TRY(spec->omits_frequencies ? STATUS_OK : bank_fill(spec, bank_frequency, &frequency));
     TRY(parts_scale_time(file, spec->rows,
                          spec->archive->sky.has_start ? &spec->archive->sky.start : NULL,
                          "centre of the samples that make the spectra of a dump"));
-    TRY(parts_scale_frequency(file, frequency, spec->frequencies));
+    TRY(parts_scale_frequency(file, NULL, spec->frequencies));
 out:
-    free(frequency);
     return st;
 }
 
@@ -212,7 +217,10 @@ static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
     if (!archive->coherent.delay_hz) {
         return STATUS_OK;
     }
-    TRY(bank_fill(spec, bank_delay, &delay_hz));
+    TRY(memory_zeroed((size_t)spec->frequencies, sizeof *delay_hz, "frequencies", &delay_hz));
+    for (uint64_t i = 0; i < spec->frequencies; i++) {
+        delay_hz[i] = bank_delay(spec, i);
+    }
     TRY(parts_put_coherent(file, archive, delay_hz, spec->frequencies));
 out:
     free(delay_hz);

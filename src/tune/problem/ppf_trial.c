@@ -16,6 +16,13 @@ uint32_t ppf_trial_window(const struct channelise_spec *spec)
     return (uint32_t)min_u64(few, PPF_TRIAL_WINDOW);
 }
 
+uint64_t ppf_trial_points(const backend_t *backend, int is_few)
+{
+    enum { DEVICE_POINTS = 1 << 26 };
+    int is_gpu = backend_abilities(backend_which(backend))->has_device && backend_has_gpu();
+    return is_gpu ? DEVICE_POINTS : is_few ? PPF_TRIAL_FEW_POINTS : PPF_TRIAL_POINTS;
+}
+
 void ppf_trial_end(struct ppf_trial *trial)
 {
     bank_end(&trial->bank);
@@ -27,9 +34,6 @@ void ppf_trial_end(struct ppf_trial *trial)
 /* The job's problem on one stream, or one pair, with dumps that a trial can end. */
 static void trial_shrink(struct bank *bank, const struct channelise_spec *spec, uint64_t points)
 {
-    enum { DEVICE_POINTS = 1 << 26 };
-    int is_gpu = backend_abilities(backend_which(bank->backend))->has_device && backend_has_gpu();
-    points = is_gpu ? DEVICE_POINTS : points;
     bank->spec = *spec;
     bank->spectra = max_u64(points / spec->channels / PPF_TRIAL_WINDOW, 2) * PPF_TRIAL_WINDOW;
     bank->spec.nstreams = bank_unit(spec);

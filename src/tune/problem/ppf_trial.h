@@ -17,6 +17,7 @@ uint32_t ppf_trial_window(const struct channelise_spec *spec);
 /* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
  * be built for a quick answer, a few. Devices take more than their caches hold. */
 enum { PPF_TRIAL_POINTS = 1 << 21, PPF_TRIAL_FEW_POINTS = 1 << 18 };
+uint64_t ppf_trial_points(const backend_t *backend, int is_few);
 
 struct ppf_trial {
     struct bank bank;              /* of one slot */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "dsp/noise.h"
 #include "dsp/steps.h"
 
@@ -150,15 +151,34 @@ out:
     return st;
 }
 
+struct noise {
+    enum sample_format format;
+    uint64_t seed, words;
+    uint64_t *out;
+};
+
+enum { NOISE_TILE = 1 << 16, NOISE_THREADS = 8 };
+
+static void bank_noise_tile(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct noise *n = context;
+    uint64_t first = tile * NOISE_TILE;
+    uint64_t end = min_u64(first + NOISE_TILE, n->words);
+    (void)thread;
+    noise_words(n->seed, first, end - first, n->out + first);
+    /* Numbers from -128 to 128 where any bits could be NaN, or huge. */
+    for (uint64_t i = first; n->format == SAMPLE_F32 && i < end; i++) {
+        uint64_t word = n->out[i];
+        float pair[2] = {(float)(int16_t)word / 256, (float)(int16_t)(word >> 48) / 256};
+        memcpy(n->out + i, pair, sizeof pair);
+    }
+}
+
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out)
 {
-    noise_words(seed, 0, words, out);
-    /* Numbers from -128 to 128 where any bits could be none, or huge. */
-    for (uint64_t i = 0; format == SAMPLE_F32 && i < words; i++) {
-        uint64_t word = ((const uint64_t *)out)[i];
-        float pair[2] = {(float)(int16_t)word / 256, (float)(int16_t)(word >> 48) / 256};
-        memcpy((uint64_t *)out + i, pair, sizeof pair);
-    }
+    struct noise noise = {format, seed, words, out};
+    uint64_t tiles = ceil_div_u64(words, NOISE_TILE);
+    pool_each((uint32_t)min_u64(tiles, NOISE_THREADS), tiles, bank_noise_tile, &noise);
 }
 
 status_t bank_fill(struct bank *bank)

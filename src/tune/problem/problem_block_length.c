@@ -168,7 +168,7 @@ static status_t blocks_begin(backend_t *backend, const void *what, const struct 
     /* Half of the memory is the slots'. */
     TRY(ppf_trial_begin(backend, spec,
                         spec->choice.backend != BACKEND_AUTO ? &spec->choice.shape : NULL,
-                        PPF_TRIAL_POINTS, memory / 2, &blocks->whole));
+                        ppf_trial_points(backend, 0), memory / 2, &blocks->whole));
     TRY(blocks_make_whole(blocks));
     for (uint32_t i = 0; i < pick->nalso; i++) {
         blocks_add(blocks, pick->also[i], memory);

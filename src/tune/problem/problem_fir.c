@@ -231,8 +231,8 @@ status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uin
         TRY(filter_choose(backend_which(backend), spec, &choice));
         TRY(filter_candidates(backend, spec, &list, &count));
     }
-    TRY(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list, count, memory,
-                 (uint32_t *)&choice.shape));
+    TRY(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list, count > 1 ? count : 0,
+                 memory, (uint32_t *)&choice.shape));
     *out = choice;
 out:
     free(list);

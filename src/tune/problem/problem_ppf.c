@@ -130,13 +130,14 @@ static status_t ppf_begin(backend_t *backend, const void *spec, const struct tun
     enum channelise_space space = pick->is_few ? SPACE_FEW : SPACE_ALL;
     TRY(memory_zeroed(1, sizeof *ppf, "a search space", &ppf));
     *out = (struct tune_space){.problem = &tune_ppf, .context = ppf, .time = ppf_time};
+    uint64_t points = ppf_trial_points(backend, pick->is_few);
     TRY(channelise_candidates(backend, spec, space, &ppf->shapes, &out->count));
+    /* A shape without rivals is only verified. */
+    points = pick->is_few && out->count == 1 ? PPF_TRIAL_FEW_POINTS : points;
     out->fit = out->count;
     out->values = (const uint32_t *)ppf->shapes;
     if (out->count > 0) {
-        TRY(ppf_trial_begin(backend, spec, &ppf->shapes[0],
-                            pick->is_few ? PPF_TRIAL_FEW_POINTS : PPF_TRIAL_POINTS, memory,
-                            &ppf->trial));
+        TRY(ppf_trial_begin(backend, spec, &ppf->shapes[0], points, memory, &ppf->trial));
     }
 out:
     return st;
@@ -165,12 +166,18 @@ status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec,
                          struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
+    /* Beyond, the reference of a trial takes longer than a user waits for a choice by rule. */
+    enum { MOST_VERIFIED = 1 << 14 };
     struct channelise_choice choice;
     struct channelise_shape *list = NULL;
     uint32_t count = 0;
     TRY(channelise_choose(backend, spec, &choice));
     if (spec->choice.backend == BACKEND_AUTO) {
         TRY(channelise_candidates(backend, spec, SPACE_FEW, &list, &count));
+    }
+    if (count == 1 && (spec->channels > MOST_VERIFIED ||
+                       !backend_abilities(backend_which(backend))->has_device)) {
+        count = 0;
     }
     TRY(tune_few(&tune_ppf, backend, spec, "choice", (const uint32_t *)list, count, memory,
                  (uint32_t *)&choice.shape));

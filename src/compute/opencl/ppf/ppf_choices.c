@@ -10,8 +10,10 @@
 #include <string.h>
 
 enum {
-    MOST_SHAPES = 12,              /* of each kind that are known to be good */
-    MOST_CHOICES = 3 * MOST_SHAPES /* of all */
+    MOST_SHAPES = 12,               /* of each kind that are known to be good */
+    MOST_CHOICES = 3 * MOST_SHAPES, /* of all */
+    /* Devices on which all shapes were timed: the first one is the fastest, or as fast as any. */
+    RANKED_CAPABILITY = 9
 };
 
 int ppf_is_direct(const struct channelise_spec *spec)
@@ -236,7 +238,8 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
         return choices_list_all(info, spec, out, count);
     }
     TRY(memory_zeroed(MOST_CHOICES, sizeof **out, "shapes", out));
-    *count = ppf_choices(info, spec, *out, MOST_CHOICES);
+    *count =
+        ppf_choices(info, spec, *out, info->capability == RANKED_CAPABILITY ? 1 : MOST_CHOICES);
 out:
     return st;
 }
