@@ -53,7 +53,7 @@ static inline float float_of_u16(uint16_t half)
     return float_of_u32(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
-/* Numbers of 2, 4 or 8 bytes turned round where they lie; others stay. */
+/* Reverses the bytes of numbers of 2, 4 or 8 bytes in place. Other sizes are unchanged. */
 static inline void turn_bytes(unsigned char *data, uint64_t bytes, uint32_t size)
 {
     if (size == 2) {

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_BASE_CLOCK_H
 #define VOLTMILL_BASE_CLOCK_H
 
-/* Seconds since some moment. */
+/* Returns the seconds since some moment. */
 double clock_now(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { LINE_BYTES = 16384, SPEC_BYTES = 32, NUMBER_BYTES = 512 };
 
-/* What has been written, and how much more there is room for. */
+/* Text written so far, and the bytes left in the buffer. */
 struct display {
     char *out;
     size_t bytes, length;

@@ -7,21 +7,22 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* snprintf() of which every text that is put in (%s, %c) is written so; the format's own characters
- * stay as they are, and so do the lines of a message that was put together before (the format "%s"
- * alone). For integers, doubles, texts and characters, with flags, width and precision (of a text:
- * of its own bytes). What does not fit is cut off. */
+/* Format as snprintf(), with every text that is put in (%s, %c) written so. The format's own
+ * characters are unchanged, and so are the lines of a message that was formatted before (the format
+ * "%s" alone). For integers, doubles, texts and characters, with flags, width and precision (of a
+ * text: of its own bytes). The result is truncated to `bytes` bytes. */
 void display_format(char *out, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void display_format_list(char *out, size_t bytes, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Bytes of the UTF-8 character that begins here; 0: none does, or it steers the terminal. */
+/* Returns the bytes of the UTF-8 character that begins here; 0: none does, or it steers the
+ * terminal. */
 size_t display_character(const char *at, size_t left);
 
-/* printf() likewise, of lines shorter than 16 KiB. */
+/* Prints as printf() likewise, lines shorter than 16 KiB. */
 void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What is printed so goes there, too; NULL: no longer. */
+/* Copies each line that is printed to `copy`, too. NULL ends that. */
 void display_copy(void (*copy)(const char *line));
 
 #endif

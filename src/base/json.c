@@ -49,7 +49,7 @@ static void json_quote(struct json *json, const char *text, size_t length)
     json_add(json, "\"", 1);
 }
 
-/* What stands before a value. */
+/* Writes the separator, the indentation and the key that precede a value. */
 static void json_place(struct json *json, const char *key)
 {
     if (json->depth > 0) {

@@ -7,42 +7,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Gives `count` zeroed elements of `size` bytes in *out (never NULL, also for count 0). `what`
- * names them in the message. Fails with DEVICE when the memory is not there or the size overflows.
- */
+/* Allocates `count` zeroed elements of `size` bytes in *out (never NULL, also for count 0). `what`
+ * names them in the message. Fails with DEVICE if the memory is not available or the size
+ * overflows. */
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
 
-/* Makes room for `count` elements in the block at *items, a pointer that may be NULL; new ones are
- * not zeroed. Rooms are powers of two: a list may grow one by one. Fails with DEVICE, and leaves
- * the block as it is. */
+/* Grows the block at *items, a pointer that may be NULL, to at least `count` elements of `size`
+ * bytes. New elements are not zeroed. Capacities are powers of two, so a list may grow one by one.
+ * Fails with DEVICE (memory), and leaves the block unchanged. */
 status_t memory_grown(size_t count, size_t size, const char *what, void *items);
 
-/* Makes room for one more element in a list of `count` that is grown by this alone, or by
- * memory_grown(): costs nothing while there is room. Fails with DEVICE. */
+/* Grows a list of `count` elements of `size` bytes by one. The list must have been grown by this
+ * function or memory_grown() alone. Costs nothing while the capacity suffices. Fails with
+ * DEVICE. */
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items);
 
-/* As memory_zeroed(), aligned to 64 bytes and not zeroed; free() returns it. Large blocks are
- * touched first by whoever uses them first, and have whole pages to themselves: a processor fetches
- * ahead of what a thread works on, and where that is another thread's block, both wait for each
- * other (measured: twice the time of a filter bank's grain). */
+/* As memory_zeroed(), aligned to 64 bytes and not zeroed; free() returns it. Pages of large blocks
+ * are first touched by the thread that first uses them. Large blocks share no page: a processor
+ * prefetches beyond a thread's block, and two threads whose blocks meet in one page slow each other
+ * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
-/* A copy of `text` (NULL stays NULL). */
+/* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory). */
 status_t memory_text(const char *text, char **out);
-/* A new text, as printf() writes it. */
+/* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory). */
 status_t memory_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* *out = a * b, a + b. Return 0 when it does not fit: for sizes that an archive or a user states.
- */
+/* Compute *out = a * b, a + b. Return 0 on overflow: for sizes that an archive or a user states. */
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
 
+/* Returns the greatest common divisor; of a and 0 it is a. */
 uint64_t gcd_u64(uint64_t a, uint64_t b);
-/* Least common multiple; returns 0 when it does not fit. a, b >= 1. */
+/* Returns the least common multiple; 0 on overflow. a, b >= 1. */
 uint64_t lcm_u64(uint64_t a, uint64_t b);
-/* a / b, rounded up; b >= 1. */
+/* Returns a / b, rounded up; b >= 1. */
 uint64_t ceil_div_u64(uint64_t a, uint64_t b);
-/* For qsort() and bsearch() over uint64_t. */
+/* compare_u64(): for qsort() and bsearch() over uint64_t. min_u64(), max_u64(): the minimum and the
+ * maximum. */
 int compare_u64(const void *left, const void *right);
 uint64_t min_u64(uint64_t a, uint64_t b);
 uint64_t max_u64(uint64_t a, uint64_t b);

@@ -60,7 +60,7 @@ static void pool_begin_phase(const pool_t *pool, struct entry *entry, int phase)
     entry->phase = phase;
 }
 
-/* Goes on where a phase is over: with the lock. */
+/* Continues with the next phase when one is over. The lock is held. */
 static void pool_advance(pool_t *pool)
 {
     while (pool->finished < pool->submitted) {

@@ -1,6 +1,6 @@
-/* Threads that share out work: all of the program that work on the tasks of one thing together.
+/* A pool of threads that work on the tasks of one object together.
  *
- * A pool takes blocks of tasks, one behind the other, and never waits for the end of one: a thread
+ * A pool takes blocks of tasks, one after the other, and never waits for the end of one: a thread
  * that finds nothing to do in one block continues with the next. A block has up to three phases of
  * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
  * of a block begins when the one before is over and the block before is done. Idle threads sleep.
@@ -51,8 +51,8 @@ int pool_is_done(pool_t *pool, uint64_t number);
 /* Works on one phase of tasks with the helpers, as thread 0, until all are done. */
 void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
 
-/* The same without a pool, by an OpenMP team of the calling thread: for work that is seldom. Its
- * threads carry the caller's name, sleep afterwards, and end with the process. */
+/* Runs tasks likewise without a pool, by an OpenMP team of the calling thread: for work that is
+ * seldom. Its threads carry the caller's name, sleep afterwards, and end with the process. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
 
 #endif

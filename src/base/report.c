@@ -91,7 +91,7 @@ status_t report_cause_status(void)
 
 void report_clear(void)
 {
-    /* What the main thread took to look at: it does not come back. */
+    /* The failure that the main thread has taken over is not reported again. */
     if (report_is_main_thread() && own.status != STATUS_OK) {
         pthread_mutex_lock(&lock);
         if (handed.number == own.number) {

@@ -1,19 +1,21 @@
-/* What this process has to say: the status and the cause of its failure, and warnings.
+/* Reports of this process: status and cause of its failure, and warnings.
  *
- * Like errno, the record of a failure belongs to a thread, which may also forget it: nobody else's
- * is touched. In each, the first failure is the cause: later ones are dropped. A helper thread
- * whose failure becomes that of the process hands it over to the main thread, which speaks of what
- * came first. */
+ * Like errno, the record of a failure belongs to a thread. A thread may forget its own record,
+ * never another one's. The first failure of a thread is its cause: later ones are dropped. A helper
+ * thread whose failure becomes that of the process hands it over to the main thread, which reports
+ * the earliest one. */
 #ifndef VOLTMILL_BASE_REPORT_H
 #define VOLTMILL_BASE_REPORT_H
 
 #include <stdarg.h>
 
-/* The values are the exit statuses of the program. */
+/* The values are the exit statuses of the program. Headers name the statuses with which a function
+ * fails. Any function that allocates memory may fail with DEVICE, and any that opens input through
+ * a child process (io/apart.h) with DEVICE or STOPPED. */
 typedef enum {
     STATUS_OK = 0,
     STATUS_USAGE = 2,    /* the command line, the job or the plan is wrong */
-    STATUS_NO_SPACE = 3, /* no room for the product */
+    STATUS_NO_SPACE = 3, /* no disk space for the product */
     STATUS_DATA = 4,     /* archive or product: missing, unreadable, wrong, or an I/O error */
     STATUS_DEVICE = 5,   /* compute device, memory of this machine included */
     STATUS_HOLES = 6,    /* complete, but for rows of which the input could not be read */
@@ -23,30 +25,30 @@ typedef enum {
 /* Records the cause of this thread's failure unless one is recorded already. Returns `code`. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The recorded cause ("" when there is none) and its status. The text stays valid until
+/* Return the recorded cause ("" if there is none), and its status. The text stays valid until
  * report_clear(). */
 const char *report_cause(void);
 status_t report_cause_status(void);
 
-/* Forgets the cause that this thread recorded; in the main thread one that it was handed, too, once
- * it has looked at it. */
+/* Forgets the cause that this thread recorded. In the main thread also a cause that was handed
+ * over, once it has read that. */
 void report_clear(void);
 
-/* A helper thread's failure, if it has one, becomes the process's: it is forgotten here and the
- * main thread's from now on. */
+/* Hands a helper thread's failure, if it has one, over to the process: it is forgotten here, and
+ * becomes the main thread's. */
 void report_hand_over(void);
 
-/* The cause is another process's: in place of all that is known here. Returns `code`. */
+/* Replaces everything recorded here by another process's failure. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure that only says what something is not: gives STATUS_OK. Without memory nobody
- * knows what it is: DEVICE stays as it is. */
+/* Forgets a failure that only means "not of this kind", and returns STATUS_OK. DEVICE (no memory)
+ * is kept, because then the kind is unknown. */
 status_t report_forgive(status_t st);
-/* Other work begins: forgets that a cause was printed, too. */
+/* Begins other work: forgets that a cause was printed, too. */
 void report_next(void);
 
-/* Whether nothing has been said of how this process, or its present work, ends: from now on it
- * counts as said. Any thread. */
+/* Returns whether the end of this process, or of its present work, is not reported yet, and marks
+ * it as reported. Any thread. */
 int report_claim(void);
 
 /* Writes what standard output keeps, for who waits for it. report_flush() reports a failure. */
@@ -56,33 +58,32 @@ void report_show(void);
  * fails, or when anything that was printed before is lost. */
 status_t report_flush(void);
 
-/* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
- * CAUSE" when it is HOLES, unless this process was told to be quiet, or has printed one before: a
- * program fails once. */
+/* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"
+ * if it is HOLES. Prints nothing in a process that is quiet, or that has printed a cause before. */
 void report_print(void);
 
 enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 
-/* "warning", "note", "assumed". */
+/* Returns "warning", "note", "assumed". */
 const char *report_word(enum report_kind kind);
 
 /* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
- * on stderr, unless this process was told to be quiet; the same warning or assumption once. A loud
- * warning is of what this rank alone may have met: it speaks for itself, quiet or not. */
+ * on stderr, unless this process is quiet; the same warning or assumption only once. A loud warning
+ * is about an event that perhaps only this rank met, and is printed by quiet processes, too. */
 void report_say(enum report_kind kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)
 #define report_note(...) report_say(REPORT_NOTE, __VA_ARGS__)
 #define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
-/* Warnings and notes go there instead of to stderr, each of them: a process that works for another
- * one has nobody to talk to. */
+/* Sends all warnings and notes to `relay` instead of stderr. For a process that works for another
+ * one and has no terminal. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
 /* Warnings and notes that are printed go there, too; NULL: no longer. */
 void report_copy(void (*copy)(enum report_kind kind, const char *message));
 
-/* Ranks other than 0 are quiet: rank 0 speaks for all. */
+/* Makes this process quiet: rank 0 reports for all ranks. */
 void report_quiet(int quiet);
 
 #endif

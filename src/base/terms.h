@@ -13,7 +13,7 @@ enum sample_format {
     SAMPLE_FORMATS
 };
 
-/* What the numbers of each format are. */
+/* Number format of each sample type. */
 struct sample_type {
     const char *name; /* as people read it */
     uint32_t bits;    /* of a number */
@@ -32,8 +32,9 @@ extern const struct sample_type sample_types[SAMPLE_FORMATS];
  */
 #define TERMS_MOST_SCALE_ROWS (1 << 14)
 
-/* Bytes of a sample of one stream; from its real to its imaginary part, when these lie side by side
- * (0: the sample has no two parts, or one byte holds both). */
+/* sample_bytes(): bytes of a sample of one stream. sample_part_bytes(): bytes from its real to its
+ * imaginary part, if these are neighbours (0: the sample has no two parts, or one byte contains
+ * both). */
 uint32_t sample_bytes(enum sample_format format, int is_complex);
 uint32_t sample_part_bytes(enum sample_format format, int is_complex);
 
@@ -48,8 +49,8 @@ struct packing {
     struct nibbles nibbles; /* of bits = 0: both parts of a sample in one byte */
     uint32_t bits;          /* of one number: 1, 2, 4, 8, 16 */
     int is_offset;          /* value = stored - half of the range; else two's complement. Of 1 bit
-                               -1, 1; of 2 bits with offset VDIF's levels, PACKING_HIGH among them */
-    int is_high_bit_first;  /* below 8 bits: the first number lies in a byte's high bits */
+                               -1, 1; of 2 bits with offset VDIF's levels, with PACKING_HIGH */
+    int is_high_bit_first;  /* below 8 bits: the first number is in a byte's high bits */
 };
 #define PACKING_HIGH 3.3359 /* the outer levels of 2 bits, where the inner ones are -1, 1 */
 
@@ -64,10 +65,10 @@ enum compression {
 };
 #define COMPRESSION_NAMES "none", "deflate", "lz4", "bitshuffle", "zstd"
 
-/* What the file of a product is, when it is complete. */
+/* File format of a complete product. */
 enum file_format { FILE_HDF5, FILE_FIL, FILE_PSRFITS };
 const char *file_format_name(enum file_format format);
-/* By the ending of its name: ".fil"; ".fits", ".sf"; else HDF5. */
+/* Returns the format by the ending of the name: ".fil"; ".fits", ".sf"; else HDF5. */
 enum file_format file_format_of(const char *path);
 
 enum window_kind {
@@ -127,7 +128,7 @@ enum kernel_kind {
     KERNEL_BLOCKS
 };
 
-/* Whose FFT follows the FIR kernels on OpenCL devices. */
+/* Library of the FFT after the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
 /* The source of a filter's coefficients. */
@@ -145,16 +146,21 @@ enum filter_method { FILTER_AUTO, FILTER_DIRECT, FILTER_OVERLAP_SAVE };
 /* How hard FFTW looks for its fastest plan. */
 enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING_PATIENT };
 
-/* What becomes of a run when a part of its input cannot be read. */
+/* Action when a part of the input is unreadable. */
 enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
 /* Which rows of earlier runs are compared with the CRCs of their journal. */
 enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
 
-/* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
- * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
- * as an archive holds them; coherency float, of two polarisations |A|^2, |B|^2, Re A B*, Im A B*,
- * summed; squares float, |spectrum|^4 summed; peaks struct peak (dsp/boxes.h) of series. */
+/* Quantity that the numbers of a product measure.
+ *
+ *   spectra    float [2] (re, im), as the filter bank gives them
+ *   power      float, |spectrum|^2 summed over a row
+ *   series     float, dedispersed power
+ *   voltages   samples as an archive stores them
+ *   coherency  float, |A|^2, |B|^2, Re A B*, Im A B* of two polarisations, summed
+ *   squares    float, |spectrum|^4 summed over a row
+ *   peaks      struct peak (dsp/boxes.h) of series */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
@@ -166,8 +172,8 @@ enum quantity {
 };
 const char *quantity_name(enum quantity quantity);
 
-/* What power of two polarisations becomes: each its own, their sum, Stokes parameters, or |A|^2,
- * |B|^2, Re A B*, Im A B*. Which sign V has; what receives the polarisations. */
+/* Combination of the power of two polarisations: separate, their sum, Stokes parameters, or |A|^2,
+ * |B|^2, Re A B*, Im A B*. Then the sign convention of Stokes V, and the kind of the feed. */
 enum polarisation {
     POLARISATION_SEPARATE,
     POLARISATION_I,
@@ -179,7 +185,7 @@ enum feed { FEED_AUTO, FEED_LINEAR, FEED_CIRCULAR };
 
 /* How Stokes parameters are made of two polarisations (dsp/stokes.h). */
 struct stokes {
-    enum feed feed; /* LINEAR, CIRCULAR; AUTO: the polarisations' names tell */
+    enum feed feed; /* LINEAR, CIRCULAR; AUTO: by the polarisations' names */
     int is_swapped; /* A, the first polarisation, is Y or L, and B is X or R */
     enum stokes_v v;
 };
@@ -203,10 +209,9 @@ const char *polarisation_name(enum polarisation polarisation);
 const char *stokes_v_name(enum stokes_v v);
 const char *feed_name(enum feed feed);
 
-/* The kinds of products that a job may ask a filter bank for, those that it may list, and all: an
- * id, its name, what its rows are made of, and whether it is a filterbank (FBH5), which can be
- * dedispersed.
- * product/kind/NAME_kind.c says the rest (product/kind/kinds.h). */
+/* Kinds of products: those of a filter bank, those that a job may list, and all. Columns: an id,
+ * its name, the quantity of its rows, and whether it is a filterbank (FBH5), which can be
+ * dedispersed. product/kind/NAME_kind.c defines the rest (product/kind/kinds.h). */
 #define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
     KIND(SPECTRA, spectra, QUANTITY_SPECTRA, 0)                                                    \
     KIND(POWER, power, QUANTITY_POWER, 1)
@@ -225,7 +230,7 @@ enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };
  * first dump (before, it was the dump's centre), and every product has /provenance/objects. */
 enum { PRODUCT_VERSION = 3, PRODUCT_VERSION_OF_EDGES = 3, PRODUCT_VERSION_OF_OBJECTS = 3 };
 
-/* What a dimension of a dataset of voltages counts. */
+/* Quantity along a dimension of a dataset of voltages. */
 enum axis {
     AXIS_TIME,
     AXIS_STATION,
@@ -236,7 +241,7 @@ enum axis {
     AXIS_KINDS
 };
 
-/* Names as job files and archives spell them. */
+/* Return names as job files and archives spell them. */
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);
@@ -253,7 +258,7 @@ int product_is_filterbank(enum product_kind kind);
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));
 
-/* The same names in the order of their enums; NULL behind the last. */
+/* The same names in the order of their enums; NULL after the last. */
 extern const char *const normalise_names[], *const order_names[], *const backend_names[];
 extern const char *const kernel_names[], *const fft_names[], *const planning_names[];
 extern const char *const filter_method_names[];
@@ -265,7 +270,7 @@ extern const char *const polarisation_names[], *const stokes_v_names[], *const f
 int nibbles_parse(const char *text, struct nibbles *out) __attribute__((warn_unused_result));
 const char *nibbles_name(struct nibbles nibbles);
 
-/* The same of any packing: also "2 bit offset", "4 bit two's complement high first", "16 bit
+/* Reads the name of any packing: also "2 bit offset", "4 bit two's complement high first", "16 bit
  * offset" and "1 bit". PACKING_TEXTS lists them for messages. */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
 #define PACKING_TEXTS                                                                              \

@@ -210,8 +210,9 @@ int text_compare_natural(const char *a, const char *b)
     return *left || *right ? (*left ? 1 : -1) : strcmp(a, b);
 }
 
-/* How many characters must be changed, added, dropped or swapped with their neighbour to make `b`
- * of `a`; large for long texts, which nobody mistypes. */
+/* Returns the number of characters to change, insert, delete or swap with their neighbour to turn
+ * `a` into `b`. Returns LONGEST if a text is longer than that: such names are not mistyped
+ * words. */
 static size_t text_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };

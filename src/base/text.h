@@ -17,23 +17,23 @@ struct text {
 /* Appends. Fails with DEVICE (memory). */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
-/* Appends a line or so for people, with names quoted where they need it (base/display.h). */
+/* Appends a line or so for people, with names quoted where they need it (base/display.h). Fails
+ * with DEVICE (memory). */
 status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
 
-/* Opens an ordinary file for reading; with `takes_pipe` also a pipe without a name, such as a
- * shell's <(...), which somebody writes. Named pipes may never say anything, devices never end.
- * A byte-order mark of UTF-8 at its begin is skipped. `what` stands before the path in messages.
- * Fails with DATA. */
+/* Opens an ordinary file for reading. With `takes_pipe`, also an anonymous pipe such as a shell's
+ * <(...). Named pipes may block forever and devices never end, so both are refused. Skips a UTF-8
+ * byte-order mark at the beginning. `what` precedes the path in messages. Fails with DATA. */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
  * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be. */
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected);
 
-/* The line, from 1 on, of the first NUL byte of a text that must have none: what reads it up to its
- * '\0' would never see the rest. 0: it has none. */
+/* Returns the line, from 1 on, of the first NUL byte of a text that must have none: what reads it
+ * up to its '\0' would never see the rest. 0: it has none. */
 size_t text_line_of_nul(const char *text, size_t length);
 
 /* Orders texts as people do: runs of digits in them compare as the numbers that they are, "part2"
@@ -55,10 +55,11 @@ int text_guess(struct text_guess *guess, const char *word);
  * with DEVICE (memory). */
 status_t text_add_line(struct text *lines, const char *name);
 
-/* Line `at` (from 0) of a text and its length, without its line feed; NULL if there are fewer. */
+/* Returns line `at` (from 0) of a text, and sets its length in bytes, without its line feed; NULL
+ * if there are fewer lines. */
 const char *text_line(const char *lines, size_t at, size_t *length);
 
-/* The part of `path` behind the last '/'. */
+/* Returns the part of `path` after the last '/'. */
 const char *text_basename(const char *path);
 
 #endif

@@ -15,13 +15,13 @@ status_t thread_start(const char *name, void *(*run)(void *), void *argument, pt
  * else. */
 void thread_be_punctual(void);
 
-/* A lock and a condition for thread_wait(). Fails with DEVICE. */
+/* Initialises a lock and a condition for thread_wait(). Fails with DEVICE. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* Waits for the condition, but no longer than so many seconds. The lock is held. */
+/* Waits for the condition, at most `seconds` seconds. The caller holds the lock. */
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds);
 
-/* A thread that does one thing at a time beside the one who asks for it. */
+/* A thread that runs one task at a time beside its owner. */
 typedef struct thread_worker thread_worker_t;
 
 /* Starts the thread by that name. Fails with DEVICE. */

@@ -5,26 +5,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for any text that the writers below make. */
+/* Bytes that suffice for any text of the writers below. */
 enum { UNITS_TEXT = 48 };
 
-/* "1.50 GiB", "300.19 MHz", "2.05 ms", "12,345,678". Return `text`. */
+/* Write a number with its unit: "1.50 GiB", "300.19 MHz", "2.05 ms", "12,345,678". Return
+ * `text`. */
 const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT]);
 const char *units_hertz(double hertz, char text[UNITS_TEXT]);
 const char *units_seconds(double seconds, char text[UNITS_TEXT]);
 const char *units_count(uint64_t count, char text[UNITS_TEXT]);
 
-/* A number in the fewest digits that give it back. Returns `text`. */
+/* Writes a number with the fewest digits that restore it. Returns `text`. */
 const char *units_exact(double value, char text[UNITS_TEXT]);
 
-/* The word for so many: `one` for 1, `many` else. */
+/* Returns `one` if `count` is 1, else `many`. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
 
 /* Reads "1GiB", "512 MB", "64k", "1073741824" (k, M, G, T: decimal; Ki, Mi, Gi, Ti: binary;
  * B optional). Returns 0 when the text is something else or does not fit. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
 
-/* Reads a whole number or a real one; the text must end behind it. Return 0 if it is none. */
+/* Read a whole number or a real one, at which the text must end. Return 0 if it is none. */
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
@@ -35,32 +36,33 @@ struct utc {
     double second;
 };
 
-/* "2014-06-29T01:39:20.000000" and back ("2014-06-29", "2014-06-29T01:39", a 'Z' at the end and a
- * blank for the 'T' are read too; 23:59:60 on days that have it). units_parse_utc() returns 0 when
- * the text is no such date. */
+/* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
+ * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). units_parse_utc()
+ * returns 0 when the text is no such date. */
 const char *units_utc(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
-/* utc + seconds, normalised to seconds that the day has, at most 10^9 days from MJD 0, whatever a
- * file says; a - b in seconds: leap seconds count. */
+/* utc_add(): utc + seconds, normalised to the seconds that the day has, at most 10^9 days from MJD
+ * 0, also for damaged input. utc_difference(): a - b in seconds, including leap seconds. */
 struct utc utc_add(struct utc utc, double seconds);
 double utc_difference(struct utc a, struct utc b);
 
-/* As a Modified Julian Day, day + second / 86400, so that a leap second has the number of the
- * second behind it, as everywhere: the nearest double, which is good to 0.6 us; as text with 15
- * decimals, which keep what day and second hold; and back. */
+/* Convert a time to a Modified Julian Day, day + second / 86400, so that a leap second has the
+ * number of the second after it, as usual. utc_mjd(): the nearest double, accurate to 0.6 us.
+ * utc_mjd_text(): 15 decimals, which are as accurate as day and second. utc_of_mjd(): the
+ * inverse. */
 double utc_mjd(struct utc utc);
 const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);
 
-/* Seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap seconds between
- * 1972 and the beginning of the day. Days of which the table does not know have none. */
+/* Return the seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap
+ * seconds between 1972 and the beginning of the day. Days of which the table does not know have
+ * none. */
 int leap_day_seconds(int32_t mjd_day);
 int leap_seconds_before(int32_t mjd_day);
 
-/* Voltages that were dedispersed coherently: to which DM, by which constant (s MHz^2 pc^-1 cm^3; 0:
- * they were not), and the frequencies whose delays at that DM the channels still have, in Hz; NULL:
- * not told. */
+/* Coherent dedispersion of voltages: its DM (pc cm^-3), its constant (s MHz^2 pc^-1 cm^3; 0: none),
+ * and the frequencies in Hz whose delays at that DM the channels still have; NULL: unknown. */
 struct coherent {
     double dm, constant;
     double *delay_hz;
