@@ -17,7 +17,7 @@ int __wrap_fdatasync(int fd);
 int __wrap_ftruncate(int fd, off_t bytes);
 int __wrap_sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags);
 
-/* The C library's own. */
+/* Functions of the C library. */
 int __real_open(const char *path, int flags, ...);
 int __real_openat(int folder, const char *path, int flags, ...);
 int __real_stat(const char *path, struct stat *out);

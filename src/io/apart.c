@@ -1,4 +1,4 @@
-/* The side that asks. The other one: io/apart_serve.c. */
+/* The parent's side. The child's: io/apart_serve.c. */
 #include "io/apart.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static int is_used;
 static double limit_seconds = 300;
 static int (*is_stopped)(void);
 
-/* Of main(). */
+/* Arguments of main(). */
 static char *arguments; /* one behind the other */
 static size_t argument_bytes;
 static const struct description *const *kinds;
@@ -56,7 +56,7 @@ struct talk {
     int fd;
     double looked;           /* when this process last looked at it */
     double waited;           /* seconds since it last got on, in which this process could look */
-    char place[PLACE_BYTES]; /* what it said last that it looks at */
+    char place[PLACE_BYTES]; /* the last place that it reported */
     int is_answered;         /* it said the last it has to say of this question */
 };
 
@@ -126,8 +126,8 @@ out:
     return st;
 }
 
-/* Adds up how long the child takes. While a job is suspended, neither gets on: longer than from one
- * look to the next counts as one. */
+/* Adds up the child's time. While a job is suspended, neither process runs: an interval longer than
+ * `most` counts as `most`. */
 static void apart_count_wait(void)
 {
     const double most = 1;
@@ -158,7 +158,7 @@ out:
     return st;
 }
 
-/* A child that has died does not listen: what it said last tells why. */
+/* A child that has died does not read: its last message gives the reason. */
 static status_t apart_say(const void *data, size_t bytes)
 {
     status_t st = STATUS_OK;
@@ -176,7 +176,7 @@ out:
     return st;
 }
 
-/* Gives fewer bytes than were asked for when the child is at its end. */
+/* Reads fewer bytes than requested if the child has ended. */
 static status_t apart_hear(void *data, size_t bytes, size_t *heard)
 {
     status_t st = STATUS_OK;
@@ -213,7 +213,7 @@ out:
     return st;
 }
 
-/* What the child says beside its answer. */
+/* Handles a message of the child beside its answer. */
 static status_t apart_take(char kind, const char *words)
 {
     status_t st = STATUS_OK;
@@ -325,7 +325,7 @@ void apart_look(void)
     }
 }
 
-/* A child that waits for questions; one that has failed at one is not asked again. */
+/* Ensures a child that waits for requests; a child that has failed at one is not used again. */
 static status_t apart_have_child(void)
 {
     status_t st = STATUS_OK;

@@ -25,7 +25,7 @@ struct apart_request {
     const char *path; /* NULL: `more` says which files */
     const char *name; /* of an object in the file; NULL: none */
     uint64_t wants;   /* a number that this kind of description takes */
-    struct text more; /* packed by whoever asks: a job's input */
+    struct text more; /* packed by the caller: a job's input */
 };
 
 /* A kind of description: `open` opens the file and gives a struct of this type, for free() after
@@ -39,42 +39,43 @@ struct description {
 /* The first argument of a child's command line. */
 extern const char apart_word[];
 
-/* In a spawned child: opens what its parent asks for, of these kinds. Never returns. */
+/* Runs in a spawned child: opens files for its parent, of these kinds. Never returns. */
 _Noreturn void apart_serve(int argc, char **argv, const struct description *const *kinds,
                            size_t count);
 
-/* From now on this process asks children that know these kinds, which live as long as it does. The
+/* From now on this process uses children that know these kinds, which live as long as it does. The
  * words of `argv`, as main() got it, are shown as a forked child's own. */
 void apart_begin(char **argv, const struct description *const *kinds, size_t count);
 
-/* Forks the first child, for a process that will soon ask. Call before MPI and threads begin. What
- * fails is no harm: that child is spawned when it is asked. */
+/* Forks the first child, for a process that will soon need one. Call before MPI and threads begin.
+ * A failure is harmless: the child is spawned at the first request. */
 void apart_fork(void);
 
-/* How long a child may take from one object to the next, in seconds: 300 unless told; 0: for ever.
- */
+/* Sets how long a child may take from one object to the next, in seconds: default 300; 0: no
+ * limit. */
 void apart_limit(double seconds);
 
-/* Asked all the while a child is waited for: whether this process shall stop. NULL: never. */
+/* Sets a function that is called regularly while a child is awaited: it returns whether this
+ * process shall stop. NULL: never. */
 void apart_stops(int (*is_stopped)(void));
 
-/* Opens and describes: by a child where this process asks, else here. Fails as open() did; of a
- * child with DATA, naming the file and the object that it was at, when it crashed or took too long;
- * with DEVICE when there can be no child; with STOPPED. */
+/* Opens and describes a file: by a child if this process uses children, else here. Fails as open()
+ * did. If the child crashed or took too long, fails with DATA, naming the file and the object that
+ * it was reading. Fails with DEVICE if there can be no child; with STOPPED. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void **out);
 
-/* The same for a file that this process opens itself afterwards: only a child does it. */
+/* Opens a file in a child only, before this process opens it itself. Fails as apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
-/* Sees to a child that died while nothing was asked of it (want of memory). To be called all the
- * while. */
+/* Handles a child that died while idle (for lack of memory). Call regularly. */
 void apart_look(void);
 
-/* A child tells what it looks at next, "FILE: OBJECT"; costs a system call. Nothing elsewhere. */
+/* Reports the object that a child reads next, "FILE: OBJECT"; costs a system call. No effect
+ * elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* This program's own file: as it was when it began, even if it was replaced since. */
+/* Returns this program's own file: as it was when it began, even if it was replaced since. */
 const char *apart_own_program(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* How children begin and serve; what parent and child say to each other: heads, each followed by so
- * many bytes. */
+/* Start and service of children; messages between parent and child: headers, each followed by its
+ * number of bytes. */
 #ifndef VOLTMILL_IO_APART_PARTS_H
 #define VOLTMILL_IO_APART_PARTS_H
 
@@ -38,9 +38,9 @@ int apart_spawn(int fd, pid_t *out);
  * blocked. */
 pid_t apart_fork_safely(void);
 
-/* Makes a forked child what a spawned one is, but for what both do (apart_serve_parent()): it talks
- * through ends[1], prints to `nowhere`, and keeps neither end nor that otherwise. The arguments of
- * the command line, one behind the other, become a child's. */
+/* Gives a forked child the state of a spawned one, except for what both do (apart_serve_parent()):
+ * it communicates through ends[1], prints to `nowhere`, and closes these descriptors. The arguments
+ * of the command line, one after the other, become a child's. */
 void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes);
 
 /* Serves the parent at the other end of standard input, or ends at once if that is gone. */

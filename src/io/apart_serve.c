@@ -83,9 +83,9 @@ pid_t apart_fork_safely(void)
     return child;
 }
 
-/* The words that `ps` shows for a spawned child, one behind the other in the memory of its parent's
- * arguments and, where that is too short, of the environment behind them, which is copied before.
- * Without room for them or the copies nothing is changed. */
+/* Writes the words that `ps` shows for a spawned child, one after the other, into the memory of its
+ * parent's arguments. If that is too short, they continue in the environment after them, which is
+ * copied before. Changes nothing if the space or the memory for copies is missing. */
 static void apart_show(char *arguments, size_t bytes, pid_t parent)
 {
     char words[64];
@@ -167,7 +167,7 @@ static void apart_relay(enum report_kind kind, const char *message)
     apart_tell(kinds[kind], message, strlen(message));
 }
 
-/* What is printed is kept in memory until it is told. */
+/* Keeps printed output in memory until it is sent. */
 static void apart_keep_output(void)
 {
     int fd = memfd_create("output", MFD_CLOEXEC);
@@ -275,7 +275,7 @@ static void apart_set_signals(void)
     }
     for (int number = 1; number < NSIG; number++) {
         if (number != SIGXFSZ) {
-            signal(number, SIG_DFL); /* fails for those that nobody may change */
+            signal(number, SIG_DFL); /* fails for signals that cannot be changed */
         }
     }
     sigprocmask(SIG_SETMASK, &blocked, NULL);
@@ -293,7 +293,7 @@ _Noreturn void apart_serve_parent(pid_t parent, const struct description *const 
     const struct rlimit none = {0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (parent != getppid() || parent == 0) {
-        _exit(STATUS_USAGE); /* nobody's child, or an orphan already */
+        _exit(STATUS_USAGE); /* no parent, or an orphan already */
     }
     apart_set_signals();
     setrlimit(RLIMIT_CORE, &none);
@@ -306,7 +306,7 @@ _Noreturn void apart_serve_parent(pid_t parent, const struct description *const 
         struct apart_question head;
         struct text answer = {0};
         if (!apart_read_all(&head, sizeof head)) {
-            _exit(STATUS_OK); /* nothing more is asked */
+            _exit(STATUS_OK); /* no more requests */
         }
         report_next(); /* of another file the same may be said again */
         head.what[sizeof head.what - 1] = '\0';

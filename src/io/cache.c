@@ -28,8 +28,8 @@ struct head {
 
 static const char magic[8] = "vmcache1";
 
-/* FNV-1a, 64 bit: Fowler, Noll, Vo. It guards against accidents, not against malice: that nobody
- * else can write here does. */
+/* FNV-1a, 64 bit: Fowler, Noll, Vo. It guards against accidents, not against malice: the folder's
+ * permissions do that. */
 static const uint64_t fnv_start = UINT64_C(0xcbf29ce484222325);
 
 static uint64_t cache_fnv(uint64_t hash, const void *data, size_t size)
@@ -97,8 +97,8 @@ static void cache_make_folder(char *path)
     (void)mkdir(path, 0700);
 }
 
-/* What is in the cache is taken as it is, kernels of processors included: a folder or an entry into
- * which somebody else may have put something is as good as none. Said once. */
+/* Warns, once, that a folder or an entry is ignored because others may have changed it. Entries are
+ * used unchecked, including kernels of processors. */
 static void cache_say_refused(const char *what, const char *path, const char *why)
 {
     static int is_said;
@@ -108,9 +108,8 @@ static void cache_say_refused(const char *what, const char *path, const char *wh
     }
 }
 
-/* Opens the folder, -1 when there is none or it is not the user's alone. Whoever may replace it by
- * another one (the owner of a folder above it) can only do so by one that is the user's alone, too.
- */
+/* Opens the folder; -1 if there is none or others may write it. The owner of a folder above it can
+ * replace it, but only by one that is the user's alone, too. */
 static int cache_open_folder(int make, char **name)
 {
     char why[OWNER_WORDS];
@@ -133,7 +132,7 @@ static int cache_open_folder(int make, char **name)
 static int cache_open_entry(int folder, const char *folder_path, const char *name)
 {
     char why[OWNER_WORDS];
-    /* Nobody writes a pipe here; without O_NONBLOCK one would be waited for. */
+    /* Without O_NONBLOCK, a pipe at this name would block. */
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd >= 0 && !owner_is_mine(fd, why)) {
         char *path = NULL;

@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Writing failed because there is no room, or no room for this user. */
+/* Returns NO_SPACE if writing failed because the disk, or this user's quota, is full; else DATA. */
 static status_t file_write_status(int reason)
 {
     return file_is_full(reason) ? STATUS_NO_SPACE : STATUS_DATA;
@@ -211,7 +211,7 @@ static status_t file_fail_no_space(const char *path, uint64_t bytes)
                        path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
 }
 
-/* Where room is memory, reserving it gives out every page, one rank after the other, and not one
+/* In a file system in memory, reserving allocates every page, one rank after the other, and no page
  * sooner than writing would. */
 static int file_is_in_memory(int fd)
 {
@@ -315,7 +315,7 @@ void file_forget(int fd, uint64_t offset, uint64_t bytes)
 
 void file_flush(int fd, uint64_t offset, uint64_t bytes)
 {
-    /* Some file systems cannot; whoever waits is told of errors. */
+    /* Some file systems cannot; the later sync reports errors. */
     (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
@@ -329,7 +329,7 @@ status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    /* The system tells of an error once: a later file_sync_data() would not know of it. */
+    /* The system reports an error once: a later file_sync_data() would miss it. */
     REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !file_is_loss(errno),
             file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 out:

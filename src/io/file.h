@@ -10,8 +10,9 @@
 /* cfitsio has functions of the same names, and calls ours in their place if it sees them. */
 #pragma GCC visibility push(hidden)
 
-/* The name under which `path` is written, path + ".part", that of its journal, path + ".journal",
- * and that under which its compressed rows are, path + ".packed.part"; for free(). */
+/* Make the name under which `path` is written, path + ".part", that of its journal, path +
+ * ".journal", and that of its compressed rows, path + ".packed.part"; for free(). Fail with DEVICE
+ * (memory). */
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 status_t file_packed_name(const char *path, char **out);
@@ -21,44 +22,45 @@ status_t file_packed_name(const char *path, char **out);
  * USAGE; with DATA as file_exists() does. */
 status_t file_check_new(const char *path, int force);
 
-/* Whether something has this name, even a link that leads nowhere. Fails with DATA when nobody
- * can tell: a name that cannot be looked up is no free one. */
+/* Sets *out to whether the name exists, even as a link that leads nowhere. Fails with DATA if this
+ * is unknown: a name that cannot be looked up is not free. */
 status_t file_exists(const char *path, int *out);
 
-/* Whether an ordinary file, or a folder, has this name, behind links; nothing is neither. Fail with
- * DATA as file_exists() does. */
+/* Set *out to whether an ordinary file, or a folder, has this name, through links; 0 if nothing has
+ * it. Fail with DATA as file_exists() does. */
 status_t file_is_ordinary(const char *path, int *out);
 status_t file_is_folder(const char *path, int *out);
 
-/* Whether a number of errno.h says that there is nothing of a name; that there is no room on the
- * disk, or none for this user. */
+/* file_is_absent(): whether an errno means that the name does not exist. file_is_full(): that the
+ * disk, or this user's quota, is full. */
 int file_is_absent(int reason);
 int file_is_full(int reason);
 
-/* Whether two names lead to one existing file, or would lead to one if it, and folders on the way
- * to it, were made. Fails with DATA as file_exists() does. */
+/* Sets *out to whether two names lead to one existing file, or would lead to one if it, and folders
+ * on the way to it, were made. Fails with DATA as file_exists() does. */
 status_t file_is_same(const char *a, const char *b, int *out);
 
-/* Opens a file of our own for reading and writing, made when it is not there: links are not
- * followed, they would lead to another file, and one that has other names (hard links) is refused
- * for the same reason. *is_made says that it was not there. Fails with USAGE. */
+/* Opens a file of our own for reading and writing, and creates it if it is missing. Links are not
+ * followed, since they lead to another file, and a file with other names (hard links) is refused
+ * for the same reason. *is_made: it was created. Fails with USAGE. */
 status_t file_open_own(const char *path, int *fd, int *is_made);
-/* Whether `path` is still the name of the open file itself, without links. */
+/* Returns whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
 /* Makes a file of our own in place of whatever had the name. Fails with USAGE. */
 status_t file_open_new(const char *path, int *fd);
 
-/* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
- * cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes needed
- * and free. */
+/* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
+ * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes
+ * needed and free. Also fails with USAGE, DATA. */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
-/* Bytes free to us on the file system of the folder of `path`, which may still have to be made, and
- * the number of that. Fail with USAGE. */
+/* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, which may
+ * not exist yet. file_device(): the number of that file system. Fail with USAGE. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
-/* Whether a number of errno.h says that this process or machine has run out of something. */
+/* Returns whether a number of errno.h says that this process or machine has run out of
+ * something. */
 int file_is_out_of(int reason);
 
 /* Opens an existing file for reading. Fails with DATA; with DEVICE when this process may open no
@@ -75,17 +77,17 @@ status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
 void file_flush(int fd, uint64_t offset, uint64_t bytes);
-/* Whether so many bytes would push everything else out of this machine's memory. */
+/* Returns whether as many bytes would displace everything else from this machine's memory. */
 int file_is_huge(uint64_t bytes);
 
-/* Waits until these bytes are on their disk, as far as the file system can tell. Fails as
- * file_write() does. */
+/* Waits until these bytes are on their disk, if the file system reports that. Fails as file_write()
+ * does. */
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
 
 /* Removes a name; nothing where there is none. What cannot be removed stays, with a warning. */
 void file_remove(const char *path);
 
-/* Syncs the bytes to the disk; all that is known of the file, too. */
+/* Sync the bytes to the disk; file_sync() the metadata, too. Fail with NO_SPACE, DATA. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 /* Renames part, which is open as `fd`, to path and syncs the name. Without `force`, a file that

@@ -232,9 +232,9 @@ out:
     return st;
 }
 
-/* Takes a lock if no other process has it. A run that was just killed needs a moment to be gone,
- * and whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
- * when another process has the lock; file systems without locks have no other holder. */
+/* Takes a lock if no other process has it. A run that was just killed needs a moment to end, and
+ * claim_is_held() takes the lock for an instant, so this tries for three seconds. Returns 0 if
+ * another process has the lock; file systems without locks have no other holder. */
 static int claim_lock_patiently(int fd, int kind)
 {
     enum { TIMES = 150, PAUSE_NS = 20000000 };
@@ -294,7 +294,7 @@ static status_t claim_open_locked(const char *part, int *fd)
     /* By its name first: what cannot be opened for writing is another user's most often. */
     TRY(claim_check_owner(part));
     TRY(file_open_own(part, fd, &is_made));
-    /* Where a file system gives files to one user whoever makes them, a new one is still ours. */
+    /* Some file systems give all files to one user; a file that was just made is still ours. */
     TRY(is_made ? STATUS_OK : claim_check_owner_open(*fd, part));
     REQUIRE(claim_lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run",
             part);

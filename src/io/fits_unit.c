@@ -154,8 +154,8 @@ void fits_unit_close(fits_unit_t *unit)
     free(unit);
 }
 
-/* Goes to the next unit. cfitsio makes room for all columns that a table states before it looks
- * whether they are there: TFIELDS, always the eighth card, is checked before (at most 999: FITS
+/* Goes to the next unit. cfitsio allocates all columns that a table declares before it checks
+ * whether they exist. So TFIELDS, always the eighth card, is checked before (at most 999: FITS
  * standard 4.0, 7.3.1). *code: cfitsio's. Fails with DATA. */
 static status_t unit_go_on(fits_unit_t *unit, int *type, int *code)
 {

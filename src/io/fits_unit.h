@@ -1,9 +1,9 @@
-/* FITS files through cfitsio, with our errors: headers, and where the columns of tables lie.
+/* FITS files through cfitsio, with our errors: headers, and the places of the columns of tables.
  *
  * The file is opened by its descriptor, so that no part of its name means anything to cfitsio
  * (brackets, URLs, pipes, compressed files of another name). To be used in the child process that
- * opens files of unknown origin (io/apart.h). All fail with DATA: file, key and value, or
- * cfitsio's own words; with DEVICE without memory. */
+ * opens files of unknown origin (io/apart.h). All fail with DATA: file, key and value, or cfitsio's
+ * own words; with DEVICE without memory. */
 #ifndef VOLTMILL_IO_FITS_UNIT_H
 #define VOLTMILL_IO_FITS_UNIT_H
 
@@ -22,7 +22,8 @@ struct fits_column {
     double scale, zero;
 };
 
-/* Bytes of an element of type B, I, J, K, E or D; 0 for all others, which are no numbers. */
+/* Returns the bytes of an element of type B, I, J, K, E or D; 0 for all others, which are not
+ * numeric. */
 uint32_t fits_column_bytes(const struct fits_column *column);
 
 /* Reads the values of elements first .. first + count - 1 of the row at byte `row_at` of an open
@@ -33,31 +34,33 @@ status_t fits_column_read(const struct fits_column *column, int fd, const char *
 /* A file and one of its units (HDUs), whose cards the functions below read. */
 typedef struct fits_unit fits_unit_t;
 
-/* At its first unit. `path` is for messages; both must outlive it. */
+/* Opens the first unit. `path` is for messages; both must outlive the unit. Fails with DATA,
+ * DEVICE. */
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
 void fits_unit_close(fits_unit_t *unit);
 
-/* Goes on to the binary table of that name (EXTNAME). */
+/* Finds the next binary table of that name (EXTNAME). Fails with DATA. */
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name);
 
-/* Whether a table of that name follows it, too. */
+/* Sets *found to whether another table of that name follows. Fails with DATA, DEVICE. */
 status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
 
-/* Byte of the file at which the rows of a table begin. */
+/* Finds the byte of the file at which the rows of a table begin. Fails with DATA, DEVICE. */
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at);
 
-/* The column of that name; its count is 0 when there is none. */
+/* Finds the column of that name; its count is 0 if there is none. Fails with DATA, DEVICE. */
 status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_column *out);
 
-/* The value of a card as text for free(), long strings (CONTINUE) in one piece; NULL when it is
- * missing, empty, or `*`, by which PSRFITS marks values that are not set. A key that is given two
- * different values is a failure. */
+/* Reads the value of a card as text for free(), long strings (CONTINUE) in one piece; NULL if it is
+ * missing, empty, or `*`, by which PSRFITS marks unset values. A key with two different values is a
+ * failure. Fails with DATA, DEVICE (memory). */
 status_t fits_unit_text(fits_unit_t *unit, const char *key, char **out);
 
-/* A number from `least` to `most`; `found` NULL: it must be there. Without it *value stays. */
+/* Reads a number from `least` to `most`; `found` NULL: it is required. If it is missing, *value is
+ * unchanged. Fails with DATA, DEVICE (memory). */
 status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double most, double *value,
                        int *found);
-/* Whole numbers up to 2^53. */
+/* Reads a whole number up to 2^53 likewise. Fails with DATA, DEVICE. */
 status_t fits_unit_u64(fits_unit_t *unit, const char *key, uint64_t least, uint64_t most,
                        uint64_t *value, int *found);
 

@@ -7,25 +7,26 @@
 
 #include <stdint.h>
 
-/* "dir" of "dir/x", "." of "x"; for free(). */
+/* Returns the folder of a path: "dir" of "dir/x", "." of "x"; for free(). Fails with DEVICE
+ * (memory). */
 status_t folder_of(const char *path, char **out);
 
-/* The folder of `path` if it is there, else the last that is of those on the way to it; for free().
- * Fails with USAGE: nobody can tell, it is no folder, or a link on the way leads nowhere. */
+/* Finds the folder of `path` if it exists, else the last existing folder on the way to it; for
+ * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere. */
 status_t folder_nearest(const char *path, char **out);
 
-/* Whether the folder of `path` is there. Fails with USAGE: no file can be made in it, nor it
- * itself; `path` cannot be made, says the message. */
+/* Sets *is_there to whether the folder of `path` is there. Fails with USAGE: no file can be made in
+ * it, nor it itself; `path` cannot be made, says the message. */
 status_t folder_check(const char *path, int *is_there);
 
-/* Makes the folders on the way to `path` that are not there, as the umask says, and syncs their
- * names. *made is the first of them, for folder_unmake(); NULL: there was none. Leaves none when it
+/* Creates the missing folders on the way to `path`, with the umask's modes, and syncs their names.
+ * *made is the first of them, for folder_unmake(); NULL: none was missing. Removes them again if it
  * fails: USAGE, NO_SPACE. */
 status_t folder_make(const char *path, char **made);
 /* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */
 void folder_unmake(const char *path, char *made);
 
-/* Syncs the names in the folder of `path`, as far as its file system can. */
+/* Syncs the names in the folder of `path`, if its file system can. Fails with DEVICE (memory). */
 status_t folder_sync(const char *path);
 
 /* Where a path leads, with its last parts still missing or not: paths that lead to one place,

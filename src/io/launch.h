@@ -2,11 +2,11 @@
 #ifndef VOLTMILL_IO_LAUNCH_H
 #define VOLTMILL_IO_LAUNCH_H
 
-/* Whether a launcher has started this process: then others may do the same at this moment, and what
- * is printed goes through the launcher's pipes, even if somebody sits at a terminal. */
+/* Returns whether a launcher has started this process. Then other ranks may start at the same
+ * moment, and output goes through the launcher's pipes, even at a terminal. */
 int launch_is_used(void);
 
-/* The rank that the launcher has given to this process, as far as it tells; 0 without one. */
+/* Returns the rank that the launcher has given to this process, if it does; 0 without one. */
 long launch_rank(void);
 
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard

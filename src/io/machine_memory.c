@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 4096, PATH_BYTES = 4096 };
 
-/* What the two versions call the same things. */
+/* Names of the same quantities in both versions. */
 struct group_names {
     const char *limit, *used, *inactive, *active;
 };
@@ -58,7 +58,8 @@ static uint64_t group_number(const char *root, const char *folder, const char *n
     return is_whole && machine_number(root, path, key, &number) ? number : 0;
 }
 
-/* What one group leaves; UINT64_MAX where it has no limit, or is not shown here. */
+/* Returns the bytes that one group leaves; UINT64_MAX if it has no limit, or is not visible
+ * here. */
 static uint64_t group_left(const char *root, const char *folder, const struct group_names *names)
 {
     uint64_t limit = group_number(root, folder, names->limit, NULL);

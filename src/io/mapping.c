@@ -14,8 +14,8 @@
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
-/* What the handler of a signal knows, so it cannot be anywhere else. Blocks under way in all
- * pipelines of a process are fewer. */
+/* State of the signal handler, so it must be static. Blocks in flight in all pipelines of a process
+ * are fewer. */
 enum { MAPPINGS = 64 };
 
 /* A piece of a file's address space: munmap() interrupts all cores that threads of the process run
@@ -55,8 +55,8 @@ static struct mapping *mapping_with(int i, uintptr_t address)
     return begin > 0 && address >= begin && address < mappings[i].end ? &mappings[i] : NULL;
 }
 
-/* Says to all who read there that this page is gone; 0: nobody does. First of the window, so that
- * who opens a mapping there meanwhile is told here, or sees it. */
+/* Marks all mappings of this page as cut; 0: there are none. Marks the window first, so that a
+ * mapping that is opened there meanwhile is marked here, or sees the mark. */
 static int mapping_tell(uintptr_t address)
 {
     int found = 0;
@@ -113,7 +113,8 @@ static int mapping_begin_catching(void)
     return sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-/* Those of one machine: others' pages come over a network, one by one, and may stay away. */
+/* Returns whether the file system is local: others' pages come over a network, one by one, and may
+ * stay away. */
 static int mapping_is_local(int fd)
 {
     static const uint32_t kinds[] = {0xef53 /* ext4 */, 0x58465342 /* XFS */,
@@ -246,13 +247,13 @@ static int mapping_is_there(const mapping_t *mapping)
     return !mapping_is_cut(mapping);
 }
 
-/* By one thread: eight that shared it were faster alone, but slower beside as many threads that
- * compute as there are cores (measured with 16).
+/* Reads all pages by one thread. Eight threads were faster alone, but slower beside as many
+ * computing threads as there are cores (measured with 16).
  *
- * With a page Linux brings those around it that are in memory already, so a byte of each so many is
- * enough where all are: 0.03 ns a byte less than to ask for every page, on ext4 and in memory
- * (Linux 6.18, measured). Only a file's owner is told which are there; a page that could not be
- * read is not, so that plain reads find out what is lost. */
+ * With a page, Linux maps those around it that are in memory already. If all are, one byte of each
+ * around_bytes suffices: 0.03 ns a byte less than a request for every page, on ext4 and in memory
+ * (Linux 6.18, measured). Only a file's owner can query which pages are in memory. An unreadable
+ * page is not, so plain reads detect the loss. */
 static int mapping_bring(const mapping_t *mapping, const struct stat *file)
 {
     if (file->st_uid == geteuid()) {
@@ -282,8 +283,8 @@ mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
 void mapping_close(mapping_t *mapping)
 {
     if (mapping) {
-        /* Before the memory may become another mapping's, whose cut would be taken for this one's.
-         */
+        /* Before the memory can become another mapping's, whose cut would otherwise be confused
+         * with this one's. */
         pthread_mutex_lock(&lock);
         struct window *window = mapping->window;
         __atomic_store_n(&mapping->begin, 0, __ATOMIC_RELEASE);

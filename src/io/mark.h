@@ -1,7 +1,7 @@
 /* The mark of files that are not complete. From its creation until its last byte is on the disk, a
- * file begins with eight bytes that no format begins with: neither this program nor another one
- * takes it for data, whatever its name is. Of HDF5 files these stand in the place of the signature
- * (io/hdf5/h5_file.h); of all others in a first block of 512 bytes, which is written last. */
+ * file begins with eight bytes that no format begins with: so no program reads it as data, whatever
+ * its name is. Of HDF5 files these stand in the place of the signature (io/hdf5/h5_file.h); of all
+ * others in a first block of 512 bytes, which is written last. */
 #ifndef VOLTMILL_IO_MARK_H
 #define VOLTMILL_IO_MARK_H
 
@@ -14,18 +14,18 @@ enum { MARK_BYTES = 8, MARK_BLOCK = 512 };
 /* The command that is writing the file. */
 enum mark { MARK_NONE, MARK_RUN, MARK_SYNTH, MARK_IMPORT, MARK_JOIN, MARK_EXPORT, MARK_PLOT };
 
-/* The eight bytes. */
+/* Writes the eight bytes. */
 void mark_bytes(enum mark mark, char out[MARK_BYTES]);
 
-/* The mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA or
- * DEVICE if it cannot be read. */
+/* Finds the mark of a file, NONE if it has none or is no file that can be opened. Fails with DATA
+ * or DEVICE if it is unreadable. */
 status_t mark_find(const char *path, enum mark *out);
-/* The mark of an open file. */
+/* Reads the mark of an open file. Fails with DATA. */
 status_t mark_read(int fd, const char *path, enum mark *out);
-/* The same by name, for callers to whom a file that cannot be read has no mark. */
+/* Returns the mark by name likewise; NONE if the file is unreadable. */
 enum mark mark_of(const char *path);
 
-/* The command of a mark, as users give it; "" of NONE. */
+/* Returns the command of a mark, as users give it; "" of NONE. */
 const char *mark_command(enum mark mark);
 
 /* Fails with DATA if the file has a mark, naming the command that completes it. */

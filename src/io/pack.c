@@ -84,7 +84,7 @@ static uint64_t pack_count_of(const struct pack_field *field, const void *from)
     return field->bytes == sizeof(uint32_t) ? *(const uint32_t *)count : *(const uint64_t *)count;
 }
 
-/* So many bytes at least does an item take. */
+/* Returns the minimum bytes of an item. */
 static size_t pack_least(const struct pack_type *type)
 {
     size_t bytes = type->is_whole ? type->size : 0;

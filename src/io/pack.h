@@ -1,5 +1,5 @@
-/* Plain values packed into bytes and back: what rank 0 tells the others. The reader never trusts
- * a size: past the end it gives zeros and remembers that it failed, and why. */
+/* Plain values packed into bytes and back: messages of rank 0 to the others. The reader never
+ * trusts a size: past the end it returns zeros and records that it failed, and why. */
 #ifndef VOLTMILL_IO_PACK_H
 #define VOLTMILL_IO_PACK_H
 
@@ -17,14 +17,15 @@ struct unpack {
 
 enum { UNPACK_NO_MEMORY = 2 };
 
+/* Append a value. Fail with DEVICE (memory). */
 status_t pack_u64(struct text *out, uint64_t value);
-/* NULL comes back as NULL. */
+/* Appends a text; NULL is restored as NULL. Fails with DEVICE (memory). */
 status_t pack_text(struct text *out, const char *value);
 
 uint64_t unpack_u64(struct unpack *in);
 /* Zeros where there are not as many. */
 void unpack_bytes(struct unpack *in, void *out, size_t bytes);
-/* A new text for free(), or NULL. */
+/* Returns a new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: numbers of
@@ -63,7 +64,7 @@ struct pack_field {
                          : PACK_BYTES),                                                            \
         .bytes = sizeof(((type *)0)->field) \
     }
-/* Of a pointer and its count (32 or 64 bits), both fields of the struct. */
+/* A pointer and its count (32 or 64 bits), both fields of the struct. */
 #define PACK_LIST_AS(list_kind, type, list, count, items)                                          \
     {                                                                                              \
         .offset = offsetof(type, list), .kind = (list_kind), .bytes = sizeof(((type *)0)->count),  \
@@ -99,22 +100,23 @@ struct pack_type {
 /* Items of lists: a text; a number of 8 bytes; two of them. */
 extern const struct pack_type pack_texts, pack_numbers, pack_pairs;
 
+/* Appends the fields of a struct. Fails with DEVICE (memory). */
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count);
-/* Into a struct that was zeroed. What it then points to is the caller's to free, also when
- * unpack_check() fails. */
+/* Unpack into a struct that was zeroed, and pack. The caller frees what the struct then points to,
+ * also after a failure of unpack_check(). pack_struct() fails with DEVICE (memory). */
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
-/* A new struct of this type, called `what` in messages. Fails as unpack_check(). */
+/* Makes a new struct of this type, called `what` in messages. Fails as unpack_check(). */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void **out);
 /* Frees all that the struct points to, and makes those pointers NULL. */
 void pack_free(void *at, const struct pack_type *type);
-/* The same, and the struct; of NULL nothing. */
+/* Frees likewise, and the struct; takes NULL. */
 void pack_destroy(void *at, const struct pack_type *type);
 
-/* Once all is read: fails with DEVICE when there was no memory for a text, with DATA when bytes
- * were missing. */
+/* Checks the reader at the end: fails with DEVICE if there was no memory for a text, with DATA if
+ * bytes were missing. */
 status_t unpack_check(const struct unpack *in, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* Commands of the Python module (python/voltmill), each in a process of its own. The interpreter is
- * $VOLTMILL_PYTHON, else /usr/bin/python3; the module lies in ../share/voltmill/python beside the
+ * $VOLTMILL_PYTHON, else /usr/bin/python3; the module is in ../share/voltmill/python beside the
  * program's folder, or in the tree that the program was built in. */
 #ifndef VOLTMILL_IO_PYTHON_H
 #define VOLTMILL_IO_PYTHON_H
@@ -15,7 +15,7 @@
  * if it crashes, or without memory. */
 status_t python_run(const char *command, const char *const *arguments, struct text *out);
 
-/* The interpreter, for messages. */
+/* Returns the interpreter, for messages. */
 const char *python_program(void);
 
 /* Starts it on `code` with the module's folder and `arguments` (up to NULL) in sys.argv[1:], and

@@ -84,7 +84,7 @@ void h5_close(hid_t id)
 void h5_allow_cut(hid_t access)
 {
     const hbool_t yes = 1;
-    /* What h5clear uses; where HDF5 does not know it, such files are not opened. */
+    /* h5clear uses this property; if HDF5 does not have it, such files are not opened. */
     if (H5Pexist(access, "skip_eof_check") > 0) {
         H5Pset(access, "skip_eof_check", &yes);
     }
@@ -218,7 +218,7 @@ status_t h5_place_last(hid_t file, const char *name)
     H5_TRY(dataset, "dataset %s cannot be opened", name);
     H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
     H5_TRY(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements", name);
-    /* Its first write gives a dataset its room. */
+    /* The first write gives a dataset its place. */
     REQUIRE(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
             name);
     H5_TRY(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",

@@ -1,6 +1,6 @@
-/* Places of chunks, as HDF5 looks them up: it is asked to read the chunk through a file driver of
- * our own, which remembers from where, and reads nothing. HDF5 1.10 has calls that give places, but
- * they walk through all chunks for each. */
+/* Places of chunks, as HDF5 looks them up. HDF5 reads the chunk through a file driver of our own,
+ * which records the offset and reads nothing. HDF5 1.10 has calls that return places, but they walk
+ * through all chunks for each. */
 #include "io/hdf5/h5_dataset.h"
 
 #include "base/memory.h"
@@ -270,7 +270,7 @@ static herr_t h5_places_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t trans
     return file_read(looking->fd, looking->path, at, out, there) == STATUS_OK ? 0 : -1;
 }
 
-/* HDF5 wants one, though nothing is written. */
+/* HDF5 requires this callback, though nothing is written. */
 static herr_t h5_places_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
                                      size_t bytes, const void *data)
 {

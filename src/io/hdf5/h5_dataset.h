@@ -1,5 +1,5 @@
-/* Where the chunks of a dataset lie in its file, so that they can be read without HDF5. Main thread
- * only, or whoever alone uses HDF5. */
+/* Places of a dataset's chunks in its file, so that they can be read without HDF5. Main thread
+ * only, or the one thread that uses HDF5. */
 #ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
 #define VOLTMILL_IO_HDF5_H5_DATASET_H
 
@@ -23,7 +23,8 @@ struct h5_place {
     uint32_t mask;
 };
 
-/* The chunk that begins at these indices of the dataset. Fails with DATA: the index is damaged. */
+/* Finds the chunk that begins at these indices of the dataset. Fails with DATA if the index is
+ * damaged. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
 
 /* Datasets with their type and shape, and lists of names. Main thread only. */
@@ -36,9 +37,10 @@ struct h5_dataset {
     uint64_t count; /* of values; 1 of a scalar */
 };
 
-/* `where` names the file in messages. Fails with DATA. */
+/* Opens the dataset `name`, and reads its type and shape; h5_dataset_close() closes all three.
+ * `where` names the file in messages. Fails with DATA. */
 status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out);
-/* Takes a dataset that is open already, and closes it with the rest. */
+/* Describes an open dataset, which it closes with the rest. Fails with DATA. */
 status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out);
 void h5_dataset_close(struct h5_dataset *dataset);
 
@@ -52,8 +54,8 @@ struct h5_names {
     size_t count;
 };
 
-/* Names of an object's attributes; of a group's links; of all that is below a file's root, with
- * their paths but for the first slash. In the order of names; at most 2^16. Fail with DATA. */
+/* List the names of an object's attributes; of a group's links; of everything below a file's root,
+ * with their paths without the first slash. In the order of names; at most 2^16. Fail with DATA. */
 status_t h5_list_attributes(hid_t object, const char *where, const char *name,
                             struct h5_names *out);
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out);

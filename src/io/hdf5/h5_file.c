@@ -144,7 +144,7 @@ struct writing {
     int fd;
     int has_place;  /* else it is not to be kept */
     enum mark mark; /* that is in the file instead of HDF5's signature */
-    haddr_t eoa;    /* as far as HDF5 has given room away */
+    haddr_t eoa;    /* end of the addresses that HDF5 has allocated */
     haddr_t eof;    /* as far as the file goes */
     status_t st;    /* of all writes so far */
     struct outcome *outcome;
@@ -299,7 +299,7 @@ static herr_t h5_file_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transf
     return 0;
 }
 
-/* The file becomes as long as HDF5 has given room away. */
+/* Sets the file's length to the addresses that HDF5 has allocated. */
 static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t closing)
 {
     (void)transfer;

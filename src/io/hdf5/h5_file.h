@@ -1,6 +1,6 @@
-/* HDF5 files being made. All that HDF5 writes goes through a file driver of our own, which keeps
- * what no call of HDF5 tells: whether a single one of its writes has failed, at whatever moment (in
- * the closing of a dataset, say). Main thread only. */
+/* HDF5 files being made. All writes of HDF5 go through a file driver of our own, which records what
+ * no call of HDF5 returns: whether any of its writes has failed, at any time (in the closing of a
+ * dataset, say). Main thread only. */
 #ifndef VOLTMILL_IO_HDF5_H5_FILE_H
 #define VOLTMILL_IO_HDF5_H5_FILE_H
 
@@ -17,7 +17,8 @@
  * h5_close() gives a file up. With a mark, the file has that instead of HDF5's signature, from the
  * first moment until mark_hdf5() takes it away. Fails with NO_SPACE or DATA. */
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out);
-/* The same, but nothing begins at a place of its own: for datasets of many small chunks. */
+/* Creates a file likewise, without alignment of its objects: for datasets of many small chunks.
+ * Fails with DATA, NO_SPACE. */
 status_t h5_file_create_dense(int fd, const char *path, enum mark mark, hid_t *out);
 
 /* Open a file by the same driver, also one that has a mark: through its descriptor, to change it;

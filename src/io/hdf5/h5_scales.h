@@ -8,17 +8,17 @@
 
 enum { H5_SCALE_NAME = 256 };
 
-/* Whether an object is a dataset that is a dimension scale. `name` is for messages, here and
- * below. Fails with DATA. */
+/* Sets *out to whether an object is a dataset that is a dimension scale. `name` is for messages,
+ * here and below. Fails with DATA. */
 status_t h5_is_scale(hid_t object, const char *name, int *out);
 
-/* The paths in their file of all scales of a dimension, each with a blank after it, of the first
- * one without; "" where there is none. Fail with DATA: a scale that cannot be read, or a path of
- * 256 bytes and more. */
+/* List the paths in their file of all scales of a dimension, each followed by a blank; of the first
+ * one without; "" if there is none. Fail with DATA: an unreadable scale, or a path of 256 bytes and
+ * more. */
 status_t h5_list_scales(hid_t dataset, const char *name, int dim, struct text *out);
 status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
-/* The label of a dimension; "" where there is none. Fails with DATA. */
+/* Reads the label of a dimension; "" if there is none. Fails with DATA. */
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
 
 /* Makes a dataset a scale of this name; attaches it to a dimension. Fail as H5_TRY does. */

@@ -7,8 +7,8 @@
 #include <hdf5.h>
 #include <stddef.h>
 
-/* Type of an object, hard links that lead to it, and the offset of its header from the base address
- * of its file. `name` leads there from a group. Negative after an error. */
+/* Reads the type of an object, the hard links that lead to it, and the offset of its header from
+ * the base address of its file. `name` leads there from a group. Negative after an error. */
 struct h5_object {
     H5O_type_t type;
     unsigned links;
@@ -16,15 +16,16 @@ struct h5_object {
 };
 herr_t h5_object_read(hid_t at, const char *name, struct h5_object *out);
 
-/* The offset of an open object's header. Negative after an error. */
+/* Returns the offset of an open object's header. Negative after an error. */
 herr_t h5_address(hid_t object, haddr_t *out);
 /* Opens the object at such an offset. Negative after an error. */
 hid_t h5_open_address(hid_t file, haddr_t address);
 
-/* 1 if both objects are in one file, 0 if not, negative after an error. */
+/* Returns 1 if both objects are in one file, 0 if not, negative after an error. */
 int h5_share_file(hid_t one, hid_t other);
 
-/* Kind of a link, and the bytes of its value (0 for a hard link). Negative after an error. */
+/* Reads the kind of a link, and the bytes of its value (0 for a hard link). Negative after an
+ * error. */
 struct h5_link {
     H5L_type_t type;
     size_t bytes;
