@@ -17,8 +17,9 @@
 enum {
     PEAK_CELL = 64,           /* times; a cell's place of a peak fits a byte */
     BOXES_MOST_WIDTH = 16384, /* times of a box */
-    BOXES_NOISE_CELLS = 32,   /* of a block: their means and variances tell its noise */
-    BOXES_LEAST_TIMES = 512   /* of a series: fewer tell no noise */
+    BOXES_NOISE_CELLS = 32,   /* of a block: the noise is estimated from their means and
+                                 variances */
+    BOXES_LEAST_TIMES = 512   /* of a series: fewer do not suffice for the noise */
 };
 
 struct boxes {
@@ -28,42 +29,45 @@ struct boxes {
     uint64_t block;   /* times of a block; the last one may have fewer */
 };
 
-/* What a product holds of a cell; all zero: no box of it reaches the threshold. */
+/* Best box of a cell as a product stores it; all zero: no box reaches the threshold. */
 struct peak {
     float snr;
     uint16_t width; /* times of the box, which begins */
-    uint8_t offset; /* so many times behind the cell's first */
+    uint8_t offset; /* from the cell's first time to the box's */
     uint8_t above;  /* single times of the cell that reach the threshold */
 };
 
-/* Boxes of a width begin every so many times, counted from the series' first: a quarter of the
- * width, PEAK_CELL at most. Of a burst's S/N the best of all widths keeps 0.84 at least, as much as
- * where they begin at every time: what is lost most is that of a burst of sqrt(2) widths. */
+/* Returns the distance between the beginnings of boxes of one width, in times, counted from the
+ * series' first: a quarter of the width, at most PEAK_CELL. The best of all widths keeps at least
+ * 0.84 of a burst's S/N, the same as boxes that begin at every time would: the largest loss is that
+ * of a burst of sqrt(2) widths. */
 uint32_t boxes_step(uint32_t width);
 
-/* S/N that a box of a power of two must exceed to be looked at more closely: what its edges may
- * gain is not in it. */
+/* Returns the S/N that a box of a power of two must exceed to be refined. It is lower than the
+ * threshold by the possible gain of moving its edges. */
 float boxes_least(const struct boxes *boxes);
 
-/* Blocks are long against the widest box, so that the error of their mean hardly counts. */
+/* Returns the boxes and blocks of a search in `outputs` times. Blocks are long compared with the
+ * widest box, so that the error of their mean is negligible. */
 struct boxes boxes_of(uint32_t widths, double threshold, uint64_t outputs);
 
+/* Returns the cells of a series. */
 uint64_t boxes_cells(const struct boxes *boxes);
 
-/* A block: boxes begin in first .. end - 1 and end before box_end; its noise is that of
- * noise_first .. noise_end - 1, which of a short last block reach back. */
+/* A block: boxes begin in first .. end - 1 and end before box_end; its noise is that of noise_first
+ * .. noise_end - 1, which for a short last block begin earlier. */
 struct boxes_block {
     uint64_t first, end, box_end;
     uint64_t noise_first, noise_end;
 };
 struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 
-/* Which times the blocks of times first .. end - 1 need; both are multiples of a block, but for the
- * series' end. */
+/* Return the times that the blocks of times first .. end - 1 need; both are multiples of a block,
+ * except the series' end. */
 uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
 uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
 
-/* How many of `trials` independent numbers of noise alone reach the threshold. */
+/* Returns how many of `trials` independent numbers of noise alone reach the threshold. */
 double boxes_expect_false(double threshold, double trials);
 
 #endif

@@ -1,19 +1,19 @@
-/* What undoes the ripple and droop of a telescope's own filter bank within its coarse channels: a
+/* Corrects the ripple and droop of a telescope's own filter bank within its coarse channels by a
  * FIR filter on the samples of each.
  *
  * With b the bank's prototype of N points a channel and f in units of the channel spacing,
  *
  *   H(f) = sum_j b[j] exp(-2 pi i f j / N),   R(f) = |H(0)| / |H(f)|   for |f| <= 1/2,
  *
- * the part of a channel that is kept. Oversampled channels, num / den of the spacing wide, go on to
- * their edges at |f| = num / den / 2: there R goes back to 1, along erfc, so that what lies beyond
- * the kept part stays as it is and the filter is short. Prototypes are symmetric, so phases are but
- * a delay, which is left to the archive's times: R has none.
+ * the part of a channel that is kept. Oversampled channels are num / den of the spacing wide, with
+ * edges at |f| = num / den / 2. Towards these R returns to 1, along erfc: the part that is not kept
+ * is unchanged, and the filter is short. Prototypes are symmetric, so their phase is a pure delay,
+ * which the archive's times contain: R has none.
  *
- * The filter is R's impulse response, real and symmetric, as far as it has all but 1e-10 of its
- * energy beside the greatest coefficient's, at most 8,192 samples to either side. R of critically
- * sampled channels has an edge at +-1/2, where it meets itself, so that one is long. Morrison et
- * al. 2020, Performance of oversampled polyphase filterbank inversion via Fourier transform. */
+ * The filter is R's impulse response, real and symmetric. It is cut where 1e-10 of its energy
+ * remains, relative to the largest coefficient's, at most 8,192 samples to either side. R of
+ * critically sampled channels has an edge at +-1/2, so its response is long. Morrison et al. 2020,
+ * Performance of oversampled polyphase filterbank inversion via Fourier transform. */
 #ifndef VOLTMILL_DSP_DERIPPLE_H
 #define VOLTMILL_DSP_DERIPPLE_H
 
@@ -26,17 +26,17 @@ struct deripple {
     uint32_t reach;   /* samples to either side: 2 reach + 1 coefficients */
     double *half;     /* [reach + 1]: that in the middle first; free() */
     double ripple_db; /* the most that |H| is off |H(0)| in the kept part, in dB, >= 0 */
-    double left_db;   /* what is left out of the response, of its power */
+    double left_db;   /* power of the omitted part of the response, relative to all of it */
 };
 
-/* `coeff` [count], of `points` a channel; `ratio` of the channels' width to their spacing, 1/1:
- * critically sampled. Fails with USAGE where the prototype falls to less than a tenth (20 dB) in
- * the kept part, which is another number of points then; with DEVICE (memory). `who` begins
- * messages. */
+/* Designs the filter. `coeff` [count], of `points` a channel; `ratio` of the channels' width to
+ * their spacing, 1/1: critically sampled. Fails with USAGE where the prototype falls to less than a
+ * tenth (20 dB) in the kept part, which is another number of points then; with DEVICE (memory).
+ * `who` begins messages. */
 status_t deripple_make(const char *who, const double *coeff, uint64_t count, uint32_t points,
                        struct ratio ratio, struct deripple *out);
 
-/* The filter as coefficients: out [2 reach + 1]. */
+/* Writes the filter's coefficients: out [2 reach + 1]. */
 void deripple_coefficients(const struct deripple *deripple, double *out);
 
 /* Its response at frequency `turns` a sample. */

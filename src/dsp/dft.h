@@ -9,7 +9,7 @@
 #include <complex.h>
 #include <stddef.h>
 
-/* out[m] = sum_n in[n] exp(-2 pi i n m / length).
+/* Computes the Fourier transform: out[m] = sum_n in[n] exp(-2 pi i n m / length).
  *
  *   in, out   double complex [length], not overlapping; length >= 1
  *

@@ -1,9 +1,9 @@
-/* Peaks of neighbouring DMs and times that belong to one burst, put together.
+/* Grouping of peaks of neighbouring DMs and times that belong to one burst.
  *
- * Two peaks are linked when their boxes overlap, or lie no farther apart than the wider of the two
+ * Two peaks are linked when their boxes overlap, or are no farther apart than the wider of the two
  * is long, and their DMs are neighbours: at most two steps apart, or as far as their delays across
- * the band differ by no more than the wider box, 32 steps at most. What is linked, by however many
- * peaks between, is a group. */
+ * the band differ by no more than the wider box, 32 steps at most. A group is a connected set of
+ * linked peaks. */
 #ifndef VOLTMILL_DSP_GROUPS_H
 #define VOLTMILL_DSP_GROUPS_H
 

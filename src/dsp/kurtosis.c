@@ -90,8 +90,8 @@ static struct side pearson_side(const struct pearson *p, double step)
     return side;
 }
 
-/* The place beyond which so much of the area lies: from the side's end inwards, so that small parts
- * of it keep their digits. */
+/* Finds the place beyond which the area is `beyond`. Integrates from the side's end inwards, so
+ * that small areas keep their digits. */
 static double pearson_limit(const struct pearson *p, double step, const struct side *side,
                             double beyond)
 {

@@ -1,4 +1,4 @@
-/* Spectral kurtosis: whether so many powers of a channel are those of Gaussian noise.
+/* Spectral kurtosis: tests whether powers of a channel are those of Gaussian noise.
  *
  * Of M independent powers x_i with S1 = sum x_i, S2 = sum x_i^2:
  *
@@ -16,15 +16,16 @@
 
 #include <stdint.h>
 
-/* Of sums over `count` >= 2 spectra; NaN where they do not tell: no power, or beyond what 32-bit
- * floats hold with all digits. */
+/* Computes the kurtosis from sums over `count` >= 2 spectra. NaN if they do not suffice: no power,
+ * or sums beyond the range in which 32-bit floats have all digits. */
 float kurtosis_of(uint64_t count, float power, float squares);
 
-/* The central moments of K for noise: [0] is the variance, then the third and the fourth. */
+/* Computes the central moments of K for noise: [0] is the variance, then the third and the
+ * fourth. */
 void kurtosis_moments(uint64_t count, double moments[3]);
 
-/* Beyond each of them K lies as often as a Gaussian lies so many sigma beyond its mean on that
- * side. count >= 8, 0 < sigma <= 6. Rounded to floats, so that the last bits of a machine's
+/* Limits of K with the probability of a Gaussian deviate beyond `sigma` standard deviations on the
+ * same side. count >= 8, 0 < sigma <= 6. Rounded to floats, so that the last bits of a machine's
  * functions decide nothing. */
 struct kurtosis_limits {
     float low, high;

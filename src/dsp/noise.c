@@ -4,10 +4,10 @@
  * A sum of independent normal deviates is normal, so the only errors are those of the table: 4096
  * equally likely quantiles that end at 3.8 sigma. The sum of five ends at 8.4 sigma, its fourth
  * cumulant is made zero (see fill_table), and the sixth, -0.035 in the table, is divided by 5^2.
- * What that leaves, from the table convolved with itself: beyond 3 sigma lies what a normal law has
- * there within 1e-4, beyond 4, 5 and 6 sigma 0.4, 3.5 and 16 percent less. Beside Box and Muller's
- * method this needs no logarithm or cosine, and integers make it the same on every machine. The
- * table takes 16 KiB and stays in the first cache.
+ * Remaining errors, from the table convolved with itself: the probability beyond 3 sigma is that of
+ * a normal law within 1e-4, beyond 4, 5 and 6 sigma 0.4, 3.5 and 16 percent less. Beside Box and
+ * Muller's method this needs no logarithm or cosine, and integers make it the same on every
+ * machine. The table takes 16 KiB and stays in the first cache.
  *
  * Wallace 1996, Fast pseudorandom generators for normal and exponential variates, on sums of
  * deviates; Thomas, Luk, Leong, Villasenor 2007, Gaussian random number generators, section 2.3. */
@@ -56,8 +56,8 @@ struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t ant
     return key;
 }
 
-/* The x >= start above which a normal deviate lies with probability p. Newton's steps from below
- * rise to it, since the upper tail is convex there. */
+/* Returns the x >= start that a normal deviate exceeds with probability p. Newton's steps from
+ * below approach it, since the upper tail is convex there. */
 static double noise_normal_quantile(double p, double start)
 {
     enum { STEPS = 8 }; /* six reach the last bit from the neighbouring entry */
@@ -70,10 +70,10 @@ static double noise_normal_quantile(double p, double start)
     return x;
 }
 
-/* Each entry is the quantile at the middle of its share of probability. The outermost one stands
- * for the whole tail and is put where the kurtosis becomes 3: with weight w = 2 / ENTRIES, and s2,
- * s4 the moments that the others make, s4 + w y^2 = 3 (s2 + w y)^2 gives its square y. All are
- * then scaled to the variance. */
+/* Each entry is the quantile at the middle of its share of probability. The outermost one
+ * represents the whole tail and is placed where the kurtosis becomes 3: with weight w = 2 /
+ * ENTRIES, and s2, s4 the moments that the others make, s4 + w y^2 = 3 (s2 + w y)^2 gives its
+ * square y. All are then scaled to the variance. */
 static void noise_fill_table(int32_t table[ENTRIES])
 {
     double x[HALF];

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Where a stream's noise comes from. */
+/* Origin of a stream's noise. */
 enum noise_source { NOISE_RECEIVER, NOISE_PULSAR, NOISE_WORDS, NOISE_BURST, NOISE_SOURCE };
 
 /* Names a stream; streams of different keys are independent. */
@@ -17,10 +17,11 @@ struct noise_key {
 
 typedef struct noise noise_t;
 
-/* Fails with DEVICE (memory). */
+/* Creates the table of noise. Fails with DEVICE (memory). */
 status_t noise_create(noise_t **out);
 void noise_destroy(noise_t *noise);
 
+/* Returns the key of a stream's noise. */
 struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t antenna,
                            uint32_t chan);
 

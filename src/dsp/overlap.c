@@ -94,7 +94,7 @@ status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct over
     return STATUS_OK;
 }
 
-/* *out: the first row whose hop lies at input row `row` or behind it. */
+/* Sets *out to the first row whose hop is at input row `row` or after it. */
 static int overlap_first_from(const struct overlap *stage, int64_t row, int64_t *out)
 {
     /* ceil(a / b) = floor((a - 1) / b) + 1 */

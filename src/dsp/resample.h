@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 enum resample_keeps {
-    RESAMPLE_KEEPS_CENTRE, /* coefficient j lies at (j + 1/2) / points taps from the begin; values
-                              are the function's: the sum grows with the points */
+    RESAMPLE_KEEPS_CENTRE, /* coefficient j is at (j + 1/2) / points taps from the begin; values are
+                              the function's: the sum grows with the points */
     RESAMPLE_KEEPS_FIRST   /* at j / points, so coefficient 0 stays where it was, as do phases that
                               count from it; the sum stays, and with it the gain */
 };

@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 /* A time in samples: whole + over, -0.5 <= over <= 0.5, which is exact for the doubles that it came
- * from. As these are rounded themselves, what was meant may lie `doubt` samples off. */
+ * from. As these are rounded themselves, the true time may differ by `doubt` samples. */
 struct sample_time {
     int64_t whole;
     double over, doubt;
 };
 
-/* `seconds`, or the time from one instant to another, at `rate` samples a second. Beyond 2^62
- * samples: 2^62. */
+/* Convert `seconds`, or the time from one instant to another, at `rate` samples a second. Beyond
+ * 2^62 samples: 2^62. */
 struct sample_time sample_time_of(double seconds, double rate);
 struct sample_time sample_time_between(struct utc from, struct utc to, double rate);
 
-/* The number of the first sample that is not before the time, as far as can be told; 0 for times
+/* Returns the number of the first sample that is not before the time, within the doubt; 0 for times
  * before sample 0. */
 uint64_t sample_time_next(struct sample_time time);
 

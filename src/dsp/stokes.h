@@ -20,15 +20,15 @@
 
 #include <stddef.h>
 
-/* What two polarisations with these names are (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
- * X; R and L, RCP and LCP; large or small). Returns 0 when they are none of these. */
+/* Recognises two polarisations by their names (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
+ * X; R and L, RCP and LCP; upper or lower case). Returns 0 if they are none of these. */
 int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)
     __attribute__((warn_unused_result));
 
-/* I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice one. The
- * lines of `out` may be those of `sums`.
+/* Computes I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice
+ * one. The lines of `out` may be those of `sums`.
  *
- *   sums   |A|^2, |B|^2, Re A B*, Im A B*   */
+ *   sums   |A|^2, |B|^2, Re A B*, Im A B* */
 void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
                  float *const out[4]);
 

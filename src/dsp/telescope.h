@@ -1,11 +1,12 @@
 /* Prototype filters of telescopes whose formula is published: by name.
  *
  *   chime      4 taps of 2048 samples (1024 channels of real samples): a sinc whose centre is
- * sample 4096, times 0.08 + 0.92 hanning(8192) as numpy has it; within rounding what CHIME's
- *              F-engine has (CHIME/FRB's tools: the table pfb_coefficients_used)
+ *              sample 4096, times 0.08 + 0.92 hanning(8192) as numpy computes it; within rounding
+ *              the prototype of CHIME's F-engine (CHIME/FRB's tools: the table
+ *              pfb_coefficients_used)
  *   katgpucbf  16 taps, here of 2048 samples: a Hann window that is 0 at both ends times a sinc
- * with its centre between both halves; the wide bands of the GPU correlator of MeerKAT's extension
- * as they are by default (SARAO, katgpucbf: generate_pfb_weights)
+ *              with its centre between both halves; the default of the wide bands of the GPU
+ *              correlator of MeerKAT's extension (SARAO, katgpucbf: generate_pfb_weights)
  *
  * Others' numbers belong to those who made them, and are read from files. */
 #ifndef VOLTMILL_DSP_TELESCOPE_H
@@ -23,10 +24,10 @@ struct telescope {
     double centre;         /* of the sinc, in coefficients from the first */
 };
 
-/* NULL: there is none of that name. */
+/* Returns the telescope of that name; NULL if there is none. */
 const struct telescope *telescope_find(const char *name);
 
-/* All names, with ", " between. Fails with DEVICE (memory). */
+/* Appends all names, separated by ", ". Fails with DEVICE (memory). */
 status_t telescope_add_names(struct text *out);
 
 /* Gives its coefficients [taps][points], the oldest sample's first, for free(). Fails with DEVICE

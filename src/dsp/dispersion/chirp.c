@@ -1,4 +1,4 @@
-/* Delays and lengths, and the exact chirp made into a filter of so many taps. */
+/* Delays and lengths, and the exact chirp as a filter of a given number of taps. */
 #include "dsp/dispersion/chirp.h"
 
 #include "dsp/dispersion/chirp_exact.h"
@@ -96,9 +96,8 @@ static void round_trip_up(uint32_t length, double (*restrict table)[2], double (
 /* From `length` frequencies to samples, x(n) = sum_k data[k] exp(+2 pi i k n / length), length a
  * power of two up to 2^31:
  *
- *   data   [length][2] in: frequency k at place k; out: sample n at the place whose number is n
- * with its bits in reverse order
- */
+ *   data   [length][2] in: frequency k at place k; out: sample n at the place whose number is
+ *                        n with its bits in reverse order */
 static void round_trip_there(uint32_t length, double (*data)[2])
 {
     double table[PIECE][2];
@@ -114,7 +113,7 @@ static void round_trip_back(uint32_t length, double (*data)[2])
     round_trip_up(length, table, data);
 }
 
-/* The sample that lies behind sample n. */
+/* Returns the index after n in bit-reversed order. */
 static uint32_t round_trip_next(uint32_t length, uint32_t n)
 {
     uint32_t bit = length / 2;
@@ -222,8 +221,7 @@ out:
 
 /* ---- The response ---- */
 
-/* The response on a circle of `length` samples, of which sample n weighs the one that lies n before
- * a row's. */
+/* Window on a circle of `length` samples; sample n weighs the input n samples before a row's. */
 struct window {
     uint32_t length;
     int64_t middle; /* of the delays, samples behind the row's */
@@ -245,7 +243,7 @@ static struct window chirp_window(const struct chirp *chirp, uint32_t length)
                            .guard = (double)chirp_guard(most - least)};
 }
 
-/* What is left of sample n: all of it within the delays, nothing beyond the guard. */
+/* Returns the window's weight of sample n: 1 within the delays, 0 beyond the guard. */
 static double chirp_left(const struct window *w, uint32_t n)
 {
     const double steepness = 3.9; /* begins and ends in steps of 2e-8 */

@@ -24,7 +24,7 @@ struct chirp {
     int is_complex;
     int sideband;   /* +1 or -1 as samples are when they are multiplied */
     int is_inverse; /* disperses instead */
-    int64_t shift;  /* samples of its delay that are left out here, because samples are taken so
+    int64_t shift;  /* samples of its delay that are omitted here, because samples are taken that
                        much later instead (struct filter_spec): chirp_shift() */
 };
 
@@ -32,27 +32,27 @@ struct chirp {
  * than 2^52 samples, with numbers. */
 status_t chirp_check(const struct chirp *chirp);
 
-/* Delays of the band's components, in samples, before `shift` is taken out: the least and the
- * greatest over the band's edges. Row m is made of samples m + least .. m + most: so dedispersion's
- * are positive where the band lies below the reference, and the inverse's have the other sign. */
+/* Computes the minimum and maximum delay over the band's edges, in samples, before `shift` is
+ * subtracted. Row m is made of samples m + least .. m + most. Dedispersion's delays are positive
+ * where the band is below the reference; the inverse's have the opposite sign. */
 void chirp_delays(const struct chirp *chirp, double *least, double *most);
 
-/* The delay at the channel's centre to the nearest sample: what `shift` is best set to. 0 where the
- * centre is the reference. */
+/* Returns the delay at the channel's centre to the nearest sample: what `shift` is best set to. 0
+ * where the centre is the reference. */
 int64_t chirp_shift(const struct chirp *chirp);
 
-/* Samples before and behind the delays' own in which chirp_response() lets what the band's sharp
- * edges ring fade away: a rule that depends on the delays' span alone. */
+/* Returns the guard: samples before and after the delays in which chirp_response() lets the ringing
+ * of the band's sharp edges decay. It depends on the delays' span alone, in samples. */
 uint64_t chirp_guard(double span);
 
-/* The samples that rows are made of, when delays less shifts lie in least .. most for all streams:
- * `taps` = T and `first` of struct filter_spec, guard included. Fails with USAGE: more than 2^26
- * samples. */
+/* Computes the samples that rows are made of, if delays minus shifts are in least .. most for all
+ * streams: `taps` = T and `first` of struct filter_spec, guard included. Fails with USAGE beyond
+ * 2^26 samples. */
 status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
 
-/* The response at the `length` frequencies of an FFT (compute/filter.h: filter_response_t): out
- * [length][2], length a power of two and at least the T of chirp_reach(). Of real samples
- * out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
+/* Computes the response at the `length` frequencies of an FFT (compute/filter.h:
+ * filter_response_t): out [length][2], length a power of two and at least the T of chirp_reach().
+ * Of real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
  *
  * It is the exact chirp (dsp/dispersion/chirp_exact.h) but for this: that jumps where the band's
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for

@@ -1,11 +1,11 @@
-/* Phases of 10^10 turns, right to 10^-9 turns: the phase is taken apart into what is linear in
- * frequency, which 64-bit fractions of a turn count exactly, and one quotient in twice double's
+/* Phases of 10^10 turns, accurate to 10^-9 turns. The phase is split into terms linear in
+ * frequency, which 64-bit fractions of a turn represent exactly, and one quotient in double-double
  * precision. With A = 1e12 D DM,
  *
  *   A v (1 / r - 1 / v)^2 = A v / r^2 - 2 A / r + A / v.
  *
- * Nothing here asks the machine for more than IEEE additions, products and quotients, so that every
- * machine gives the same bits and the loops become vectors: no fma(), no sin(). */
+ * Only IEEE additions, products and quotients are used, no fma() or sin(). So every machine gives
+ * the same bits, and compilers vectorise the loops. */
 #include "dsp/dispersion/chirp_exact.h"
 
 #include "dsp/dispersion/dispersion.h"
@@ -82,7 +82,7 @@ static uint64_t exact_fixed_pair(struct pair turns)
 
 /* ---- Phases ---- */
 
-/* What the phases of an FFT's frequencies are made of: that of bin k (k - length in the upper half)
+/* Terms of the phases of an FFT's frequencies. The phase of bin k (k - length in the upper half)
  * is, in turns, offset + k step + sign A / v, v = start_hz + k bin_hz. */
 struct phases {
     uint64_t offset, step; /* 2^-64 turns */

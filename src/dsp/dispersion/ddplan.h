@@ -1,5 +1,5 @@
-/* Ranges of DMs with a sampling of their own each: where channels smear a pulse anyway, samples may
- * be added up in time, by 2, 4, 8 ..., and DMs lie farther apart. */
+/* Ranges of DMs with different sampling. Where channels smear a pulse anyway, samples are added up
+ * in time, by 2, 4, 8 ..., and DMs are farther apart. */
 #ifndef VOLTMILL_DSP_DISPERSION_DDPLAN_H
 #define VOLTMILL_DSP_DISPERSION_DDPLAN_H
 
@@ -17,10 +17,10 @@ struct ddplan_range {
     double width;                 /* of a pulse at its end, on one of its DMs, seconds */
 };
 
-/* Samples are added up by so many that a pulse's width (in squares: sample, width_seconds, smearing
- * within channels) grows by no more than `tolerance`; DMs of each range are those of
- * dispersion_tolerant(). they begin at whole millionths.
- * spec's DMs are not looked at. Fails as that. */
+/* Plans ranges of DMs from `start` to `end` (pc cm^-3), and the number of samples that each adds
+ * up. A pulse's width (in squares: sample, width_seconds, smearing within channels) grows by at
+ * most the factor `tolerance`. DMs of each range are those of dispersion_tolerant(), and begin at
+ * whole millionths. The DMs of `spec` are ignored. Fails as dispersion_tolerant(). */
 status_t ddplan_make(const struct dispersion_spec *spec, double start, double end,
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count);

@@ -82,7 +82,8 @@ static int32_t dispersion_round_away(double value)
     return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-/* Of every channel; gives the channel of the steepest slope, or one that is no number. */
+/* Computes the lines of every channel. Returns the channel of the steepest slope, or the first
+ * whose slope is NaN. */
 static uint32_t dispersion_make_lines(const struct dispersion_spec *spec,
                                       const struct dispersion *delays)
 {
@@ -121,9 +122,10 @@ static void dispersion_widen(double delay, double *least, double *most)
     *most = fmax(*most, delay);
 }
 
-/* The least and the greatest delay of all. Without coherent dedispersion those of a DM are its
- * least and greatest slope's: tables may have 10^8 entries, so nothing but filling them looks at
- * each. Else each channel's are at the first or the last of the DMs, as lines have it. */
+/* Finds the minimum and maximum of all delays. Without coherent dedispersion, the delays of a DM
+ * are extreme in the channels of minimum and maximum slope: tables may have 10^8 entries, so they
+ * are not searched. Otherwise each channel's are extreme at the first or the last DM, as lines have
+ * it. */
 static void dispersion_find_range(const struct dispersion_spec *spec,
                                   const struct dispersion *delays, double *least, double *most)
 {
@@ -141,7 +143,7 @@ static void dispersion_find_range(const struct dispersion_spec *spec,
     }
 }
 
-/* Room for lines, and the DMs. */
+/* Allocates the lines, and copies the DMs. */
 static status_t dispersion_begin(const struct dispersion_spec *spec, struct dispersion *delays)
 {
     status_t st = STATUS_OK;

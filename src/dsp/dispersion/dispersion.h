@@ -16,7 +16,7 @@ extern const double dispersion_default_constant;
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
  * text is none of them. */
 int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
-/* `constant` itself, or the default for 0. */
+/* Returns `constant` itself, or the default for 0. */
 double dispersion_constant_of(double constant);
 
 struct dispersion_spec {
@@ -27,28 +27,29 @@ struct dispersion_spec {
     double sample_seconds; /* of the series that are added up */
     const double *dms;     /* [ndms] pc cm^-3, not negative */
     uint32_t ndms;
-    /* What was dedispersed coherently before: to this DM, by this constant; then each channel still
-     * has the delay of another frequency at that DM, and its own at the rest of a DM:
+    /* Coherent dedispersion that was applied before, to this DM with this constant. Each channel
+     * then has the delay of frequency v at that DM, and its own at the remaining DM:
      *
-     *   coherent_constant coherent_dm (1 / v^2 - 1 / r^2) + D (DM - coherent_dm) (1 / f^2 - 1 /
-     * r^2)
+     *   coherent_constant coherent_dm (1 / v^2 - 1 / r^2)
+     *       + D (DM - coherent_dm) (1 / f^2 - 1 / r^2)
      *
-     * delay_hz: [nchannels] v; NULL: was not */
+     * delay_hz: [nchannels] v, Hz; NULL: none was applied */
     double coherent_dm, coherent_constant;
     const double *delay_hz;
 };
 
-/* Sample t + origin + table[d][c] of channel c goes into output t of DM d.
+/* Delays of channels, in samples. Sample t + origin + table[d][c] of channel c goes into output t
+ * of DM d.
  *
  *   table   uint32 [ndms][nchannels]   delays rounded to the nearest sample (halves away from
- * zero), less origin
+ *                                      zero), less origin
  *
- * origin is the least rounded delay of all: 0 where the reference is the highest frequency, else
- * outputs begin elsewhere than inputs. `largest` is the greatest entry: N outputs take N + largest
+ * origin is the minimum rounded delay: 0 where the reference is the highest frequency, else outputs
+ * begin elsewhere than inputs. `largest` is the maximum entry: N outputs take N + largest
  * inputs. */
 struct dispersion {
     uint32_t nchannels, ndms;
-    uint32_t *table; /* NULL: dispersion_rows() makes those that are wanted of what follows */
+    uint32_t *table; /* NULL: dispersion_rows() computes the rows that are needed */
     uint32_t largest;
     int64_t origin;
     /* A channel's delay in samples is DM slope + coherent_dm (coherent - slope). */
@@ -58,28 +59,30 @@ struct dispersion {
     double *coherent_dms; /* [ndms], beside it */
 };
 
-/* All but the table, which may be larger than memory. Fails with USAGE (a frequency, time or DM out
- * of range; delays beyond 2^31 samples), DEVICE (memory). */
+/* Computes All but the table, which may be larger than memory. Fails with USAGE (a frequency, time
+ * or DM out of range; delays beyond 2^31 samples), DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
-/* With the table; as of what was settled. */
+/* Settles the dispersion, and fills its table. Fails as dispersion_settle(), or with DEVICE
+ * (memory). */
 status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
 
-/* Rows of the table of what was settled.
+/* Computes rows of the table of a settled dispersion.
  *
  *   out   uint32 [count][nchannels]   of DMs first .. first + count - 1 */
 void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t count,
                      uint32_t *out);
-/* One of its entries. */
+/* Returns one entry of the table, in samples. */
 uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
 /* Takes {0}, too. */
 void dispersion_free(struct dispersion *delays);
 
-/* start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0 with count > 1,
- * start < 0), DEVICE. */
+/* Makes a list of DMs: start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0
+ * with count > 1, start < 0), DEVICE. */
 status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
-/* DMs from start up to the first one that is not below `end`, so far apart that a pulse between two
- * of them is smeared to at most `tolerance` (> 1) times the width that it has anyway.
+/* Makes a list of DMs from start up to the first one that is not below `end`, so far apart that a
+ * pulse between two of them is smeared to at most `tolerance` (> 1) times the width that it has
+ * anyway.
  *
  * A pulse of `width_seconds`, sampled in dt, is smeared within channels by a * DM and, dedispersed
  * at a DM wrong by d, by b * d over the band; widths add in squares:
@@ -88,13 +91,13 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
  *   a = 2 D df / f^3 (f, df in MHz: centre of the band, width of a channel), b = a nchannels / 4.
  *
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
- * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth,
- * a tolerance <= 1, more than `most` DMs), DEVICE. */
+ * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth, a
+ * tolerance <= 1, more than `most` DMs), DEVICE. */
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
 
-/* a^2 and b^2 of that. Fails with USAGE: no band. */
+/* Computes a^2 and b^2 of that, seconds^2 per DM^2. Fails with USAGE without a bandwidth. */
 status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "base/memory.h"
 
-/* Of the DMs, how many are nearer to coherent DM `which` than to the one behind it, or below. */
+/* Returns the number of DMs that are nearer to coherent DM `which` or a lower one than to the
+ * next. */
 static uint32_t grid_count_up_to(const struct dispersion_grid *grid, uint32_t which,
                                  const double *dms, uint32_t ndms)
 {
@@ -28,10 +29,10 @@ struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid
 /* The delays of all shares, one after the other. */
 struct grid_delays {
     struct dispersion all; /* of the shares that are wanted */
-    int64_t end;           /* the greatest delay of all shares */
+    int64_t end;           /* the maximum delay of all shares */
 };
 
-/* Of a share; lines are those of any. */
+/* Adds the delays of one share to those of all shares. */
 static status_t grid_add(const struct dispersion_grid *grid, uint32_t which, int is_wanted,
                          const struct dispersion_spec *spec, struct grid_delays *to)
 {

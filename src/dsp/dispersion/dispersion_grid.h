@@ -11,18 +11,18 @@ struct dispersion_grid {
     uint32_t count;
 };
 
-/* Of ascending DMs those that are nearest to coherent DM `which`: first .. first + count - 1. One
- * in the middle of two goes to the lower. */
+/* DMs nearest to coherent DM `which` among ascending DMs: first .. first + count - 1. A DM halfway
+ * between two belongs to the lower. */
 struct dispersion_share {
     uint32_t first, count;
 };
 struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid, uint32_t which,
                                               const double *dms, uint32_t ndms);
 
-/* dispersion_settle() of the share of coherent DM `only` (grid->count: of all DMs, in their order),
- * counted from the origin of all: whichever is asked for, `origin` and `largest` are those of all
- * DMs, so that outputs are made for the same times. spec->dms are all of them, ascending;
- * spec->coherent_dm does not matter, delay_hz must be there. Fails as dispersion_settle(). */
+/* Runs dispersion_settle() for the share of coherent DM `only` (grid->count: of all DMs, in their
+ * order). `origin` and `largest` are always those of all DMs, so that all shares have outputs at
+ * the same times. spec->dms are all DMs, ascending; spec->coherent_dm is ignored, delay_hz is
+ * required. Fails as dispersion_settle(). */
 status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t only,
                                 const struct dispersion_spec *spec, struct dispersion *out);
 

@@ -42,12 +42,13 @@ struct patterns {
     uint32_t *of;
 };
 
-/* Of `ndms` DMs, in time in proportion to ndms * nrows.
+/* Finds the patterns of `ndms` DMs, in time proportional to ndms * nrows.
  *
- *   delays    uint32 [ndms][nrows]   below 2^31
- *   reach     a DM whose delay of the group's first row is further than that from those of all that
- *             have its pattern gets one of its own: rows of patterns have no holes then;
- * UINT32_MAX: patterns alone count nlevels   1 .. PATTERN_LEVELS: up to groups of 2^nlevels rows
+ *   delays    uint32 [ndms][nrows]   in samples, below 2^31
+ *   reach     a DM gets a pattern of its own if the delay of the group's first row differs by more
+ *             than this from that of all DMs with its pattern: rows of patterns have no gaps then;
+ *             UINT32_MAX: patterns alone count
+ *   nlevels   1 .. PATTERN_LEVELS: up to groups of 2^nlevels rows
  *
  * Fails with DEVICE (memory). */
 status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
@@ -59,11 +60,11 @@ void patterns_free(struct patterns *patterns);
  * ndms * nrows. */
 uint64_t patterns_adds(const struct patterns *patterns, uint32_t level);
 
-/* The level with the least of them. *adds is set. */
+/* Returns the level with the least of them. *adds is set. */
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 
-/* How many times fewer additions than brute force's the best level takes, with groups of so many
- * rows. `delays` as for patterns_create(), which it fails as. */
+/* Computes the ratio of brute force's additions to those of the best level, and the rows of that
+ * level's groups. `delays` as for patterns_create(), which it fails as. */
 status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t *group,
                        double *gain);
 

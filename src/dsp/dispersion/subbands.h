@@ -5,7 +5,7 @@
 #include "dsp/dispersion/dispersion.h"
 
 /* The plan of two-step dedispersion. Neighbouring channels make groups of `group` (the last one may
- * be smaller); DMs one behind the other make steps that share the delays within groups:
+ * be smaller); neighbouring DMs make steps that share the delays within groups:
  *
  *   first step    sub[k][g][t] = sum over c in group g of in[c][t + inner[k][c]]
  *   second step   out[d][t] = sum_g sub[k(d)][g][t + outer[d][g]]
@@ -26,7 +26,7 @@ struct subbands {
 
 enum { SUBBANDS_GROUP = 8 };
 
-/* `group` 0: SUBBANDS_GROUP. Fails with DEVICE (memory). */
+/* Plans the steps. `group` 0: SUBBANDS_GROUP. Fails with DEVICE (memory). */
 status_t subbands_create(const struct dispersion *delays, uint32_t group, struct subbands *out);
 void subbands_free(struct subbands *steps);
 

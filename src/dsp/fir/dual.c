@@ -13,7 +13,8 @@
  * square of that. */
 static const double smallness = 1e-8;
 
-/* Of a residue's system; some 250 taps there and back. The time goes with the third power. */
+/* Matrix elements of a residue's system at most; some 250 taps there and back. Time grows with the
+ * third power. */
 enum { MOST_NUMBERS = 1 << 18 };
 
 /* The system of one residue: unknowns are g at places `at`, at + hop, ... of its own. */
@@ -45,7 +46,8 @@ static void dual_end(struct dual_system *system)
     free(system->x);
 }
 
-/* g[i] stands at i + first; b at the same place and k C from it: 0 <= i + first + k C < T C. */
+/* Allocates the system. g[i] is at i + first; b at the same place and k C from it: 0 <= i + first +
+ * k C < T C. */
 static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t first,
                            struct dual_system *out)
 {
@@ -110,7 +112,7 @@ static void dual_fill(struct dual_system *system, uint32_t residue, size_t unkno
     }
 }
 
-/* y -= 2 v (v y) / (v v), of so many rows. */
+/* Computes y -= 2 v (v y) / (v v) for `rows` rows. */
 static void dual_reflect(const double *v, double norm, size_t rows, double *y)
 {
     double dot = 0;
@@ -128,7 +130,7 @@ static void dual_reflect(const double *v, double norm, size_t rows, double *y)
 static void dual_solve(struct dual_system *system, size_t unknowns)
 {
     const size_t rows = system->equations + unknowns;
-    /* Of the equations x = 0 those of later unknowns are as they were: zero in this column. */
+    /* The equations x = 0 of later unknowns are still zero in this column. */
     const size_t count = system->equations + 1;
     for (size_t j = 0; j < unknowns; j++) {
         double *v = system->matrix + j * rows + j;
@@ -154,7 +156,8 @@ static void dual_solve(struct dual_system *system, size_t unknowns)
     }
 }
 
-/* What system->x leaves of a residue's equations, squared, and its own squares. */
+/* Adds the squared residuals that system->x leaves in a residue's equations, and the squares of
+ * x. */
 static void dual_add(struct dual_system *system, uint32_t residue, size_t unknowns)
 {
     for (size_t e = 0; e < system->equations; e++) {
@@ -171,7 +174,7 @@ static void dual_add(struct dual_system *system, uint32_t residue, size_t unknow
     }
 }
 
-/* Means over so many residues. */
+/* Means over `residues` residues. */
 static double dual_error_db(const struct dual_system *system, uint32_t residues)
 {
     return 10 * log10(system->error / residues + DBL_MIN);
@@ -182,7 +185,7 @@ static double dual_noise(const struct dual_system *system, uint32_t residues)
     return system->norm / residues * system->bank->points * system->energy_b;
 }
 
-/* The error that so many taps leave, of some residues. */
+/* Estimates the error of a dual of `taps` taps from some of the residues. */
 static status_t dual_estimate(const struct dual_bank *bank, uint32_t taps, double *error_db)
 {
     status_t st = STATUS_OK;

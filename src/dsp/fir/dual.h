@@ -32,24 +32,25 @@ struct dual_bank {
 
 struct dual {
     uint32_t taps;   /* of g: [taps][points] */
-    int64_t first;   /* g[i] stands at first + i, in b's own numbers: (T - taps) C / 2 */
+    int64_t first;   /* g[i] is at first + i, in b's own numbers: (T - taps) C / 2 */
     double *coeff;   /* free() returns it */
     double error_db; /* of white noise: the power of x^ - x over that of x */
     double noise;    /* power of white noise that is added to every channel, relative to what
                         white voltages leave there: of it so much is in x^, relative to x */
 };
 
-/* Of so many taps, at least 1. Fails with DEVICE (memory), USAGE: a bank that holds nothing of some
- * samples. */
+/* Computes the dual of `taps` taps (at least 1). Fails with DEVICE (memory), or with USAGE if some
+ * samples contribute nothing to the bank's spectra. */
 status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *out);
 
-/* Of the fewest taps whose error is at most `error_db` (negative), if `most` taps do; else of
- * `most`, which is no failure: out->error_db says it. */
+/* Computes the dual of the fewest taps whose error is at most `error_db` (negative). If `most` taps
+ * do not suffice, computes the dual of `most` taps, which is no failure: out->error_db reports it.
+ * Fails as dual_create(). */
 status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t most,
                      struct dual *out);
 
-/* What any synthesis filter g of `taps` x C numbers from `first` on leaves: sets `error_db` and
- * `noise`. Fails with DEVICE (memory). */
+/* Measures the synthesis filter dual->coeff, [taps][points] from dual->first on: sets `error_db`
+ * (dB) and `noise`. Fails with DEVICE (memory). */
 status_t dual_measure(const struct dual_bank *bank, struct dual *dual);
 
 #endif

@@ -15,14 +15,15 @@ struct energy {
     uint64_t *below; /* [count + 1], of the first i of them; NULL: all have the same */
 };
 
-/* Of coefficients of so many numbers each (1; 2: complex); `is_reversed`: the last one is number 0.
- * Coefficients without energy count as if all had the same. energy_free() in any case. Fails with
- * DEVICE (memory). */
+/* Sums the energy of double coeff [count][parts] (parts 1; 2: complex). With `is_reversed`, the
+ * last coefficient is number 0. Coefficients without energy are treated as equal. The caller calls
+ * energy_free() in any case. Fails with DEVICE (memory). */
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out);
 void energy_free(struct energy *energy);
 
-/* The share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1, as far as there are such. */
+/* Returns the share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1, as far as there are
+ * such. */
 uint64_t energy_between(const struct energy *energy, int64_t first, int64_t end);
 
 #endif

@@ -1,8 +1,8 @@
-/* The filter's response. What lies in or beside the channel is asked of the plain sum, one
- * frequency at a time: exact at a nanosecond or two per coefficient, and some sixty frequencies
- * tell all. Only the search for the largest lobe far out needs thousands of them; it takes them
- * from one transform, whose length is a power of two whatever the number of channels is, and then
- * climbs the lobe that it found with plain sums again. */
+/* The filter's response. In and beside the channel it is the plain sum, one frequency at a time:
+ * exact, at one or two nanoseconds per coefficient, and some sixty frequencies suffice. Only the
+ * search for the largest lobe far out needs thousands of frequencies. It takes them from one
+ * transform, whose length is a power of two whatever the number of channels is, and then refines
+ * the lobe that it found with plain sums. */
 #include "dsp/fir/filter_report.h"
 
 #include "base/memory.h"
@@ -315,7 +315,7 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
     for (size_t j = 0; j < filter.count; j++) {
         energy += coeff[j] * coeff[j];
     }
-    /* A band of two samples ends before f = 1.5: nothing lies beyond. */
+    /* A band of two samples ends before f = 1.5, so nothing is beyond. */
     double beyond = 0;
     if (samples_per_spectrum / 2.0 >= BEYOND_FROM) {
         TRY(report_find_largest_beyond(&filter, BEYOND_FROM, &beyond));

@@ -1,4 +1,4 @@
-/* What the prototype filter does to a tone, in numbers: printed by `voltmill plan`.
+/* Response of the prototype filter to a tone, in numbers that `voltmill plan` prints.
  *
  * All follow from |H(f)|, H(f) = sum_j b[j] exp(-2 pi i f j / P), f in units of the channel spacing
  * (f = 0: centre of the channel). */
@@ -22,14 +22,15 @@ struct filter_report {
     double noise_width; /* equivalent noise bandwidth: P * sum b^2 / (sum b)^2, channels */
 };
 
-/*   coeff   double [taps][samples_per_spectrum], without the folded shift
+/* Measures the response of a prototype. coeff   double [taps][samples_per_spectrum], without the
+ * folded shift
  *
  * Fails with USAGE when H(0) is zero (a filter without gain at the centre), or DEVICE (memory). */
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out);
 
-/* What an oversampled bank does, whose channels come `rate` times as often as they are apart: in
- * the part of each that is kept, |f| <= 0.5. */
+/* Response of an oversampled bank, whose channels come `rate` times as often as they are apart, in
+ * the part of each channel that is kept, |f| <= 0.5. */
 struct filter_report_oversampled {
     double ripple_db; /* largest minus smallest |H|^2 there */
     double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
@@ -39,11 +40,11 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
-/* The aliasing alone, which takes less time. Fails likewise. */
+/* Measures the aliasing alone, in dB, which takes less time. Fails likewise. */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 
-/* |H(f)| at any one f, by the plain sum: for tests and for exact values. */
+/* Returns |H(f)| at any one f, by the plain sum: for tests and for exact values. */
 double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
 
 #endif

@@ -20,11 +20,12 @@ enum {
     LONGEST = 1 << 20     /* transform: 50 MB, some tenths of a second */
 };
 
-/* By how many decibels the top of a lobe may lie above all points that are looked at: so much
- * better than asked for a filter must be. */
+/* Decibels by which the top of a lobe may exceed all evaluated points. A filter must be better than
+ * its specification by this margin. */
 #define MISSED 0.05
 
-/* Of gains from 1 - d to 1 + d that are `ripple_db` apart, d in decibels below 1. */
+/* Returns the deviation d of gains, in decibels below 1, where 1 - d and 1 + d are `ripple_db`
+ * apart. */
 static double fir_off(double ripple_db)
 {
     double span = pow(10, ripple_db / 20);
@@ -99,7 +100,7 @@ out:
 static double complex fir_phase(double f, size_t j)
 {
     double turns = f * (double)j;
-    /* What is left of whole turns is exact. */
+    /* The remainder after whole turns is exact. */
     double angle = 2 * M_PI * (turns - (double)(int64_t)turns);
     return cos(angle) - sin(angle) * I;
 }
@@ -147,12 +148,12 @@ double fir_delay(const double *coeff, uint32_t taps, int is_complex)
     return middle + moment / energy;
 }
 
-/* The least and the greatest gain found so far. */
+/* Minimum and maximum gain found so far. */
 struct fir_gains {
     double least, greatest;
 };
 
-/* Looks at the lobes from `from` towards `to`, where the band ends. */
+/* Evaluates the gain in the lobes from `from` towards `to`, where the band ends. */
 static void fir_look(const struct fir_made *made, double from, double to, struct fir_gains *gains)
 {
     double step = 1 / ((double)made->taps * POINTS_PER_LOBE);
@@ -174,7 +175,8 @@ struct fir_reach fir_design_reach(const struct fir_design *design, const struct 
     const double *edges = design->edges;
     struct fir_gains inside = {.least = INFINITY};
     struct fir_gains outside = {.least = INFINITY};
-    /* Beyond the band it goes on to the next turn, or to the mirror image of the band. */
+    /* Beyond the band, the response continues to the next turn, or to the mirror image of the
+     * band. */
     double below = design->is_mirrored ? -edges[0] : edges[3] - 1;
     double above = design->is_mirrored ? 1 - edges[3] : edges[0] + 1;
     fir_look(made, edges[2], edges[1], &inside);

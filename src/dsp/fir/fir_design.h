@@ -19,30 +19,30 @@
 enum { FIR_MOST_TAPS = 1 << 24 };
 
 struct fir_design {
-    double edges[4];  /* ascending, from -1/2 to 1/2: the transitions are edges[0] .. edges[1] and
-                         edges[2] .. edges[3], the band lies between them */
+    double edges[4];  /* ascending, from -1/2 to 1/2: the transition bands are edges[0] .. edges[1]
+                         and edges[2] .. edges[3], the passband is between them */
     int is_stop;      /* the band is stopped, the rest passed; else the other way round */
     int is_mirrored;  /* the same at negative frequencies, by real coefficients; edges are >= 0 */
-    double ripple_db; /* of what is passed, from the least to the greatest gain; > 0 */
+    double ripple_db; /* of the passband, from the minimum to the maximum gain; > 0 */
     double attenuation_db; /* of what is stopped; > 0 */
-    double margin_db;      /* beyond what these ask for; 0 */
+    double margin_db;      /* added to both specifications, dB; default 0 */
 };
 
-/* What a design comes to, by Kaiser's formulas. */
+/* Returns the size of a design, by Kaiser's formulas. */
 struct fir_size {
-    double decibels; /* that its gain may be off: what the stricter of both asks for */
+    double decibels; /* deviation of the gain, below 1: the stricter of both demands */
     double width;    /* of the narrower transition */
     double beta;
     double taps; /* rounded up to an odd number, whatever it is */
 };
 struct fir_size fir_design_size(const struct fir_design *design);
 
-/* Whether coefficients are complex: the band is neither mirrored nor symmetric about 0. */
+/* Returns whether coefficients are complex: the band is neither mirrored nor symmetric about 0. */
 int fir_design_is_complex(const struct fir_design *design);
 
-/* What a filter does in the bands of a design, where it is worst, beside the edges. */
+/* Ripple and attenuation in the bands of a design, at their worst frequencies, near the edges. */
 struct fir_reach {
-    double ripple_db;      /* from the least to the greatest gain of what is passed */
+    double ripple_db;      /* of the passband, from the minimum to the maximum gain */
     double attenuation_db; /* the least of what is stopped */
 };
 
@@ -54,21 +54,23 @@ struct fir_made {
     struct fir_reach reach;
 };
 
-/* Makes it, with size.taps coefficients (at most FIR_MOST_TAPS); where Kaiser's formulas fall short
- * of what is asked for (by tenths of a decibel; by up to 6 dB for a band that is narrow against its
- * transitions), with so much more margin that it is reached. Fails with DEVICE (memory). */
+/* Designs the filter, with size.taps coefficients (at most FIR_MOST_TAPS). Kaiser's formulas may
+ * miss the specification by tenths of a decibel, and by up to 6 dB if a band is narrow against its
+ * transitions. The margin is then increased until the specification is met. Fails with DEVICE
+ * (memory). */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
 struct fir_reach fir_design_reach(const struct fir_design *design, const struct fir_made *made);
 
-/* |C(f)| by the plain sum. */
+/* Returns |C(f)| by the plain sum, f in cycles per sample. */
 double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
 
-/* sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and what
- * comes nearest to one of any other. */
+/* Returns sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and
+ * the best approximation of it for any other. */
 double fir_delay(const double *coeff, uint32_t taps, int is_complex);
 
-/* The greatest gain at |f| > from, in dB below the greatest of all: on a grid of at most 2^20
- * frequencies. Fails with DEVICE (memory). */
+/* Finds the maximum gain at |f| > from (f in cycles per sample), in dB below the maximum of all, on
+ * a grid of at most 2^20 frequencies. coeff: double [taps], or [taps][2] if complex. Fails with
+ * DEVICE (memory). */
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from,
                        double *out);
 

@@ -76,7 +76,7 @@ struct flat_half {
     double *border; /* the same times the phase of f = 1/2 */
 };
 
-/* Where coefficient i lies, in spectra from the middle. */
+/* Returns the place of coefficient i, in spectra from the middle. */
 static double flat_place(const struct flat_half *half, size_t i)
 {
     return ((double)i + 0.5) / half->samples;
@@ -150,8 +150,7 @@ out:
 
 /* Kaiser's formulas, in channels; and how far they are right. */
 
-/* More is not in floats, and the window's flanks would be all of it. As much as `attenuation` asks.
- */
+/* Floats cannot represent more attenuation, and the window's flanks would take the whole length. */
 static const double most_decibels = 200;
 
 /* The width relative to the sample rate of a channel's own spacing: a tap is one sample of it. */
@@ -352,13 +351,13 @@ static int prototype_next_word(struct words *in)
         in->word[length++] = (char)(isgraph(c) ? c : '?');
         c = getc(in->file);
     }
-    /* What ended the word may be a line end, which the next call has to count. */
+    /* The character that ended the word may be a line end, which the next call has to count. */
     ungetc(c, in->file);
     in->word[length] = '\0';
     return length > 0;
 }
 
-/* Of a tap in the file. */
+/* Returns the points of a tap in the file. */
 static uint32_t prototype_points(const struct prototype_spec *spec)
 {
     return spec->points ? spec->points : spec->samples_per_spectrum;
@@ -402,7 +401,7 @@ out:
     return st;
 }
 
-/* What was read, or is to be read, at this bank's points. */
+/* Copies the coefficients of the file, resampled to this bank's points if they differ. */
 static status_t prototype_take_file(const struct prototype_spec *spec, size_t count, double *coeff)
 {
     status_t st = STATUS_OK;

@@ -1,12 +1,12 @@
 /* Coefficients of the polyphase filter: a windowed sinc over taps * samples_per_spectrum points.
  *
- * With M = taps * P points (P = channels for complex input, 2 * channels for real input) and
- * x = j - (M - 1) / 2 (the centre lies at half a sample, M being even):
+ * With M = taps * P points (P = channels for complex input, 2 * channels for real input) and x = j
+ * - (M - 1) / 2 (the centre is at half a sample, M being even):
  *
  *   b[j] = g * sinc(cutoff * x / P) * window((j + 0.5) / M),   sinc(u) = sin(pi u) / (pi u)
  *
- * b[0] weighs the oldest sample. cutoff 1 puts the -6 dB points at the borders of a channel;
- * cutoff 0 leaves the window alone (with taps 1 and window rect: the bare Fourier transform).
+ * b[0] weighs the oldest sample. cutoff 1 puts the -6 dB points at the borders of a channel; cutoff
+ * 0 gives the window alone (with taps 1 and window rect: the bare Fourier transform).
  * flat_cutoff_settle() finds the one that keeps the power of neighbours flat.
  *
  *   hann      0.5 - 0.5 cos(2 pi u)                              u = (j + 0.5) / M
@@ -15,11 +15,10 @@
  *   kaiser    I0(beta sqrt(1 - (2u - 1)^2)) / I0(beta)
  *   rect      1
  *   file      M numbers, b[0] first; no sinc is applied. Text, where '#' starts a comment, is read
- *             here; or taps * points of another bank, which are resampled
- * (dsp/resample.h)
+ *             here; or taps * points of another bank, which are resampled (dsp/resample.h)
  *
- * The gain g follows `normalise` (base/terms.h).
- * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, section 2. */
+ * The gain g follows `normalise` (base/terms.h). Adamek, Novotny, Armour 2016, A polyphase filter
+ * for many-core architectures, section 2. */
 #ifndef VOLTMILL_DSP_FIR_PROTOTYPE_H
 #define VOLTMILL_DSP_FIR_PROTOTYPE_H
 
@@ -32,15 +31,15 @@
  *
  * Kaiser 1974, Nonrecursive digital filter design using the I0-sinh window function. */
 
-/* The modified Bessel function of order zero, 0 <= x <= KAISER_BETA_LIMIT. */
+/* Returns the modified Bessel function of order zero, 0 <= x <= KAISER_BETA_LIMIT. */
 double kaiser_i0(double x);
 
 /* The largest beta for which I0(beta) and its series stay well inside a double. */
 #define KAISER_BETA_LIMIT 700.0
 
-/* The window's beta for a filter whose gain shall be off by `decibels` (> 0: 60 is 0.001) at most,
- * and the number of its coefficients, not rounded, for transitions as wide as `width` of the sample
- * rate. */
+/* kaiser_beta(): the window's beta for a filter whose gain deviates by at most `decibels` below 1
+ * (60: by 0.001). kaiser_taps(): the number of its coefficients, not rounded, for transition bands
+ * of `width` of the sample rate. */
 double kaiser_beta(double decibels);
 
 double kaiser_taps(double decibels, double width);
@@ -49,27 +48,27 @@ double kaiser_taps(double decibels, double width);
  *
  * Spectra come num / den times as often as channels are apart, so a channel holds num / den of the
  * channel spacing. What a user keeps of it is one spacing, from -1/2 to 1/2 (in channels); what
- * folds into that lies from num/den - 1/2 on. Between both is the transition: the sinc's cutoff is
- * num / den, in its middle, and Kaiser's window makes it num/den - 1 wide, as far down as the
- * number of taps allows.
- * Kaiser 1974; Tuthill et al. 2015, Compensating for oversampling effects in polyphase
- * channelizers: a radio astronomy application. */
+ * folds into that comes from num/den - 1/2 on. Between both is the transition band: the sinc's
+ * cutoff is num / den, in its middle, and Kaiser's window makes it num/den - 1 wide, as far down as
+ * the number of taps allows. Kaiser 1974; Tuthill et al. 2015, Compensating for oversampling
+ * effects in polyphase channelizers: a radio astronomy application. */
 
-/* dB by which such a filter of `taps` taps damps what folds into the kept part, about. */
+/* Returns the approximate attenuation in dB, with `taps` taps, of the bands that alias into the
+ * kept part. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
-/* The fewest taps that damp it by `decibels` dB: up to 4,096 by measure (Kaiser's formula is off by
- * up to 3 dB where transitions are wide). Fails with DEVICE (memory). */
+/* Finds the fewest taps that attenuate these by `decibels` dB: up to 4,096 by measurement (Kaiser's
+ * formula is off by up to 3 dB for wide transition bands). Fails with DEVICE (memory). */
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 
-/* The window's beta for `taps` taps. */
+/* Returns the window's beta for `taps` taps. */
 double oversampled_beta(struct ratio ratio, uint32_t taps);
 
-/* The cutoff. */
+/* Returns the cutoff. */
 double oversampled_cutoff(struct ratio ratio);
 
-/* The number of channels next to `channels` of which a spectrum can begin every den / num: a whole
- * number of samples. It may be `channels` itself. */
+/* Returns the number of channels next to `channels` of which a spectrum can begin every den / num:
+ * a whole number of samples. It may be `channels` itself. */
 uint32_t oversampled_channels(struct ratio ratio, uint32_t channels);
 
 /* ---- any prototype ---- */
@@ -92,29 +91,29 @@ struct prototype_spec {
  *
  *   out   double [taps][samples_per_spectrum]   b[0] (oldest sample) first
  *
- * Fails with DATA (the file: unreadable, no number, wrong count; says file, line, counts), with
- * USAGE (coefficients whose sum or energy is zero or not finite cannot be normalised), or DEVICE
- * (memory). */
+ * Fails with DATA (the file: unreadable, no number, wrong count; the message names file, line,
+ * counts), with USAGE (coefficients whose sum or energy is zero or not finite cannot be
+ * normalised), or DEVICE (memory). */
 status_t prototype_create(const struct prototype_spec *spec, double **out);
 
-/* The window at 0 < u < 1, 1 for a file; `i0_beta` is I0(beta) of a Kaiser window. */
+/* Returns the window at 0 < u < 1, 1 for a file; `i0_beta` is I0(beta) of a Kaiser window. */
 double prototype_window(const struct prototype_spec *spec, double i0_beta, double u);
 
-/* sin(pi u) / (pi u), accurate many lobes away from the centre, too. */
+/* Returns sin(pi u) / (pi u), accurate many lobes away from the centre, too. */
 double prototype_sinc(double u);
 
 /* Multiplies by (-1)^j in place: the transform of the filtered samples then comes out shifted by
  * half its length, so that ordering the channels costs nothing. */
 void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum);
 
-/* Where spec->cutoff is CUTOFF_FLAT, puts the cutoff there by which |H(1/2)| = |H(0)| / sqrt(2), in
- * steps of 1e-10, so that every machine finds the same one; else does nothing.
+/* If spec->cutoff is CUTOFF_FLAT, replaces it by the cutoff for which |H(1/2)| = |H(0)| / sqrt(2),
+ * in steps of 1e-10, so that every machine finds the same one; else does nothing.
  *
  * H is that of the filter itself up to 2^18 coefficients. Beyond, samples (of which there are 64 or
  * more per spectrum) and then taps (4,096) are as few as make them: the response, in channels and
  * in widths of the window's main lobe, is the same to 1e-5.
  *
- * Fails with USAGE where no cutoff does it: a window so narrow in time that it passes more than
+ * Fails with USAGE if there is no such cutoff: a window so narrow in time that it passes more than
  * that by itself, one tap, coefficients from a file; or with DEVICE (memory). */
 status_t flat_cutoff_settle(struct prototype_spec *spec);
 
