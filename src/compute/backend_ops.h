@@ -9,7 +9,7 @@
 #include "compute/filter.h"
 #include "compute/synthesise.h"
 
-/* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */
+/* Each backend's own objects begin with these. `ops` are set after the backend's own create(). */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -204,9 +204,10 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL
 #define IF_OPENCL(ops) (ops)
 extern const struct backend_ops opencl_ops;
-/* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
+/* Returns whether OpenCL finds a GPU: backend_has_gpu(). */
 int opencl_has_gpu(void);
-/* backend_begin(); `root` is put before the paths of the kernel's files ("", but in tests). */
+/* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). Then
+ * backend_see_one() and backend_devices(), which fails with DEVICE (memory). */
 void opencl_begin(const char *root);
 void opencl_see_one(const struct backend_options *options);
 status_t opencl_devices(struct text *out);
@@ -214,8 +215,8 @@ status_t opencl_devices(struct text *out);
 #define IF_OPENCL(ops) NULL
 #endif
 
-/* What the backends that compute in plain host memory have in common: buffers, each at the
- * beginning of `size` bytes, and the rate of a copy. */
+/* Parts that the backends in plain host memory share: buffers, each at the beginning of `size`
+ * bytes, and the rate of a copy. These functions fail with DEVICE (memory). */
 struct host_buffer {
     struct buffer base;
     void *own;
@@ -228,7 +229,8 @@ status_t host_buffer_get(buffer_t *buffer, void **out);
 status_t host_buffer_missing(buffer_t *in, uint64_t *out);
 status_t host_measure(backend_t *backend, struct backend_rates *out);
 
-/* Dumps that end with, and that begin in, spectra first .. first + count - 1. */
+/* Returns the number of rows of `integrate` spectra that end with one of spectra first .. first +
+ * count - 1. */
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate);
 
 #endif

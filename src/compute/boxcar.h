@@ -5,30 +5,30 @@
  * It takes series where the host has them, and its own threads work on them: whatever backend has
  * made them.
  *
- * The arithmetic, whatever does it: floats of 32 bits, every operation rounded for itself, whole
- * numbers where order must not matter. x is there when |x| < 2^96.
+ * The arithmetic, whatever does it: floats of 32 bits, every operation rounded for itself, integers
+ * where order must not matter. x is valid if |x| < 2^96.
  *
- * Noise. Each of 32 cells of L = times / 32 samples (what is left is not looked at), from `about`,
- * its first sample that is there: lane j of sixteen adds up x - about, and its square, of samples
- * j, j + 16, ...; lanes are added as a tree, j + 8 to j, then 4, 2, 1. With n samples there, half
- * of them at least, and finite squares:
+ * Noise. Each of 32 cells of L = times / 32 samples (the remainder is ignored), from `about`, its
+ * first valid sample: lane j of sixteen adds up x - about, and its square, of samples j, j + 16,
+ * ...; lanes are added as a tree, j + 8 to j, then 4, 2, 1. With n valid samples, at least half,
+ * and finite squares:
  *
  *   mean = about + sum (1 / n),  squares -= (sum sum) (1 / n), at least 0,
  *   variance = squares (1 / (n - 1))
  *
- * Of k such cells the median is number k / 2 of ascending ones. Cells stay whose mean and whose
+ * The median of k such cells is number k / 2 in ascending order. Cells are used if mean and
  * variance are no farther from their medians than 4 * 1.4826F times the median of these distances.
- * Four at least: with far = mean - median, A = n far, Q = squares + A far, added as trees over the
- * cells (c + 16 to c, then 8, 4, 2, 1),
+ * At least four are required: with far = mean - median, A = n far, Q = squares + A far, added as
+ * trees over the cells (c + 16 to c, then 8, 4, 2, 1),
  *
  *   mean = median + A / n,  rms = sqrt((Q - (A A) / n) / (n - 1))
  *
- * Boxes. y = x - mean, 0 where x is not there; S of 2w times from t on = S(w, t) + S(w, t + w);
- * boxes of w begin every boxes_step(w) times. Of a cell the best S (1 / sqrt(w)) above
- * boxes_least() rms counts, of equal ones the shortest, then the first.
+ * Boxes. y = x - mean, 0 where x is invalid; S of 2w times from t on = S(w, t) + S(w, t + w); boxes
+ * of w begin every boxes_step(w) times. The best box of a cell maximises S (1 / sqrt(w)) above
+ * boxes_least() rms; among equal ones the shortest, then the first is taken.
  *
- * Edges. z = y (1 / rms) between -2^28 and 2^28, times 2^20, as whole numbers; snr = sum / sqrt(w)
- * in double. By half the box's width, a quarter, ..., 1, the edge is moved that makes it best (the
+ * Edges. z = y (1 / rms) between -2^28 and 2^28, times 2^20, as integers; snr = sum / sqrt(w) in
+ * double. By half the box's width, a quarter, ..., 1, the edge is moved that makes it best (the
  * first edge back or on, the last back or on), again as long as any does. It begins in its cell,
  * and is at most `widths` long. */
 #ifndef VOLTMILL_COMPUTE_BOXCAR_H
@@ -43,21 +43,21 @@ typedef struct boxcar boxcar_t;
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
 
-/* Bytes of memory that it takes, for planning. */
+/* Returns the bytes of memory that it takes, for planning. */
 uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads);
 
 /* Searches one block of `ndms` series.
  *
- *   rows    float [ndms][stride]: times `from` on, all that the block needs; NaN is no number, and
+ *   rows    float [ndms][stride]: times `from` on, all that the block needs; NaN is invalid, and
  *           counts as the mean
- *   share   [ndms][stride] beside them: which share of its channels a sum is made of, BOXCAR_ALL
+ *   share   [ndms][stride] beside them: the share of its channels in a sum, BOXCAR_ALL
  *           being all, 0 none; NULL: all. A sum of less than 7/8 of what the median of the noise's
  *           has, without those of none, counts as the mean: it was scaled up, and its noise
  *   peaks   [ndms][cells] of the block's times, in cells of PEAK_CELL
  *
- * Bursts and interference in less than half of the noise cells count for nothing. Where there is no
- * rms, no peak is. The result is a pure function of the series: the same for any cut, threads,
- * instruction set. */
+ * Bursts and interference in less than half of the noise cells do not affect the noise. Without an
+ * rms there are no peaks. The result is a pure function of the series: the same for any cut,
+ * threads, instruction set. */
 enum { BOXCAR_ALL = 255 };
 struct boxcar_rows {
     const float *rows;

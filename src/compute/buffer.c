@@ -1,4 +1,4 @@
-/* What is asked of an opened backend, its buffers, and rows that stay with it. */
+/* Operations on an opened backend, its buffers, and rows that stay with it. */
 #include "compute/backend_ops.h"
 
 void backend_close(backend_t *backend)

@@ -8,7 +8,7 @@
 
 enum { MOST_OUTPUTS = 16 };
 
-/* What leaves the stage for one product.
+/* Output of the stage for one product.
  *
  *   QUANTITY_SPECTRA     float [spectra][streams][nchannels][2]          (re, im)
  *   QUANTITY_POWER       float [dumps][streams][nchannels]               sum of |Y|^2
@@ -17,25 +17,25 @@ enum { MOST_OUTPUTS = 16 };
  *                                                                        Re A B*, Im A B*
  *
  * Sums are over `integrate` spectra. For coherency streams are [outer][2][pol_inner]: A and B are
- * the two polarisations of one antenna and coarse channel. |A|^2 and |B|^2 are what
- * QUANTITY_POWER gives, bit for bit.
+ * the two polarisations of one antenna and coarse channel. |A|^2 and |B|^2 are bit-identical to
+ * QUANTITY_POWER.
  *
- * Spectra of 8 or 16 `bits` are rounded as dsp/steps.h says, by the factors that
- * channelise_scale() gives, to int8 or int16 [spectra][streams][nchannels][2]. Behind the rows
- * stands how many numbers were clipped (channelise_clipped()). */
+ * Spectra of 8 or 16 `bits` are rounded as dsp/steps.h says, by the factors that channelise_scale()
+ * gives, to int8 or int16 [spectra][streams][nchannels][2]. The counts of clipped numbers follow
+ * the rows (channelise_clipped()). */
 enum { COHERENCY_SUMS = 4 };
 struct channelise_output {
     enum quantity quantity;
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
     uint32_t bits;      /* of numbers: 8, 16; 0: floats */
-    uint64_t scale_rows; /* of few bits: of so many spectra, counted from the observation's first,
-                            what is clipped is counted together */
+    uint64_t scale_rows; /* few bits: clipped numbers are counted for each block of this many
+                            spectra, counted from the observation's first */
 };
 
 enum { CHANNELISE_STAGES = 4 };
 
-/* What is tuned of a filter bank, as plain numbers, so that it can be stored, sent and searched; 0
- * where a kernel has no such parameter. */
+/* Tuning parameters of a filter bank, as plain numbers, so that they can be stored, sent and
+ * searched; 0 if a kernel has no such parameter. */
 struct channelise_shape {
     uint32_t kernel, fft; /* enum kernel_kind, enum fft_kind */
     /* CPU: backend_simd(); spectra that are filtered in one go, 0: as the cache suggests. */
@@ -48,7 +48,7 @@ struct channelise_shape {
     uint32_t values;                   /* complex values of one spectrum that an item holds */
     uint32_t batch;                    /* consecutive spectra that an item makes at once */
     uint32_t teams;                    /* of a work-group */
-    uint32_t radix[CHANNELISE_STAGES]; /* of the stages, 1 behind the last; their product is C */
+    uint32_t radix[CHANNELISE_STAGES]; /* of the stages, 1 after the last; their product is C */
     uint32_t buffers;                  /* spectra of a team in local memory at a time */
     uint32_t split;                    /* parts go through local memory one after the other */
     uint32_t padded;                   /* local memory is padded instead of swizzled */
@@ -88,7 +88,7 @@ struct channelise_spec {
         *coeff; /* double [T][P], oldest sample first, the order's shift folded in; copied */
     uint32_t first_channel; /* the channels that are kept: nchannels from first_channel on */
     uint32_t nchannels;
-    int is_interleaved;   /* samples of one stream do not lie side by side (for memory's sake) */
+    int is_interleaved;   /* samples of one stream are not contiguous (for the memory estimate) */
     uint32_t nstreams;    /* most streams of a run */
     uint32_t pol_inner;   /* streams from one polarisation to the other, for coherency: runs have
                              multiples of 2 pol_inner streams */
@@ -96,40 +96,44 @@ struct channelise_spec {
     uint32_t noutputs;
     struct channelise_output outputs[MOST_OUTPUTS];
     uint32_t threads;
-    enum kernel_kind kernel; /* what the user asks for; AUTO: the fastest */
+    enum kernel_kind kernel; /* the user's choice; AUTO: the fastest */
     enum fft_kind fft;
     enum fft_planning planning;
     uint64_t expected; /* spectra of all streams that the job will make: how much a plan is worth */
     uint32_t simd;     /* the least backend_simd() of all who share the work; 0: my own */
     struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
-    /* Stages that take the same samples, one after the other (channelise_run_after()): the others
-     * have no room to unpack them, but use that of the first that was created, which must outlive
-     * them, and which has room for the most samples of a stream that any of them takes. */
+    /* Stages that take the same samples, one after the other (channelise_run_after()). The others
+     * have no buffer of their own for unpacked samples. They use that of the stage that was created
+     * first, which must outlive them, and which allocates it for the largest number of samples of a
+     * stream that any of them takes. */
     int is_beside;
     const channelise_t *beside; /* that one, for channelise_create() */
     uint64_t most_samples;      /* 0: those of max_spectra */
     int is_timed;               /* keep the device's own times: for channelise_times() */
 };
 
-/* Samples per raw spectrum, P; and from one spectrum to the next. */
+/* Return the samples per raw spectrum, P; and from one spectrum to the next. */
 size_t channelise_samples(const struct channelise_spec *spec);
 size_t channelise_hop(const struct channelise_spec *spec);
 int channelise_is_oversampled(const struct channelise_spec *spec);
-/* Where the first sample of spectrum s, s * hop, lies among raw spectra: by so many places filtered
- * spectrum s is turned round. */
+/* Returns the place of the first sample of spectrum s, s * hop, within a raw spectrum, in samples.
+ * Filtered spectrum s is rotated by as many places. */
 size_t channelise_turn(const struct channelise_spec *spec, uint64_t spectrum);
 
-/* Numbers of a row of output `i` of so many streams, and its bytes: of floats, or few bits. */
+/* Return the numbers of a row of output `i` of `nstreams` streams, and its bytes: floats, or
+ * integers of few bits. */
 uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
 uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
 
-/* Bytes of a buffer for any `rows` rows of output `i`, with what stands behind them. */
+/* Returns the bytes of a buffer for any `rows` rows of output `i`, and for the counts that follow
+ * them. */
 uint64_t channelise_output_bytes(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams,
                                  uint64_t rows);
 
-/* What was clipped in rows first .. first + rows - 1 of an output of few bits, and where that
- * stands behind them: how often the real and imaginary parts of a channel were too low, and too
- * high, in the part of each block of scale_rows that is among the rows.
+/* Counts of clipped numbers in rows first .. first + rows - 1 of an output of few bits, and their
+ * offset in the buffer, after the rows. Each pair counts how often the real and imaginary parts of
+ * a channel were too low, and too high, in the part of each block of scale_rows that is among the
+ * rows.
  *
  *   counts   uint32 [blocks][streams][nchannels][2] */
 struct channelise_clipped {
@@ -139,39 +143,41 @@ struct channelise_clipped {
 struct channelise_clipped channelise_clipped(const struct channelise_spec *spec, uint32_t i,
                                              uint32_t nstreams, uint64_t first, uint64_t rows);
 
-/* Whether an output needs both polarisations' spectra at once; how many sums of all channels an
- * output keeps of so many streams. */
+/* Returns whether an output needs both polarisations' spectra at once. Then the number of sums over
+ * all channels that an output keeps of `nstreams` streams. */
 int channelise_has_pairs(const struct channelise_spec *spec);
 uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams);
 
-/* How its samples are stored. */
+/* Returns how the stage's samples are stored. */
 struct sample_coding channelise_coding(const struct channelise_spec *spec);
 
-/* Samples that so many spectra are made of (dsp/overlap.h). */
+/* Returns the number of samples from which `spectra` spectra are made (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
-/* Completes the spec's choice by what belongs to it (a plan of FFTW); where none is made, takes the
- * most promising one, by rule. Backends without a choice give AUTO. `out` may be the spec's own.
- * Fails with USAGE (the kernel that is asked for cannot do the problem), DEVICE. */
+/* Completes the spec's choice by what belongs to it (a plan of FFTW). Without a choice, takes the
+ * most promising one, by rule. Backends without choices return AUTO. `out` may be the spec's own.
+ * Fails with USAGE if the requested kernel cannot do the problem, or with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
-/* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
- * fftw-3.3.10 plan 1f2e3d4c"; "" when there was none. */
+/* Describes the parts of a choice that affect rounding: "fused (8 values, 5 spectra an item,
+ * radices 4 8 8 4)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; "" if there is no choice. Fails with DEVICE
+ * (memory). */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
-/* The instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512"; "" on
- * devices. */
+/* Returns the instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512";
+ * "" on devices. */
 const char *channelise_simd(const struct channelise_choice *choice);
 
 /* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
  * Either way those that are known to be good come first. */
 enum channelise_space { SPACE_FEW, SPACE_ALL };
-/* free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
+/* Lists the candidates of a choice; free() returns them. Backends without choices have none. Fails
+ * with DEVICE (memory). */
 status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
 
-/* What the speed of choices depends on beside the problem: device, driver, sources. One line
- * without tabs. */
+/* Identifies what the speed of choices depends on besides the problem: device, driver, sources. One
+ * line without tabs. Fails with DEVICE (memory). */
 status_t channelise_identity(const backend_t *backend, struct text *out);
 
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
@@ -179,10 +185,11 @@ status_t channelise_create(backend_t *backend, const struct channelise_spec *spe
                            channelise_t **out);
 void channelise_destroy(channelise_t *channelise);
 
-/* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
- */
+/* Returns the bytes of host memory that the stage takes beside the buffers: a bound from above, for
+ * planning. */
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec);
-/* Bytes of the device's own memory that it takes beside the buffers, about; 0: it has none. */
+/* Returns the bytes of the device's own memory that it takes beside the buffers, about; 0: it has
+ * none. */
 uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec);
 
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
@@ -198,25 +205,24 @@ status_t channelise_scale(channelise_t *channelise, uint32_t i, uint32_t nstream
  *   in    channelise_inputs() samples, as `input` says
  *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows
  *
- * A dump that a run leaves unfinished is carried into the next one of the same chunk; its rows come
- * out when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Samples that
- * are no numbers (NaN, infinite, the missing value) count as zero volts; those among the first
- * `counted` samples are counted (so that overlaps are not counted twice): buffer_missing().
- * Results are a pure function of samples and spectrum number: neither blocks, chunks nor
- * threads change a bit. May return before the work is done: buffer_get() waits.
- * Fails with DEVICE.
- * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
+ * A row that a run leaves incomplete is carried into the next run of the same chunk, and comes out
+ * when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Missing samples
+ * (NaN, infinite, the missing value) count as zero volts; those among the first `counted` samples
+ * are counted (so that overlaps are not counted twice): buffer_missing(). Results are a pure
+ * function of samples and spectrum number: neither blocks, chunks nor threads change a bit. May
+ * return before the work is done: buffer_get() waits. Fails with DEVICE. Adamek, Novotny, Armour
+ * 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows);
 
-/* The same of samples that `first`, which they are shared with, has just worked on: of the same
- * buffer, input and streams, and no more of them. They are unpacked once, and looked at once. */
+/* Runs a stage as channelise_run(), on samples that `first` has just processed: the same buffer,
+ * input and streams, and no more samples. They are unpacked and checked once. Fails with DEVICE. */
 status_t channelise_run_after(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);
 
-/* What a device does for a block. */
+/* Steps of a device for a block. */
 enum channelise_step {
     STEP_UPLOAD,
     STEP_DEINTERLEAVE, /* missing samples found, too; of dedispersion: transposes */
@@ -227,19 +233,19 @@ enum channelise_step {
     CHANNELISE_STEPS
 };
 
-/* Seconds by the device's own clock that each step has taken since the last call. Waits. Zeros when
- * the spec is not timed, and from backends without a device. Fails with DEVICE. */
+/* Sets the seconds by the device's own clock that each step has taken since the last call. Waits.
+ * Zeros if the spec is not timed, and from backends without a device. Fails with DEVICE. */
 status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 
 /* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
  * them that the backend uses: what a filter bank is measured against. */
 typedef struct fft_baseline fft_baseline_t;
-/* Room for `spectra` spectra of one stream, or as many as say enough. Gives NULL from backends that
- * have no such library on the host. Fails with DEVICE. */
+/* Allocates `spectra` spectra of one stream, or as many as suffice for a measurement. Sets *out to
+ * NULL if the backend has no such library on the host. Fails with DEVICE. */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
 void fft_baseline_destroy(fft_baseline_t *baseline);
-/* Seconds for one spectrum, of one run through all plans: the fastest counts. */
+/* Returns the seconds for one spectrum, of one run through all plans: the fastest counts. */
 double fft_baseline_time(fft_baseline_t *baseline);
 
 #endif

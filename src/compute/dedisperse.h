@@ -12,7 +12,7 @@ enum { DEDISPERSE_SIXTEEN = 16 };
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
 
-/* Bytes of a sample. */
+/* Returns the bytes of a sample. */
 size_t series_bytes(enum series_format format);
 
 /* Where an OpenCL kernel reads from: memory, or rows staged in local memory. Words hold `pack`
@@ -30,18 +30,17 @@ enum dedisperse_staging {
  * stored and sent. A group of time_items x dm_items work-items makes time_items * time_out words of
  * pack samples of dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
  *
- *   pack     samples of a word: 1; up to 4 of uint8 or 2 of uint16, which are added as they lie
+ *   pack     samples of a word: 1; up to 4 of uint8 or 2 of uint16, which are added in packed form
  *   chunk    channels between two barriers; a power of two
  *   skew     samples by which a tile begins earlier from one of its DMs to the next, so that the
  *            rows that steep delays take overlap more
- *   is_ptx   byte permutations are said in NVIDIA's assembler
+ *   is_ptx   byte permutations are written in NVIDIA's assembler
  *
- *   group    0: brute force; else patterns of groups of so many channels (a power of two, at most
+ *   group    0: brute force; else patterns of groups of this many channels (a power of two, at most
  *            16) are added once for each tile of DMs (dsp/dispersion/patterns.h)
  *
  * STAGING_STRIPS: a thread adds tiles of dm_out DMs over pieces of time_out strips; the other
- * numbers are as in "strips:1:1x1:8x16:32:0:0". With groups: "strips:1:1x1:2x64:32:0:0:16".
- */
+ * numbers are as in "strips:1:1x1:8x16:32:0:0". With groups: "strips:1:1x1:2x64:32:0:0:16". */
 struct dedisperse_shape {
     uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx, group;
 };
@@ -55,16 +54,16 @@ struct dedisperse_spec {
     const struct dispersion *delays; /* not copied: must outlive the stage */
     const struct subbands *steps;    /* two-step dedispersion; NULL: exact */
     enum dedisperse_mode mode;       /* of exact dedispersion */
-    const uint8_t *mask;             /* [nchannels] not 0: left out; NULL: none is */
+    const uint8_t *mask;             /* [nchannels] not 0: the channel is ignored; NULL: none is */
     uint64_t max_samples;            /* most output samples of a run */
     uint32_t threads;
     struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
     int is_timed;                  /* keep the device's own times: for dedisperse_times() */
 };
 
-/* Where samples lie in a buffer: bytes to sample 0 of channel 0, from one time to the next, and
- * from one channel to the next. FBH5's [time][pol][channel] has channel_step = bytes of a sample.
- */
+/* Places of samples in a buffer: bytes to sample 0 of channel 0, from one time to the next, and
+ * from one channel to the next. FBH5's [time][pol][channel] has channel_step = bytes of a
+ * sample. */
 struct dedisperse_input {
     size_t offset, time_step, channel_step;
     int is_there; /* they were brought to the device's side of the buffer (compute/device_side.h)
@@ -73,7 +72,8 @@ struct dedisperse_input {
 
 typedef struct dedisperse dedisperse_t;
 
-/* Samples in time that so many outputs of all DMs are made of (dsp/overlap.h). */
+/* Returns the number of input times from which `outputs` outputs of all DMs are made
+ * (dsp/overlap.h). */
 uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs);
 
 /* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of
@@ -82,29 +82,28 @@ status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spe
                            dedisperse_t **out);
 void dedisperse_destroy(dedisperse_t *dedisperse);
 
-/* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
- */
+/* Returns the bytes of host memory that the stage takes beside the buffers: a bound from above, for
+ * planning. */
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec);
 
-/* out[d][t] = sum over channels c of in[c][t + delay(d, c)], t < samples.
+/* Dedisperses: out[d][t] = sum over channels c of in[c][t + delay(d, c)], t < samples.
  *
  *   in    samples 0 .. samples + largest - 1 of every channel, as `input` says; sample 0 is number
  *         `origin` of the delays for output 0
- *   out   float [ndms][out_stride]   out_stride >= samples; the gap is left alone
+ *   out   float [ndms][out_stride]   out_stride >= samples; the gap is unchanged
  *
  * `in` may be a buffer that an earlier stage of the same backend has written. Sums of integers are
  * exact before they become floats. Floats are added in one order: the channels that are not masked,
  * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
- * on, ((0 + 1) + (2 + 3)) + ..., what is missing of the last one being zeros; these sums are added
- * one after the other. So a tree of patterns adds as brute force does: the result is a pure
- * function of samples and delays, whatever the cut in time and DMs, threads, instruction set and
- * shape, and the same from cpu and opencl. The input is transposed first ([time][channel] or not),
- * which takes few percent of the time and lets everything that follows read whole words without
- * looking for ends.
+ * on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros; these sums are added one after
+ * the other. So a tree of patterns adds as brute force does: the result is a pure function of
+ * samples and delays, whatever the cut in time and DMs, threads, instruction set and shape, and the
+ * same from cpu and opencl. The input is transposed first ([time][channel] or not), which takes few
+ * percent of the time and lets everything that follows read whole words without looking for ends.
  *
- * May return before the work is done: buffer_get() waits. Fails with DEVICE.
- * Sclocco, Bal, Hessels, van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core
- * accelerators, Algorithm 1. */
+ * May return before the work is done: buffer_get() waits. Fails with DEVICE. Sclocco, Bal, Hessels,
+ * van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core accelerators, Algorithm
+ * 1. */
 status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride);
@@ -116,18 +115,19 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride);
 
-/* Seconds by the device's own clock since the last call. Waits. Zeros when the spec is not timed,
- * and from backends without a device. Fails with DEVICE. */
+/* Sets the seconds by the device's own clock since the last call. Waits. Zeros if the spec is not
+ * timed, and from backends without a device. Fails with DEVICE. */
 struct dedisperse_times {
     double upload, transpose, sum, download;
 };
 status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out);
 
-/* How it runs, in words and as `--shape` of bench reads it: "copies:4:32x8:8x4:8:0:1"; "avx512". */
+/* Appends the configuration, for people and as `--shape` of bench reads it:
+ * "copies:4:32x8:8x4:8:0:1"; "avx512". Fails with DEVICE (memory). */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
 
-/* What the speed of shapes depends on beside the problem: device, driver, the kernel's source. One
- * line without tabs. */
+/* Identifies what the speed of shapes depends on besides the problem: device, driver, the kernel's
+ * source. One line without tabs. Fails with DEVICE (memory). */
 status_t dedisperse_identity(const backend_t *backend, struct text *out);
 
 /* Compiles a shape into the cache, so that dedisperse_create() finds it there. Any number of
@@ -136,19 +136,19 @@ status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec
                           const struct dedisperse_shape *shape);
 
 /* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, and of trees
- * :GROUP.
- * dedisperse_shape_parse() returns 0 when the text is none. */
+ * :GROUP. dedisperse_shape_parse() returns 0 when the text is none. Fails with DEVICE (memory). */
 status_t dedisperse_shape_words(const struct dedisperse_shape *shape, struct text *out);
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
     __attribute__((warn_unused_result));
 
-/* Whether the backend can run a shape for this problem, without compiling anything: 1, or 0 and a
- * reason (a constant text). *cost is what its model expects, in seconds, for comparison only. */
+/* Returns whether the backend can run a shape for this problem, without compiling anything: 1, or 0
+ * and a reason (a constant text). *cost is what its model expects, in seconds, for comparison
+ * only. */
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 
-/* All shapes of the space that fit, those that the model likes best first: what a tuner may try.
- * free() returns them. None from backends without shapes. Fails with DEVICE (memory). */
+/* Lists all shapes of the space that fit, by the model's preference, for a tuner. free() returns
+ * them. Backends without shapes have none. Fails with DEVICE (memory). */
 struct dedisperse_candidate {
     struct dedisperse_shape shape;
     double cost;

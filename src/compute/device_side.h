@@ -23,37 +23,39 @@ enum {
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* The least bytes of a block at which filling its pieces with `threads` threads pays off; and the
- * bytes of these threads' pieces, which are pinned. */
+/* Return the least bytes of a block at which filling its pieces with `threads` threads pays off;
+ * and the bytes of these threads' pieces, which are pinned. */
 uint64_t ingest_least_bytes(uint32_t threads);
 uint64_t ingest_bytes(uint32_t threads);
 
-/* Made for `threads` threads that fill pieces. Gives NULL for backends that have no memory of their
- * own. Fails with DEVICE. The backend must outlive it. */
+/* Creates an ingest for `threads` threads that fill pieces. Sets NULL for backends that have no
+ * memory of their own. Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
 /* Waits for what is under way. Takes NULL. */
 void ingest_destroy(ingest_t *ingest);
 
-/* A BUFFER_IN for blocks of `bytes` bytes, whose host side is made when it is first asked for:
- * buffer_get() then gives the samples that came (fetched from the device), or room for others.
+/* Creates a BUFFER_IN for blocks of `bytes` bytes. Its host side is allocated at the first
+ * buffer_get(), which returns the samples that came (fetched from the device), or a buffer to fill.
  * Fails as buffer_create(). */
 status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out);
 
 /* Pieces may come to `in`, one of these that no thread fills or reads. Waits for the device's work
  * on the data that was there. Fails with DEVICE when that has failed. */
 status_t ingest_begin(ingest_t *ingest, buffer_t *in);
-/* Where the thread may put its next piece, of INGEST_PIECE bytes: waits until there is room. Fails
- * with DEVICE when the carrier has failed, or has stopped. */
+/* Returns where the thread may put its next piece, of INGEST_PIECE bytes. Waits until a piece is
+ * free. Fails with DEVICE if the carrier has failed or stopped. */
 status_t ingest_room(ingest_t *ingest, uint32_t thread, void **out);
-/* The bytes that the thread has put there are bytes at .. at + bytes - 1 of the block. */
+/* Declares the bytes that the thread has put there to be bytes at .. at + bytes - 1 of the
+ * block. */
 void ingest_put(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
-/* Sends what was put, and makes room of what has come; returns after a while. Fails with DEVICE. */
+/* Sends pieces that were put, and frees those that have arrived; returns after a while. Fails with
+ * DEVICE. */
 status_t ingest_carry(ingest_t *ingest);
 /* Sends what is left. If the block is whole, the next stage that is run on the buffer finds it
  * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE. */
 status_t ingest_end(ingest_t *ingest, buffer_t *in, int is_whole);
 
-/* Nobody carries any more: whoever waits for room fails. Takes NULL. */
+/* Ends carrying: threads that wait for a free piece fail. Takes NULL. */
 void ingest_stop(ingest_t *ingest);
 
 /* The stage `peaks`: searches series for bursts where another stage has left them, in the memory of
@@ -67,14 +69,16 @@ typedef struct peaks peaks_t;
 /* Boxes of more times are for the host's threads. */
 enum { PEAKS_MOST_WIDTH = 256 };
 
-/* Gives NULL where the host's threads are to search: its memory is where the backend computes, the
- * device has no double precision or too little local memory, boxes are wider than
- * PEAKS_MOST_WIDTH. `is_timed`: peaks_seconds() will be asked for. Fails with DEVICE. */
+/* Creates a search on the device. Sets *out to NULL if the host's threads must search: the backend
+ * computes in the host's memory, the device has no double precision or too little local memory, or
+ * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: peaks_seconds() will be called. Fails with
+ * DEVICE. */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 void peaks_destroy(peaks_t *peaks);
 
-/* Memory for runs of up to `times` times of `nseries` series, which else the first such run takes.
- * Fails with DEVICE: where the device is full, smaller blocks may do (backend_was_full()). */
+/* Allocates memory for runs of up to `times` times of `nseries` series, which otherwise the first
+ * such run does. Fails with DEVICE: if the device is full, smaller blocks may succeed
+ * (backend_was_full()). */
 status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times);
 
 /* Searches the blocks (boxes_block_at()) of times first .. end - 1 of all series; `first` is a
@@ -92,8 +96,8 @@ struct peaks_rows {
 status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                    uint64_t end, buffer_t *out);
 
-/* Seconds of the kernels by the device's own clock since the last call. Waits. Fails with DEVICE.
- */
+/* Sets the seconds of the kernels by the device's own clock since the last call. Waits. Fails with
+ * DEVICE. */
 status_t peaks_seconds(peaks_t *peaks, double *out);
 
 /* Device-resident rows: rows of a product that stay with the backend from one stage to a later one
@@ -102,15 +106,15 @@ status_t peaks_seconds(peaks_t *peaks, double *out);
 
 typedef struct resident_rows resident_rows_t;
 
-/* For rows of `row_bytes`, kept in pieces of `piece_rows`. Takes memory only when rows come; all
- * products' rows together at most half of what the backend may take. Gives NULL from backends that
- * keep none. Fails with DEVICE (memory). */
+/* Creates a store for rows of `row_bytes`, kept in pieces of `piece_rows`. It allocates memory when
+ * rows come; all products' rows together take at most half of the backend's limit. Sets NULL for
+ * backends that keep none. Fails with DEVICE (memory). */
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out);
 void resident_rows_destroy(resident_rows_t *rows);
 
-/* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts to the front of
- * `out`. Rows without room are not kept, which is no failure. Fails with DEVICE. */
+/* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts at the front of
+ * `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE. */
 status_t resident_rows_keep(resident_rows_t *rows, buffer_t *out, uint64_t first_row,
                             uint64_t count);
 
@@ -126,17 +130,17 @@ struct resident_rows_sums {
     uint32_t nifs;
 };
 
-/* Whether all rows of samples first .. first + count - 1 are there and can be added up so. */
+/* Returns whether all rows of samples first .. first + count - 1 are there and can be added up
+ * so. */
 int resident_rows_holds(const resident_rows_t *rows, const struct resident_rows_sums *sums,
                         uint64_t first, uint64_t count);
 
-/* Brings them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns before
- * it is done; a stage that is told so (struct dedisperse_input, is_there) finds them. Fails with
- * DEVICE. */
+/* Copies them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns before
+ * it is done; a stage with is_there (struct dedisperse_input) finds them. Fails with DEVICE. */
 status_t resident_rows_fetch(resident_rows_t *rows, const struct resident_rows_sums *sums,
                              uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
 
-/* Zeros there instead. */
+/* Writes zeros there instead. Fails with DEVICE. */
 status_t resident_rows_blank(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
 
 #endif

@@ -5,19 +5,19 @@
  *
  *   y[m] = sum_i c[i] x[m D + shift + first + T - 1 - i],   i = 0 .. T - 1
  *
- * so it is made of the T samples m D + shift + first .. m D + shift + first + T - 1 (dsp/overlap.h:
- * overlap_filter()). first = -(T - 1), shift = 0: the textbook's causal filter. Samples and rows
+ * and depends on the T samples m D + shift + first .. m D + shift + first + T - 1 (dsp/overlap.h:
+ * overlap_filter()). first = -(T - 1), shift = 0: the causal filter of textbooks. Samples and rows
  * count from sample 0 of the observation: results are a pure function of the samples and of the
  * row's number, and neither blocks, chunks nor threads change a bit.
  *
  * Instead of coefficients a stream may have a frequency response (coherent dedispersion), which is
- * multiplied onto transforms of `length` samples; whose impulse response lies within the T samples
- * is said by who makes it.
+ * multiplied onto transforms of `length` samples. The caller guarantees that its impulse response
+ * is within the T samples.
  *
  * Overlap-save makes V = (N - (T - 1)) / D rows at a time, block j the rows j V on, wherever a run
- * begins. A block's transform takes the (V - 1) D + T samples that its rows are made of, from
- * j V D + shift + first on, and zeros behind them: not the D - 1 samples more that N may have room
- * for, which the rows of a cut's end do not need (dsp/overlap.h), and which so may not be there.
+ * begins. A block's transform takes the (V - 1) D + T samples that its rows are made of, from j V D
+ * + shift + first on, and zeros after them. N may exceed them by up to D - 1 samples, which no row
+ * needs (dsp/overlap.h), and which may be missing.
  *
  * Rebacz, Oruklu, Saniie 2010, Exploring Scalability of FIR Filter Realizations on Graphics
  * Processing Units. */
@@ -27,8 +27,8 @@
 #include "compute/backend.h"
 #include "compute/shared/samples.h"
 
-/* What is tuned of a filter, as plain numbers; 0 where a kernel has no such parameter. `method` and
- * `length` decide a product's last bits, and are pinned with it. */
+/* Tuning parameters of a filter, as plain numbers; 0 if a kernel has no such parameter. `method`
+ * and `length` decide a product's last bits, and are pinned with it. */
 struct filter_shape {
     uint32_t method; /* enum filter_method, not AUTO */
     uint32_t length; /* OVERLAP_SAVE: N, samples of a transform */
@@ -87,7 +87,7 @@ struct filter_spec {
     uint64_t max_rows; /* most rows of a run */
     uint32_t threads;
     uint32_t simd;               /* the least backend_simd() of all ranks; 0: my own */
-    enum filter_method method;   /* what the user asks for */
+    enum filter_method method;   /* the user's choice */
     enum fft_kind fft;           /* library, OpenCL */
     struct filter_choice choice; /* made by filter_choose(), or by rule */
     int is_timed;
@@ -95,23 +95,25 @@ struct filter_spec {
 
 typedef struct filter filter_t;
 
-/* Bytes of the coefficients; 0: responses. */
+/* Returns the bytes of the coefficients; 0: responses. */
 size_t filter_coeff_bytes(const struct filter_spec *spec);
 
-/* Rows that are made together: an overlap-save block's, else 1. A run of whole ones wastes nothing.
- * 0: the choice is not made. */
+/* Returns the rows that are made together: an overlap-save block's, else 1. A run of whole ones
+ * wastes nothing. 0: the choice is not made. */
 uint64_t filter_grain(const struct filter_spec *spec);
 
-/* The choice by rule: a pure function of kind and spec. And the most promising ones to measure
- * among, best guess first; free() returns them. Fail with USAGE: the method that is asked for
- * cannot do it (responses have no direct form; ...), DEVICE. */
+/* Makes the choice by rule: a pure function of kind and spec. Then the most promising choices to
+ * measure, best guess first; free() returns them. Fail with USAGE if the requested method cannot do
+ * the problem (responses have no direct form; ...), or with DEVICE. */
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
-/* What of a choice rounds, in words: "direct avx2", "overlap-save (8192, fused)". */
+/* Describes the parts of a choice that affect rounding: "direct avx2", "overlap-save (8192,
+ * fused)". Fails with DEVICE (memory). */
 status_t filter_words(const struct filter_choice *choice, struct text *out);
-/* What the speed of choices depends on beside the problem: device, driver, sources. */
+/* Identifies what the speed of choices depends on besides the problem: device, driver, sources.
+ * Fails with DEVICE (memory). */
 status_t filter_identity(const backend_t *backend, struct text *out);
 
 /* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
@@ -119,7 +121,7 @@ status_t filter_identity(const backend_t *backend, struct text *out);
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
 void filter_destroy(filter_t *filter);
 
-/* Bytes of host memory beside the buffers, from above; and of the device's, about. */
+/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
 uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec);
 uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec);
 
@@ -135,7 +137,7 @@ uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *s
 status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
                     const struct stage_run *run, buffer_t *out);
 
-/* What a device does for a block. */
+/* Steps of a device for a block. */
 enum filter_step {
     FILTER_STEP_UPLOAD,
     FILTER_STEP_UNPACK,
@@ -143,8 +145,8 @@ enum filter_step {
     FILTER_STEP_DOWNLOAD,
     FILTER_STEPS
 };
-/* Seconds by the device's own clock since the last call; zeros when the spec is not timed, and from
- * backends without a device. Waits. Fails with DEVICE. */
+/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
+ * and from backends without a device. Waits. Fails with DEVICE. */
 status_t filter_times(filter_t *filter, double seconds[FILTER_STEPS]);
 
 #endif

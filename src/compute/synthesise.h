@@ -1,9 +1,9 @@
-/* The stage `synthesise`: channels become a stream again, by a synthesis filter bank: the way back
- * from `channelise` (compute/channelise.h), and from a telescope's own filter bank.
+/* The stage `synthesise`: a synthesis filter bank makes a stream of channels. It inverts
+ * `channelise` (compute/channelise.h), and a telescope's own filter bank.
  *
  * With C points, D = `hop` samples from one spectrum to the next, and a filter g of L = taps x C
- * samples whose first one stands at `first` (dsp/fir/dual.h makes it), channel c of spectrum s,
- * Y_s[c], belongs to point m = first_point + c (in channels from the stream's centre), and
+ * samples whose first one is at `first` (dsp/fir/dual.h makes it), channel c of spectrum s, Y_s[c],
+ * belongs to point m = first_point + c (in channels from the stream's centre), and
  *
  *   u_s[j] = sum_c Y_s[c] exp(+2 pi i m j / C)                               j = 0 .. C - 1
  *   x[n]   = sum_s g[n - s D] u_s[(n + turn) mod C]     first <= n - s D < first + L, s ascending
@@ -23,7 +23,7 @@
 
 enum { SYNTHESISE_STAGES = 4 };
 
-/* What is tuned of a synthesis, as plain numbers; 0 where a kernel has no such parameter. */
+/* Tuning parameters of a synthesis, as plain numbers; 0 if a kernel has no such parameter. */
 struct synthesise_shape {
     uint32_t simd; /* CPU: backend_simd() */
     /* OpenCL. */
@@ -31,7 +31,7 @@ struct synthesise_shape {
     uint32_t width;                    /* work-items of a group */
     uint32_t values;                   /* complex values, or rows, of a work-item */
     uint32_t batch;                    /* spectra that are transformed together */
-    uint32_t radix[SYNTHESISE_STAGES]; /* of the transform's stages, 1 behind the last */
+    uint32_t radix[SYNTHESISE_STAGES]; /* of the transform's stages, 1 after the last */
 };
 
 /* How a synthesis is computed: settled on one rank for all, since other choices may round
@@ -68,8 +68,9 @@ struct synthesise_spec {
     int is_timed;                    /* keep the device's own times: for synthesise_times() */
 };
 
-/* The choice by rule, completed by what belongs to it. `out` may be the spec's own. Fails with
- * DEVICE. And what of a choice rounds, in words; "" when there was none. */
+/* synthesise_choose(): makes the choice by rule, completed by what belongs to it. `out` may be the
+ * spec's own. synthesise_words(): describes the parts of a choice that affect rounding; "" without
+ * a choice. Fail with DEVICE. */
 status_t synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                            struct synthesise_choice *out);
 status_t synthesise_words(const struct synthesise_choice *choice, struct text *out);
@@ -80,7 +81,7 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
                            synthesise_t **out);
 void synthesise_destroy(synthesise_t *synthesise);
 
-/* Bytes of host memory beside the buffers, from above; and of the device's, about. */
+/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 
@@ -98,7 +99,7 @@ uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise
 status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
                         const struct stage_run *run, buffer_t *out);
 
-/* What a device does for a block. */
+/* Steps of a device for a block. */
 enum synthesise_step {
     SYNTHESISE_STEP_UPLOAD,
     SYNTHESISE_STEP_UNPACK,    /* samples become spectra in the transform's order */
@@ -107,8 +108,8 @@ enum synthesise_step {
     SYNTHESISE_STEP_DOWNLOAD,
     SYNTHESISE_STEPS
 };
-/* Seconds by the device's own clock since the last call; zeros when the spec is not timed, and from
- * backends without a device. Waits. Fails with DEVICE. */
+/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
+ * and from backends without a device. Waits. Fails with DEVICE. */
 status_t synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
 
 #endif

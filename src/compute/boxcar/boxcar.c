@@ -15,7 +15,7 @@ enum {
     ONE_BITS = 20         /* of an rms, where edges are moved */
 };
 
-/* What a thread works in. */
+/* Work arrays of a thread. */
 struct scratch {
     float *series, *sums; /* [block + widths + behind] above the mean; over boxes */
     int64_t *before;      /* [block + widths + 1] sums of all before a time, in 2^-20 rms */

@@ -8,13 +8,13 @@
 enum {
     BOXCAR_SERIES = 16, /* whose noise is settled together */
     BOXCAR_LEVELS = 15, /* widths 1, 2, 4, ..., BOXES_MOST_WIDTH */
-    BOXCAR_BEHIND = 64  /* times behind the last one that counts: there is memory for them */
+    BOXCAR_BEHIND = 64  /* allocated times after the last valid one */
 };
 
-/* What is as large as this, infinite or no number is not there. */
+/* Numbers of this magnitude or more, infinities and NaN are treated as missing. */
 #define BOXCAR_THERE 0x1p96F
 
-/* Of the noise cells of some series; what a series lacks has count 0. */
+/* Statistics of the noise cells of some series; a missing cell has count 0. */
 typedef float boxcar_cells_t[BOXES_NOISE_CELLS][BOXCAR_SERIES];
 struct boxcar_cells {
     boxcar_cells_t mean, variance;
@@ -28,23 +28,23 @@ struct boxcar_noise {
 };
 
 struct boxcar_kernels {
-    /* Cells of `cell` samples of one series, which becomes number `series` of `cells`. What lies
-     * `next` numbers farther on is fetched meanwhile; 0: nothing. */
+    /* Measures cells of `cell` samples of one series, which becomes number `series` of `cells`.
+     * Prefetches from `next` numbers farther on; 0: does not. */
     void (*measure)(const float *x, uint64_t cell, int64_t next, uint32_t series,
                     struct boxcar_cells *cells);
     /* `cells` are changed. */
     void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
-    /* y = x - mean; 0 where x is not there. */
+    /* y = x - mean; 0 where x is invalid. */
     void (*level)(const float *x, uint64_t count, float mean, float *y);
-    /* most[l]: the greatest sum over boxes of 1 << l times of y, as level() has it of x [times],
-     * that begin in the first `starts` times, a multiple of PEAK_CELL, at the steps of that width,
-     * and end with x; -INFINITY where none does. `sums` is for work,
-     * [starts + widths + BOXCAR_BEHIND]. */
+    /* most[l]: the maximum sum over boxes of 1 << l times of y, as level() makes it of x [times].
+     * The boxes begin in the first `starts` times, a multiple of PEAK_CELL, at the steps of that
+     * width, and end within x; -INFINITY if there are none. `sums` is work space, [starts + widths
+     * + BOXCAR_BEHIND]. */
     void (*most)(const float *x, uint64_t times, float mean, uint64_t starts, uint32_t widths,
                  float *sums, float *most);
 };
 
-/* The fastest that this machine has. */
+/* Returns the fastest that this machine has. */
 const struct boxcar_kernels *boxcar_kernels(void);
 
 #endif

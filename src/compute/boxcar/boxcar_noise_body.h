@@ -14,7 +14,7 @@ enum {
 static const float deviations = 4 * 1.4826F; /* median deviations of four rms */
 static const float least_rms = 0x1p-100F;
 
-/* Of each cell, above its first sample that is there. */
+/* Moments of each cell, about its first valid sample. */
 struct boxcar_moments {
     float about[ROWS], sum[ROWS], squares[ROWS];
     float count[ROWS]; /* of samples that are there */

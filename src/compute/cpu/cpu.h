@@ -7,18 +7,18 @@
 
 struct cpu_backend {
     struct backend base;
-    struct cpu_pools *pools; /* one for each number of threads that a stage has asked for */
+    struct cpu_pools *pools; /* one for each number of threads that a stage requested */
 };
 
 /* Plain memory, and the last block that works on it. */
 struct cpu_buffer {
     struct host_buffer host;
-    pool_t *pool;   /* NULL: nobody has worked on it */
+    pool_t *pool;   /* NULL: no thread has worked on it */
     uint64_t block; /* of the pool */
 };
 
-/* Its part of the table (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
- * fft/fft_baseline.c). */
+/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
+ * fft/fft_baseline.c). They fail with DEVICE. */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);
 status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
@@ -26,18 +26,19 @@ void cpu_buffer_destroy(buffer_t *buffer);
 status_t cpu_buffer_get(buffer_t *buffer, void **out);
 int cpu_buffer_lend(buffer_t *in, const void *data);
 status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
-/* Processor, instruction set, version: what the speed of a configuration depends on. */
+/* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
+ * with DEVICE (memory). */
 status_t cpu_identity(const backend_t *backend, struct text *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct synthesise_ops cpu_synthesise;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
-/* The line of /proc/cpuinfo that names the processor. */
+/* Writes the line of /proc/cpuinfo that names the processor. */
 void cpu_processor(char *out, size_t room);
 
-/* The backend's pool of so many threads: it stays until the backend is closed, since buffers and
- * stages know their blocks by its numbers. Fails with DEVICE. */
+/* Finds or starts the backend's pool of `threads` threads. It lives until the backend is closed,
+ * since buffers and stages identify their blocks by its numbers. Fails with DEVICE. */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
 /* Says that this block is the last that works on a buffer. */

@@ -59,15 +59,16 @@ void deinterleave_destroy(deinterleave_t *d)
     free(d);
 }
 
-/* Of one stream of a block, in order. */
+/* Returns the bytes of one stream of a block, in order. */
 static uint64_t deinterleave_stride(const struct sample_coding *coding, uint64_t samples)
 {
     return ceil_div_u64(samples * deinterleave_sample_bytes(coding), STREAM_ALIGNMENT) *
            STREAM_ALIGNMENT;
 }
 
-/* What is taken at first. Whether samples of an archive need it, only the input tells; by then it
- * is too late to halve blocks. What a stage has made lies well. */
+/* Returns the bytes that are allocated at first. Only the input shows whether samples of an archive
+ * need deinterleaving, and then it is too late to halve blocks. Samples that a stage made are in
+ * order. */
 static uint64_t deinterleave_foreseen(const struct sample_coding *coding, uint64_t samples)
 {
     return coding->is_made ? 0 : deinterleave_stride(coding, samples);

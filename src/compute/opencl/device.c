@@ -230,8 +230,8 @@ void opencl_begin(const char *root)
 
 /* ---- device ---- */
 
-/* Of a GPU's memory we take this part, the driver and others have the rest; a CPU's memory is also
- * that of the host's buffers, of the page cache and of whoever else is there. */
+/* Percentage of a device's memory that we use. The driver and others have the rest of a GPU's; a
+ * CPU's memory also serves the host's buffers, the page cache and other programs. */
 enum { PERCENT_GPU = 85, PERCENT_CPU = 25 };
 
 /* The four that drivers are known to take. */
@@ -325,7 +325,7 @@ static int device_is_want_of_memory(cl_int error)
            error == CL_OUT_OF_HOST_MEMORY;
 }
 
-/* What nobody uses makes room; returns 0 when there was nothing. */
+/* Frees buffers that are kept but unused; returns 0 if there were none. */
 static int device_drop_kept(device_t *device)
 {
     uint64_t bytes = kept_drop_buffers(device->kept, device->upload);

@@ -16,19 +16,21 @@ struct kept_buffer {
     struct pinned pinned; /* may be empty */
 };
 
+/* Creates an empty store of programs and buffers. Fails with DEVICE (memory). */
 status_t kept_create(kept_t **out);
 
-/* The program that was built of this key, retained for the caller; NULL: none, or nothing is kept
- * (kept NULL). */
+/* Returns the program that was built of this key, retained for the caller; NULL: none, or nothing
+ * is kept (kept NULL). */
 cl_program kept_find_program(kept_t *kept, const char *key);
 
 /* Keeps it, too. Where there is no memory for that, it does not. */
 void kept_add_program(kept_t *kept, const char *key, cl_program program);
 
-/* A buffer of the very use and size; returns 0 when there is none. */
+/* Takes a buffer of exactly this use and size; returns 0 if there is none. */
 int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *out);
 
-/* Keeps it; returns 0 when there are too many, or nothing is kept: then it stays the caller's. */
+/* Keeps a buffer; returns 0 if there are too many, or if nothing is kept: then it stays the
+ * caller's. */
 int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -40,7 +42,7 @@ int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
 
 enum { DEVICE_TEXT = 160, SIGNALS_KEPT = 4 };
 
-/* What is known of a device before it is opened. */
+/* Properties of a device before it is opened. */
 struct device_info {
     cl_platform_id platform;
     cl_device_id id;
@@ -64,25 +66,27 @@ typedef struct device {
     uint64_t used;     /* of them taken by device_allocate(), and by tables of FFT libraries */
     kept_t *kept;      /* NULL: nothing is */
     uint64_t resident; /* of them taken by resident rows, all together */
-    int is_full;       /* an allocation has failed for want of memory: smaller blocks may do */
+    int is_full;       /* an allocation has failed for lack of memory: smaller blocks may succeed */
 } device_t;
 
-/* All devices of all platforms that are available and compile programs, GPUs first, in the order in
- * which the platforms name them; free() returns the list. No platform at all is an empty list. */
+/* Lists all devices of all platforms that are available and compile programs, GPUs first, in the
+ * order in which the platforms name them; free() returns the list. Without a platform, the list is
+ * empty. Fails with DEVICE. */
 status_t device_list(struct device_info **out, uint32_t *count);
 
-/* Before the first device_list(): device_choose() with the same arguments takes the first of
- * NVIDIA's devices, or none of them, whose driver then need not open the others. */
+/* Before the first device_list(): restricts NVIDIA's driver to its first device, or to none, if
+ * device_choose() with the same arguments takes that. The driver then does not open the others. */
 void device_see_one(const char *wanted, uint32_t local_size);
 
-/* One line a device: "0: NVIDIA H200 (NVIDIA CUDA, driver 580.95): GPU, 132 units, 139.8 GiB". */
+/* Appends one line a device: "0: NVIDIA H200 (NVIDIA CUDA, driver 580.95): GPU, 132 units, 139.8
+ * GiB". Fails with DEVICE (memory). */
 status_t device_describe(struct text *out);
 
 /* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
  * or platform, case ignored. Several that fit are shared: local rank r of n takes number r modulo
  * their number, and *sharers is how many ranks of this machine take the same one. `auto` means the
  * GPUs like the first one, or without any GPU all devices. Fails with DEVICE: no platform, no
- * device, no such device (names those that there are). */
+ * device, no such device (the message names the existing ones). */
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 
@@ -91,13 +95,14 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
                      device_t **out);
 void device_close(device_t *device);
 
-/* Bytes of device memory, really there on return. Fails with DEVICE, and sets is_full when there is
- * not enough (for the budget, or the device says so). `what` names it in the message. */
+/* Allocates bytes of device memory, which really exist on return. Fails with DEVICE, and sets
+ * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
+ * the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
-/* Takes NULL. */
+/* Frees memory of device_allocate(); takes NULL. */
 void device_release(device_t *device, cl_mem memory);
 
-/* Name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
+/* Returns the name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
 const char *device_error_name(cl_int error);
 
 /* Waits for an event (NULL: nothing). Fails with DEVICE when its command has failed. */
@@ -106,8 +111,8 @@ status_t device_wait(const device_t *device, cl_event event);
 /* Releases an event, if there is one, and sets it to NULL. */
 void device_forget(cl_event *event);
 
-/* Seconds on the device that the command of a finished event took (`from` NULL), or from the end of
- * one command to that of another. */
+/* Computes the seconds on the device that the command of a finished event took (`from` NULL), or
+ * from the end of one command to that of another. Fails with DEVICE. */
 status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds);
 
 /* Copies host memory to `at` bytes into device memory; waits. device_put() also allocates it.
@@ -132,9 +137,9 @@ status_t device_mark(const device_t *device, cl_event *out);
         }                                                                                          \
     } while (0)
 
-/* OpenCL of processors takes signals for itself when it is first asked, and LLVM when it first
- * compiles: calls that may do so stand between these two, which put back what was there. One thread
- * at a time is between them. */
+/* OpenCL on processors installs signal handlers at its first call, and LLVM at its first
+ * compilation. These two functions surround calls that may do so, and restore the handlers. Only
+ * one thread at a time is between them. */
 struct signals {
     struct sigaction actions[SIGNALS_KEPT];
 };

@@ -1,4 +1,4 @@
-/* What the files of this room share: the backend's own backend and buffer. */
+/* Backend and buffer that the files of this directory share. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_OPENCL_H
 #define VOLTMILL_COMPUTE_OPENCL_OPENCL_H
 
@@ -11,8 +11,8 @@ struct opencl {
     device_t *device;
 };
 
-/* A piece of device memory and the pinned host memory that belongs to it: BUFFER_BETWEEN, and what
- * an ingest fills, have the latter only once the host wants to see it. */
+/* A block of device memory and the pinned host memory that belongs to it. BUFFER_BETWEEN, and
+ * buffers that an ingest fills, get host memory only when the host first reads them. */
 struct opencl_buffer {
     struct buffer base;
     device_t *device;
@@ -25,30 +25,32 @@ struct opencl_buffer {
     cl_event moved;        /* the last transfer between the two */
     cl_event used;         /* the last work of the device on `memory` */
     int is_ingested;       /* the samples came by the ingest: the host's side does not have them */
-    cl_ulong *counts; /* of samples: [DEINTERLEAVE_GROUPS] found missing by each, pinned behind the
+    cl_ulong *counts; /* of samples: [DEINTERLEAVE_GROUPS] found missing by each, pinned after the
                          rest */
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
+/* Operations of buffers, as compute/buffer.h. Fail with DEVICE. */
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
-/* A BUFFER_IN for an ingest. */
+/* Creates a BUFFER_IN for an ingest. Fails with DEVICE. */
 status_t opencl_buffer_create_ingested(device_t *device, uint64_t bytes, buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
-/* What stands before and behind the kernels of a block, in its queue. Before: the first `bytes` of
- * samples come to the device (0: they are there, as are ingested ones), after the work that still
- * uses what is there, and rows of earlier blocks are gone from it. Behind: the first bytes[i] of
- * out[i] come to the host; work begins. Transfers run beside other blocks' kernels; only a
- * BUFFER_IN comes, only a BUFFER_OUT goes. Fail with DEVICE. */
+/* Enqueue the work before and after the kernels of a block. Before: the first `bytes` of samples
+ * are uploaded (0: they are on the device, as ingested ones are), after earlier work on that memory
+ * has ended and rows of earlier blocks are downloaded. After: the first bytes[i] of out[i] are
+ * downloaded, and work begins. Transfers run beside other blocks' kernels. Only a BUFFER_IN is
+ * uploaded, only a BUFFER_OUT downloaded. Fail with DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch);
 
-/* What the filter bank can choose from: ppf/ppf_choices.c. */
+/* Choices of the filter bank: ppf/ppf_choices.c. Fail with USAGE if the requested kernel cannot do
+ * the problem, or with DEVICE. */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
 status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,

@@ -40,7 +40,7 @@ static void device_text(cl_platform_id platform, cl_device_id id, cl_uint what,
     out[DEVICE_TEXT - 1] = '\0';
 }
 
-/* What NVIDIA's devices can do, by generation; others know no such question. */
+/* Returns the compute capability of NVIDIA's devices; 0 for others. */
 static uint32_t device_capability(cl_device_id id, const char *vendor)
 {
     cl_uint major = 0;

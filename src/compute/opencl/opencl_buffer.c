@@ -136,8 +136,8 @@ out:
     return st;
 }
 
-/* What is between stages, or was ingested, comes to the host only when somebody wants to see it,
- * which is rare. */
+/* Buffers between stages, and ingested ones, are downloaded only when the host reads them, which is
+ * rare. */
 static status_t buffer_show(struct opencl_buffer *buffer)
 {
     status_t st = STATUS_OK;
@@ -189,7 +189,7 @@ static void buffer_use(struct opencl_buffer *buffer, cl_event done)
     buffer->used = done;
 }
 
-/* What both transfers do behind their call. */
+/* Handles the event that follows the call of either transfer. */
 static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queue queue,
                              struct stopwatch *watch, enum channelise_step step)
 {

@@ -38,7 +38,8 @@ struct opencl_ingest {
     pthread_mutex_t lock;
     pthread_cond_t put;
     int has_lock;
-    int is_broken;     /* the carrier has failed or stopped: nobody waits for room any more */
+    int is_broken;     /* the carrier has failed or stopped: threads no longer wait for free
+                          pieces */
     int is_waiting;    /* the carrier, for a piece */
     uint32_t *waiting; /* pieces that were put, in a ring: [threads * INGEST_EACH] */
     uint32_t nwaiting, first_waiting;

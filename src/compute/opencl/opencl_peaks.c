@@ -31,7 +31,8 @@ struct stage {
     float least; /* S/N of a power of two that is looked at more closely */
     cl_kernel whole, any, refine;
     cl_mem scale; /* [widths + 1] 1 / sqrt(width) */
-    /* Of a launch, see kernels/peaks/blocks.cl; room for so many cells and blocks. */
+    /* Buffers of a launch, see kernels/peaks/blocks.cl, with the cells and blocks that they hold at
+     * most. */
     cl_mem counts, noise, list, others;
     uint64_t cells, blocks;
     struct stopwatch watch;

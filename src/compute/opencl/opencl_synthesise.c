@@ -182,7 +182,7 @@ static int64_t synthesise_last(const struct synthesise_spec *spec, int64_t n)
     return synthesise_quotient(n - spec->first, spec->hop);
 }
 
-/* What is under way of a run. */
+/* State of a run. */
 struct progress {
     struct opencl_buffer *in, *out;
     const struct sample_input *input;

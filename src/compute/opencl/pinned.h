@@ -15,8 +15,8 @@ struct pinned {
     uint64_t page_bytes;
 };
 
-/* Takes so many bytes. `is_nvidia`: of the driver that pins what is only shown to it. An error of
- * OpenCL leaves nothing. */
+/* Allocates `bytes` bytes. `is_nvidia`: of the driver that also pins memory that is only registered
+ * with it. On an error of OpenCL nothing is allocated. */
 cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
                    struct pinned *out);
 /* Takes one that is empty. Nothing uses it any more. */

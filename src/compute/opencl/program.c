@@ -96,7 +96,7 @@ void stopwatch_free(struct stopwatch *watch)
 
 /* ---- program ---- */
 
-/* Of a build log, more than this helps nobody. */
+/* Bytes of a build log that are printed at most. */
 enum { LOG_BYTES = 4000 };
 
 static const char cache_kind[] = "program";

@@ -19,24 +19,26 @@ struct stopwatch {
     } * entries;
 };
 
-/* Where the next command of `step` is to leave its event: NULL when the watch is off, or NULL.
- * Fails with DEVICE (memory). */
+/* Sets *out to where the next command of `step` leaves its event; to NULL if the watch is off, or
+ * NULL. Fails with DEVICE (memory). */
 status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out);
 
-/* Begins and ends a stretch of `queue` that a library fills. Nothing when the watch is off. */
+/* Begins and ends the timing of work on `queue` that a library enqueues. No effect if the watch is
+ * off. Fail with DEVICE. */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum channelise_step step);
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue);
 
-/* Waits for all events, gives the sums since the last call, and forgets them. */
+/* Waits for all events, sets the sums in seconds since the last call, and forgets the events. Fails
+ * with DEVICE. */
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
                            double seconds[CHANNELISE_STEPS]);
 
 void stopwatch_free(struct stopwatch *watch);
 
-/* The kernels' sources, and the folder of each below kernels/: embedded into the program, text,
- * ending in 0. */
+/* Returns a kernel's source, in its folder below kernels/: embedded into the program, text, ending
+ * in 0. */
 #define PROGRAM_SOURCES(X)                                                                         \
     X(SAMPLES, samples, "")                                                                        \
     X(BUTTERFLIES, butterflies, "")                                                                \
@@ -77,21 +79,21 @@ void stopwatch_free(struct stopwatch *watch);
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
-/* "fir_slide". */
+/* Returns a source's name: "fir_slide". */
 const char *program_source_name(enum program_source source);
 
 /* Builds the concatenation of `count` sources with `options` ("-DCHANNELS=1024 ..."), or takes the
  * binary from the cache (key: device, platform, driver, sources, options). Many ranks may do so at
- * once; a stale or corrupt entry is built anew; a cache that cannot be written is done without.
- * Fails with DEVICE: does not compile (says the build log). */
+ * once. A stale or corrupt entry is built anew; a cache that cannot be written is ignored. Fails
+ * with DEVICE if it does not compile (the message contains the build log). */
 status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
                        const char *options, cl_program *out);
 
-/* The same for any text; `what` names it in messages. */
+/* Builds any text likewise; `what` names it in messages. Fails with DEVICE. */
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
-/* One kernel of a program. */
+/* Creates one kernel of a program. Fails with DEVICE. */
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out);
 
@@ -101,11 +103,11 @@ status_t launch_build(const device_t *device, const enum program_source *sources
 /* Takes NULL. */
 void launch_release(cl_kernel kernel);
 
-/* What a kernel gets, in its order. ARGUMENT() takes what has an address, a cl_mem or a variable of
- * the kernel's type; the others take any number. */
+/* Arguments of a kernel, in its order. ARGUMENT() takes what has an address, a cl_mem or a variable
+ * of the kernel's type; the others take any number. */
 struct launch_argument {
     const void *value;
-    size_t size; /* 0: behind the last one */
+    size_t size; /* 0: after the last one */
 };
 #define ARGUMENT(variable)                                                                         \
     {                                                                                              \
@@ -125,8 +127,8 @@ struct launch_size {
     size_t groups, items; /* work-groups, and work-items of each */
 };
 
-/* Enqueues a kernel behind what is in `device->compute`; the watch counts its time as `step` (NULL:
- * nobody asks). Fails with DEVICE, says which kernel. */
+/* Enqueues a kernel after the work in `device->compute`; the watch counts its time as `step` (NULL:
+ * not timed). Fails with DEVICE; the message names the kernel. */
 status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_size size,
                        struct stopwatch *watch, enum channelise_step step,
                        const struct launch_argument *arguments);

@@ -191,7 +191,7 @@ static status_t reference_make_spectrum(struct reference *r, const char *in,
     return dft_forward(r->samples, r->folded, r->bins);
 }
 
-/* What spectrum number r->next + s adds to channel k of a sum of output i. */
+/* Adds spectrum number r->next + s to channel k of a sum of output i. */
 static void reference_add(struct reference *r, uint32_t i, uint32_t sum, uint32_t nstreams,
                           size_t s, size_t k, double value, float *out)
 {

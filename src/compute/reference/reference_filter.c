@@ -18,7 +18,7 @@ struct reference_filter {
     double (*response)[2];    /* [length] */
 };
 
-/* What a run reads. */
+/* Input of a run. */
 struct reference_source {
     const struct filter_spec *spec;
     const struct sample_input *input;

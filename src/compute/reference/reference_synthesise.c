@@ -16,7 +16,7 @@ struct reference_synthesise {
     double complex *rows;   /* [max_rows] sums */
 };
 
-/* What a run reads. */
+/* Input of a run. */
 struct synthesise_source {
     const struct sample_input *input;
     const struct stage_run *run;
@@ -98,7 +98,7 @@ out:
     return st;
 }
 
-/* What spectrum s adds to the run's rows. */
+/* Adds spectrum s to the run's rows. */
 static void reference_synthesise_add(struct reference_synthesise *r, const struct stage_run *run,
                                      int64_t s)
 {

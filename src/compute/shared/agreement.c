@@ -10,7 +10,7 @@
 const double agreement_rms_limit = 5e-7;
 const double agreement_worst_limit = 5e-6;
 
-/* Of max|Y| beside the rms. */
+/* Share of max|Y| beside the rms. */
 static const double line_share = 0.1;
 
 /* Half a step of a float, relative. */
@@ -40,7 +40,7 @@ static double agreement_least_spectrum(uint64_t channels)
     return agreement_least(4 * sqrt((double)channels) + 4);
 }
 
-/* What went into filters, if there are some, and it is known. */
+/* Returns the rms of the filters' input; 0 without filters, or if it is unknown. */
 static double agreement_input(const struct agreement *agreement)
 {
     return agreement->filters > 0 ? agreement->went_in : 0;
@@ -111,7 +111,8 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
     agreement->count += (double)channels;
 }
 
-/* What is allowed of E (see agreement_power()) where a row's powers have this mean and maximum. */
+/* Returns the bound of E (see agreement_power()) for a row whose powers have this mean and
+ * maximum. */
 static double agreement_bound(const float *power, uint64_t channels,
                               const struct agreement_whole *whole)
 {
@@ -125,7 +126,8 @@ static double agreement_bound(const float *power, uint64_t channels,
     return agreement_worst_limit * (sqrt(mean) + line_share * sqrt(most));
 }
 
-/* What counts as a number's square where errors of power are beside `least`. */
+/* Returns the reference square of a number of the whole row; errors of power are relative to at
+ * least `least`. */
 static double agreement_whole_numbers(const struct agreement_whole *whole, double least)
 {
     return fmax(whole->mean_square, whole->mean * least);
@@ -134,12 +136,12 @@ static double agreement_whole_numbers(const struct agreement_whole *whole, doubl
 /* With |error of Y_i| <= e_i = a r_i + b m_i (rms r_i and maximum m_i of spectrum i), the error of
  * P = sum |Y_i|^2 is at most sum (2 |Y_i| e_i + e_i^2) <= 2 sqrt(P) E + E^2, E^2 = sum e_i^2
  * (Cauchy, Schwarz), and E <= a sqrt(sum r_i^2) + b sqrt(sum m_i^2) (Minkowski). The sum of r_i^2
- * is the mean of P over the channels. Of m_i^2 the product does not keep the sum, which is the
- * greatest P when a line stays in its channel; when it moves, errors do not add up in one
- * direction, and that is enough. To this comes the rounding of P itself: squares, a sum of up to
- * GRAIN of them in single precision, the result, and a mean over channels, whose error is at most
- * what the same bound gives for the mean. Beside errors of Y that are those of what went into
- * filters, w, the rms of all errors is one beside sqrt(P) sqrt(integrate) w. */
+ * is the mean of P over the channels. The product does not keep the sum of m_i^2. It is the maximum
+ * of P if a line stays in its channel. If the line moves, errors do not add up in one direction,
+ * and the maximum of P suffices. The rounding of P itself is added: squares, a sum of up to GRAIN
+ * of them in single precision, the result, and a mean over channels, whose error is at most what
+ * the same bound gives for the mean. If errors of Y are relative to w, the rms of the filters'
+ * input, the rms of all errors is relative to sqrt(P) sqrt(integrate) w. */
 static void agreement_power(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t channels, uint64_t integrate,
                             const struct agreement_whole *whole)

@@ -1,4 +1,4 @@
-/* Where backends on the host count what they clip: channelise_clipped(), behind the rows. */
+/* Counts of clipped numbers by backends on the host: channelise_clipped(), after the rows. */
 #ifndef VOLTMILL_COMPUTE_SHARED_CLIPPED_H
 #define VOLTMILL_COMPUTE_SHARED_CLIPPED_H
 
@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* Of one run: spectra first .. of so many streams. */
+/* Counts of clipped numbers of one run: spectra first .. of all streams. */
 struct clipped {
     uint32_t *counts; /* [blocks][streams][nchannels][2] */
     uint64_t first, scale_rows;
     uint32_t nstreams, nchannels;
 };
 
-/* Zeros, for a run of so many spectra. */
+/* Sets the counts to zero, for a run of `spectra` spectra. */
 static inline struct clipped clipped_begin(const struct channelise_spec *spec, uint32_t i,
                                            uint32_t nstreams, uint64_t first, uint64_t spectra,
                                            void *rows)

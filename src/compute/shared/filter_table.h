@@ -4,15 +4,15 @@
 
 #include "compute/filter.h"
 
-/* How many responses a filter has: one where it has coefficients. And the one of a stream of the
- * observation. */
+/* Return how many responses a filter has: one where it has coefficients. And the one of a stream of
+ * the observation. */
 uint32_t filter_table_responses(const struct filter_spec *spec);
 uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 
-/* Computed in double and divided by `length`, so that a transform, a product and an unscaled
- * inverse transform filter. Coefficients stand at places 0 .. T - 1, zeros behind them.
+/* Computes the responses in double, divided by `length`, so that a transform, a product and an
+ * unscaled inverse transform filter. Coefficients are at places 0 .. T - 1, zeros after them.
  *
- *   place  [length] where each frequency goes in its response; NULL: in the order of the FFT
+ *   place  [length] place of each frequency in its response; NULL: in the order of the FFT
  *   out    float [responses][length][2] (re, im); free() returns it
  *
  * spec->threads threads make responses side by side. Not for several threads at once. Fails with
@@ -20,7 +20,7 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
                              float (**out)[2]);
 
-/* Bytes of the table, and of what making it takes beside it. */
+/* Return the bytes of the table, and of what making it takes beside it. */
 uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length);
 uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length);
 

@@ -1,4 +1,4 @@
-/* What backends that compute in plain host memory share: buffers, and how fast that memory is. */
+/* Parts that backends in plain host memory share: buffers, and the rate of that memory. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/backend_ops.h"

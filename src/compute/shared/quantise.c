@@ -27,7 +27,7 @@ static uint32_t quantise_clip(const float *in, uint32_t count, double scale, dou
     uint32_t fits = 0;
     for (uint32_t i = 0; i < count; i++) {
         double value = (double)in[i] / scale;
-        /* What rounds to the ends fits; no number fits nowhere. */
+        /* Values that round to the ends fit; NaN does not fit. */
         double low = value > least ? value : least;
         double near = low < most ? low : most;
         double whole = near + round_to_whole;

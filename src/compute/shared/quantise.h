@@ -16,11 +16,11 @@ struct quantise {
  *
  *   in     float [streams][stride][parts], volts; stride >= rows
  *   out    int8, int16 or float [rows][streams][parts]: volts / scale, in double, rounded to the
- *          nearest whole number, halves to the even one, and clipped to what the bits hold (-128 ..
- *          127); of 32 bits the nearest float
+ *          nearest whole number, halves to the even one, and clipped to the range of the bits (-128
+ * .. 127); of 32 bits the nearest float
  *
- * Gives how many numbers were clipped, those that are no numbers among them (they become the
- * least); of 32 bits those that are not finite. Pure; every machine gives the same bytes. */
+ * Returns how many numbers were clipped, including NaN (which becomes the minimum); with 32 bits,
+ * how many are not finite. Pure; every machine gives the same bytes. */
 uint64_t quantise_rows(const struct quantise *how, const float *in, uint64_t stride, uint64_t rows,
                        void *out);
 

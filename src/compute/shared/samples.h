@@ -1,5 +1,5 @@
-/* Samples as archives store them, and where they lie in a buffer: what every stage that reads
- * voltages is told. */
+/* Samples as archives store them, and their places in a buffer: input of every stage that reads
+ * voltages. */
 #ifndef VOLTMILL_COMPUTE_SHARED_SAMPLES_H
 #define VOLTMILL_COMPUTE_SHARED_SAMPLES_H
 
@@ -15,19 +15,19 @@ struct sample_coding {
     int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
     int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
     double missing_value;
-    int is_made; /* by a stage: none is missing, and what is no number stays so */
+    int is_made; /* made by a stage: none is missing, and NaN stays NaN */
 };
 
-/* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
- * (or only) and imaginary part, and the distance of two samples in a row. Equal offsets for
+/* Places of samples of some streams in a buffer: byte offsets of sample 0 of each stream's real (or
+ * only) and imaginary part, and the distance of two samples in a row. Equal offsets for
  * SAMPLE_I4. */
 struct sample_input {
     const size_t *re, *im;
     size_t step;
 };
 
-/* Sample n of a stream as it lies in memory, in volts: real and imaginary part; both 0 when it is
- * missing (not a number, infinite, the missing value), which gives 0. */
+/* Converts sample n of a stream to volts: real and imaginary part. A missing sample (NaN, infinite,
+ * the missing value) gives 0 V and returns 0. */
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
@@ -36,7 +36,7 @@ int sample_volts(const struct sample_coding *coding, const char *in,
 struct stage_run {
     uint32_t first_stream, nstreams; /* that come out; first_stream: among the observation's */
     int64_t first_sample;            /* the one at place 0 of the buffer */
-    uint64_t samples;                /* in the buffer; those before and behind count as 0 V */
+    uint64_t samples;                /* in the buffer; those before and after count as 0 V */
     int64_t first_row;
     uint64_t rows; /* to be made */
     /* Missing ones are counted among samples counted_first .. counted_first + counted - 1 of the

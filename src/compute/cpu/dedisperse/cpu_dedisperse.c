@@ -333,14 +333,14 @@ struct cpu_dedisperse {
     char *sub;                                 /* [threads][ngroups][sub_stride] */
     uint32_t *lead, *outer;                    /* [nsteps][ngroups] least outer delay of a step,
                                                   [ndms][ngroups] less that */
-    uint32_t *span, reach; /* [nsteps][ngroups] the greatest `outer` of a step, and of all */
+    uint32_t *span, reach; /* [nsteps][ngroups] the maximum `outer` of a step, and of all */
     /* The run that is under way. */
     uint64_t number, samples, out_stride;
     struct dedisperse_input input;
     const char *in;
     float *out;
     uint32_t parts;  /* of the DMs */
-    int is_streamed; /* nobody would find what a tree gives in the caches */
+    int is_streamed; /* written past the caches: the rows of a tree are larger than these */
 };
 
 static int dedisperse_in_steps(const struct cpu_dedisperse *d)
@@ -430,8 +430,8 @@ static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
     free(d);
 }
 
-/* What brute force or a tree needs beside the rows. Where delays repeat too little for a tree, it
- * is brute force all the same. */
+/* Allocates the tables of brute force or of a tree, beside the rows. If delays repeat too little
+ * for a tree, brute force is used. */
 static status_t dedisperse_create_first(struct cpu_dedisperse *d,
                                         const struct strip_kernels *kernels)
 {
@@ -611,7 +611,7 @@ static void dedisperse_sum_step(void *context, uint32_t thread, uint64_t task)
     tiles_sum(&in, &d->scratch[thread], count, d->out + dm * d->out_stride + t, d->out_stride);
 }
 
-/* So many parts that no thread has nothing to do. */
+/* Returns the number of parts into which DMs are cut, so that no thread is idle. */
 static uint32_t dedisperse_count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
 {
     if (d->tree) {

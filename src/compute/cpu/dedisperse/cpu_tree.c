@@ -36,15 +36,14 @@ struct tree_join {
     uint32_t level, row, from[4], to, span;
 };
 
-/* A chunk is some groups: when their rows are made, each DM adds its own. So many chunks make a
- * part of TREE_PART_CHANNELS.
+/* Tables of a tree. A chunk is some groups: when their rows are made, each DM adds its own. Chunks
+ * of TREE_PART_CHANNELS channels make a part.
  *
- *   ends     uint64 [ntiles][ntop]   behind the last join of each group
+ *   ends     uint64 [ntiles][ntop]   after the last join of each group
  *   flushes  uint8 [ntiles][ntop]    whether a chunk ends with this group
- *   lists    uint64 [chunks][DMs of the tile] and one more: where in `starts` a DM's rows begin
+ *   lists    uint64 [chunks][DMs of the tile] and one more: index in `starts` of a DM's first row
  *   first    uint64 [ntiles]         the first of `lists` of a tile
- *   starts   uint32                  places of rows, from the piece's first sample on
- */
+ *   starts   uint32                  places of rows, from the piece's first sample on */
 struct cpu_tree {
     const struct strip_kernel *channels, *sums, *adds;
     int is_float;
@@ -486,7 +485,7 @@ static void cpu_tree_add_chunk(const cpu_tree_t *tree, const struct tree_memory 
     }
 }
 
-/* What the chunk that ends with this group is of its part. */
+/* Returns the flags of the chunk that ends with this group within its part. */
 static unsigned cpu_tree_end_part(const cpu_tree_t *tree, uint32_t group, unsigned part)
 {
     int ends = group + 1 == tree->ntop || (group + 1) * tree->group % TREE_PART_CHANNELS == 0;

@@ -19,9 +19,9 @@ enum {
 
 typedef struct cpu_tree cpu_tree_t;
 
-/* Of brute force's table, cut as `shape` says: group, dm_out, time_out (strips of sums). *out is
- * NULL where so few delays repeat that its tables would be larger than theirs: brute force is the
- * same sums then. Fails with DEVICE (memory). */
+/* Creates the tree of brute force's table, cut as `shape` says: group, dm_out, time_out (strips of
+ * sums). Sets *out to NULL if so few delays repeat that the tree's tables would be larger than
+ * brute force's: brute force then takes the same sums. Fails with DEVICE (memory). */
 status_t cpu_tree_create(const struct dedisperse_table *table, enum series_format format,
                          const struct dedisperse_shape *shape, const struct strip_kernels *kernels,
                          cpu_tree_t **out);
@@ -34,15 +34,15 @@ uint64_t cpu_tree_piece(const cpu_tree_t *tree);
 size_t cpu_tree_scratch(const cpu_tree_t *tree);
 double cpu_tree_gain(const cpu_tree_t *tree);
 
-/* Bounds from above, without a look at delays: of tables, of a thread's memory. */
+/* Return upper bounds, without the delays: bytes of tables, bytes of a thread's memory. */
 uint64_t cpu_tree_most_bytes(uint32_t nrows, uint32_t ndms);
 uint64_t cpu_tree_most_scratch(void);
 
-/* out[d][t] of the DMs of one tile, t < samples <= a piece. is_streamed: `out` is so large that it
- * is written past the caches.
+/* Computes out[d][t] of the DMs of one tile, t < samples <= a piece. is_streamed: `out` is so large
+ * that it is written past the caches.
  *
  *   rows   [nrows][stride bytes]   from the piece's first sample on; readable for 1,024 bytes
- *          behind the last sample that is asked for
+ *          after the last sample that is needed
  *   out    float [ndms][out_stride]   of all DMs */
 void cpu_tree_sum(const cpu_tree_t *tree, const char *rows, size_t stride, uint32_t tile,
                   uint64_t samples, int is_streamed, void *scratch, float *out,

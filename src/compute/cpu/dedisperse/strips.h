@@ -26,25 +26,25 @@ enum strip_kind {
     STRIP_F32,      /* of floats, or sub-bands of them */
     STRIP_SUM16,    /* sub-bands: sums of 8-bit channels in 16 bit */
     STRIP_SUM32,    /* sums of 16-bit channels in 32 bit */
-    STRIP_F32_BY_4, /* sums of 4, of 8 and of 16 floats: so many make sixteen rows */
+    STRIP_F32_BY_4, /* sums of 4, of 8 and of 16 floats: as many calls make sixteen rows */
     STRIP_F32_BY_2,
     STRIP_F32_BY_1,
     STRIP_KINDS
 };
 
-/* What a call of total() does beside adding: the part of the totals begins with it, ends with it,
- * and is the first one. */
+/* Flags of a call of total(): the part of the totals begins with it, ends with it, and is the first
+ * one. */
 enum { PART_BEGINS = 1, PART_ENDS = 2, PART_IS_FIRST = 4 };
 
 struct strip_kernel {
     size_t sample_bytes;
     uint32_t limit; /* channels after which sums must be flushed */
-    /* sums = or += strips of `count` channels; of floats all calls but the last bring whole
-     * sixteens.
+    /* sums = or += strips of `count` channels. For floats, `count` is a multiple of 16 in all calls
+     * but the last.
      *
-     *   rows     [count][stride bytes]   the strip of channel c begins `delays[c]` samples behind
+     *   rows     [count][stride bytes]   the strip of channel c begins `delays[c]` samples after
      *            rows + c * stride
-     *   sums     aligned to 64 bytes; they begin at zero, or go on */
+     *   sums     aligned to 64 bytes; they begin at zero, or continue */
     void (*add)(const char *rows, size_t stride, const uint32_t *delays, uint32_t count, int begins,
                 void *sums);
     /* total[t] += the sum of sample t: uint32, or float of STRIP_F32. */
@@ -54,8 +54,8 @@ struct strip_kernel {
     /* The sums as samples of a sub-band: of STRIP_SUM16, STRIP_SUM32 or STRIP_F32. */
     void (*spread)(const void *sums, void *out);
     /* to[t] as samples of a sub-band, t < count: of channels (from[0][t] + from[1][t]) +
-     * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes behind
-     * each may be touched. */
+     * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes after each
+     * may be read. */
     void (*join)(const void *const from[4], size_t count, void *to);
     /* Adds rows[0][t + starts[0]] + ... to the totals of a strip. Of 16 bits, totals are made of
      * parts whose sums fit: `sums` keeps those of a part until it ends. */
@@ -69,7 +69,7 @@ struct strip_kernels {
     struct strip_kernel kinds[STRIP_KINDS];
 };
 
-/* NULL when this machine or this build does not have it. */
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
 const struct strip_kernels *strip_kernels(enum simd_level level);
 
 #endif

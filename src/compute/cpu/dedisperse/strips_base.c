@@ -1,4 +1,4 @@
-/* What every machine of this kind can do: 16 bytes in a register. */
+/* Kernels of the baseline instruction set: 16 bytes in a register. */
 #define STRIPS strip_kernels_base
 #define VECTOR 16
 #define PASS 4

@@ -195,7 +195,7 @@ typedef uint16_t short16_t __attribute__((vector_size(VECTOR / 2), aligned(1), m
 #define TAKE_32(p) (*(const loose32_t *)(p))
 #define TAKE_F(p) (*(const loosef_t *)(p))
 
-/* Samples of so many bytes, taken into lanes. */
+/* Loads samples of `bytes` bytes into lanes. */
 #define DEFINE_JOIN_FOUR(name, bytes, take, loose, lane_bytes)                                     \
     static void name(const void *const from[4], size_t count, void *to)                            \
     {                                                                                              \

@@ -1,4 +1,4 @@
-/* FFTW behind one interface: many transforms of one length, planned alike on every rank.
+/* FFTW through one interface: many transforms of one length, planned alike on every rank.
  *
  * FFTW finds its fastest plan by timing, so two runs may find two, whose results differ in the last
  * bit. A plan is therefore made once, kept in the user's cache folder and given to all ranks as a
@@ -28,30 +28,33 @@ struct cpu_fft_shape {
     size_t in_row, out_row;
 };
 
-/* batch: so many that a call is worth its overhead; divides 16. */
+/* Returns the shape of a batch of transforms of `points` points, forward or inverse. The batch is
+ * large enough to amortise a call's overhead; it divides 16. */
 struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
 struct cpu_fft_shape cpu_fft_inverse(size_t points, int is_complex);
 
-/* Which effort AUTO is worth: planning must cost little beside `count` transforms. */
+/* Returns the effort that AUTO means: planning must cost little compared with `count`
+ * transforms. */
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count);
 
-/* FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, or that the cache
- * folder remembers; "" for ESTIMATE, which chooses by rule, when it does not fit `room` bytes, and
- * when no plan was found within seconds. Fails with DEVICE. */
+/* Finds FFTW's wisdom for the fastest plans of `count` shapes that this effort finds, or reads it
+ * from the cache folder. Sets "" for ESTIMATE, which chooses by rule, if it does not fit into
+ * `room` bytes, and if no plan was found within seconds. Fails with DEVICE. */
 status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum fft_planning effort,
                         char *out, size_t room);
 
 typedef struct cpu_fft cpu_fft_t;
 
-/* By this wisdom, which may tell of other shapes, too, or by rule when it is "". Fails with DEVICE:
- * this machine cannot follow it. */
+/* Creates a transform by this wisdom, which may contain other shapes, too, or by rule if it is "".
+ * Fails with DEVICE if this machine cannot use it. */
 status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out);
 void cpu_fft_destroy(cpu_fft_t *transform);
 
-/* One batch; `in` is aligned to 64 bytes, `out` to 16. May run in many threads. */
+/* Runs one batch; `in` is aligned to 64 bytes, `out` to 16. Any thread. */
 void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out);
 
-/* "FFTW 3.3.10, plan 1f2e3d4c", or "by rule" instead of a plan. */
+/* Appends "FFTW 3.3.10, plan 1f2e3d4c", or "by rule" instead of a plan. Fails with DEVICE
+ * (memory). */
 status_t cpu_fft_words(const char *wisdom, struct text *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    /* Of the arrays: many times the last-level cache. */
+    /* Points of the arrays: many times the last-level cache. */
     MOST_POINTS = 1 << 24,
     MOST_THREAD_POINTS = 1 << 22,
     PLANS = 2

@@ -158,13 +158,14 @@ struct fine_shape fine_shape(size_t points, int is_complex)
     return shape;
 }
 
-/* Floats from one transposed column of so many numbers to the next. */
+/* Returns the floats from one transposed column of `points` numbers to the next. */
 static size_t fine_line(size_t points)
 {
     return 2 * (points + LINE_PAD);
 }
 
-/* Of FINE_COLUMNS columns, and of as many columns of the matrix, transposed. */
+/* Sets the shapes of the transforms of FINE_COLUMNS columns, and of as many columns of the
+ * transposed matrix. */
 static void fine_fft_shapes(struct fine_shape shape, struct cpu_fft_shape out[2])
 {
     const size_t points[2] = {shape.height, shape.width};
@@ -279,7 +280,7 @@ size_t fine_fft_bins(struct fine_shape shape)
     return 2 * FINE_COLUMNS * shape.width;
 }
 
-/* Of some columns before and after their transform. */
+/* Returns the floats of FINE_COLUMNS columns before and after their transform. */
 static size_t fine_lines(struct fine_shape shape)
 {
     return FINE_COLUMNS * fine_line(shape.height > shape.width ? shape.height : shape.width);

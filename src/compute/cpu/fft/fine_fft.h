@@ -33,7 +33,7 @@ struct side_stage {
 struct side_fft {
     size_t points, nstages;
     struct side_stage stages[SIDE_STAGES];
-    uint32_t *order; /* [points] where bin k lies behind the last stage */
+    uint32_t *order; /* [points] place of bin k after the last stage */
     float *factors;  /* of all stages */
 };
 
@@ -42,27 +42,28 @@ struct fine_shape {
     int is_beside;        /* transformed side by side; else by FFTW */
 };
 
-/* The rule: complex transforms from FINE_LEAST points on whose length is a power of two, side by
- * side; and from fine_least() points on those whose length has two such factors, of small primes.
- * Shorter ones FFTW does as fast from the cache, and plans soon: up to 2^17 where the second-level
- * cache has less than 2 MiB, up to 2^13 where it has more (measured on an EPYC and a Xeon). Another
- * shape may round otherwise, so a job has that of rank 0. */
+/* Return the shape by rule, and its least points: complex transforms from FINE_LEAST points on
+ * whose length is a power of two, side by side; and from fine_least() points on those whose length
+ * has two such factors, of small primes. Shorter ones FFTW does as fast from the cache, and plans
+ * soon: up to 2^17 where the second-level cache has less than 2 MiB, up to 2^13 where it has more
+ * (measured on an EPYC and a Xeon). Another shape may round otherwise, so a job has that of rank
+ * 0. */
 enum { FINE_LEAST = 1 << 14 };
 size_t fine_least(void);
 struct fine_shape fine_shape(size_t points, int is_complex);
 
-/* Wisdom for `count` spectra, as cpu_fft_wisdom(); "" where FFTW has nothing to do. Fails with
- * DEVICE. */
+/* Finds the wisdom for `count` spectra, as cpu_fft_wisdom(); "" if FFTW has nothing to do. Fails
+ * with DEVICE. */
 status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, uint64_t count,
                          char *out, size_t room);
 
 typedef struct fine_fft fine_fft_t;
 
-/* By this wisdom, or by rule when it is "". Fails with DEVICE. */
+/* Creates a transform by this wisdom, or by rule if it is "". Fails with DEVICE. */
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine);
-/* Bytes of its factors and plans. */
+/* Returns the bytes of its factors and plans. */
 uint64_t fine_fft_bytes(struct fine_shape shape);
 
 /* Floats of the matrix between columns and rows of one spectrum, of what is made of some of its
@@ -88,7 +89,8 @@ void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 
-/* The same, past the caches into a spectrum of pairs aligned to 64 bytes. Side by side only. */
+/* Transforms likewise, past the caches into a spectrum of pairs aligned to 64 bytes. Side by side
+ * only. */
 void fine_fft_spectrum(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                        float *spectrum);
 

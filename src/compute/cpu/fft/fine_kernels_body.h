@@ -1,5 +1,5 @@
 /* Kernels of fine channels: columns of a spectrum's matrix become rows, pieces of rows a spectrum.
- * Part of ppf/kernels_body.h, for nobody else. */
+ * Part of ppf/kernels_body.h; not included elsewhere. */
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -10,7 +10,8 @@ typedef double pairs_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t places_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
-/* Past the caches: nobody reads it soon, and what it replaces need not be read. */
+/* Stores past the caches: the numbers are not read soon, and the cache lines that they replace need
+ * not be loaded. */
 static inline void store_past(float *out, lanes_t x)
 {
 #if LANES == 16 && defined(__AVX512F__)

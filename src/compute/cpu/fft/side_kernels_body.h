@@ -1,10 +1,10 @@
 /* Transforms of columns side by side (fine_fft.h), LANES at a time: of a fine spectrum's columns,
- * which are multiplied and transposed on their way out, and of what becomes its bins.
- * Part of ppf/kernels_body.h, for nobody else.
+ * which are multiplied and transposed on output, and of the rows that become its bins. Part of
+ * ppf/kernels_body.h; not included elsewhere.
  *
- * Real and imaginary parts are vectors of their own, so a turn by a quarter is an exchange of names
- * and a factor, the same for all columns, two multiplications and two fused ones. Eight numbers are
- * sixteen registers, half of what AVX-512 has. */
+ * Real and imaginary parts are vectors of their own, so a rotation by a quarter turn only exchanges
+ * names. A factor that all columns share costs two multiplications and two fused ones. Eight
+ * numbers are sixteen registers, half of what AVX-512 has. */
 #include "compute/cpu/fft/fine_fft.h"
 
 #define SIDE_INLINE static inline __attribute__((always_inline))
@@ -114,7 +114,8 @@ SIDE_INLINE void side_four(const struct side *x, struct side out[4])
     out[3] = side_turn_up(b, d);
 }
 
-/* Of eight: even bins are those of sums of what is four apart, odd ones of turned differences. */
+/* Transform of eight points: even bins are those of sums of points four apart, odd bins those of
+ * rotated differences. */
 SIDE_INLINE void side_eight(const struct side x[8], struct side out[8])
 {
     const float half = 0.70710678118654752440F;

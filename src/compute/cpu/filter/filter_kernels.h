@@ -5,10 +5,10 @@
 #include "compute/cpu/ppf/kernels.h"
 
 enum {
-    /* Sums are cut into pieces of so many taps, added in double: a float sum over a hundred
+    /* Sums are cut into pieces of this many taps, added in double: a float sum over a hundred
      * thousand taps would lose three digits. */
     DIRECT_PIECE = 128,
-    /* Rows that any kernel sums at once: so far behind the last one samples are read. */
+    /* Rows that any kernel sums at once: samples are read as far after the last one. */
     DIRECT_MOST_ROWS = 256,
     FILTER_COLUMNS = 16 /* of a convolution's matrix that are transformed side by side */
 };
@@ -26,8 +26,9 @@ struct direct_sums {
 struct filter_kernels {
     /* Sums of [0] real, [1] complex samples by [0] real, [1] complex coefficients. */
     void (*direct[2][2])(const struct direct_sums *sums);
-    /* Blocks of `lanes` real parts and `lanes` imaginary ones (struct cpu_kernels: unpack) to two
-     * planes; the imaginary parts times `sign`. Both have room for whole blocks. */
+    /* Splits blocks of `lanes` real parts and `lanes` imaginary ones (struct cpu_kernels: unpack)
+     * into two planes; imaginary parts are multiplied by `sign`. Both planes have the size of whole
+     * blocks. */
     void (*split)(const float *from, size_t blocks, float sign, float *re, float *im);
     /* Two planes to pairs. */
     void (*pair)(const float *re, const float *im, size_t count, float *out);
@@ -37,17 +38,17 @@ struct filter_kernels {
                      float *out);
     /* spectrum[k] *= response[k], pairs. */
     void (*multiply)(const float *response, size_t count, float *spectrum);
-    /* Of FILTER_COLUMNS columns: to[k][c] = from[k][c] w[k][c], pairs, where w is step[k][c] times
-     * base[k], or for sign -1 the conjugate of that.
+    /* Multiplies FILTER_COLUMNS columns: to[k][c] = from[k][c] w[k][c], pairs, where w is
+     * step[k][c] times base[k], or for sign -1 the conjugate of that.
      *
      *   step       [rows]: FILTER_COLUMNS times (re, re), then as often (-im, im)
      *   base       [rows] pairs
-     *   from, to   [rows], so many floats from one to the next; aligned to 64 bytes */
+     *   from, to   [rows], strides in floats; aligned to 64 bytes */
     void (*turn)(const float *step, const float *base, size_t rows, int sign, const float *from,
                  size_t from_stride, float *to, size_t to_stride);
 };
 
-/* Those of an instruction set; NULL when this machine or this build does not have it. */
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
 const struct filter_kernels *filter_kernels(enum simd_level level);
 
 #endif

@@ -17,7 +17,7 @@
 
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-/* Stored numbers lie at any address. */
+/* Stored numbers have any alignment. */
 typedef float lanes_packed
     __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
 

@@ -1,4 +1,4 @@
-/* Stored samples of a stream, however they lie, as planes of floats for the CPU's long filters. */
+/* Stored samples of a stream, in any layout, as planes of floats for the CPU's long filters. */
 #ifndef VOLTMILL_COMPUTE_CPU_FILTER_FILTER_SAMPLES_H
 #define VOLTMILL_COMPUTE_CPU_FILTER_FILTER_SAMPLES_H
 
@@ -20,10 +20,10 @@ struct filter_reader {
     size_t bytes;      /* of a sample without gaps */
 };
 
-/* `simd` is one that this machine has. */
+/* Returns a reader of samples; this machine has `simd`. */
 struct filter_reader filter_reader(const struct sample_coding *coding, enum simd_level simd);
 
-/* Where the samples of one stream lie. */
+/* Places of the samples of one stream. */
 struct filter_stream {
     const char *re, *im; /* of place 0 */
     size_t step;
@@ -32,8 +32,8 @@ struct filter_stream {
 
 enum { READ_SAMPLES = 512 }; /* at most, at once */
 
-/* `count` <= READ_SAMPLES samples from a place on, which may lie outside of the buffer: 0 V there,
- * as where samples are missing.
+/* Reads `count` <= READ_SAMPLES samples from a place on, which may be outside of the buffer: 0 V
+ * there, as for missing samples.
  *
  *   re, im   float [count, rounded up to MOST_LANES]; aligned to 64 bytes; im is not
  *            touched for real samples
@@ -42,9 +42,9 @@ enum { READ_SAMPLES = 512 }; /* at most, at once */
 uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
                      int64_t place, size_t count, float *re, float *im);
 
-/* The same of complex samples, or of real ones with 0 V as imaginary parts, as pairs.
+/* Reads complex samples, or real ones with 0 V as imaginary parts, as pairs likewise.
  *
- *   out   float [count][2]   */
+ *   out   float [count][2] */
 uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
                            int64_t place, size_t count, float (*out)[2]);
 

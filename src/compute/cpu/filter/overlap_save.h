@@ -13,18 +13,19 @@ enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 
 typedef struct overlap_save overlap_save_t;
 
-/* By spec->choice.shape.length. Fails with DEVICE, USAGE: blocks too short for the taps. */
+/* Creates a filter with blocks of spec->choice.shape.length. Fails with DEVICE, or with USAGE if
+ * blocks are too short for the taps. */
 status_t overlap_save_create(const struct filter_spec *spec, const struct filter_reader *reader,
                              overlap_save_t **out);
 void overlap_save_destroy(overlap_save_t *overlap_save);
 uint64_t overlap_save_bytes(const struct filter_spec *spec);
 
-/* Some rows of one grain (filter_grain()) by one thread.
+/* Computes some rows of one grain (filter_grain()) by one thread.
  *
  *   stream   of the observation's number `number`
  *   place    of the first sample that the grain's first row is made of
- *   first    row of the grain that is wanted first
- *   out      float [rows], or pairs   */
+ *   first    first requested row of the grain
+ *   out      float [rows], or pairs */
 void overlap_save_run(overlap_save_t *overlap_save, uint32_t thread, uint32_t number,
                       const struct filter_stream *stream, int64_t place, uint64_t first,
                       uint64_t rows, float *out);

@@ -10,18 +10,19 @@
 #include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"
 
-/* How the streams of a block are worked off: those that lie interleaved are deinterleaved a few at
- * a time, by the thread that filters them. */
+/* Processing of a block's streams: interleaved ones are deinterleaved a few at a time, by the
+ * thread that filters them. */
 struct interleaved {
-    int is_copied; /* 0: every stream lies without gaps, real parts before imaginary ones */
+    int is_copied; /* 0: every stream is stored without gaps, real parts before imaginary ones */
     uint32_t group, groups; /* streams worked off together, and how many such groups */
     size_t sample_bytes;
 };
 
+/* Chooses how the streams of a block are deinterleaved. */
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
                                       const struct sample_input *input, uint32_t nstreams);
 
-/* Bytes that interleaved_take() writes at most, for a grain of spectra. */
+/* Returns the bytes that interleaved_take() writes at most, for a grain of spectra. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
 
 /* Scratch of one thread. Where spectra are made by columns and rows, `filtered` are some columns
@@ -52,7 +53,7 @@ struct block {
         *matrices;  /* [spectra][streams] that threads make by columns and rows together, or NULL */
     const char *in; /* its data */
     struct sample_input input;
-    size_t *re, *im; /* [streams], behind input */
+    size_t *re, *im; /* [streams], after input */
     struct interleaved layout;
     uint32_t group, groups; /* streams, or pairs, of a task, and how many such groups */
     uint32_t nstreams;
@@ -100,14 +101,14 @@ struct batch {
     const char *samples[2]; /* from those of spectrum `first` on, without gaps */
 };
 
-/* Which channels some bins are: piece p is channels first + p step .. + count - 1, and lies behind
- * the one before. */
+/* Channels of some bins: piece p is channels first + p step .. + count - 1, and follows the one
+ * before. */
 struct bins_cut {
     size_t pieces, first, step, count;
 };
 
-/* The batch of a grain and a group of streams, for each of them in turn: `i` < the streams that
- * cpu_channelise_batch() gives. */
+/* cpu_channelise_batch() makes the batch of a grain and a group of streams, and returns the number
+ * of its streams. cpu_channelise_batch_at() makes it for stream `i` of these. */
 uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_t group,
                               struct batch *out, uint32_t *stream);
 void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
@@ -118,7 +119,7 @@ void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch,
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
-/* As compute/channelise.h says. */
+/* As compute/channelise.h says. Fails with DEVICE (memory). */
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,

@@ -578,7 +578,7 @@ static int channelise_shares(const struct cpu *cpu, const struct interleaved *la
     return cpu->piece > 0 && !layout->is_copied;
 }
 
-/* What a run works on: of all its blocks. */
+/* State of a run, shared by all its blocks. */
 struct run {
     const struct sample_input *input;
     struct interleaved layout;
@@ -589,7 +589,7 @@ struct run {
     struct clipped clipped[MOST_OUTPUTS];
 };
 
-/* `follows`: after another run on the same samples, which nobody waits for. */
+/* Begins a run. `follows`: it follows another run on the same samples, whose end is not awaited. */
 static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
                                      buffer_t *const *out, struct run *run)
 {

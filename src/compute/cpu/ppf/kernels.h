@@ -1,9 +1,9 @@
 /* The inner loops of the CPU backend, compiled once for each instruction set; the program takes the
  * best that the machine has.
  *
- * They work on blocks of `lanes` samples. In a window a block of complex samples lies as all its
+ * They work on blocks of `lanes` samples. In a window, a block of complex samples stores all its
  * real parts, then all its imaginary ones, so that one coefficient multiplies whole vectors of
- * both; real samples lie as they are. */
+ * both. Real samples are stored in their order. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 
@@ -16,8 +16,8 @@
 enum {
     MOST_LANES = 16,
     FIR_ROWS = 4, /* spectra that share each coefficient loaded: Adamek's S_B */
-    /* Long sums are cut into pieces of so many taps, added in double: a float sum over thousands of
-     * taps would lose the digits that the transform keeps. */
+    /* Long sums are cut into pieces of this many taps, added in double: a float sum over thousands
+     * of taps would lose the digits that the transform keeps. */
     FIR_PIECE = 64,
     FINE_COLUMNS = 16 /* of a fine spectrum's matrix that are transformed side by side */
 };
@@ -47,7 +47,7 @@ struct fir_block {
     const float *touch;
 };
 
-/* The same of an oversampled bank, for columns column .. of `samples` of a raw spectrum:
+/* Filters an oversampled bank, columns column .. of `samples` of a raw spectrum:
  *
  *   out[s][i] = sum_t window[k + t][i] b[t samples + (column + i - at) mod samples],
  *
@@ -55,10 +55,11 @@ struct fir_block {
  * is_shifted times (-1)^at.
  *
  *   window   float [raw spectra][window_stride]   blocks as above, from the raw spectrum on in
- * which spectrum 0 begins, at place `turn` coeff    float [taps][samples] b, with MOST_LANES
- * floats, all finite, before and behind it out      float [spectra][out_stride]
+ *            which spectrum 0 begins, at place `turn`
+ *   coeff    float [taps][samples] b, with MOST_LANES floats, all finite, before and after it
+ *   out      float [spectra][out_stride]
  *
- * No loop reads what lies before a spectrum's first sample or behind its last to use it. */
+ * No loop uses samples before a spectrum's first sample or after its last. */
 struct fir_hops {
     const float *window, *coeff;
     size_t window_stride, out_stride, touch_stride;
@@ -80,7 +81,7 @@ struct side_fft; /* cpu/fft/fine_fft.h */
  *   base   float [points][2]
  *   work   float [points][2][FINE_COLUMNS]
  *   to     [points / FINE_COLUMNS] blocks, `block` floats apart, of which FINE_COLUMNS x
- * FINE_COLUMNS pairs are written, past the caches where `past`   */
+ *          FINE_COLUMNS pairs are written, past the caches where `past`   */
 struct side_columns {
     const struct side_fft *fft;
     const float *from;
@@ -113,15 +114,15 @@ struct cpu_kernels {
     /* The same of |bins[k]|^4, and of a[k] conj(b[k]): its real and its imaginary parts. */
     void (*squares)(const float *bins, size_t count, int add, float *squares);
     void (*cross)(const float *a, const float *b, size_t count, int add, float *re, float *im);
-    /* to[c][r] = from[r][c], pairs, rows so many floats apart; rows and columns are multiples of
-     * FINE_COLUMNS, and all rows aligned to 64 bytes. */
+    /* Transposes to[c][r] = from[r][c], pairs; strides in floats. Rows and columns are multiples of
+     * FINE_COLUMNS, and all rows are aligned to 64 bytes. */
     void (*transpose)(const float *from, size_t from_stride, size_t rows, size_t columns, float *to,
                       size_t to_stride);
     /* to[k] = from[k] a[k] b[k], pairs; aligned likewise. Where `past`, past the caches. */
     void (*twiddle)(const float *from, size_t count, const float *a, const float *b, int past,
                     float *to);
-    /* Pieces of FINE_COLUMNS pairs, side by side, to memory where they are so many floats apart,
-     * past the caches where that is aligned to 64 bytes. */
+    /* Spreads pieces of FINE_COLUMNS pairs, side by side, to memory with a stride of `to_stride`
+     * floats, past the caches where that is aligned to 64 bytes. */
     void (*spread)(const float *from, size_t count, float *to, size_t to_stride);
     /* Transforms side by side: columns as above, and of rows of FINE_COLUMNS pairs, whose bins go
      * to rows `stride` floats apart, past the caches where `past`; all are aligned to 64 bytes.
@@ -131,22 +132,22 @@ struct cpu_kernels {
     void (*side_columns)(const struct side_columns *columns);
     void (*side_rows)(const struct side_fft *fft, const float *from, float *work, float *to,
                       size_t stride, int past);
-    /* What went past the caches is there for other threads. */
+    /* Makes stores past the caches visible to other threads. */
     void (*settle)(void);
 };
 
-/* How samples of this coding are missing; 0: none of them ever is. */
+/* Sets the rule by which samples of this coding are missing; returns 0 if none ever is. */
 int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
                     struct missing_rule *out);
 
 /* Instruction sets, the poorest first. */
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 
-/* The best that this machine and this build have, at most what VOLTMILL_SIMD names. */
+/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names. */
 enum simd_level simd_best(void);
 /* Fails with DEVICE when VOLTMILL_SIMD names no instruction set. */
 status_t simd_check(void);
-/* NULL when this machine or this build does not have it. */
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
 const struct cpu_kernels *simd_kernels(enum simd_level level);
 
 #endif

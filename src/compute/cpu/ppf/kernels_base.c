@@ -1,4 +1,4 @@
-/* What every machine of this kind can do: SSE2 on x86-64, NEON on 64-bit ARM. */
+/* Kernels of the baseline instruction set: SSE2 on x86-64, NEON on 64-bit ARM. */
 #define KERNELS cpu_kernels_base
 #ifdef __x86_64__
 #define KERNELS_NAME "sse2"

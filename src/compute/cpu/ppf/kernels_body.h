@@ -15,7 +15,7 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 #else
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
 #endif
-/* Which elements of two registers, one behind the other, make the first and the last pairs. */
+/* Indices into two registers, one after the other, that make the first and the last pairs. */
 #if LANES == 16
 #define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define LAST_PAIRS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
@@ -30,7 +30,7 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 #define LANE_NUMBERS 0, 1, 2, 3
 #endif
 
-/* Stored numbers lie at any address. */
+/* Stored numbers have any alignment. */
 typedef uint8_t packed_u8 __attribute__((may_alias));
 typedef int16_t packed_i16 __attribute__((aligned(1), may_alias));
 typedef uint16_t packed_u16 __attribute__((aligned(1), may_alias));
@@ -141,7 +141,7 @@ DEFINE_UNPACK_REAL(unpack_i8_real, packed_i8)
 DEFINE_UNPACK_REAL(unpack_i16_real, packed_i16)
 DEFINE_UNPACK_REAL(unpack_f32_real, packed_float)
 
-/* Lanes in which something is no number: infinities and NaN minus themselves are not zero. */
+/* Returns the lanes with NaN or infinity: minus themselves these are not zero. */
 static inline mask_t odd_lanes(lanes_t x)
 {
     return ~(x - x == 0);

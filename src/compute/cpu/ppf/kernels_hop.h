@@ -1,9 +1,9 @@
 /* The FIR of an oversampled filter bank: part of kernels_body.h.
  *
- * The window holds whole raw spectra of the observation's own grid, and spectra come out turned
- * round as their transforms want them: samples and results are aligned whatever the hop is, only
- * coefficients are loaded from any address. Of a spectrum that begins at place `turn` of a raw
- * spectrum, the columns before that place lie a raw spectrum later. */
+ * The window contains whole raw spectra of the observation's own grid, and spectra come out rotated
+ * as their transforms need them. Samples and results are aligned whatever the hop is; only
+ * coefficients are loaded from any address. If a spectrum begins at place `turn` of a raw spectrum,
+ * its columns before that place are a raw spectrum later. */
 
 enum { HOP_BLOCKS = 4 /* that are summed side by side: additions need not wait for each other */ };
 
@@ -73,7 +73,8 @@ static inline void hop_store(const struct fir_hops *h, lanes_t *sum, float sign,
     }
 }
 
-/* Blocks from .. end - 1 of a spectrum, whose columns all lie on one side of its beginning. */
+/* Filters blocks from .. end - 1 of a spectrum, whose columns are all on one side of its
+ * beginning. */
 static inline __attribute__((always_inline)) void
 hop_blocks(const struct fir_hops *h, const float *window, const float *coeff, size_t from,
            size_t end, float sign, const int parts, float *out)
@@ -92,8 +93,8 @@ hop_blocks(const struct fir_hops *h, const float *window, const float *coeff, si
     }
 }
 
-/* The block in which a spectrum begins, `lanes` columns behind the block's first: both ways, each
- * for its columns. */
+/* Filters the block in which a spectrum begins, `lanes` columns after the block's first: both ways,
+ * each for its columns. */
 static inline __attribute__((always_inline)) void
 hop_border(const struct fir_hops *h, const float *before, const float *coeff_before,
            const float *behind, const float *coeff_behind, int32_t lanes, float sign,
@@ -130,7 +131,7 @@ static inline __attribute__((always_inline)) void hops(const struct fir_hops *h,
                 __builtin_prefetch(h->touch + s * h->touch_stride + i, 1, 2);
             }
         }
-        /* Of this column of blocks those before the beginning, and the one in which it lies. */
+        /* Blocks of this column before the beginning, and the lane in which it is. */
         size_t first = turn < h->column ? 0 : (turn - h->column) / LANES;
         int32_t lanes = turn < h->column ? 0 : (int32_t)((turn - h->column) % LANES);
         if (turn >= end) {

@@ -53,7 +53,8 @@ size_t ppf_fir_rows(size_t most, size_t row)
     return rows;
 }
 
-/* Raw spectra that so many spectra lie in; oversampled, wherever the first of them begins. */
+/* Returns the raw spectra that contain `rows` spectra. For oversampled banks, the maximum over all
+ * places where the first of them may begin. */
 static size_t fir_raw_spectra(size_t samples, size_t hop, size_t taps, size_t rows)
 {
     return hop == samples ? rows + taps - 1

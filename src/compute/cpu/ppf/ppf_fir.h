@@ -10,8 +10,8 @@
 
 typedef struct ppf_fir ppf_fir_t;
 
-/* The largest multiple of FIR_ROWS up to `most` spectra whose rows of `row` floats stay in the
- * second-level cache. */
+/* Returns the largest multiple of FIR_ROWS up to `most` spectra whose rows of `row` floats stay in
+ * the second-level cache. */
 size_t ppf_fir_rows(size_t most, size_t row);
 
 /* How parts of a spectrum are taken: P = height x `width` samples are a matrix, of which `columns`
@@ -21,20 +21,20 @@ struct ppf_fir_strips {
     size_t width, columns;
 };
 
-/* For up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are copied, in the order
- * in which they are wanted. Fails with DEVICE. */
+/* Creates a filter for up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are
+ * copied in the order in which they are loaded. Fails with DEVICE. */
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
 void ppf_fir_destroy(ppf_fir_t *filter);
 
-/* Bytes of the coefficients, and floats of a thread's window. */
+/* Return the bytes of the coefficients, and floats of a thread's window. */
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec);
 size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows);
 
-/* Bytes of a stored sample. */
+/* Returns the bytes of a stored sample. */
 size_t ppf_fir_sample_bytes(const struct channelise_spec *spec);
 
-/* What a run makes: `count` spectra, the first of which begins at place `turn` of a raw spectrum
+/* Output of a run: `count` spectra, the first of which begins at place `turn` of a raw spectrum
  * (channelise_turn()). */
 struct ppf_fir_out {
     size_t count, turn;
@@ -54,10 +54,10 @@ struct ppf_fir_out {
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
-/* The same of the strip's samples in a row of the matrix, from sample `first` of each raw spectrum
- * on, of a critically sampled bank: rows begin with them, `turn` and `touch` are 0, and the window
- * is [count + T - 1][columns], pairs if complex. Samples that many `ahead` of them are called into
- * the cache. */
+/* Filters likewise the strip's samples in a row of the matrix, from sample `first` of each raw
+ * spectrum on, of a critically sampled bank: rows begin with them, `turn` and `touch` are 0, and
+ * the window is [count + T - 1][columns], pairs if complex. Samples that many `ahead` of them are
+ * prefetched. */
 struct ppf_fir_part {
     size_t first, ahead;
 };

@@ -7,15 +7,15 @@
 
 typedef struct sums sums_t;
 
-/* Of one output, for blocks as the spec says. Fails with DEVICE. */
+/* Creates the sums of one output, for blocks as the spec says. Fails with DEVICE. */
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums);
 
 /* Floats of the grains of a block: [grains][sums][nchannels], by channelise_sums(). */
 size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output);
 
-/* In a block that began with spectrum `first`: 1 if the power of spectrum `number` begins a grain
- * (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
+/* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
+ * a grain (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
 /* A block whose grains are complete. */
@@ -32,8 +32,9 @@ struct sums_block {
  * grains did, which are then still in those threads' caches. */
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block);
 
-/* One task: adds up the grains of some channels of one dump, and writes it if it is complete, or
- * carries it into the next block. Blocks must come in order; the tasks of one are independent. */
+/* Runs one task: adds up the grains of some channels of one row, and writes it if it is complete,
+ * or carries it into the next block. Blocks must come in order; the tasks of one are
+ * independent. */
 void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task);
 
 #endif

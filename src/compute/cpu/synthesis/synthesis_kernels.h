@@ -4,7 +4,7 @@
 
 #include "compute/cpu/ppf/kernels.h"
 
-/* Sums are cut into pieces of so many spectra, added one to the other: a float sum over hundreds
+/* Sums are cut into pieces of this many spectra, which are then added: a float sum over hundreds
  * would lose the digits that the transforms keep. */
 enum { SYNTHESIS_PIECE = 64 };
 
@@ -13,7 +13,7 @@ enum { SYNTHESIS_PIECE = 64 };
  *   rows    [spectra] of transformed spectra, numbers or pairs
  *   coeff   g for row 0 and spectrum 0: it goes back by `hop` from spectrum to spectrum
  *
- * Up to MOST_LANES - 1 numbers, or pairs, behind what is wanted are read of rows and coeff. */
+ * Up to MOST_LANES - 1 numbers, or pairs, after the requested ones are read from rows and coeff. */
 struct synthesis_sums {
     const float *const *rows;
     const float *coeff;
@@ -25,7 +25,7 @@ struct synthesis_kernels {
     void (*sum[2])(const struct synthesis_sums *sums); /* of numbers, of pairs */
 };
 
-/* Those of an instruction set; NULL when this machine or this build does not have it. */
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
 const struct synthesis_kernels *synthesis_kernels(enum simd_level level);
 
 #endif

@@ -16,7 +16,8 @@ struct dedisperse_kernel {
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
     cl_kernel id;
     cl_mem rel, bases, firsts;
-    /* Of a tree; what it folds rows into, if it does: see kernels/dedisperse_tree.cl. */
+    /* Tables of a tree, and the kernel that folds rows into words, if it does: see
+     * kernels/dedisperse_tree.cl. */
     struct tree_tables tree;
     cl_mem steps, tables, words, reaches;
     cl_kernel fold;

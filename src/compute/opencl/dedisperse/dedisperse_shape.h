@@ -6,11 +6,10 @@
 #include "compute/dedisperse.h"
 #include "compute/opencl/device.h"
 
-/* Rows to be added up.
+/* Rows to sum.
  *
- *   delays   uint32 [ndms][nrows]
- *   firsts   uint32 [nranges + 1]   DMs firsts[i] .. firsts[i + 1] - 1 are asked for together
- */
+ *   delays   uint32 [ndms][nrows]   samples
+ *   firsts   uint32 [nranges + 1]   DMs firsts[i] .. firsts[i + 1] - 1 are one request */
 struct dedisperse_shape_problem {
     uint32_t sample_bytes; /* 1, 2, 4 */
     int is_float;
@@ -24,19 +23,21 @@ struct dedisperse_shape_problem {
 struct dedisperse_shape_spans {
     uint32_t dms, skew; /* of a tile */
     uint32_t front;     /* samples before time 0 that rows must have */
-    uint32_t span;      /* the most samples between the least and the greatest of a row in a tile */
+    uint32_t span;      /* maximum over tiles of the difference between a row's largest and smallest
+                           delay, samples */
     double mean;        /* of these spans */
     uint32_t ntiles;
 };
-/* `known`, with the same tile and skew, saves the work. */
+/* Computes the spans of a shape; if `known` are those of the same tile and skew, they are kept. */
 void dedisperse_shape_spans(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             struct dedisperse_shape_spans *known);
 
-/* Where the rows of a tile are staged from: its least entry, down to whole loads. */
+/* Returns the sample from which the rows of a tile are staged: its minimum, rounded down to whole
+ * loads. */
 uint32_t dedisperse_shape_base(uint32_t least);
 
-/* Entry [dm][row] as the kernel takes it: dm is number i of its tile. */
+/* Returns the entry [dm][row] of the kernel's table: dm is number i of its tile. */
 uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
                               uint32_t i);
 
@@ -44,12 +45,13 @@ enum {
     UNIT_REGISTERS = 65536, /* of a GPU's compute unit: a work-group must find its own there */
     WORK_REGISTERS = 30     /* of a work-item beside its sums */
 };
-/* 32-bit registers for the sums of a work-item. */
+/* Returns the 32-bit registers that the sums of a work-item take. */
 uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *problem,
                                     const struct dedisperse_shape *shape);
 
-/* Samples and DMs of a tile; rows of `delays` and of the table, rounded up to whole chunks; words
- * of a staged row; constants for the compiler. */
+/* Return the samples and the DMs of a tile; the rows of `delays` and of the table, rounded up to
+ * whole chunks; the words of a staged row. dedisperse_shape_options() appends constants for the
+ * compiler, and fails with DEVICE (memory). */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,

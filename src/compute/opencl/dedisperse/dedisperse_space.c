@@ -145,9 +145,9 @@ static double space_cost_clocks_of_word(const struct dedisperse_shape_problem *p
     return space_cost_beside(operations, local) + (is_funnel ? 0.3 : 0.05) * staged * bytes / 24;
 }
 
-/* What the wait for a chunk's rows and its two barriers adds; direct loads wait for each row. Every
- * further group of the unit fills two thirds of it. (Over 1,223 shapes of LOFAR's 1,024 DMs on an
- * H200, those within twice the best come out with a scatter of 16 %.) */
+/* Cost of the wait for a chunk's rows and of its two barriers; direct loads wait for each row.
+ * Every further group of the unit fills two thirds of it. (Over 1,223 shapes of LOFAR's 1,024 DMs
+ * on an H200, shapes within twice the best are predicted with a scatter of 16 %.) */
 static double space_cost_waiting(const struct dedisperse_shape_problem *p,
                                  const struct dedisperse_shape *s,
                                  const struct dedisperse_shape_spans *spans, double groups)
@@ -164,8 +164,8 @@ static double space_cost_waiting(const struct dedisperse_shape_problem *p,
     return 1 + wait * pow(0.36, others) / (words * space_cost_clocks_of_word(p, s, spans));
 }
 
-/* What a compiler makes of too few registers (those of a group of 512 have 128 each), and of more
- * direct loads at once than it can keep. */
+/* Cost of register spills (items of a group of 512 have 128 registers each), and of more direct
+ * loads at once than the compiler can keep. */
 static double space_cost_spilling(const struct dedisperse_shape_problem *p,
                                   const struct dedisperse_shape *s)
 {
@@ -344,7 +344,7 @@ static int space_number(const struct dedisperse_shape_problem *p, uint32_t skew,
     out->time_out = time_outs[space_digit(&i, sizeof time_outs / sizeof *time_outs)];
     out->time_items = 16U << space_digit(&i, 6);
     out->pack = packs && space_digit(&i, 2) == 0 ? 4 / p->sample_bytes : 1;
-    /* What changes spans comes last: those that are known serve long. */
+    /* Parameters that change the spans come last, so that known spans are reused for long. */
     out->dm_items = 1U << space_digit(&i, 7);
     out->dm_out = 1U << space_digit(&i, 4);
     out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
@@ -425,7 +425,7 @@ static struct dedisperse_shape space_best_tree(const struct dedisperse_shape_pro
 struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *p,
                                               const struct device_info *device)
 {
-    /* What fits everywhere. */
+    /* The shape that every device can run. */
     struct dedisperse_shape best = {
         .pack = 1, .time_items = 1, .dm_items = 1, .time_out = 1, .dm_out = 1, .chunk = 2};
     struct dedisperse_shape shape;

@@ -4,19 +4,19 @@
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* 1, or 0 and why not. *cost: seconds by a model, for comparison only. `known` are the spans of a
- * shape before, or {0}, and become those of this one. */
+/* Returns 1, or 0 and the reason. *cost: seconds by a model, for comparison only. `known` are the
+ * spans of an earlier shape, or {0}, and become those of this one. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
 
-/* All shapes of the space that fit, in any order; free() returns them. At least one. Fails
+/* Lists all shapes of the space that fit, in any order; free() returns them. At least one. Fails
  * with DEVICE (memory). */
 status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *problem,
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count);
 
-/* The cheapest one. */
+/* Returns the cheapest one. */
 struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *problem,
                                               const struct device_info *device);
 

@@ -166,7 +166,7 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     free(stage);
 }
 
-/* What the kernel adds up: channels, or the sub-bands of the second step. */
+/* Returns the rows that the kernel sums: channels, or the sub-bands of the second step. */
 static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisperse_spec *spec,
                                                              const struct dedisperse_table *table)
 {
@@ -190,8 +190,8 @@ static uint64_t dedisperse_whole_words(uint64_t samples)
     return ceil_div_u64(samples, 64) * 64;
 }
 
-/* Rows on the device, and behind them one of zeros. What else nobody writes only makes outputs that
- * nobody keeps. */
+/* Allocates rows on the device, and a row of zeros after them. Other memory that is not written
+ * only affects outputs that are dropped. */
 static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint64_t bytes,
                                          cl_mem *out)
 {
@@ -342,7 +342,7 @@ static status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_
     struct stage *stage = (struct stage *)dedisperse;
     const device_t *device = stage->opencl->device;
     const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
-    /* What goes down must be down. */
+    /* Waits for the download of earlier results before they are overwritten. */
     TRY(device_wait(device, out->moved));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clFinish(device->compute), "dedisperse");

@@ -554,7 +554,7 @@ out:
     return st;
 }
 
-/* What the phase that adds step number i has of flags; *since counts rows since high parts were set
+/* Sets the flags of the phase that adds step number i; *since counts rows since high parts were set
  * aside. */
 static void tile_set_flags(const struct tree_tile *t, uint32_t i, uint32_t *since, uint32_t *head)
 {

@@ -12,8 +12,8 @@ struct tree_list {
     uint64_t count, room;
 };
 
-/* As the kernel has them. Groups whose DMs have little in common are added row by row, before all
- * others; their "sums" are the staged rows. Phases take steps of groups one behind the other: rows
+/* Tables of the kernel. Groups whose DMs have little in common are added row by row, before all
+ * others; their "sums" are the staged rows. Phases take steps of groups one after the other: rows
  * of one, patterns of the one before it, offsets of the one before that.
  *
  *   steps    uint32 [phases][4], two more of zeros
@@ -30,8 +30,7 @@ struct tree_list {
  *   memory   words of local memory for rows and sums
  *   phases   of all tiles of DMs
  *   made     words of sums that are made, `staged` of rows, `added` that DMs read: for one tile of
- *            time and all DMs
- */
+ *            time and all DMs */
 struct tree_tables {
     uint32_t ntiles, memory;
     struct tree_list steps, tables, tiles;
@@ -39,18 +38,18 @@ struct tree_tables {
     int fits; /* else nothing but ntiles is of account */
 };
 
-/* For a group's `local` bytes of local memory. `every`: of tiles only each so many-th is looked at
- * (1: all): enough to say what a shape costs. Fails with DEVICE (memory). */
+/* Creates the tables for a group with `local` bytes of local memory. `every`: only every Nth tile
+ * is examined (1: all), enough to estimate the cost of a shape. Fails with DEVICE (memory). */
 status_t tree_tables_create(const struct dedisperse_shape_problem *problem,
                             const struct dedisperse_shape *shape,
                             const struct dedisperse_shape_spans *spans, uint64_t local,
                             uint32_t every, struct tree_tables *out);
 void tree_tables_free(struct tree_tables *tables);
 
-/* Bytes of local memory that a group takes. */
+/* Returns the bytes of local memory that a group takes. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
-/* Constants for the compiler. */
+/* Constants for the compiler. Fails with DEVICE (memory). */
 status_t tree_tables_options(const struct dedisperse_shape_problem *problem,
                              const struct dedisperse_shape *shape, const struct tree_tables *tables,
                              const struct device_info *device, struct text *out);

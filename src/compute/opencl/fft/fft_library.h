@@ -9,7 +9,7 @@ struct fft_library {
     /* Begin and end the use of the library by one fft_t; both NULL: nothing is to be done. */
     status_t (*open)(const device_t *device);
     void (*close)(void);
-    /* Plans `batch` transforms. *work is how many bytes the run wants as workspace, 0: none. */
+    /* Plans `batch` transforms. *work is the bytes of workspace that the run needs, 0: none. */
     status_t (*plan)(device_t *device, uint32_t length, uint64_t batch, void **out, uint64_t *work);
     /* Transforms the first `batch` transforms of `data`, in device->compute. */
     status_t (*run)(void *plan, cl_mem data, cl_mem work);

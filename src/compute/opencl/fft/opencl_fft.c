@@ -1,11 +1,11 @@
 /* Any range of transforms by plans of fixed batches.
  *
- * A plan does so many transforms, neither more nor fewer, from the start of a (sub-)buffer. A
- * sub-buffer begins at a multiple of the device's alignment, so that plans run in place from every
- * `step`-th transform on. There are plans of `most` transforms, of `grain` transforms, and of
- * grain times a power of two, each made when first needed. What is left, before the first such
- * start or less than a grain at the end, goes through a stage: copied out, transformed together
- * with whatever is behind it there, copied back. */
+ * A plan runs a fixed number of transforms from the start of a (sub-)buffer. A sub-buffer begins at
+ * a multiple of the device's alignment, so that plans run in place from every `step`-th transform
+ * on. There are plans of `most` transforms, of `grain` transforms, and of grain times a power of
+ * two, each made when first needed. The remainder, before the first such start or less than a grain
+ * at the end, goes through a staging buffer: copied out, transformed together with the unused
+ * transforms after it, copied back. */
 #include "compute/opencl/fft/opencl_fft.h"
 
 #include "base/memory.h"

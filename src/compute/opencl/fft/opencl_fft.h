@@ -11,8 +11,8 @@
 
 typedef struct fft fft_t;
 
-/* Whether a library does this length (at least 2): VkFFT any up to 2^24, powers of two up to 2^26,
- * clFFT products of 2, 3, 5, 7, 11, 13 (up to 2^24). `kind` is not AUTO. */
+/* Returns whether a library does this length (at least 2): VkFFT any up to 2^24, powers of two up
+ * to 2^26, clFFT products of 2, 3, 5, 7, 11, 13 (up to 2^24). `kind` is not AUTO. */
 int fft_can(enum fft_kind kind, uint32_t length);
 
 /* Plans transforms of `length` points, up to `most` at a time, in the queue `device->compute`.

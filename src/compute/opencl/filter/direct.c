@@ -176,7 +176,7 @@ static uint64_t local_floats(const struct filter_spec *spec)
     return (uint64_t)cut.phases * cut.pieces * cut.piece * direct_parts(spec);
 }
 
-/* Of local memory. */
+/* Returns the cells of local memory. */
 static uint64_t local_cells(const struct filter_spec *spec, uint32_t width)
 {
     uint64_t piece = local_cut(spec).piece;

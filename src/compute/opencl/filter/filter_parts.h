@@ -1,22 +1,22 @@
-/* What the files of the long filters share: what a way of filtering is given, and the table that
- * it fills. filter.c is the stage and unpacks samples; each kernel file has a source beside it. For
- * nobody else. */
+/* Parts that the files of the long filters share: the input of a way of filtering, and the table
+ * that it fills. filter.c is the stage and unpacks samples; each kernel file has a source beside
+ * it. Private to these files. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
 #define VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
 
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
 
-/* What is known of a stream: [nstreams] of these on the device, long2 for kernels. */
+/* Parameters of a stream: [nstreams] of these on the device, long2 for kernels. */
 struct filter_stream {
     cl_long shift;    /* of its rows, in samples */
     cl_long response; /* its number; 0 with coefficients */
 };
 
-/* A run as kernels see it. Samples are as they are stored (kernels/filter/filter_samples.cl makes
- * volts of them), one behind the other, none missing any more. The first sample of row m of stream
- * s lies at place m D + spec->first + shift[s] - first_sample; places before 0 and from `samples`
- * on are 0 V, and are not there. */
+/* A run as kernels see it. Samples are as they are stored (kernels/filter/filter_samples.cl
+ * converts them to volts), one after the other, none missing. The first sample of row m of stream s
+ * is at place m D + spec->first + shift[s] - first_sample; places before 0 and from `samples` on
+ * are 0 V, and are not stored. */
 struct filter_block {
     cl_mem in;
     uint64_t in_stride; /* bytes from one stream to the next, a multiple of 16 */
@@ -48,20 +48,20 @@ struct filter_way {
 };
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;
 
-/* Appends what kernels/filter/filter_samples.cl is told: " -DFORMAT=... -DCOMPLEX_OUT=...
- * -DDECIMATE=...".
- */
+/* Appends the options of kernels/filter/filter_samples.cl: " -DFORMAT=... -DCOMPLEX_OUT=...
+ * -DDECIMATE=...". Fails with DEVICE (memory). */
 status_t filter_options(const struct filter_spec *spec, struct text *out);
 
-/* Overlap-save: rows of a block, V; the blocks (of real rows: pairs of blocks, filter_grain() rows
- * each) that a run touches; which value of the circular convolution is a block's first row: y[m] =
- * g[(m - jV) D + filter_take()]. */
+/* Sizes of overlap-save. filter_valid(): rows of a block, V. filter_blocks(): blocks (of real rows:
+ * pairs of blocks, filter_grain() rows each) that a run touches. filter_take(): the value of the
+ * circular convolution that is a block's first row: y[m] = g[(m - jV) D + filter_take()]. */
 uint64_t filter_valid(const struct filter_spec *spec);
 void filter_blocks(const struct filter_spec *spec, const struct filter_block *run, int64_t *first,
                    uint64_t *count);
 uint32_t filter_take(const struct filter_spec *spec);
 
-/* The length with which filter_fused is fastest; 0: none is long enough, or not worth it. */
+/* Returns the length with which filter_fused is fastest; 0: none is long enough, or not worth
+ * it. */
 uint32_t filter_fused_length(const struct filter_spec *spec);
 
 #endif

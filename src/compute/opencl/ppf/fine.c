@@ -26,12 +26,13 @@ enum {
     RELAY_BYTES = 16 << 20 /* between two steps: with what flows past less than an H200's cache */
 };
 
-/* How a group transforms so many points: values of an item, radices of the stages. */
+/* Transform of `points` points by a group: values of an item, radices of the stages. */
 struct fine_pass {
     uint32_t points, values;
     uint32_t radix[CHANNELISE_STAGES];
 };
-/* Of the filtered columns, whose batch takes most registers; of those inside of rows; of rows. */
+/* Passes over the filtered columns, whose batch takes most registers; over columns inside of rows;
+ * over rows. */
 static const struct fine_pass column_passes[] = {{16, 8, {4, 4, 1, 1}},
                                                  {32, 8, {4, 8, 1, 1}},
                                                  {64, 8, {8, 8, 1, 1}},

@@ -17,22 +17,22 @@
  * samples leave transforms that are not split yet. */
 uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
-/* Shape number i of the whole space, as fused_number(). */
+/* Makes shape number i of the whole space, as fused_number(). */
 int fine_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                 uint64_t i, struct channelise_shape *out, int *fits);
 
-/* Whether it may be chosen on GPUs: where it is asked for, or known to be faster than a library's
- * FFT behind the filter. */
+/* Returns whether it may be chosen on GPUs: on request, or if it is known to be faster than a
+ * library's FFT after the filter. */
 int fine_may_be(const struct channelise_spec *spec);
-/* Whether it is also faster than the fused kernel, where that can do the problem, but not by a
- * shape of mixed.h. */
+/* Returns whether it is also faster than the fused kernel, where that can do the problem, but not
+ * by a shape of mixed.h. */
 int fine_leads(const struct channelise_spec *spec, int mode, const struct device_info *device);
 
-/* What a shape is made of: the columns' step once or twice, then the rows'. */
+/* Steps of a shape: the columns' once or twice, then the rows'. */
 enum { FINE_STEPS = 3 };
 
-/* Relayed: what is in flight between the last two steps, in slices, which are `points` long; a
- * block has `count` of them. */
+/* Returns the relay: data in flight between the last two steps, in slices, which are `points` long;
+ * a block has `count` of them. */
 struct fine_relay {
     uint64_t points, count;
     uint32_t lag, slots;
@@ -49,14 +49,16 @@ status_t fine_create(device_t *device, const struct channelise_spec *spec, int m
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine);
 
-/* Spectra `from` .. `from + count - 1` of a block.
+/* Enqueues spectra `from` .. `from + count - 1` of a block.
  *
  *   in      its samples, as ppf_run() says
  *   coeff   float [T][P]
  *   to      gets their rows, or grains, from its beginning on
  *   first   number of the first of them
  *   scales, counts_at   of spectra in few bits: see kernels/fine/fine_rows.cl; `integrate` is their
- *           rows of a block */
+ *           rows of a block
+ *
+ * Fails with DEVICE. */
 struct fine_block {
     cl_mem in, coeff, to;
     cl_ulong in_stride;

@@ -11,8 +11,8 @@
 
 enum {
     PAIR_BYTES = 8,     /* a complex float */
-    CELL_BANKS = 16,    /* local memory serves so many pairs at a time, */
-    WIDE_BANKS = 8,     /* and so many cells of two */
+    CELL_BANKS = 16,    /* pairs that local memory serves at a time, */
+    WIDE_BANKS = 8,     /* and cells of two pairs */
     PAD_EVERY = 16,     /* pairs of local memory between two of padding */
     LEAST_GROUP = 64,   /* work-items that a group should have */
     MOST_SWIZZLE = 10,  /* bits of an address that are tried */
@@ -224,8 +224,8 @@ static int fused_pairs(const struct channelise_spec *spec, int mode,
            (fused_is_halved(shape) && channelise_is_oversampled(spec));
 }
 
-/* Of a long spectrum's stages in place. Of sums only the longest (H200, power over 64 spectra: 1.22
- * ms instead of 1.74). */
+/* Returns whether the stages of a long spectrum run in place. For sums, only the longest (H200,
+ * power over 64 spectra: 1.22 ms instead of 1.74). */
 static int fused_suits_wide(const struct channelise_shape *candidate,
                             const struct channelise_spec *spec, int mode,
                             const struct device_info *device)
@@ -403,8 +403,8 @@ static size_t fused_factor_count(const struct channelise_spec *spec,
     return count;
 }
 
-/* Of rows that are asked for ahead, where it was measured; more leave the cache before they are
- * wanted (H200, 8 bit: C = 1024 0.85 ms with 4 MB, 1.03 with 8; 4096 1.12 with 2.5 to 4.4, 1.31
+/* Returns the rows to prefetch at most, as measured; with more, rows leave the cache before they
+ * are used (H200, 8 bit: C = 1024 0.85 ms with 4 MB, 1.03 with 8; 4096 1.12 with 2.5 to 4.4, 1.31
  * with 7; 8192 1.45 with 5, 1.52 with 10). */
 static uint32_t fused_most_ahead(const struct channelise_spec *spec,
                                  const struct channelise_shape *shape)

@@ -9,8 +9,8 @@
 
 enum {
     PAIR_BYTES = 8,   /* a complex float */
-    CELL_BANKS = 16,  /* local memory serves so many pairs at a time, */
-    WIDE_BANKS = 8,   /* and so many cells of two */
+    CELL_BANKS = 16,  /* pairs that local memory serves at a time, */
+    WIDE_BANKS = 8,   /* and cells of two pairs */
     MOST_VALUES = 50, /* of an item, of all spectra of its batch */
     MORE_TEAMS = 3,   /* of a group than are needed, that a search tries */
     MOST_ROUNDS = 16, /* of the middle stage: the kernel unrolls them */
@@ -178,7 +178,8 @@ struct mixed_banks {
     uint32_t asked[CELL_BANKS], left[CELL_BANKS];
 };
 
-/* Of the butterflies that nobody has, one whose bank fewest neighbours ask and most are left of. */
+/* Returns the free butterfly whose bank the fewest neighbours use. Of equal ones, it takes the bank
+ * with most butterflies left. */
 static uint32_t mixed_pick(const uint32_t *entries, const unsigned char *is_taken, uint32_t jobs,
                            uint32_t count, const struct mixed_banks *banks)
 {
@@ -248,7 +249,8 @@ static int mixed_mirrored(const struct channelise_spec *spec)
     return is_same ? 1 : is_opposite ? -1 : 0;
 }
 
-/* Of long spectra: on NVIDIA's devices two groups of 256 items share a unit's registers. */
+/* Appends the options of long spectra: on NVIDIA's devices two groups of 256 items share a unit's
+ * registers. */
 static status_t mixed_wide_options(const struct channelise_spec *spec, int mode,
                                    const struct channelise_shape *shape,
                                    const struct device_info *device, struct text *out)
@@ -288,14 +290,14 @@ static uint32_t mixed_teams(uint32_t items)
     return (LEAST_GROUP + items - 1) / items;
 }
 
-/* NVIDIA's OpenCL says that a group has 48 KiB, and gives what the unit has (driver 580, H200); a
- * trial that cannot be built is passed over. */
+/* NVIDIA's OpenCL reports 48 KiB for a group, but allows all of the unit's memory (driver 580,
+ * H200). A trial that cannot be built is skipped. */
 static uint64_t mixed_most_bytes(const struct device_info *device)
 {
     return device->is_nvidia ? max_u64(device->local_bytes, MOST_LOCAL) : device->local_bytes;
 }
 
-/* Of local memory of a group; 0: it does not fit. */
+/* Returns the bytes of local memory of a group; 0: it does not fit. */
 static uint64_t mixed_bytes(const struct channelise_spec *spec,
                             const struct channelise_shape *shape)
 {

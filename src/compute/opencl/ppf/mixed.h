@@ -1,6 +1,6 @@
 /* The fused filter bank of long spectra, and where channels are no power of two but a product of 2,
- * 3 and 5: its shapes, and what kernels/mixed/mixed_stages.cl is told. Pure functions, for fused.c
- * and ppf_choices.c.
+ * 3 and 5: its shapes, and the options of kernels/mixed/mixed_stages.cl. Pure functions, for
+ * fused.c and ppf_choices.c.
  *
  * C = first middle last, or first last: an item holds `first` values of a spectrum, and as many as
  * butterflies of `last`, which divides it; the middle stage works in local memory. */
@@ -9,37 +9,37 @@
 
 #include "compute/opencl/ppf/ppf_steps.h"
 
-/* Whether so many channels are for these stages. */
+/* Returns whether these stages can transform `channels` channels. */
 int mixed_is(uint32_t channels);
 
-/* Whether a shape of the fused kernel goes by these stages: where channels are a power of two,
- * those whose first and last radix are 16, the middle one 16 or 32, and that have local memory for
- * all spectra of a batch. */
+/* Returns whether a shape of the fused kernel goes by these stages: where channels are a power of
+ * two, those whose first and last radix are 16, the middle one 16 or 32, and that have local memory
+ * for all spectra of a batch. */
 int mixed_makes(const struct channelise_shape *shape);
 /* Fills in what depends on the device, of such a shape. Returns 0 when it does not fit. */
 int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct device_info *device,
                    struct channelise_shape *shape);
 
-/* As fused_shapes() and fused_number(). */
+/* List shapes, as fused_shapes() and fused_number(), for the stages of mixed.h. */
 uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
 int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                  uint64_t i, struct channelise_shape *out, int *fits);
 
-/* Whether samples are filtered by kernels/mixed/mixed_filter.cl, whose table is [T][P]. */
+/* Returns whether samples are filtered by kernels/mixed/mixed_filter.cl, whose table is [T][P]. */
 int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape);
 
-/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. Looks
- * at the spec's coefficients, if there are any, for what they have in common. */
+/* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. Reads
+ * the spec's coefficients, if there are any, for their symmetries. Fails with DEVICE (memory). */
 status_t mixed_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        size_t factors, struct text *out);
 
-/* In which order the items of a team make the butterflies of the middle stage, so that neighbours
- * ask different banks: the first cell of each, and from bit 16 on the value of the first stage that
- * it takes. Their number is 0 where there is no such stage, or it needs no order. */
+/* Order in which the items of a team compute the butterflies of the middle stage, so that
+ * neighbours use different banks: the first cell of each, and from bit 16 on the value of the first
+ * stage that it takes. Their number is 0 if there is no such stage, or if it needs no order. */
 uint32_t mixed_order_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void mixed_order(const struct channelise_spec *spec, const struct channelise_shape *shape,

@@ -9,19 +9,21 @@
 
 typedef struct ppf ppf_t;
 
-/* `choice` is made (not AUTO). Fails with DEVICE: memory, or a kernel that does not build. */
+/* Creates the filter bank. `choice` is made (not AUTO). Fails with DEVICE: memory, or a kernel that
+ * does not build. */
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 
+/* Takes NULL. */
 void ppf_destroy(ppf_t *bank);
 
-/* Begins a chunk: nothing is carried over. */
+/* Begins a chunk: nothing is carried over. Fails with DEVICE. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
-/* Gives output i its factors, as channelise_scale(). */
+/* Gives output i its factors, as channelise_scale(). Fails with DEVICE. */
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
 
-/* Whether it looks itself for floats that are no finite numbers, which are missing. */
+/* Returns whether it looks itself for floats that are no finite numbers, which are missing. */
 int ppf_looks(const ppf_t *bank);
 
 /* Where it adds those that it finds among the first `counted` raw spectra: `found` of
@@ -35,8 +37,10 @@ struct ppf_look {
  *
  *   in    samples of spectra + T - 1 raw spectra; stream s begins at byte s * in_stride (a multiple
  *         of 16), its samples follow each other
- *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows, bytes[i] with
- *         what stands behind them */
+ *   out   one buffer an output, as struct channelise_output says; receives rows[i] rows, bytes[i]
+ *         with the counts that follow them
+ *
+ * Fails with DEVICE. */
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                  uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
                  const cl_mem *out, uint64_t *rows, uint64_t *bytes);
@@ -45,17 +49,17 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
 
-/* Whether the fused kernel makes the product itself: there is one, and each of its numbers comes of
- * one stream's spectra. */
+/* Returns whether the fused kernel makes the product itself: there is one, and each of its numbers
+ * comes of one stream's spectra. */
 int ppf_is_direct(const struct channelise_spec *spec);
 
-/* The output of the fused kernel: the product, else spectra; the output of the kernels for fine
- * channels, whose transforms of real samples are not spectra yet. */
+/* ppf_fused_mode(): output of the fused kernel: the product, else spectra. ppf_fine_mode(): output
+ * of the kernels for fine channels, whose transforms of real samples are not spectra yet. */
 int ppf_fused_mode(const struct channelise_spec *spec);
 
 int ppf_fine_mode(const struct channelise_spec *spec);
 
-/* The fused kernel's view of the problem: for others it makes all channels. */
+/* Returns the fused kernel's view of the problem: for others it makes all channels. */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
 
 #endif

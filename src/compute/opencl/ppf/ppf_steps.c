@@ -1,4 +1,4 @@
-/* What the compiler and the launches of these kernels are told. */
+/* Options of the compiler and sizes of the launches of these kernels. */
 #include "compute/opencl/ppf/ppf_steps.h"
 
 #include "base/memory.h"
@@ -34,7 +34,7 @@ status_t hop_options(const struct channelise_spec *spec, struct text *out)
 {
     status_t st = STATUS_OK;
     if (channelise_is_oversampled(spec)) {
-        /* Of real samples a column is a pair, and pairs have no sign. */
+        /* A column of real samples is a pair, and pairs have no sign. */
         TRY(text_add(out, " -DHOP=%zu -DIS_SHIFTED=%d",
                      channelise_hop(spec) / (spec->is_complex ? 1 : 2),
                      spec->is_shifted && spec->is_complex));

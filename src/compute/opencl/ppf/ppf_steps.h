@@ -9,19 +9,22 @@
  * in few bits. */
 enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
-/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
+/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl).
+ * Fails with DEVICE (memory). */
 status_t samples_options(const struct channelise_spec *spec, struct text *out);
-/* Of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". */
+/* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". Fails with DEVICE
+ * (memory). */
 status_t hop_options(const struct channelise_spec *spec, struct text *out);
 
-/* Behind the filter: output `i` of `spectra` spectra, the first of them number `first`. */
+/* Kind and options of the step after the filter: output `i` of `spectra` spectra, the first of them
+ * number `first`. Fails with DEVICE (memory). */
 enum detect_kind detect_kind(const struct channelise_output *output);
 status_t detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
                                uint64_t spectra, uint32_t streams);
 
 /* Whether spectra of output `i`, counted from a common multiple of its `integrate` and of a grain
- * before the block, fit numbers of 32 bits. */
+ * before the block, fit numbers of 32 bits. Fails with DEVICE (memory). */
 int sum_is_short(const struct channelise_spec *spec, uint32_t i);
 status_t sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
@@ -29,13 +32,14 @@ struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint
 
 /* The FIR kernels before a library's FFT. */
 
-/* Candidates for a problem, most promising first, at most `most`; `kernel` KERNEL_AUTO or one of
- * these. At least one for AUTO, CACHE and BLOCKS, which do everything; 0 when the kernel asked for
- * cannot (SLIDE: too many taps for registers; LOCAL: too many for local memory). */
+/* Lists candidates for a problem, most promising first, at most `most`, and returns their number.
+ * `kernel` is KERNEL_AUTO or one of these. AUTO, CACHE and BLOCKS, which solve every problem, have
+ * at least one. Returns 0 if the requested kernel cannot (SLIDE: too many taps for registers;
+ * LOCAL: too many for local memory). */
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
-/* The same of the whole space: every width, run and vector that fits. */
+/* Lists likewise the whole space: every width, run and vector that fits. */
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
 
@@ -43,26 +47,26 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out);
 
-/* The launch for so many spectra and streams. */
+/* Returns the size of the launch for `spectra` spectra of `streams` streams. */
 struct launch_size fir_size(const struct channelise_spec *spec,
                             const struct channelise_shape *shape, uint64_t spectra,
                             uint32_t streams);
 
 /* The fused polyphase filter bank of kernels/ppf_fused.cl. */
 
-/* What the kernel writes: its MODE. */
+/* Output of the kernel: its MODE. */
 enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 
-/* A team of channels / values work-items makes `batch` spectra; see the kernel's heading. Writes
- * the shapes to try, at most `most`, the most promising first, and returns their number: 0 when the
- * kernel cannot do the problem (channels neither a power of two from 32 to 8192 nor for mixed.h, or
- * a group too small for them). Any taps, format, kept channels. */
+/* Lists the shapes to try, at most `most`, the most promising first, and returns their number. A
+ * team of channels / values work-items computes `batch` spectra; see the kernel's heading. Returns
+ * 0 if the kernel cannot do the problem (channels neither a power of two from 32 to 8192 nor for
+ * mixed.h, or a group too small for them). Any taps, format, kept channels. */
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
 
-/* Shape number i of the whole space of this problem: 1, *out and whether it fits, else 0 behind the
- * last one. */
+/* Makes shape number i of the whole space of this problem. Returns 1, and sets *out and whether it
+ * fits; 0 after the last one. */
 int fused_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                  uint64_t i, struct channelise_shape *out, int *fits);
 
@@ -71,29 +75,31 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out);
 
-/* What the kernel `ppf_fused` of a shape is built from, in order; sets their number. */
+/* Returns the sources of the kernel `ppf_fused` of a shape, in order; sets their number. */
 const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count);
 
-/* Whether it looks for floats that are no finite numbers itself (CHECKED). */
+/* Returns whether it looks for floats that are no finite numbers itself (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
-/* Factors of a stage of `radix` behind `done` points: [radix / 2][done] pairs, as
+/* Writes the factors of a stage of `radix` after `done` points: [radix / 2][done] pairs, as
  * kernels/butterflies.cl names them, or [radix - 1][done] of a radix that is no power of two.
- * Returns what is behind them. */
+ * Returns the place after them. */
 float *stage_factors(uint32_t radix, uint32_t done, float *out);
 
-/* Whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not [T][P]. */
+/* Returns whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not
+ * [T][P]. */
 int fused_takes_fours(const struct channelise_spec *spec, int mode,
                       const struct channelise_shape *shape);
 
-/* The table `twiddles` of the kernel: pairs (re, im), and their number. */
+/* fused_twiddle_count(): number of pairs (re, im) in the kernel's table `twiddles`.
+ * fused_twiddles() writes the table, float [count][2]. */
 size_t fused_twiddle_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
                     float *out);
 
-/* The launch for `spectra` >= 1 spectra of each of `streams` streams, the first of which has the
- * number `first` (FUSED_GRAINS; ignored otherwise). */
+/* Returns the launch for `spectra` >= 1 spectra of each of `streams` streams, the first of which
+ * has the number `first` (FUSED_GRAINS; ignored otherwise). */
 struct launch_size fused_size(const struct channelise_spec *spec, int mode,
                               const struct channelise_shape *shape, uint64_t spectra,
                               uint32_t streams, uint64_t first);
