@@ -110,7 +110,7 @@ static inline uint join(uint low, uint high, uint bits)
 }
 #endif
 
-/* What a work-item adds up. */
+/* Sums of a work-item. */
 typedef struct {
     sum_t s[DM_OUT][TIME_OUT];
 #if PACK > 1

@@ -53,7 +53,7 @@
 #define ENTRY (GROUP_ROWS == 4 ? 8 : GROUP_ROWS == 8 ? 16 : 24)
 /* Groups that are added at once: of floats sixteen rows (compute/dedisperse.h). */
 #define TOGETHER (FLOATS && GROUP_ROWS == 4 ? 4 : 2)
-/* What 16 bits do not hold is set aside: of 1,024 rows four words in one, else two. */
+/* High parts, which 16 bits cannot store: up to 1,024 rows one word has those of four, beyond that those of two. */
 #define HIGHS (PACK == 1 || NROWS <= 257 ? 0 : NROWS <= 1024 ? 1 : 2)
 /* Flags of a step. */
 #define IS_FULL(head) ((head).z >> 31)
@@ -231,7 +231,7 @@ static inline void make_pieces(const __local uint4 *restrict pieces, uint count,
     }
 }
 
-/* What a work-item adds up. */
+/* Sums of a work-item. */
 typedef struct {
     sum_t s[DM_OUT][COLUMNS_OUT];
 #if HIGHS == 1

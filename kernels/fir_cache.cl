@@ -57,7 +57,7 @@ __kernel void fir_cache(const __global uchar *restrict in, ulong in_stride,
         for (uint t = t0; t < t1; t++) {
             const float2 b = column_coeff(coeff, t, n);
             for (uint r = 0; r < RUN; r++) {
-                /* Beyond the last spectrum: the last one again, and nobody keeps it. */
+                /* Beyond the last spectrum: the last one again; the result is dropped. */
                 const size_t at = t * (size_t)CHANNELS + min((size_t)r, count - 1) * HOP;
                 part[r] = column_fma(column_volts(x[at]), b, part[r]);
             }

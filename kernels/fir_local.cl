@@ -23,7 +23,7 @@ fir_local(const __global uchar *restrict in, ulong in_stride, const __global flo
 {
     __local raw_column rows[ROWS * WIDTH];
     const uint item = get_local_id(0);
-    /* Columns beyond the last: the last one again, and nobody keeps it. */
+    /* Columns beyond the last: the last one again; the result is dropped. */
     const size_t n = min(PLACE_COLUMN, (size_t)(CHANNELS - 1));
     const size_t s = PLACE_PIECE(streams) * RUN;
     const size_t stream = PLACE_STREAM(streams);

@@ -103,7 +103,7 @@ __kernel void fir_slide(const __global uchar *restrict in, ulong in_stride,
     for (uint base = 0; base < count; base += TAPS) {
 #pragma unroll
         for (uint u = 0; u < TAPS; u++) {
-            /* Beyond the last spectrum: its row again, and nobody keeps what comes of it. */
+            /* Beyond the last spectrum: its row again; the result is dropped. */
             const size_t row = min(base + u, count - 1) + TAPS - 1;
             slide_volts(*(const __global slide_raw *)(x + row * CHANNELS * sizeof(raw_column)),
                         window[(u + TAPS - 1) % TAPS]);

@@ -62,8 +62,8 @@ static inline int is_missing(number value)
 #endif
 }
 
-/* What each work-item of the group has found is added up in found[group]; `counts` has WIDTH places. All
- * work-items call it. The queue is in order, and nobody else has this slot. */
+/* Adds the counts of missing samples of a group's work-items to found[group]; `counts` has WIDTH
+ * places. All work-items call it. The queue is in order, and no other group uses this slot. */
 static inline void add_missing(uint missing, __local uint *counts, __global ulong *found)
 {
     counts[get_local_id(0)] = missing;

@@ -1,15 +1,15 @@
 /* Polyphase filter bank in one kernel: FIR over TAPS raw spectra, then the transform to CHANNELS
- * channels. Comes behind steps.cl and butterflies.cl.
+ * channels. Comes after steps.cl and butterflies.cl.
  *
  *   in        stream s begins at byte s * in_stride (a multiple of 16); raw samples
  *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
  *             nibbles; real: P = 2 * CHANNELS numbers
- *             (HOP samples or pairs a spectrum: as many as they need)
+ *             (HOP samples or pairs a spectrum)
  *   coeff     float [TAPS][P], oldest sample first; FOURS: [TAPS / 4][P][4]; oversampled:
  *             [1 + TAPS + 1][P], the first and the last P are zeros
- *   twiddles  fused_twiddles() of fused.c: for each stage behind the first, of `radix` behind
+ *   twiddles  fused_twiddles() of fused.c: for each stage after the first, of `radix` after
  *             `done` points, [radix / 2][done], the powers that butterflies.cl names (radices that
- *             are no power of two: [radix - 1][done]); behind them, for real input, [CHANNELS]:
+ *             are no power of two: [radix - 1][done]); after them, for real input, [CHANNELS]:
  *             -i exp(-pi i k / CHANNELS)
  *   out       MODE 0: float2 [spectra][streams][KEPT]   spectra
  *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
@@ -17,7 +17,7 @@
  *             the first spectrum has the number `first`, dumps begin at multiples of `integrate`
  *             MODE 3: step_pair [spectra][streams][KEPT]   spectra in few bits (steps.cl);
  *             `counts_at` uints from its beginning stands uint [blocks][streams][KEPT][2], of each
- *             `integrate` spectra of the observation, to which is added what is clipped
+ *             `integrate` spectra of the observation: counts of clipped numbers are added
  *   factors   MODE 3: float [streams][KEPT]
  *   found     CHECKED: uint [FOUND][2]: the first of each two are added the samples that are
  *             missing (no finite numbers) among the first `counted` raw spectra of each stream
@@ -33,55 +33,53 @@
  * that of y at the end (one exchange more).
  *
  * Why this shape is fast (H200, C = 1024): 8 values an item and at most 128 registers keep 16 warps
- * on a unit, which hides the way to L2; a batch of 4 or 5 spectra shares every row, conversion,
+ * on a unit, which hides the latency of L2; a batch of 4 or 5 spectra shares every row, conversion,
  * coefficient and twiddle that it loads (a row is loaded (BATCH + TAPS - 1) / BATCH times); local
  * memory has no bank conflict; taps and points are unrolled in one piece without a branch, so that
  * loads run ahead of the sums (a branch between points costs a tenth). 16 values an item save an
  * exchange, but halve the warps or the batch: 1.06 ms against 0.90 for 2^28 8-bit samples, 8 taps.
  * Factors come before butterflies, whose tables are small then (5 KB instead of 24 KB, which L1
  * keeps) and whose pairs are six fused operations. Where sums of power leave registers for it, two
- * spectra go through local memory as one cell of 16 bytes, half as many accesses: 0.81 ms for power.
- * In few bits spectra cost hardly more than power, 0.83 ms: nothing is clipped in most batches, so one
- * `or` of what all their numbers round to tells it, all are stored without a branch between, and only
- * where it says so, or at a block's end, one number follows the other, unrolled, too (else the values
- * went through memory: 1.24 ms). Where a number in a hundred is clipped, every batch goes both ways:
- * 1.53 ms.
- * Where spectra are written past the caches and rows are asked for as far ahead as groups are under
- * way, L2 has the rows when they are wanted: 1.06 ms instead of 1.28 for C = 1000; either alone gains
- * nothing.
- * Where all channels are 2 VALUES^3 (1024), the middle of three stages takes twice the values of half
- * the spectra: two exchanges instead of three, and batches as large. With numbers of 32 bits made
- * floats, four coefficients by one load, and the next rows asked for ahead: 0.72 ms.
- * Floats are looked at behind the sums, which a sample that is no number makes none: two operations
- * for a number instead of a way through memory (0.56 ms); the filter is run again, with a look at
- * each sample, only where that has found one.
+ * spectra go through local memory as one cell of 16 bytes, half as many accesses: 0.81 ms for
+ * power. In few bits spectra cost hardly more than power, 0.83 ms: nothing is clipped in most
+ * batches, and one `or` of all their rounded numbers detects that: then all are stored without a
+ * branch between. Otherwise, or at a block's end, one number follows the other, unrolled, too (else
+ * the values went through memory: 1.24 ms). Where a number in a hundred is clipped, every batch
+ * goes both ways: 1.53 ms. Spectra are written past the caches, and rows are prefetched as far
+ * ahead as groups are in flight, so that L2 has the rows in time: 1.06 ms instead of 1.28 for C =
+ * 1000; either alone gains nothing. Where all channels are 2 VALUES^3 (1024), the middle of three
+ * stages takes twice the values of half the spectra: two exchanges instead of three, and batches as
+ * large. With numbers of 32 bits made floats, four coefficients by one load, and the next rows
+ * prefetched: 0.72 ms. Floats are checked after the sums, which a NaN sample makes NaN: two
+ * operations for a number instead of a pass through memory (0.56 ms). Only then the filter is run
+ * again, with a check of each sample.
  *
- * What would be faster: rows that several groups load are read again from L2, which binds for
- * 32-bit samples and many taps (those go in rounds of 16, unrolled: one by one, or 64 in one piece,
- * they wait for their loads). Tried without gain: several teams of a group that share rows in
- * L1 (they wait for each other at barriers), groups that stay and walk (registers; and no order of
- * groups puts neighbours on one unit), 32 x 32 points with one exchange, conversion by byte
- * permutation, sums added up by the last group of a dump (its fence costs what the second kernel
- * does). Clusters of groups are not in OpenCL.
+ * The limit: rows that several groups load are read again from L2, which binds for 32-bit samples
+ * and many taps (those go in rounds of 16, unrolled: one by one, or 64 in one piece, they wait for
+ * their loads). Tried without gain: several teams of a group that share rows in L1 (they wait for
+ * each other at barriers), groups that stay and walk (registers; and no order of groups puts
+ * neighbours on one unit), 32 x 32 points with one exchange, conversion by byte permutation, sums
+ * added up by the last group of a dump (its fence costs what the second kernel does). Clusters of
+ * groups are not in OpenCL.
  *
- * Long spectra go by mixed/mixed_stages.cl: three of C = 4096 at a time take 96 KiB of local
- * memory, so that two groups share a unit, and pass it in place: three barriers a batch instead of
- * eight, and a third fewer rows and coefficients from L2. Three of 8192 take 192 KiB, and nobody has
- * work while the only group waits. So their samples are not filtered by who transforms them, see
- * mixed/mixed_filter.cl: 1.05 and 1.30 ms instead of 1.39 and 1.82. Coefficients come from L1 then,
- * in part; samples past it 5 % slower, coefficients 20 %. No gain: groups that stay and walk
+ * Long spectra use mixed/mixed_stages.cl: three of C = 4096 at a time take 96 KiB of local memory,
+ * so that two groups share a unit, and pass it in place: three barriers a batch instead of eight,
+ * and a third fewer rows and coefficients from L2. Three of 8192 take 192 KiB, and the unit is idle
+ * while the only group waits. So their samples are not filtered by the item that transforms them,
+ * see mixed/mixed_filter.cl: 1.05 and 1.30 ms instead of 1.39 and 1.82. Coefficients come from L1
+ * then, in part; samples past it 5 % slower, coefficients 20 %. No gain: groups that stay and walk
  * (registers: 1.5 and 2.2 ms), half a butterfly of 32 points an item where a whole one leaves half
  * of the items idle.
  *
  * Oversampled (HOP < CHANNELS), points are places of the turned spectrum: see hop_fir(). HOP is a
- * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that nobody shares
+ * multiple of FUSED_WIDE then, so that neighbours stay neighbours. Coefficients that are not shared
  * bind (1.32 ms at 32/27); shared by the two halves of a batch (APART), in batches of four whose
- * middle stage is made in halves, with rows asked for ahead: 1.11 ms. Tried without gain there:
- * no loads of coefficients that are 0, samples past L1 (a quarter more), conversion by byte
- * permutation or by numbers of 32 bits, 16 values an item, no turn of points at all but a ninth row
- * of samples and coefficients for 8 taps, which are 0 where they are not wanted (750 instructions
- * of 3100 less, 0 to a tenth more time: loads bind, not instructions). Such rows only where a turn
- * by one place wants them would gain 1 %.
+ * middle stage is made in halves, with rows prefetched: 1.11 ms. Tried without gain there: no loads
+ * of coefficients that are 0, samples past L1 (a quarter more), conversion by byte permutation or
+ * by numbers of 32 bits, 16 values an item, no turn of points at all but a ninth row of samples and
+ * coefficients for 8 taps, which are 0 where they are not needed (750 instructions of 3100 less, 0
+ * to a tenth more time: loads bind, not instructions). Such rows only where a turn by one place
+ * needs them would gain 1 %.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
  * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
@@ -500,7 +498,7 @@ static inline void hop_fir(const __global fused_raw *restrict x, const __global 
         {
             const int first = place * HOP_STEP + r * CHANNELS;
             float2 sample[FUSED_WIDE];
-            /* Of the last ones some items may have none. */
+            /* Some items have none of the last points. */
             fused_samples(first + HOP_STEP <= HOP_SAMPLES
                               ? mine + first * FUSED_PAIR
                               : x + min(at + first, HOP_SAMPLES - FUSED_WIDE) * FUSED_PAIR,
@@ -604,7 +602,7 @@ typedef float2 fused_cell;
 
 /* Sends all values of a batch to their next owners. In: v[b] in butterflies of radix `r`, out:
  * `got`[b] in butterflies of radix `rr`; got may be v. With fewer buffers than spectra, one
- * spectrum follows the other; with two or more a barrier between is enough, since nobody can be
+ * spectrum follows the other; with two or more a barrier between is enough, since no item can be
  * two spectra ahead. */
 #if SPLIT
 #define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
@@ -686,10 +684,10 @@ typedef float2 fused_cell;
 #endif
 
 /* FUSED_HALVES: item f of a team makes butterfly f of the middle stage for the first two spectra of
- * a batch, item f + VALUES^2 for the last two, whose cells lie CHANNELS further on. Value q of
+ * a batch, item f + VALUES^2 for the last two, whose cells are CHANNELS further on. Value q of
  * butterfly f of the first stage is in cell f VALUES + (q ^ f % VALUES), so that no stage has a
- * conflict of banks. The middle puts its results where it has read, so nobody waits between. Places
- * are in bytes: what depends on q is an exclusive or, or part of the instruction. */
+ * conflict of banks. The middle stage puts its results where it has read, so no item waits between.
+ * Places are in bytes: what depends on q is an exclusive or, or part of the instruction. */
 #define FUSED_CELL_BYTES 16
 #define FUSED_CELL(at, cell)                                                                       \
     (*(__local float4 *)((__local uchar *)cells + (at) + (cell)*FUSED_CELL_BYTES))

@@ -33,7 +33,7 @@ static inline int step_is_clipped(uint seen)
     return (seen & ~(uint)STEP_MOST) != STEP_SHIFTED;
 }
 
-/* Of numbers that are not clipped. */
+/* Converts numbers that are not clipped. */
 static inline step_pair step_of(uint re, uint im)
 {
     return (step_pair)((STEP_TYPE)re, (STEP_TYPE)im);

@@ -43,7 +43,7 @@ static inline void add_exactly(sum_floats *sum, sum_floats *error, sum_floats va
     const sum_floats total = *sum + value;
     const sum_floats part = total - *sum;
     const sum_floats lost = (*sum - (total - part)) + (value - part);
-    /* What has overflowed has no error to keep. */
+    /* A sum that has overflowed keeps no error. */
     *error = SUM_FINITE(total) ? *error + lost : (sum_floats)(0.0f);
     *sum = total;
 }

@@ -33,7 +33,7 @@
 #define RADIX2 16
 #define RADIX3 1
 #define PAD 4      /* local memory has one spare place behind 2^PAD */
-#define PARTS 1    /* a power of two: so many parts of the points go through local memory */
+#define PARTS 1    /* a power of two: the parts of the points that go through local memory */
 #define IN_WARP 0  /* 1: NVIDIA's barriers of 32 work-items */
 #endif
 #ifndef FIRST_BLOCKS

@@ -299,7 +299,7 @@ static inline void fc_points(const __global float2 *from, float2 points[COLUMN_B
         BF_LOOP(b, COLUMN_BATCH) FC_JOIN(bf_twiddled, radix)(&v[b][p * (radix)], w);               \
     }
 
-/* What first butterflies need as their k-th: of FC_WIDE columns, by `make`. */
+/* Loads that the first butterflies need for their k-th input: FC_WIDE columns, by `make`. */
 #if COLUMN_FILTERS
 #define FC_FROM_SAMPLES                                                                            \
     const __global FC_TYPE *x = samples + (begin + n) * FC_PAIR;                                   \

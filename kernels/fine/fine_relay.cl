@@ -44,7 +44,7 @@
 #define RL_COLUMN_CELLS (COLUMN_BUFFERS * FC_SPAN)
 #define RL_ROW_CELLS (ROW_LANES * FR_SPAN)
 
-/* What a counter has come to. */
+/* Reads a counter. */
 static inline uint rl_see(volatile __global uint *counter)
 {
 #if RELAY_PTX

@@ -157,15 +157,15 @@ static inline ulong fr_borders(ulong at, ulong integrate)
     BF_LOOP(p, FR_SETS(ROW_RADIX0)) FR_JOIN(bf_fft, ROW_RADIX0)(&v[p * ROW_RADIX0]);               \
     FR_BEHIND
 
-/* What leaves of row `row`, of a kernel that has these names beside: out, from, streams, stream,
- * first, integrate. */
+/* Stores row `row` of the output. The kernel has these names: out, from, streams, stream, first,
+ * integrate. */
 #define FR_AT(type) ((__global type *)out + ((from + row) * streams + stream) * KEPT)
 #if MODE == 0
 #define FR_LEAVE FR_KEPT(float2, FR_AT(float2), v[value])
 #elif MODE == 1
 #define FR_LEAVE FR_KEPT(float, FR_AT(float), fr_power(v[value]))
 #elif MODE == 3
-/* Of most rows nothing is clipped: one `or` of what all numbers round to tells it. */
+/* Most rows have nothing clipped: one `or` of all rounded numbers detects that. */
 #define FR_LEAVE                                                                                   \
     {                                                                                              \
         const ulong block = (first + from + row) / integrate - first / integrate;                  \

@@ -1,21 +1,21 @@
 /* The filter of long spectra of complex numbers (C = RADIX0 RADIX1 RADIX2, a power of two): samples
- * are filtered by whoever loads them best, two neighbouring points at a time, not by who transforms
- * them. Comes behind mixed_stages.cl, before ppf_fused.cl. Sums go to the first butterflies through
- * local memory, into the cells that these read and then fill: point f + k STEP, k = 0 .. RADIX0 -
- * 1, is in cell (f ^ k) + k STEP.
+ * are filtered by the item that loads them best, two neighbouring points at a time, not by the item
+ * that transforms them. Comes after mixed_stages.cl, before ppf_fused.cl. Sums go to the first
+ * butterflies through local memory, into the cells that these read and then fill: point f + k STEP,
+ * k = 0 .. RADIX0 - 1, is in cell (f ^ k) + k STEP.
  *
  *   samples   the batch's first raw spectrum; [BATCH + TAPS - 1][CHANNELS]
  *   coeff     float [TAPS][CHANNELS], oldest sample first
  *
  * Why through local memory: an item that holds its points until it transforms them has hardly a
- * register left when it filters the last ones, so few loads are under way; where one group has the
- * whole unit, nobody else has any. Here nothing is held, each load brings two points, and sums of
- * both go out as one access (H200, C = 8192: a seventh of 1.49 ms; C = 4096: 4 % of 1.10).
+ * register left when it filters the last ones, so few loads are in flight; if one group has the
+ * whole unit, there are no others. Here no points are held, each load brings two points, and sums
+ * of both are one store (H200, C = 8192: a seventh of 1.49 ms; C = 4096: 4 % of 1.10).
  *
  * MIRRORED: the filter is the same from both ends (1), or but for its sign (-1: the order's shift
  * is folded in): coefficient t of point n is that of tap TAPS - 1 - t of point CHANNELS - 1 - n. An
- * item filters both, so each coefficient is loaded once: another 4 %. Either way all sums are
- * made in the same order, and are the same bits. */
+ * item filters both, so each coefficient is loaded once: another 4 %. Either way all sums are made
+ * in the same order, and are the same bits. */
 
 #if NEIGHBOURS
 #define PAIRS_ROUNDS (RADIX0 / 4)

@@ -1,17 +1,17 @@
 /* The transform of ppf_fused.cl where channels are no power of two, and of long spectra: C = RADIX0
  * RADIX1 RADIX2, or RADIX0 RADIX1. Comes between the butterflies and ppf_fused.cl, which runs these
- * steps between its filter and what it makes of spectra; RADIX0 is VALUES, and divided by the last
+ * steps between its filter and its output of spectra; RADIX0 is VALUES, and a multiple of the last
  * radix.
  *
- * Point f + k C / RADIX0 is value k of item f of a team, which has it in registers (NEIGHBOURS: in the
- * cells of mixed_filter.cl). Behind the first butterflies value q of item f is in cell f + q STEP
- * (XORED: (f ^ q) + q STEP). The middle stage works in place: a butterfly takes RADIX1 cells that are
- * LAST apart, and puts its results where it has read. So nobody waits between, its radix may be larger
- * than the values of an item, all spectra of a batch can be shared out together, and in any order:
- * ORDERED, a table behind the factors has for each of them its first cell (16 bits) and the q of its
- * factors (16 bits). STEP and that order are chosen so that neighbours ask different banks (mixed.c);
- * radices of 16 need no such order. Item j then reads LAST cells in a row, and owns channels
- * j + q C / LAST. */
+ * Point f + k C / RADIX0 is value k of item f of a team, which has it in registers (NEIGHBOURS: in
+ * the cells of mixed_filter.cl). After the first butterflies, value q of item f is in cell f + q
+ * STEP (XORED: (f ^ q) + q STEP). The middle stage works in place: a butterfly takes RADIX1 cells
+ * that are LAST apart, and puts its results where it has read. So no item waits within it, and its
+ * radix may exceed the values of an item. All spectra of a batch are distributed together, in any
+ * order: ORDERED, a table after the factors has for each butterfly its first cell (16 bits) and the
+ * q of its factors (16 bits). STEP and that order are chosen so that neighbours use different banks
+ * (mixed.c); radices of 16 need no such order. Item j then reads LAST cells in a row, and owns
+ * channels j + q C / LAST. */
 
 #if IN_PLACE
 #if STAGES == 3

@@ -1,18 +1,18 @@
-/* What the kernels of a search for bursts have in common: sizes, and the arithmetic of the noise of
- * a block (compute/boxcar.h says it, to the bit). Stands before them in one program:
+/* Parts that the kernels of a search for bursts share: sizes, and the arithmetic of the noise of a
+ * block (compute/boxcar.h defines it, to the bit). Precedes them in one program:
  *
  *   peaks_whole.cl   whole blocks of noise, all there
- *   peaks_any.cl     blocks of whatever length, and those that lack something
- *   refine.cl        the cells in which these two have found something
+ *   peaks_any.cl     blocks of any length, and blocks with missing samples
+ *   refine.cl        the cells in which these two have found a box
  *
  *   rows    float [series][stride]                column `column` of a row is time 0 of block 0
- *   starts  of all blocks, in which boxes begin: the last block has what is left of them
- *   times   behind which no box ends
+ *   starts  of all blocks, in which boxes begin: the last block has the remainder
+ *   times   after which no box ends
  *   peaks   uint2 [blocks][series][cells]         as struct peak: S/N; width, offset, above; until
- *                                                 refine.cl is there: the width of the best box; 0
+ *                                                 refine.cl ran: the width of the best box; 0
  *   noise   float2 [blocks][series]               mean and rms; rms 0: none
  *   counts  [COUNT]: how many numbers `list` has, [OTHERS]: `others`
- *   list    uint [cells with a box that is worth it]: which of `peaks`
+ *   list    uint [cells with a box above the threshold]: which of `peaks`
  *   others  uint [blocks that are left to peaks_any.cl]: series * blocks + block */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
@@ -91,7 +91,8 @@ inline uint count_less(const __local float *of, float mine)
     return less;
 }
 
-/* What is at a place of the ascending order: places that are NaN are equal to those before. */
+/* Returns the number at a place of the ascending order; a place that is NaN equals the one
+ * before. */
 inline float ranked(const __local float *sorted, uint at)
 {
     while (isnan(sorted[at]) && at > 0) {

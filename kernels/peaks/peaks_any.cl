@@ -99,7 +99,7 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
     __local float squares[NOISE * ROOM] __attribute__((aligned(16)));
     __local float about[NOISE];
     __local uint present[NOISE];
-    /* Of cells of noise: means and variances, what they are off the median, both in order. */
+    /* Cells of noise: means and variances, and their deviations from the median, both in order. */
     __local float values[2][NOISE] __attribute__((aligned(16)));
     __local float off[2][NOISE] __attribute__((aligned(16)));
     __local float sorted[2][NOISE], sorted_off[2][NOISE];
@@ -345,7 +345,7 @@ peaks_any(const __global float *restrict rows, ulong stride, ulong column, uint 
 #endif
             }
 #endif
-            /* Of equal ones the narrower. */
+            /* Among equal ones, the narrower is kept. */
             float wide_best = fmax(level, best[k]);
             uint width = 0;
             for (uint l = 5; l < LEVELS; l++) {

@@ -1,24 +1,24 @@
-/* Bursts in blocks whose noise is that of BLOCK times, all there; blocks.cl stands before it, and
- * says the shapes. Rows begin at multiples of four floats.
+/* Search for bursts in blocks whose noise is that of BLOCK times without missing samples; blocks.cl
+ * precedes it, and defines the shapes. Rows begin at multiples of four floats.
  *
  * A group owns a block of a series and reads it once: a work-item a cell of noise, STEP rows of
  * sixteen samples at a time, which come through local memory, so that a group reads whole lines. So
- * the lanes of a cell are registers of one work-item, and so are the greatest of its sums over 1,
- * 2, 4, ... samples that begin at multiples of their own length: a row costs hardly more than its
+ * the lanes of a cell are registers of one work-item, and so are the maxima of its sums over 1, 2,
+ * 4, ... samples that begin at multiples of their own length: a row costs hardly more than its
  * moments.
  *
  * A box of w = 4 q times begins at a multiple of q: it is made of such sums over q, 2 q and q at
- * worst, or 2 q and 2 q, so no box of a cell is more than 2 (the greatest over q) + (the greatest
- * over 2 q). Of noise that is less than a burst's nearly always. Only where it is not samples are
- * read again, by all work-items, and their boxes summed as compute/boxcar.h says.
+ * worst, or 2 q and 2 q, so no box of a cell is more than 2 (the maximum over q) + (the maximum
+ * over 2 q). For noise, that is nearly always less than a burst's. Only otherwise samples are read
+ * again, by all work-items, and their boxes summed as compute/boxcar.h says.
  *
  * A block that lacks a sample (its sums of squares say so) goes to the list of others.
  *
- * What would be faster: nothing that was tried. Groups that go on to the next block, two
- * work-items for a cell, and copies to local memory that pass registers by took 1.03 to 1.5 times
- * as long on an H200, steps of four rows 1.05 to 1.15 times, and beside the hint of load() a
- * group's prefetches of its own block 1.02 to 1.06, of a later group's 1.1 to 1.6 times; loads that
- * pass L1 by, or leave it first, 1.08 to 1.2 times. It reads the series alone in five sixths. */
+ * Tried without gain: groups that continue with the next block, two work-items for a cell, and
+ * copies to local memory that bypass registers took 1.03 to 1.5 times as long on an H200, steps of
+ * four rows 1.05 to 1.15 times, and beside the hint of load() a group's prefetches of its own block
+ * 1.02 to 1.06, of a later group's 1.1 to 1.6 times; loads that bypass L1, or leave it first, 1.08
+ * to 1.2 times. It reads the series alone in five sixths. */
 #ifndef PTX
 #define PTX 0 /* 1: NVIDIA's instructions, of Hopper and later */
 #endif
@@ -37,8 +37,8 @@
 #define QUADS (STEP * LANES / 4) /* of a cell in a step */
 /* Sums over 1, 2, 4, ... samples that bound boxes: up to those of half the widest. */
 #define SUMS (LEVELS > 5 ? LEVELS - 1 : 5)
-#define WITHIN 3                           /* of these, so many within the first row tell what
-                                              boxes of the cell before reach */
+#define WITHIN 3                           /* of these, the sums within the first row decide which
+                                              boxes of the cell before extend here */
 #define AHEAD (WIDTHS > LANES ? WIDTHS : LANES) /* times behind the block that boxes reach */
 #define HELD (LENGTH + AHEAD)
 #define ROUNDING 4e-6f /* of a sum over w of the block's times by sqrt(w) rms of these times */
@@ -119,12 +119,13 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
             __global uint *restrict counts)
 {
     __local float4 quads[OWNERS * QUADS > HELD / 4 ? OWNERS * QUADS : HELD / 4];
-    /* Of cells of noise: means and variances, what they are off the median, both in order. */
+    /* Cells of noise: means and variances, and their deviations from the median, both in order. */
     __local float values[2][NOISE] __attribute__((aligned(16)));
     __local float off[2][NOISE] __attribute__((aligned(16)));
     __local float sorted[2][NOISE], sorted_off[2][NOISE];
     __local float4 settled[NOISE];
-    /* What boxes of the cells before may reach: the greatest sums, and a bound of all samples. */
+    /* Parts that boxes of the cells before may include: the maximum sums, and a bound of all
+     * samples. */
     __local float begins[SUMS][NOISE + 2];
     __local float sizes[NOISE + 2];
     __local float sixteens[HELD / 8]; /* sums over sixteen times, every eight */
@@ -166,7 +167,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
         nhot = 0;
     }
 
-    /* Lanes of moments about the cell's first sample, and the greatest of its sums. */
+    /* Lanes of moments about the cell's first sample, and the maxima of its sums. */
     float sum[LANES];
     float square[LANES];
     float most[SUMS];
@@ -300,7 +301,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
         all += settled[(item + apart) % NOISE];
         BARRIER;
     }
-    /* Those of the first are in the order that counts. */
+    /* The moments of the first item are in the order that defines the result. */
     settled[item] = all;
     BARRIER;
     all = settled[0];
@@ -312,8 +313,8 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
     const float rms = is_noise ? deviation : 0;
     const float level = least * rms;
 
-    /* The greatest sums above the mean, and the square root of what all squares together are
-     * at most. Nothing of this is in the result: roundings need be bounded only. */
+    /* The maximum sums above the mean, and the square root of an upper bound of all squares. The
+     * result contains none of these: their roundings need only be bounded. */
     const float shift = centre - mean;
     const float shift_ahead = last_centre - mean;
     float size = sqrt(square_of_cell) + LANES * fabs(shift);
@@ -431,7 +432,7 @@ peaks_whole(const __global float *restrict rows, ulong stride, ulong column, uin
         }
 #endif
 #endif
-        /* Of equal ones the narrower. */
+        /* Among equal ones, the narrower is kept. */
         float score = level;
         uint width = 0;
         for (uint l = 0; l < LEVELS; l++) {

@@ -1,5 +1,5 @@
-/* Of cells with a box that is worth it the best one, with its edges moved; blocks.cl stands before
- * it.
+/* Finds the best box of cells with one above the threshold, with its edges moved; blocks.cl
+ * precedes it.
  *
  *   rows, peaks, noise, list, counts  as in blocks.cl
  *   scale   double [WIDTHS + 1]       1 / sqrt(width)
@@ -7,7 +7,7 @@
  * A group takes one cell of the list after the other. */
 #define REFINERS CELL /* work-items */
 
-/* What work-items of a group find, the greatest and of these the first: in number 0. */
+/* Reduces the work-items' results to the maximum, and among equal ones the first: in number 0. */
 inline void keep_greatest(__local float *values, __local uint *at, uint item)
 {
     for (uint apart = REFINERS / 2; apart > 0; apart /= 2) {
