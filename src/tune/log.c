@@ -188,7 +188,7 @@ status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
     if (log->fd >= 0) {
         TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
                      entry->words, 1e3 * entry->seconds, entry->spent,
-                     isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: nobody knows */
+                     isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: unknown */
                      state_names[entry->state]));
         TRY(log_append(log, line.data, line.length));
     }

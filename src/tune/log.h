@@ -19,13 +19,13 @@ struct tune_entry {
 
 typedef struct tune_log tune_log_t;
 
-/* Opens or makes the log at `path` and reads what is in it. A line that is cut short or none is
- * passed over, with a warning. NULL as path: nothing is kept. Fails with DATA (it cannot be read or
- * written), DEVICE (memory). */
+/* Opens or makes the log at `path` and reads its entries. A line that is cut short or malformed is
+ * skipped with a warning. With NULL as path, nothing is stored. Fails with DATA (unreadable or not
+ * writable), DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log);
 
-/* The entry of an earlier tuner, or NULL. */
+/* Returns the entry of an earlier tuner, or NULL. */
 const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
                                        const char *words, uint32_t round);
 /* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA. */

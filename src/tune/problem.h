@@ -1,6 +1,6 @@
-/* What can be tuned: a problem is a descriptor, a file of tune/problem/ and a row of its table. The
- * engine (tuning.h) looks up and searches; the descriptor says what the parameters are, what a case
- * is called, and how its configurations are listed and timed. */
+/* A problem of the tuner: a descriptor, which is a file of tune/problem/ and a row of its table.
+ * The engine (tuning.h) looks up and searches; the descriptor says what the parameters are, what a
+ * case is called, and how its configurations are listed and timed. */
 #ifndef VOLTMILL_TUNE_PROBLEM_H
 #define VOLTMILL_TUNE_PROBLEM_H
 
@@ -23,7 +23,7 @@ struct tune_key {
     char hash[17]; /* of all of them, for the log */
 };
 
-/* Which of the configurations that fit a search is about: all; or those with the wanted values
+/* Selection of the fitting configurations for a search: all; or those with the given values
  * (`only`, may be NULL: "time_out=1/2/4,chunk=8"), every `every`-th of them by rank, or at most
  * `most` (0: all) evenly over the ranks. Rows of `also` and `known` that fit are among them in any
  * case, the first ones and the last one. */
@@ -42,7 +42,8 @@ struct tune_space;
 /* `spec` is what the problem's own file says. */
 struct tune_problem {
     const char *name;  /* in the database */
-    uint32_t version;  /* of what its parameters mean: records of another one are not looked at */
+    uint32_t version;  /* of the meaning of its parameters: records of another version are
+                          ignored */
     const char *title; /* in notes and warnings: "the filter bank" */
     double far;        /* octaves of features beyond which a record is of no use; 0: none is */
     uint32_t nparameters;
@@ -51,11 +52,11 @@ struct tune_problem {
      * both: "kernel=fused batch=5", without those that are 0. */
     status_t (*words)(const uint32_t *values, struct text *out);
     int (*parse)(const char *words, uint32_t *values);
-    /* What must be the same for a record to be of use at all, beside the device. */
+    /* Sets the identity that a record must share to be of use, beside the device. */
     status_t (*kernel)(enum backend_kind kind, const void *spec, struct text *out);
     /* Sets identity, words and features of a case. */
     status_t (*describe)(backend_t *backend, const void *spec, struct tune_key *out);
-    /* Whether a configuration that another case was tuned to can be taken for this one. */
+    /* Sets *out to whether this case can use a configuration that another case was tuned to. */
     status_t (*fits)(backend_t *backend, const void *spec, const uint32_t *values, int *out);
     /* Lists what is picked, and prepares to time it in `memory` bytes of this machine's (0: any
      * number); no configuration at all is no failure. end() in any case. Fails with USAGE (too
@@ -74,7 +75,8 @@ int tune_problem_parse(const struct tune_problem *problem, const char *words, ui
 status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
                              const void *spec, struct text *out);
 
-/* The key of a case; tune_key_free() in any case. */
+/* Makes the key of a case. The caller calls tune_key_free() in any case. Fails with DEVICE
+ * (memory). */
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
                      struct tune_key *out);
 void tune_key_free(struct tune_key *key);

@@ -138,7 +138,7 @@ static int search_is_limited(const struct search *s)
     return s->options->limit > 0 && s->tried >= s->options->limit;
 }
 
-/* Whether the search goes on; the turns of the best get a fifth of the time. */
+/* Returns whether the search continues; repeated rounds of the best get a fifth of the time. */
 static int search_goes_on(struct search *s)
 {
     if (s->tried == s->space->count) {
@@ -219,7 +219,7 @@ static status_t search_measure(struct search *s, uint32_t i, const struct tune_t
     double started = clock_now();
     status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
     out->spent = found.spent > 0 ? found.spent : ahead + clock_now() - started;
-    /* In whole nanoseconds, as the log has it: who goes on by the log meets the same ties. */
+    /* In whole nanoseconds, as in the log, so that a resumed search meets the same ties. */
     out->seconds = tried == STATUS_OK ? rint(found.seconds * 1e9) / 1e9 : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
     s->failures = tried == STATUS_DEVICE ? s->failures + 1 : 0;
@@ -320,7 +320,8 @@ out:
     return st;
 }
 
-/* Times what of a list is untried, as long as the search goes on; one, if there is any time. */
+/* Times the untried entries of a list while the search continues; at least one, if any time is
+ * left. */
 static status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
@@ -492,8 +493,8 @@ static int guided_compare_neighbours(const void *left, const void *right)
     return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
- * for all. */
+/* Tries untried neighbours of `centre`: one step away, or more if the model prefers them. `room`
+ * has space for all. */
 static status_t guided_try_near(struct search *s, const struct map *map, uint32_t centre,
                                 struct neighbour *room)
 {
@@ -615,8 +616,8 @@ static status_t search_space(struct search *s)
                       &s->outcome->results));
     TRY(s->options->is_guided ? search_guided(s) : search_in_order(s));
     double had = search_extent(s);
-    /* What was known before meets the same machine noise as the best of the search. It waits until
-     * now, so that searches take the same course whether something was known or not. */
+    /* The configuration known before is timed again, to meet the same machine noise as the best of
+     * the search. It comes last, so that searches take the same course with and without it. */
     TRY(s->options->known ? search_try_one(s, *s->options->known) : STATUS_OK);
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
     s->outcome->searched = had;

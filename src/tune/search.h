@@ -42,8 +42,9 @@ struct tune_space {
                      struct tune_measure *out);
 };
 
+/* Returns the parameters of configuration i. */
 const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
-/* The number of a configuration; 0 when it is not there. */
+/* Finds the number of a configuration; returns 0 if it is missing. */
 int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {

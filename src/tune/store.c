@@ -24,7 +24,7 @@
  *
  * Links, owners, locks, and replacing a file while others read it. */
 
-/* The name that a link at `name` stands for. */
+/* Returns the target of the link at `name`. */
 static char *store_target_of(const char *name, const char *target)
 {
     const char *slash = strrchr(name, '/');

@@ -1,13 +1,12 @@
 /* The database of tuned kernels: a text file in the user's cache folder that many processes read
  * and write at once.
  *
- * The file appears whole or not at all (written beside and renamed; writers take turns through a
- * lock on FILE.lock); links are followed, and its mode stays; but nothing is read
- * or written through a link of another user, or where anybody may write, and no link in the cache
- * folder is followed. Lines carry checksums: what is corrupt is passed over with a warning,
- * and gone after the next write. A line holds, between tabs: checksum, kernel, identity, problem,
- * features, configuration, milliseconds; of a search that did not come to its end the seconds that
- * it had, too. */
+ * Updates are atomic: the file is written beside and renamed, and writers take turns through a lock
+ * on FILE.lock. Links are followed, and the mode is kept. Links of another user, links in
+ * world-writable directories, and links in the cache folder are refused. Lines have checksums:
+ * corrupt ones are skipped with a warning, and dropped by the next write. The fields of a line,
+ * separated by tabs: checksum, kernel, identity, problem, features, configuration, milliseconds;
+ * after a search that was cut, also the seconds that it had. */
 #ifndef VOLTMILL_TUNE_STORE_H
 #define VOLTMILL_TUNE_STORE_H
 
@@ -18,9 +17,9 @@
 
 enum { STORE_FEATURES = 4 };
 
-/* What a configuration was tuned for. Texts are lines without tabs. Problems of one kernel and
- * identity with different `problem` texts are near each other when the logarithms of their
- * (positive) features are. */
+/* Key of a tuned configuration. Texts are lines without tabs. Problems of one kernel and identity
+ * with different `problem` texts are near each other when the logarithms of their (positive)
+ * features are. */
 struct store_key {
     const char *kernel;   /* "dedisperse u8", and whatever must agree for others to be of use */
     const char *identity; /* device, driver, the kernel's source */
@@ -32,14 +31,14 @@ struct store_record {
     struct store_key key;
     const char *words; /* the configuration */
     double seconds;
-    double searched; /* INFINITY: the search came to its end; else it was cut after so many seconds;
-                        0: it looked at some configurations only */
-    double distance; /* from what was asked for: 0 for the very problem */
+    double searched; /* INFINITY: the search was complete; else it was cut after this many seconds;
+                        0: it timed some configurations only */
+    double distance; /* from the requested problem: 0 if it is the same */
 };
 
 typedef struct store store_t;
 
-/* The name of the user's own database, for free(); NULL when there can be none. */
+/* Returns the name of the user's own database, for free(); NULL when there can be none. */
 char *store_own(void);
 
 /* Reads the database at `path`; NULL: the user's own, tuned.txt in the cache folder. No file is an
@@ -52,7 +51,7 @@ void store_close(store_t *store);
 void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
                 uint32_t most, uint32_t *count);
 
-/* Whether there is anything for a kernel, on whatever device. */
+/* Returns whether there is anything for a kernel, on whatever device. */
 int store_has(const store_t *store, const char *kernel);
 
 /* Writes a record into the file as it is now, in the place of one with the same key. That one stays

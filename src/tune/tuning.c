@@ -51,7 +51,7 @@ out:
     return st;
 }
 
-/* What trials take is much: it goes as soon as may be. */
+/* Trials take much memory, which is freed as soon as possible. */
 static void tuning_end_space(struct tuning *t)
 {
     if (t->space.context) {
@@ -260,7 +260,7 @@ static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)
     REQUIRE(t->outcome.ok > 0 || t->summary.wrong == 0, STATUS_DEVICE,
             "%s: none of %u configurations computes what the reference does", t->problem->title,
             t->summary.timed);
-    /* When none can be built, whoever makes the stage says why. */
+    /* If none can be built, the stage that is created next reports why. */
     if (t->outcome.ok > 0) {
         memcpy(values, t->values, few->bytes);
         cache_put(few->kind, few->key.data, values, few->bytes);

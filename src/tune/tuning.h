@@ -6,10 +6,11 @@
 #include "tune/problem.h"
 #include "tune/search.h"
 
-/* What the database knows: the very case, or the nearest one whose configuration fits this one. */
+/* Result of a look-up in the database: the same case, or the nearest one whose configuration fits
+ * this one. */
 enum tune_found { TUNE_NOTHING, TUNE_EXACT, TUNE_NEAREST };
 
-/* What is asked of searches. */
+/* Options of searches. */
 struct tune_request {
     struct tune_options search; /* without its time, which is a share of the budget */
     struct tune_budget *budget; /* shared by all that is tuned */
@@ -36,9 +37,9 @@ struct tuning {
     struct tune_summary summary;
 };
 
-/* Looks a case up in the database (NULL: the user's own). Whatever is wrong with that is a warning.
- * Not collective: on many ranks, one looks and tells the others. `spec` must outlive the tuning;
- * tuning_end() in any case. Fails with DEVICE (memory). */
+/* Looks a case up in the database (NULL: the user's own). Failures of the database are warnings.
+ * Not collective: on many ranks, one calls this and sends the result to the others. `spec` must
+ * outlive the tuning. The caller calls tuning_end() in any case. Fails with DEVICE (memory). */
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);
@@ -49,27 +50,30 @@ void tuning_end(struct tuning *tuning);
  * and the problem's begin(). */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
-/* The search itself, over what is picked and without a look at the budget. */
+/* Runs the search over the picked configurations, without regard to the budget. Fails with DATA,
+ * NO_SPACE, DEVICE. */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
 /* Keeps the best of it, if there is one. A database that cannot be written is a warning. Fails with
  * DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
-/* Keeps any configuration; `settled` as store_put() has it. */
+/* Stores any configuration; `settled` as for store_put(). A database that cannot be written is a
+ * warning. Fails with DEVICE (memory). */
 status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,
                     double seconds, double searched, const char *settled);
 
-/* For runs that tune before they begin: looks up, and if the very case is not known, or from a
- * search only that had less time than there is, searches and keeps. Says what it does in a note; a
- * search that does not fit is a warning. Fails with DEVICE. */
+/* For runs that tune before they begin: looks up. If the case is unknown, or from a search that had
+ * less time than is left now, searches and stores the result. Reports this in a note; a search that
+ * does not fit is a warning. Fails with DEVICE. */
 status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     const struct tune_request *request, const uint32_t *also, struct tuning *out);
 
-/* How a search has ended for who can go on without one that does not fit: with a warning. */
+/* Replaces USAGE, and DEVICE if the device's memory was full, by a warning and STATUS_OK; returns
+ * other statuses unchanged. For searches that are optional. */
 status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
 
-/* Whether a database (NULL: the user's own) has anything for a case, of whatever device: without
- * that it is not worth opening a backend to look. Fails with DEVICE (memory). */
+/* Sets *out to whether a database (NULL: the user's own) has anything for a case, of whatever
+ * device: without that it is not worth opening a backend to look. Fails with DEVICE (memory). */
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out);
 

@@ -70,7 +70,7 @@ static uint64_t trial_time_place(const dedispersion_trial_t *trial, uint32_t i)
     return last * i / (TIME_PLACES - 1);
 }
 
-/* What the runs of this shift must give. */
+/* Computes the expected results for the runs of this shift. */
 static status_t trial_expect(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
@@ -115,7 +115,7 @@ out:
     return st;
 }
 
-/* Outputs that nobody brings down must show. */
+/* Fills the outputs with wrong values, so that outputs that are never downloaded are found. */
 static status_t trial_spoil(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;

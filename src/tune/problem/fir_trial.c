@@ -278,7 +278,7 @@ out:
     return st;
 }
 
-/* What a stage of floats left is rows that lie one behind the other. */
+/* Copies the output of a stage of floats: rows that follow each other without gaps. */
 static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to, uint64_t count)
 {
     struct stage_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
@@ -348,7 +348,7 @@ out:
     return st;
 }
 
-/* Rows that nobody writes must show. */
+/* Fills the rows with wrong values, so that rows that are not written are found. */
 static status_t trial_spoil(struct fir_trial *trial)
 {
     status_t st = STATUS_OK;

@@ -24,10 +24,10 @@ struct fir_windows {
 void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
                          const float *out, uint32_t *wrong);
 
-/* Samples of a stream go from one buffer to the other; `pairs` 0: from memory of the host and back
- * to it. Else (one stream of floats, which stay real or complex, and no decimation) so many pairs
- * of the device's own buffers take turns, which have no side of the host's: nothing comes from
- * caches when there are enough of them. */
+/* Trial of a filter. Samples of a stream go from one buffer to the other. `pairs` 0: from memory of
+ * the host and back to it. Else (one stream of floats, which stay real or complex, and no
+ * decimation) this many pairs of the device's own buffers are used in turn, without host memory:
+ * with enough pairs, no data comes from caches. */
 struct fir_trial {
     backend_t *backend;
     struct filter_spec spec; /* of one stream or more */
@@ -46,16 +46,17 @@ struct fir_trial {
     struct fir_windows windows;
 };
 
-/* For streams like those of `spec`, which is not copied as far as it points, of `rows` rows each;
- * its choice is of no account. fir_trial_end() in any case. Fails with DEVICE. */
+/* Begins a trial for streams like those of `spec`, whose pointers must stay valid, of `rows` rows
+ * each; its choice is ignored. The caller calls fir_trial_end() in any case. Fails with DEVICE. */
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out);
 void fir_trial_end(struct fir_trial *trial);
 
-/* Bytes of this machine's memory that such a trial takes without pairs, but for the stage. */
+/* Returns the bytes of this machine's memory that such a trial takes without pairs, but for the
+ * stage. */
 uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows);
 
-/* Runs make so many of the rows from now on. */
+/* Limits the following runs to `rows` rows. */
 void fir_trial_cut(struct fir_trial *trial, uint64_t rows);
 
 /* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
@@ -64,8 +65,8 @@ void fir_trial_cut(struct fir_trial *trial, uint64_t rows);
  * times->wrong are rows, more than none also when all together are off. */
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
-/* The filter that was timed last, once more with transfers: from the host and back, one run after
- * the other, by the host's clock. */
+/* Times the last filter once more with transfers: from the host and back, one run after the other,
+ * by the host's clock. Fails with DEVICE (memory). */
 status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,
                               const struct tune_time *time, struct trial_times *times);
 

@@ -65,7 +65,7 @@ uint64_t ppf_trial_bytes(const struct ppf_trial *trial)
     return trial_bytes(&trial->bank, trial->bank.spectra);
 }
 
-/* As many spectra as memory has room for. */
+/* Sets the number of spectra to what memory can hold. */
 static status_t trial_fit(struct bank *bank, uint64_t memory)
 {
     status_t st = STATUS_OK;
@@ -96,8 +96,7 @@ out:
     return st;
 }
 
-/* Takes the buffers: fewer spectra where the device's memory has too little room for them and a
- * stage. */
+/* Allocates the buffers, with fewer spectra if the device's memory cannot hold them and a stage. */
 static status_t trial_take_room(struct bank *bank)
 {
     const struct channelise_spec spec = bank->spec;

@@ -10,8 +10,9 @@
  * and a trial is of a multiple of them. */
 enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
 
-/* How many of them are compared: all where some are summed, or spectra are short; of longer ones as
- * few as the reference makes in some seconds (one of 2^22 channels takes it 3 s). */
+/* Returns how many of these spectra are compared: all if some are summed, or if spectra are short.
+ * Of longer spectra, as many as the reference computes in some seconds (3 s for one of 2^22
+ * channels). */
 uint32_t ppf_trial_window(const struct channelise_spec *spec);
 
 /* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
@@ -25,17 +26,18 @@ struct ppf_trial {
     struct bank_window windows[PPF_TRIAL_WINDOWS];
 };
 
-/* For a spec like this, with one stream of as many spectra as say enough, however the job is cut,
- * or as `memory` bytes of this machine's (0: any number) and the device's have room for beside a
- * stage in `shape` (NULL: by rule); the spec's coefficients must outlive the trial. Makes FFTW's
- * plan, on a CPU. ppf_trial_end() in any case. Fails with USAGE (too little memory: says how much
- * is needed), DEVICE. */
+/* Begins a trial of a spec with one stream, and with enough spectra for a measurement whatever the
+ * job's blocks are. They are limited by `memory` bytes of this machine (0: no limit), and by the
+ * device's memory beside a stage of `shape` (NULL: by rule). The spec's coefficients must outlive
+ * the trial. Makes FFTW's plan on a CPU. The caller calls ppf_trial_end() in any case. Fails with
+ * USAGE (too little memory: reports the bytes needed), DEVICE. */
 status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out);
 void ppf_trial_end(struct ppf_trial *trial);
 
-/* Bytes of this machine's memory that the trial takes, stages included: a bound from above. */
+/* Returns the bytes of this machine's memory that the trial takes, stages included: a bound from
+ * above. */
 uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 
 /* Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure: times->wrong are
@@ -44,7 +46,7 @@ status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 
 /* Names of a filter bank in keys, for all problems about one (problem_ppf.c): struct tune_problem,
- * of a struct channelise_spec. */
+ * of a struct channelise_spec. Fail with DEVICE (memory). */
 status_t ppf_kernel(enum backend_kind kind, const void *spec, struct text *out);
 status_t ppf_describe(backend_t *backend, const void *spec, struct tune_key *out);
 

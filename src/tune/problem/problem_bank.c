@@ -42,7 +42,7 @@ static uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i
 /* 1 / scale of output i, the same for all channels. */
 static double bank_factor(const struct channelise_spec *spec, uint32_t i)
 {
-    /* Of numbers of 4, 8, 16 bits, and of floats as bank_noise() makes them. */
+    /* rms of numbers of 4, 8, 16 bits, and of floats, as bank_noise() makes them. */
     static const double rms[] = {4.6, 73.9, 18918.6, 73.9};
     double squares = 0;
     for (size_t n = 0; n < channelise_samples(spec) * spec->taps; n++) {
@@ -357,7 +357,7 @@ out:
     return st;
 }
 
-/* Where a row of a window lies in slot 0. */
+/* Finds a window's row in slot 0. */
 static status_t bank_row(struct bank *bank, const struct bank_window *window, uint32_t output,
                          uint64_t row, void **out)
 {

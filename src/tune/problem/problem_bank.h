@@ -15,7 +15,7 @@ struct bank {
     struct channelise_spec spec;
     uint64_t spectra; /* of a block, at most the spec's */
     uint64_t origin;  /* number of the first of all */
-    size_t *re, *im;  /* [nstreams] where samples lie in a buffer: struct sample_input */
+    size_t *re, *im;  /* [nstreams] places of samples in a buffer: struct sample_input */
     size_t step;
     uint64_t in_bytes; /* of a buffer of samples */
     channelise_t *stage;
@@ -29,39 +29,42 @@ struct bank {
     uint64_t lent_blocks;
 };
 
-/* Streams that are worked off together: 2 where polarisations meet, which then lie beside each
- * other (pol_inner 1), else 1. Sizes for so many spectra of a spec: rows of output i, floats of
- * such streams' row, bytes of all buffers of a slot. */
+/* bank_unit(): streams that are processed together, 2 where polarisations are combined, which are
+ * then neighbours (pol_inner 1), else 1. Sizes for `spectra` spectra of a spec: rows of output i,
+ * floats of such streams' row, bytes of all buffers of a slot. */
 uint32_t bank_unit(const struct channelise_spec *spec);
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
-/* Bytes of such streams' row. */
+/* Returns the bytes of such streams' row. */
 size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 
-/* Random samples, `words` times 8 bytes of them; streams of other seeds are others. */
+/* Makes random samples, `words` times 8 bytes of them; streams of other seeds differ. */
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
 /* All fail with DEVICE. */
-/* The stage, bank->stage; and, of any stage of a spec whose samples are such noise, scales of 8 rms
- * to either side for what it rounds. The spec's coefficients are there. */
+/* bank_create(): creates the stage, bank->stage. bank_scale(): sets scales of 8 rms to either side
+ * for the rounded outputs of any stage of a spec whose samples are such noise. The spec's
+ * coefficients are set. Fail with DEVICE (memory). */
 status_t bank_create(struct bank *bank);
 status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec);
-/* Room for the offsets; streams lie one behind the other, as the caller may change. */
+/* Allocates the offsets; streams follow each other, which the caller may change. Fails with
+ * DEVICE. */
 status_t bank_lay_out(struct bank *bank);
-/* Buffers of `nslots` slots, the samples not set. */
+/* Allocates the buffers of `nslots` slots, the samples not set. Fails with DEVICE. */
 status_t bank_allocate(struct bank *bank, uint32_t nslots);
-/* Random samples in all of them. */
+/* Fills all of them with random samples. Fails with DEVICE. */
 status_t bank_fill(struct bank *bank);
-/* No numbers in all rows: those that nobody writes must show. */
+/* Sets all rows to NaN, so that rows that are not written are found. Fails with DEVICE. */
 status_t bank_spoil_all(struct bank *bank);
 void bank_end(struct bank *bank);
 
-/* One block, alone, in slot 0. The steps are the stage's: enum channelise_step. */
+/* Runs one block, alone, in slot 0. The steps are the stage's: enum channelise_step. Fails with
+ * DEVICE. */
 status_t bank_run_alone(struct bank *bank, struct trial_run *out);
-/* Blocks in a row, each waiting only for its own slot, as many as `blocks` and for `least` seconds
- * at least; *done of them. */
+/* Runs blocks in a row, each waiting only for its own slot: at least `blocks` of them, and for at
+ * least `least` seconds. Sets *done to their number. Fails with DEVICE. */
 status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
                       double *seconds);
 
@@ -71,13 +74,15 @@ struct bank_window {
     uint32_t stream;         /* the first of its unit */
     float *rows[MOST_OUTPUTS];
 };
-/* Computes the rows of windows of slot 0's samples, as floats. bank_window_free() in any case. */
+/* Computes the rows of windows of slot 0's samples, as floats. bank_window_free() in any case.
+ * Fails with DEVICE (memory). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
-/* The same in the rows of windows. */
+/* Sets the rows of windows to NaN. Fails with DEVICE. */
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
-/* Rows of slot 0 that differ (those in few bits by more than rounding explains) by more than `most`
- * times what `voltmill verify` allows; all differences are added to *agreement. */
+/* Counts the rows of slot 0 that differ (those in few bits by more than rounding explains) by more
+ * than `most` times the limits of `voltmill verify`; all differences are added to *agreement. Fails
+ * with DEVICE (memory). */
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong);
 

@@ -17,7 +17,7 @@ enum {
 struct blocks {
     struct ppf_trial whole; /* its samples, and their rows as one block */
     struct bank bank;       /* of the length that is timed */
-    uint64_t expected;      /* spectra of all streams that the job will make; 0: nobody knows */
+    uint64_t expected;      /* spectra of all streams that the job will make; 0: unknown */
     uint32_t nslots;
     uint32_t lengths[MOST_LENGTHS], count;
 };
@@ -151,8 +151,8 @@ static void blocks_add(struct blocks *blocks, uint64_t length, uint64_t memory)
     }
 }
 
-/* What a run would take, what is known, and halves of the most that there is something to learn
- * of. */
+/* Lists the block lengths to time: the length of a run, known ones, and the maximum divided by
+ * powers of two, as long as these differ. */
 static status_t blocks_begin(backend_t *backend, const void *what, const struct tune_pick *pick,
                              uint64_t memory, struct tune_space *out)
 {

@@ -133,7 +133,7 @@ static void dedispersion_compile(void *context, uint32_t thread, uint64_t task)
     (void)thread;
     if (!tune_time_is_over(p->time, 1)) {
         (void)dedisperse_build(shapes->backend, shapes->spec, &shapes->shapes[p->list[task]]);
-        report_clear(); /* of this thread; whoever takes it finds out */
+        report_clear(); /* of this thread; the stage that uses it reports the failure */
         p->done[task] = 1;
     }
 }
@@ -313,7 +313,7 @@ static status_t dedispersion_begin(backend_t *backend, const void *spec,
     status_t st = STATUS_OK;
     struct shapes *shapes = NULL;
     char *folder = cache_path("");
-    (void)memory; /* the stage's own blocks are tried, for which there is room */
+    (void)memory; /* only the stage's own blocks are tried, whose memory is planned */
     TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->backend = backend;
     shapes->spec = spec;

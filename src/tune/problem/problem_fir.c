@@ -97,7 +97,7 @@ out:
     return st;
 }
 
-/* What could be chosen today. */
+/* Sets *out to whether a configuration is among today's candidates. */
 static status_t fir_fits(backend_t *backend, const void *what, const uint32_t *values, int *out)
 {
     status_t st = STATUS_OK;
@@ -131,8 +131,8 @@ static uint64_t fir_timed_rows(const struct fir_trial *trial, const struct filte
     return shape->method == FILTER_DIRECT ? min_u64(rows, trial->rows) : trial->rows;
 }
 
-/* Of times of some rows those of all. Blocks that are not full cost what full ones do: counted as
- * if all were. */
+/* Returns the factor from the time of some rows to the time of all. A block that is not full costs
+ * as much as a full one, and is counted as full. */
 static double fir_scale(const struct fir_trial *trial)
 {
     uint64_t grain = max_u64(filter_grain(&trial->spec), 1);

@@ -87,7 +87,7 @@ out:
     return st;
 }
 
-/* What could be chosen today. */
+/* Sets *out to whether a configuration is among today's candidates. */
 static status_t ppf_fits(backend_t *backend, const void *what, const uint32_t *values, int *out)
 {
     status_t st = STATUS_OK;

@@ -1,4 +1,4 @@
-/* What can be tuned: each in a file of this folder. */
+/* Problems of the tuner, each in a file of this directory. */
 #ifndef VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 #define VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 
@@ -27,17 +27,16 @@ extern const struct tune_problem tune_fir;
  * dedisperse_spec, a configuration the numbers of a struct dedisperse_shape. */
 extern const struct tune_problem tune_dedispersion;
 
-/* The choice for a filter bank on one rank, complete: the spec's, where one is made; else the
- * fastest of the few that are known to be good, measured in `memory` bytes of this machine's (0:
- * any number), or remembered from then; where nothing is to be measured, or too little memory is
- * there (a warning), by rule. Fails with USAGE (the kernel that is asked for cannot do the
- * problem), DEVICE. */
+/* Makes the choice for a filter bank on one rank, complete. It is the spec's choice if that is set;
+ * else the fastest of a few good candidates, measured in `memory` bytes of this machine (0: no
+ * limit), or remembered. If measuring is off, or memory too small (a warning), the choice is made
+ * by rule. Fails with USAGE (the requested kernel cannot do the problem), DEVICE. */
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
 
-/* The same for a long filter: where direct sums end and overlap-save begins is measured, and
- * remembered for the device. Fails with USAGE (the method that is asked for cannot do it), DEVICE.
- */
+/* Makes the choice for a long filter likewise. The length from which overlap-save is faster than
+ * direct sums is measured, and remembered for the device. Fails with USAGE (the requested method
+ * cannot do the problem), DEVICE. */
 status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                          struct filter_choice *out);
 
