@@ -13,7 +13,7 @@
 
 static const double SEARCH_THRESHOLD = 7;
 
-/* Of series that are made and searched before the next: they stay in a processor's cache. */
+/* Bytes of series that are made and searched before the next: they stay in a processor's cache. */
 enum { PIECE_BYTES = 16 << 20 };
 
 struct bench_dedisperse {
@@ -28,7 +28,7 @@ struct bench_dedisperse {
 
 const struct bench_telescope *bench_telescope(const char *name)
 {
-    /* Of Sclocco et al. 2014 the first and the fourth. */
+    /* apertif and lofar are the first and the fourth of Sclocco et al. 2014. */
     static const struct bench_telescope telescopes[] = {
         {"apertif", 1024, 1420e6, 0.29e6, 20000},
         {"askap", 336, 1130e6, 1e6, 1 / 1.26646875e-3},

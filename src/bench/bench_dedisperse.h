@@ -11,7 +11,8 @@ struct bench_telescope {
     uint32_t nchannels;
     double bottom, width, rate; /* Hz, Hz, samples a second */
 };
-/* "apertif", "lofar" of the paper, "askap", "chime", "meerkat"; NULL for others. */
+/* Returns a telescope by name: "apertif", "lofar" of the paper, "askap", "chime", "meerkat"; NULL
+ * for others. */
 const struct bench_telescope *bench_telescope(const char *name);
 
 struct bench_dedispersion {
@@ -35,9 +36,9 @@ struct bench_dedispersed {
     double upload, download;
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
     double realtime; /* seconds of data / (seconds + transpose) */
-    double search;   /* seconds of all series: by the device's clock where it searches
-                        (compute/device_side.h); where the host does all, of a piece of time after the
-                        other, each behind its sums, as jobs do whose chunks stay in a cache */
+    double search;   /* seconds of all series: by the device's clock if it searches
+                        (compute/device_side.h). If the host searches, pieces of time in turn, each
+                        after its sums, as in jobs whose chunks stay in a cache */
     uint32_t wrong;  /* sampled outputs that are, and cells whose peak is not the host's */
 };
 
@@ -47,15 +48,16 @@ typedef struct bench_dedisperse bench_dedisperse_t;
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench);
-/* With `shape` NULL the backend's own choice; `words` gets what was run. Fails with USAGE (the
- * shape cannot be), DEVICE. A wrong result is no failure. */
+/* Times a shape; NULL: the backend's own choice. `words` gets its description. Fails with USAGE (an
+ * impossible shape), DEVICE. A wrong result is no failure. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out);
 /* Additions as the paper counts them. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
-/* How many times fewer a tree of the patterns of its delays takes. Fails with DEVICE (memory). */
+/* Computes the factor by which a tree of the patterns of its delays takes fewer additions. Fails
+ * with DEVICE (memory). */
 status_t bench_dedisperse_gain(const bench_dedisperse_t *bench, double *out);
-/* The stage, without a shape. */
+/* Returns the stage, without a shape. */
 const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);
 
 #endif

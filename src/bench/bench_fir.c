@@ -51,7 +51,7 @@ uint64_t bench_fir_bearable(const struct bench_fir *c)
     return max_u64(products / work, LEAST);
 }
 
-/* Of a device as many as its caches cannot hold. */
+/* Returns the number of pairs of buffers; on a device, as many as exceed its caches. */
 static uint32_t bench_pairs(const backend_t *backend, const struct bench_fir *c, uint64_t points)
 {
     enum { MOST = 1024 };

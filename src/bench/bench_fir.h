@@ -5,8 +5,8 @@
 
 #include "compute/filter.h"
 
-/* Of floats through coefficients of the same kind: real or complex. Each of the points comes out of
- * `taps` samples that are there. */
+/* Filters floats by coefficients of the same kind: real or complex. Each of the points is computed
+ * from `taps` samples. */
 struct bench_fir {
     uint32_t taps;
     uint64_t points;
@@ -33,11 +33,11 @@ struct bench_filtered {
 /* Fails with DEVICE, USAGE (a method that cannot be). A wrong result is no failure. */
 status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_filtered *out);
 
-/* Seconds that the plain loop takes for all points on one core: best of some, measured on *points
- * of them. Fails with DEVICE (memory). */
+/* Measures the seconds that the plain loop takes for all points on one core: best of some, measured
+ * on *points of them. Fails with DEVICE (memory). */
 status_t bench_fir_plain(const struct bench_fir *c, double *seconds, uint64_t *points);
 
-/* Points that direct sums of a processor make in a second or a few. */
+/* Returns the points that direct sums of a processor make in a second or a few. */
 uint64_t bench_fir_bearable(const struct bench_fir *c);
 
 /* Operations of direct sums, whatever is really done: a product and an addition for each tap, four

@@ -127,7 +127,7 @@ out:
     return st;
 }
 
-/* The vendor's tool, asked for watts five times a second. */
+/* Starts the vendor's tool, which prints the power in watts five times a second. */
 static FILE *bench_open_power(const struct bench_case *c)
 {
     return c->with_power ? popen("nvidia-smi --query-gpu=power.draw --format=csv,noheader,nounits "

@@ -18,7 +18,7 @@ struct bench_case {
     uint32_t threads;   /* of the CPU backend */
     uint32_t repeats;   /* timed runs, at least 1 */
     int with_transfers; /* also blocks in a row, from pinned memory and back */
-    int with_power;     /* and what the card draws meanwhile, where nvidia-smi tells */
+    int with_power;     /* also the card's power draw, if nvidia-smi reports it */
 };
 
 struct bench_result {

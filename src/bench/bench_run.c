@@ -199,7 +199,7 @@ enum {
 static const double short_seconds = 0.1;
 static const double long_seconds = 1;
 
-/* What one rank measures before a run. */
+/* Measurements of one rank before a run. */
 struct bounds {
     MPI_Comm comm;
     int rank, size;

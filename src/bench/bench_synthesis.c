@@ -97,7 +97,8 @@ static status_t bench_fill(struct bench *bench, const struct bench_case *c)
     TRY(buffer_get(bench->in, &data));
     bank_noise(c->format, 0, words, data);
     TRY(buffer_get(bench->out, &data));
-    memset(data, 0xff, (size_t)floats * sizeof(float)); /* what nobody writes must show */
+    memset(data, 0xff, (size_t)floats * sizeof(float)); /* NaN marks numbers that are never
+                                                           written */
 out:
     return st;
 }

@@ -14,18 +14,19 @@ enum experiment_method {
     EXPERIMENT_RANDOM,
     EXPERIMENT_METHODS
 };
-/* "exhaustive", "guided", "random". */
+/* Returns "exhaustive", "guided", "random". experiment_choose() sets the options of a method. */
 const char *experiment_method_name(enum experiment_method method);
 void experiment_choose(enum experiment_method method, struct tune_options *options);
 
-/* The search, played again over what another one has measured: nothing is timed. The outcome counts
- * the seconds that were spent then, and numbers what was tried then from 0 on: there is nothing
- * else in that space. Fails with DEVICE (memory). */
+/* Repeats a search on the measurements of another one: nothing is timed. The outcome contains the
+ * seconds that were spent then, and numbers its configurations from 0 on: the space has no others.
+ * Fails with DEVICE (memory). */
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
                            const struct tune_outcome *measured, struct tune_outcome *out);
 
-/* Lines of a histogram: how many configurations reach which share of the best rate (1 / s). `unit`
- * is what a rate of 1 / s stands for: adds of a run, say, times 1e-9. */
+/* Writes the lines of a histogram: how many configurations reach which share of the best rate (1 /
+ * s). `unit` converts 1 / s to the unit of the table: additions of a run, say, times 1e-9. Fails
+ * with DEVICE (memory). */
 status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
                               double best, double unit, struct text *out);
 
@@ -62,12 +63,13 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
                            struct experiment_comparison *comparison);
 void experiment_row_free(struct experiment_row *row);
 
-/* The best single configuration of several cases: the one with the greatest sum of rates of all
- * that were timed in each case. The winners that were not timed in a case yet are timed there, as
- * far as the budget goes, and if one turns out to be faster than the case's own, it becomes the
- * winner.
+/* Finds the best single configuration of several cases: the one with the largest sum of rates among
+ * those that were timed in every case. Winners that were not timed in a case are timed there within
+ * the budget. One that is faster than the case's own becomes its winner.
  *
- *   fixed   double [nrows]   its seconds in each case */
+ *   fixed   double [nrows]   its seconds in each case
+ *
+ * Fails with USAGE, DATA, NO_SPACE, DEVICE (memory). */
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
                           const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found);

@@ -1,10 +1,10 @@
-/* What is compared with: a FIR filter as a textbook writes it, on one core and without SIMD. */
+/* Baseline of comparisons: a FIR filter in textbook form, on one core and without SIMD. */
 #ifndef VOLTMILL_BENCH_PLAIN_FIR_H
 #define VOLTMILL_BENCH_PLAIN_FIR_H
 
 #include <stdint.h>
 
-/* Row n of out is the sum over i of coeff[i] in[n + taps - 1 - i], n < rows.
+/* Filter: row n of out is the sum over i of coeff[i] in[n + taps - 1 - i], n < rows.
  *
  *   coeff   float [taps], or [taps][2]
  *   in      float [rows + taps - 1], or [..][2]

@@ -10,9 +10,9 @@
 typedef void tune_job_told(const char *what, const struct tune_summary *summary, const char *best);
 
 /* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would
- * do them, and keeps what it finds in the database. The request's budget is for all together: what
- * it does not do for is told as cut. Fails as opening and planning a job do; STOPPED when the
- * budget's owner asks for it; DEVICE when no configuration of something is right. */
+ * compute them, and stores the results in the database. The request's budget is for all together:
+ * problems beyond it are reported as cut. Fails as opening and planning a job do; with STOPPED if
+ * the budget's owner requests it; with DEVICE if no configuration of a problem is right. */
 status_t tune_job(const struct job *job, const struct tune_request *request, tune_job_told *told);
 
 #endif
