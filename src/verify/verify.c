@@ -72,7 +72,7 @@ static void verify_add_up_all(struct verify *verify)
     verify_marks_add_up_all(verify->comm, verify->rank, verify->marked);
 }
 
-/* What was found, for people. */
+/* Prints the result for people. */
 static void verify_print(const struct verify *verify, const struct verify_kind *kind,
                          uint64_t total, int agrees)
 {

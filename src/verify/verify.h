@@ -19,15 +19,16 @@ struct verify_options {
     struct json *json; /* rank 0's; NULL: what was found is printed for people */
 };
 
-/* Collective. Rank 0 prints what it found, or begins a JSON object with it, which the caller ends.
- * Fails with DATA when the product is not what the reference makes of its archive. */
+/* Verifies a product. Collective. Rank 0 prints the result, or begins a JSON object with it, which
+ * the caller ends. Fails with DATA if the product is not what the reference computes from its
+ * archive. Also fails with USAGE. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Reads all of a product and compares: rows of a finished one with the CRCs of its spans, its other
  * datasets and its attributes with theirs; the chunks of one that is not finished with its journal.
  * Needs neither archive nor job. Of the options path, progress and json. Collective; rank 0 prints
- * what is damaged, or begins a JSON object with it. Fails with DATA when
- * something is, or there is nothing to compare with. */
+ * what is damaged, or begins a JSON object with it. Fails with DATA when something is, or there is
+ * nothing to compare with. Also fails with USAGE. */
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

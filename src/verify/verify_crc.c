@@ -33,7 +33,7 @@ enum {
 struct stretch {
     uint64_t first_row, rows;
     uint64_t from, piece; /* bytes of each row */
-    uint64_t is_beside;   /* its rows are as written, but not what stands beside them */
+    uint64_t is_beside;   /* its rows are as written, but not the data beside them */
 };
 
 struct check {
@@ -47,10 +47,10 @@ struct check {
     journal_t *journal; /* NULL: the product is finished */
     uint32_t *expected; /* CRCs of all spans; sums of all records, one after the other */
     uint64_t *places;   /* of a chunk's sums in them */
-    uint32_t *beside;   /* a chunk's sum of what stands beside its rows */
+    uint32_t *beside;   /* a chunk's sum of the data beside its rows */
     uint64_t nexpected;
-    uint32_t *sums;      /* room for those of one stretch */
-    char *rows;          /* room for rows */
+    uint32_t *sums;      /* buffer for those of one stretch */
+    char *rows;          /* buffer of rows */
     struct text damaged; /* stretches, to be told */
     uint64_t checked, bad;
     struct json *json; /* NULL: for people */
@@ -92,7 +92,7 @@ out:
     return st;
 }
 
-/* Of each time, in a row that has many: a sum, or a peak of so many sums. */
+/* Returns the bytes of each time in a row of many times: a sum, or a peak of several sums. */
 static uint64_t crc_time_bytes(const struct check *check)
 {
     const struct product *product = check->product;
@@ -120,7 +120,7 @@ out:
     return st;
 }
 
-/* What the file holds of a stretch, as sums of the spans that it touches. */
+/* Computes the sums of the spans that a stretch of the file touches. */
 static status_t crc_sum_stretch(struct check *check, const struct stretch *stretch)
 {
     status_t st = STATUS_OK;

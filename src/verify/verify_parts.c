@@ -1,4 +1,4 @@
-/* What all kinds of products need: time stamps and marks of all rows, chunks to look at, the
+/* Parts that all kinds of products need: time stamps and marks of all rows, chunks to check, the
  * overrides of their job, rows as they are stored. */
 #include "verify/verify_parts.h"
 
@@ -260,8 +260,8 @@ out:
     return st;
 }
 
-/* Looks at every row that is marked: one that holds no NaN is none. Gives some of them, `most` at
- * most, spread over all; free() returns *out. */
+/* Checks every marked row: one without NaN is marked wrongly. Returns some marks, at most `most`,
+ * spread over all rows; free() returns *out. Fails with DATA, DEVICE. */
 static status_t verify_marks(int fd, rows_t *rows, const struct product *product, uint64_t most,
                              struct verify_mark **out, uint64_t *count)
 {

@@ -1,6 +1,6 @@
-/* What the files of `voltmill verify` share: verify.c has chunks recomputed by the reference, and
- * judges; verify_spectra.c and verify_series.c know what a kind of product is made of;
- * verify_parts.c has what these two need. For nobody else. */
+/* Private declarations of the files of `voltmill verify`. verify.c has chunks recomputed by the
+ * reference, and judges. verify_spectra.c and verify_series.c know from what a kind of product is
+ * computed. verify_parts.c contains the parts that both need. */
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
@@ -35,7 +35,7 @@ struct verify {
     const struct chunking *chunking;
     pipeline_t *pipeline;
     const char *input; /* in words */
-    /* Chunks to look at; NULL: all. */
+    /* Chunks to check; NULL: all. */
     uint64_t *picked;
     uint64_t npicked, nchunks;
     /* Found on this rank, and on all at the end, on rank 0. */
@@ -44,8 +44,8 @@ struct verify {
         uint64_t recomputed; /* rows, or outputs of series */
         uint64_t passed;     /* outputs that are NaN as they should be */
         uint64_t missing;    /* samples of the chunks that were recomputed */
-        atomic_ulong chunks; /* that were compared and are not told yet */
-        uint64_t done;       /* rank 0: all that are told */
+        atomic_ulong chunks; /* compared and not reported yet */
+        uint64_t done;       /* rank 0: all that are reported */
         uint64_t clipped;    /* numbers of voltages in them, */
         uint64_t beside;     /* and those that were rounded the other way */
     } found;
@@ -53,11 +53,11 @@ struct verify {
     struct {
         uint64_t bad, first_bad; /* of rows, whose CRC differs */
         uint64_t last;           /* that was read */
-        char *bytes;             /* room for some rows of one */
+        char *bytes;             /* buffer for some rows of one */
     } spans;
 };
 
-/* What a kind of product is made of, and how its rows are compared. */
+/* Input of a kind of product, and the comparison of its rows. */
 struct verify_kind {
     const char *what; /* is recomputed: "rows" */
     const char *unit; /* of the worst error, in words */
@@ -73,34 +73,35 @@ struct verify_mark {
     uint64_t row, at;
 };
 
-/* The end of a chunk, for the sink of the pipeline: counts it. */
+/* Ends a chunk, for the sink of the pipeline: counts it. Always succeeds. */
 status_t verify_chunk_end(void *verify, const struct chunk *chunk,
                           const struct chunk_counts *counts);
 
 /* Compares all `count` time stamps. Fails with DATA. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
-/* Which of `total` chunks to look at: the first, the last, some of those that hold marked rows, and
- * others at random, ascending; all that there are, when that is asked for. The same on all ranks.
- * Fails with DATA. */
+/* Picks the chunks of `total` to check, ascending: the first, the last, some of those that contain
+ * marked rows, and others at random; all of them on request. The same on all ranks. Fails with
+ * DATA. */
 status_t verify_pick(struct verify *verify, uint64_t total,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
 
-/* One of the kinds' overrides. A comparison prints no number of the input, so that it may be
+/* One of the kinds' overrides. A comparison prints no number of the input, so the input may be
  * anywhere. */
 #define VERIFY_EXTERNAL "input.external=" EXTERNAL_ALLOW
 
-/* The user's overrides between those of the kind; both lists end with NULL. free() returns *out. */
+/* Joins the user's overrides between those of the kind; both lists end with NULL. free() returns
+ * *out. Fails with DEVICE (memory). */
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count);
 
-/* A product does not say how much memory its run had. After a plan that failed with USAGE: whether
- * to try again, with twice the memory, unless the user has said how much there is. */
+/* Returns whether to repeat a plan that failed with USAGE with twice the memory, since a product
+ * does not say how much memory its run had. Returns 0 if the user has given the memory. */
 int verify_may_take_more(status_t st, const struct verify *verify);
 
-/* Reads what the product holds of a row, of a chunk's streams, into verify->stored; and, when it
- * has marks, whether the row is marked. */
+/* Reads a chunk's streams of a row of the product into verify->stored. If the product has marks,
+ * sets whether the row is marked. Fails with DATA, DEVICE. */
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked);
 
@@ -112,15 +113,14 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
                       uint64_t rows);
 status_t verify_spans_judge(const struct verify *verify);
 
-/* All rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */
+/* Reads all rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */
 status_t verify_marks_create(const struct verify *verify, struct verify_marked **out);
 void verify_marks_destroy(struct verify_marked *marked); /* takes NULL */
 /* Notes that a row was recomputed, of one group of streams (of series: of times), and whether some
  * of it is NaN by input that cannot be read. Rows that are not marked are ignored. */
 void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread);
 void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked);
-/* On rank 0: that no row is marked for nothing, as far as all of it was recomputed. Fails with
- * DATA. */
+/* On rank 0: checks that no row is marked wrongly, if all of it was recomputed. Fails with DATA. */
 status_t verify_marks_judge(const struct verify *verify);
 
 struct channelise_plan;
@@ -130,11 +130,12 @@ struct channelise_plan;
 struct verify;
 struct verify_rows;
 
-/* `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */
+/* Creates the comparison. `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out);
 void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
 
-/* The maximum over the streams of what went into filters (struct agreement); 0: there are none. */
+/* Returns the maximum over the streams of what went into filters (struct agreement); 0: there are
+ * none. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
 /* Takes up how verify->stored, a chunk's streams of a row, differs from what is expected.
@@ -146,13 +147,13 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                              const struct chunk *chunk, uint64_t row, int is_marked,
                              const float *expected, const struct agreement_whole *wholes);
 
-/* Products in few bits, whose numbers stand for all values within half a step. For
- * verify_spectra.c alone. */
+/* Products in few bits, whose numbers represent all values within half a step. For verify_spectra.c
+ * alone. */
 struct verify_steps;
 
-/* *out = NULL where the product's numbers are floats. Where the first block's scales count for all,
- * the plan is given those of the product. `plan`, of one product, must outlive it. Fails with
- * DEVICE or DATA. */
+/* Creates the comparison of few bits; *out = NULL if the product's numbers are floats. If the first
+ * block's scales apply to all, the plan gets those of the product. `plan`, of one product, must
+ * outlive it. Fails with DEVICE or DATA. */
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
                              struct verify_steps **out);
 void verify_steps_destroy(struct verify_steps *steps); /* takes NULL */
@@ -165,10 +166,11 @@ struct verify_steps_row {
     double went_in; /* verify_rows_went_in() */
 };
 
-/* verify->stored, a chunk's streams of a row as it is stored, becomes floats: of the values that
- * each number stands for the one nearest to what is expected. Rows of a chunk come in order; with
- * the last one of a block its counts of clipped numbers are compared: what lies so near to the last
- * value that rounding decides may have been clipped or not. Fails with DATA, DEVICE. */
+/* Converts verify->stored, a chunk's streams of a row as it is stored, to floats. Of the values
+ * that a stored number can represent, takes the one nearest to the expected. Rows of a chunk come
+ * in order. With the last row of a block, its counts of clipped numbers are compared. A number so
+ * near to the end of the range that rounding decides may be clipped or not. Fails with DATA,
+ * DEVICE. */
 status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct chunk *chunk, uint64_t row,
                               const struct verify_steps_row *of);

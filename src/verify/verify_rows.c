@@ -113,7 +113,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
         st = reader_read(probe.reader, probe.slab, archive->first_sample + at, probe.count,
                          probe.data, NULL);
         if (st == STATUS_DATA && reader_is_unreadable(probe.reader)) {
-            report_clear(); /* whoever needs it will say so */
+            report_clear(); /* the function that needs it reports the failure */
             st = STATUS_OK;
             continue;
         }
@@ -194,8 +194,8 @@ double verify_rows_went_in(const struct verify_rows *rows)
     return most * sqrt(factor);
 }
 
-/* How a chunk's rows are judged: [groups][together][coarse][floats], numbers of `together` lines by
- * what all of them are. Where channels were left out, coarse channels are one. */
+/* How a chunk's rows are judged: [groups][together][coarse][floats]. `together` lines are judged by
+ * the statistics of all of them. Where channels were dropped, coarse channels are one. */
 struct judged {
     uint32_t groups, together, coarse;
     uint32_t first; /* its number, of streams, or of ifs where these were finished */
@@ -351,8 +351,8 @@ out:
     return st;
 }
 
-/* Of flagged power numbers are NaN one by one, and each is as it was before it was divided by its
- * weight. */
+/* Compares flagged power, where single numbers are NaN. Each number is multiplied by its weight
+ * again, before which it was divided. */
 static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *rows,
                                      const struct judged *judged, const struct part *part,
                                      uint64_t row)

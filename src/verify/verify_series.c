@@ -1,4 +1,4 @@
-/* What dedispersed series are made of: power, by the DMs of their job. */
+/* Verifies dedispersed series: they are computed from power, with the DMs of their job. */
 #include "verify/verify_parts.h"
 
 #include "base/memory.h"
@@ -30,7 +30,8 @@ static void series_end(void *kind)
     }
 }
 
-/* The product's own job; its filterbank lies where it did, or where the user says. */
+/* Parses the product's own job. Its filterbank is at the stored path, or where the user's option
+ * says. */
 static status_t series_parse_job(struct verify *verify)
 {
     status_t st = STATUS_OK;
@@ -81,7 +82,8 @@ out:
     return st;
 }
 
-/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+/* Compares the attributes that need no computing. Only rank 0 checks those that the others do not
+ * need. */
 static status_t series_compare_description(const struct verify *verify,
                                            const struct dedisperse_plan *plan)
 {
@@ -114,7 +116,7 @@ static uint64_t series_chunk_of(const struct verify *verify, const struct verify
            mark->at / chunking->group_streams;
 }
 
-/* What is NaN is passed over when its input lacks too much now, too. */
+/* Skips values that are NaN if too much of their input is missing now, too. */
 static status_t series_pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
                                   int is_marked, float *stored, float *expected)
 {

@@ -1,5 +1,5 @@
-/* What spectra and power are made of: voltages, by the filters and the filter bank of their job;
- * and voltages that are a product, by the filters alone. */
+/* Verifies spectra and power, which are computed from voltages by the filters and the filter bank
+ * of their job; and voltages that are a product, by the filters alone. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
@@ -157,8 +157,8 @@ out:
     return st;
 }
 
-/* The sink of the pipeline: flags as they are stored, kurtosis up to rounding. What lies too near
- * to a limit to be told was taken as it is stored. */
+/* Sink of the pipeline: compares flags exactly, kurtosis up to rounding. Where kurtosis is too near
+ * to a limit to decide, the stored flag is taken. */
 static status_t spectra_compare_flags(void *context, uint32_t index, const struct chunk *chunk,
                                       uint64_t first_cell, uint64_t cells,
                                       const struct flag_block *flags)
@@ -243,8 +243,8 @@ out:
     return st;
 }
 
-/* One row more of voltages: whole numbers may lie one beside the reference's, where it lies near
- * the middle of two. */
+/* Compares one row of voltages. Integers may differ by one from the reference's, if it is near the
+ * middle of two. */
 static status_t spectra_compare_stored(struct verify *verify, uint64_t row, const char *expected,
                                        uint64_t numbers)
 {
@@ -317,7 +317,8 @@ static status_t spectra_count(void *context, const struct chunk *chunk,
     return verify_chunk_end(verify, chunk, counts);
 }
 
-/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+/* Compares the attributes that need no computing. Only rank 0 checks those that the others do not
+ * need. */
 static status_t spectra_compare_description(const struct verify *verify)
 {
     status_t st = STATUS_OK;

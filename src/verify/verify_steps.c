@@ -16,7 +16,7 @@ struct verify_steps {
     struct steps_form form;
     uint32_t parts;
     uint64_t lines; /* of a whole row */
-    /* Scale, then offset, of the lines of a chunk, of the block that was asked for last. */
+    /* Scale, then offset, of the lines of a chunk, of the block that was read last. */
     uint64_t block, first, count;
     float *scale;
     float *row; /* [lines][parts] */
@@ -30,7 +30,7 @@ struct steps_slack {
     double mean, bound, rounding;
 };
 
-/* So many of a block's floats from line `first` on. */
+/* Reads `count` of a block's floats from line `first` on. */
 static status_t steps_read(const struct verify *verify, uint64_t offset, uint64_t lines,
                            uint64_t block, uint64_t first, uint64_t count, float *out)
 {
@@ -241,7 +241,7 @@ out:
     return st;
 }
 
-/* What a block says of a line. */
+/* Scale and offset of a line as a block stores them. */
 struct told {
     double scale, offset;
 };
