@@ -1,7 +1,7 @@
 /* A burst in a coarse channel is one waveform, alike for all antennas: it is made whole, on a
- * circle that holds pulse and sweep, and kept for those who come for other parts of it. Where it
- * lies is a matter of whole samples: the delay of the channel's centre is taken out of the chirp.
- */
+ * circle that contains pulse and sweep, and kept for calls that need other parts of it. Its
+ * position is a whole number of samples: the delay of the channel's centre is taken out of the
+ * chirp. */
 #include "synth/burst.h"
 
 #include "base/memory.h"
@@ -173,7 +173,7 @@ out:
     return st;
 }
 
-/* The waveform, kept or to be freed (*made) by whoever asks. */
+/* Returns the waveform. It is kept, or the caller frees it (*made). */
 static status_t burst_take(bursts_t *b, struct burst *burst, uint32_t chan,
                            const struct chirp *chirp, float **waveform, float **made)
 {

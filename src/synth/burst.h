@@ -8,13 +8,13 @@
 
 typedef struct bursts bursts_t;
 
-/* A burst's component of sky frequency f comes 1e12 D DM (1 / f^2 - 1 / r^2) seconds after its
- * time, r its reference frequency: in all coarse channels exactly so, and coherent dedispersion to
- * the same r makes one sample, or the same Gaussian, of it in each.
+/* Creates bursts. The component of sky frequency f comes 1e12 D DM (1 / f^2 - 1 / r^2) seconds
+ * after a burst's time, r its reference frequency. This is exact in all coarse channels, and
+ * coherent dedispersion to the same r restores one sample, or the same Gaussian, in each.
  *
  * `spec` and `noise` must outlive it. Makes FFTW plans: not to be called while another thread
  * plans. Fails with USAGE (dispersion that fits no transform, a channel that reaches down to 0 Hz,
- * a time that is no number of samples), DEVICE (memory). */
+ * a time beyond 2^52 samples), DEVICE (memory). */
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
 void bursts_destroy(bursts_t *bursts);
 

@@ -8,21 +8,22 @@
 
 typedef struct disperse disperse_t;
 
-/* How far a sample is smeared, the same for all coarse channels: so many samples behind and before
- * where its channel's centre comes. Guards of DISPERSE_GUARD are not among them. */
+/* Smearing of a sample, the same for all coarse channels, in samples after and before the delay of
+ * its channel's centre. Guards of DISPERSE_GUARD are not included. */
 struct disperse_reach {
     double late, early;
 };
 
 enum {
     /* Samples beyond the outermost delays on each side. The chirp jumps where the band's edges
-     * meet, so its response rings on as 1 / (pi k) at k samples: what lies beyond holds 1e-4 of the
+     * meet, so its response decays as 1 / (pi k) at k samples: the part beyond has 1e-4 of the
      * energy. */
     DISPERSE_GUARD = 1024,
     DISPERSE_MAX_LENGTH = 1 << 26
 };
 
-/* The chirp of a coarse channel; reference_hz 0: its centre. `shift` holds its centre's delay. */
+/* Returns the chirp of a coarse channel; reference_hz 0: its centre. `shift` holds its centre's
+ * delay. */
 struct chirp disperse_chirp(const struct synth_spec *spec, double dm, double reference_hz,
                             double chan_hz);
 
@@ -37,8 +38,9 @@ status_t disperse_create(const struct synth_spec *spec, const char *what,
                          const struct disperse_reach *reach, double length, disperse_t **out);
 void disperse_destroy(disperse_t *disperse);
 
+/* Returns the samples of a transform. */
 uint64_t disperse_length(const disperse_t *disperse);
-/* What disperse_run() works in: free() returns it. Fails with DEVICE. */
+/* Allocates the work space of disperse_run(); free() returns it. Fails with DEVICE. */
 status_t disperse_block(const disperse_t *disperse, const char *what, double **out);
 /* Disperses in place, on a circle:
  *

@@ -1,4 +1,4 @@
-/* What a stream adds up: noise of its own, the tones that it holds, the pulsar. */
+/* The sum of a stream: its own noise, its tones, the pulsar. */
 #include "synth/signal.h"
 
 #include "base/memory.h"
@@ -299,7 +299,8 @@ static void emitters_destroy(emitters_t *e)
     free(e);
 }
 
-/* How much of each bin lies in the source's band, and in the coarse channel's, as an rms. */
+/* Computes the share of each bin in the band of the source, and of the coarse channel, as an
+ * rms. */
 static void emitter_fill_heights(const emitters_t *e, const struct synth_noise_source *source,
                                  double chan_hz, double height[LENGTH])
 {
@@ -321,7 +322,7 @@ static void emitter_fill_heights(const emitters_t *e, const struct synth_noise_s
         height[(k + LENGTH) % LENGTH] += fmax(to_hz - from_hz, 0) / bin_hz;
     }
     for (int k = 0; k < LENGTH; k++) {
-        /* With real samples a bin stands for two, but for the first and last, which have no
+        /* With real samples a bin represents two, except the first and last, which have no
          * imaginary part. */
         const double twice = is_complex ? 1 : (k == 0 || k == HOP) ? 0.5 : 2;
         height[k] = source->amplitude * sqrt(height[k] / (twice * LENGTH));
@@ -667,7 +668,7 @@ static void signal_reverse(int is_complex, uint64_t first, uint64_t count, float
     }
 }
 
-/* Of a polarised pulsar there are two noises, so much of each. */
+/* Adds the pulsar. A polarised one has two noises, with a factor each. */
 static status_t signal_add_pulsar(const signal_t *signal, uint32_t pol, uint32_t chan,
                                   uint64_t first, uint64_t count, float *out)
 {

@@ -1,6 +1,6 @@
 /* A synthetic sky in numbers: receiver noise, tones, a dispersed pulsar and bursts, as the voltages
  * of many streams. Every sample is a pure function of the description, the stream and the sample's
- * number: whoever makes it, in whatever pieces, makes the same value. */
+ * number, independent of ranks and blocks. */
 #ifndef VOLTMILL_SYNTH_SIGNAL_H
 #define VOLTMILL_SYNTH_SIGNAL_H
 
@@ -9,9 +9,9 @@
 
 typedef struct signal signal_t;
 
-/* `spec` must outlive it. Fails with USAGE when the pulsar's or a burst's dispersion across a
- * coarse channel does not fit a transform of 2^26 points (says how many are needed), or DEVICE
- * (memory). */
+/* Creates the signal. `spec` must outlive it. Fails with USAGE if the pulsar's or a burst's
+ * dispersion across a coarse channel does not fit a transform of 2^26 points (the message gives the
+ * points needed), or DEVICE (memory). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal);
 

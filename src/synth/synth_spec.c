@@ -1,5 +1,5 @@
-/* What the specification of a synthetic observation may hold, a row for each key, and where it
- * goes. */
+/* Keys of the specification of a synthetic observation, a row for each, with the member that stores
+ * it. */
 #include "synth/synth_spec.h"
 
 #include "base/memory.h"
@@ -232,7 +232,7 @@ static status_t synth_check_refuse_dm(struct mistakes *mistakes, struct tree *at
                        low);
 }
 
-/* Frequencies that must lie in the band, if the specification tells it. */
+/* Checks that frequencies are within the band, if the specification gives it. */
 static status_t synth_check_band(const struct synth_spec *spec, struct tree *root,
                                  struct mistakes *mistakes)
 {

@@ -20,7 +20,7 @@ struct synth_polarisation {
     int circular;      /* 1: right-handed (V > 0), -1: left-handed */
 };
 
-/* A source that goes on and off. */
+/* A source that is switched on and off periodically. */
 struct synth_pulsed {
     double period_s; /* 0: it is always on */
     double duty;     /* the share of a period in which it is on */
@@ -87,8 +87,8 @@ struct synth_spec {
     int is_complex;            /* domain: complex (default) | real; 4 bits: complex only */
     int sideband;              /* -1: frequency falls with phase rotation; else it rises */
     double sample_rate_hz;
-    double freq_hz; /* centre of the band of all coarse channels; they lie sample_rate (complex) or
-                       sample_rate / 2 (real) apart, ascending */
+    double freq_hz; /* centre of the band of all coarse channels, whose spacing is sample_rate
+                       (complex) or sample_rate / 2 (real), ascending */
     double noise;   /* standard deviation of each real component's receiver noise; default 0 */
     struct synth_tone *tones;
     uint32_t ntones;
@@ -107,18 +107,18 @@ struct synth_spec {
     char *source;     /* may be NULL */
 };
 
-/* As job_parse(). */
+/* As job_parse(). Fails with USAGE, DEVICE (memory). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
 
-/* The name of a polarisation as the specification says it; of two it says nothing of "X", "Y"; of
- * others NULL. */
+/* Returns the name of a polarisation in the specification. Without names, two are "X" and "Y";
+ * others have NULL. */
 const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 
-/* The top edge of the highest coarse channel. */
+/* Returns the top edge of the highest coarse channel. */
 double synth_spec_top_hz(const struct synth_spec *spec);
-/* The centre of a coarse channel. */
+/* Returns the centre of a coarse channel. */
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 
 /* Its specification says anything. */
@@ -142,6 +142,8 @@ struct synth_gaps {
     size_t count;
 };
 
+/* Lists the gaps, ascending, as `all` or `streams`; free() returns these. Fails with DEVICE
+ * (memory). */
 status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out);
 
 #endif

@@ -87,7 +87,7 @@ static void synthesis_free_names(char **names, uint32_t count)
     free(names);
 }
 
-/* Of polarisations what the specification says, else numbers; "S000" ... for stations. */
+/* Names polarisations as the specification does, else by numbers; stations are "S000" ... */
 static status_t synthesis_name(const struct synth_spec *spec, enum axis axis, uint32_t count,
                                char ***out)
 {

@@ -15,7 +15,8 @@ struct synthesis_options {
     double progress;
 };
 
-/* Collective. The bytes are a pure function of the specification. */
+/* Writes the archive of a specification. Its bytes are a pure function of that. Collective. Fails
+ * with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED on request. */
 status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options);
 
 #endif
