@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Room for `count` items. */
+/* Allocates `count` items. */
 static status_t spec_begin(const struct job *job, uint32_t count, struct output_spec *out)
 {
     status_t st = STATUS_OK;
@@ -53,7 +53,7 @@ out:
     return st;
 }
 
-/* What a plan says of an item. */
+/* Copies the plan of an item. */
 static void spec_plan_item(struct output_spec_item *item, const struct product_spec *product,
                            uint64_t row_bytes)
 {
@@ -170,7 +170,7 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
     return product_create(fd, path, &product, place);
 }
 
-/* How much room products need, and whether there is as much. */
+/* Disk space that the products need, compared with the free space. */
 status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
@@ -204,7 +204,7 @@ out:
 status_t room_add(struct room *room, const char *path, uint64_t bytes)
 {
     status_t st = STATUS_OK;
-    enum { PAGE = 4096 }; /* file systems give room away by these */
+    enum { PAGE = 4096 }; /* file systems allocate space in these units */
     uint64_t held = 0;
     uint64_t whole = ceil_div_u64(bytes, PAGE) * PAGE;
     struct room_need *need = &room->needs[room->count];

@@ -18,7 +18,7 @@
 /* Rows that are written before they are synced, if that takes less than run.sync. */
 static const uint64_t batch_bytes = UINT64_C(1) << 30;
 
-/* Room for all products, and their names. Destroyed by the caller, also when it fails. */
+/* Allocates all products, and their names. The caller destroys them, also after a failure. */
 static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
                                const struct outputs_options *options, outputs_t **out)
 {
@@ -118,8 +118,7 @@ out:
     return st;
 }
 
-/* What product i is made of; *made_of has it already where that is what the one before is made of.
- */
+/* Reads the inputs of product i; *made_of is reused if they are those of the product before. */
 static status_t outputs_look_at_inputs(const outputs_t *outputs, uint32_t i, struct text *made_of)
 {
     status_t st = STATUS_OK;
@@ -219,9 +218,9 @@ out:
     return st;
 }
 
-/* Rank 0: from here on the file may have its name. One with compressed rows, or of another format,
- * takes the place of the .part: the journal says by then that it is complete, which tells the next
- * run the two apart. */
+/* Rank 0: gives the file its final name. A file with compressed rows, or of another format,
+ * replaces the .part. The journal is complete by then, which lets the next run distinguish the
+ * two. */
 static status_t outputs_complete(struct output *output)
 {
     status_t st = STATUS_OK;

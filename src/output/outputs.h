@@ -22,7 +22,7 @@ struct outputs_options {
     int restart; /* begin anew, whatever earlier runs have left */
 };
 
-/* What a run goes on with that others have begun. */
+/* State of an earlier run that a run resumes. */
 struct outputs_begun {
     int is_begun; /* else the rest says nothing */
     struct chunking chunking;
@@ -35,14 +35,16 @@ struct outputs_begun {
     struct synthesise_choice synthesis;
 };
 
-/* Whether a product has its name, and at most the journal of all of it is left beside it. */
+/* Sets *out to whether a product has its name, and at most the journal of all of it is left beside
+ * it. Fails with DATA, DEVICE. */
 status_t outputs_is_published(const struct product_files *files, int *out);
 
 /* Checks (rank 0, or alone) that all products can be made, or have only to be concluded. Fails with
- * USAGE. */
+ * USAGE. Also fails with DATA. */
 status_t outputs_check(const struct output_spec *spec, int force);
 
-/* Whether all products have their names already, and nothing is left beside them. */
+/* Sets *out to whether all products have their names already, and nothing is left beside them.
+ * Fails with DATA, DEVICE (memory). */
 status_t outputs_are_complete(const struct output_spec *spec, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
@@ -55,16 +57,18 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
-/* When the spec is planned and nothing is locked: fails as outputs_open_all() would because of
+/* Checks a planned spec before files are locked: fails as outputs_open_all() would because of
  * another plan. Not collective. */
 status_t outputs_foresee_plan(const outputs_t *outputs);
 
-/* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the
- * run goes on with what is there. The spec is planned by then. Collective. Fails with USAGE,
- * NO_SPACE or DATA. */
+/* Opens x.h5.part of every product on every rank. Unless the run resumes, creates it first and
+ * reserves its disk space. The spec is planned by then. Collective. Fails with USAGE, NO_SPACE or
+ * DATA. */
 status_t outputs_open_all(outputs_t *outputs);
 
-/* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
+/* Sink of a pipeline (struct pipeline_sink): the functions write rows, weights, flags and scales in
+ * place; outputs_end() ends a chunk. Fail with NO_SPACE, DATA; outputs_end() with DEVICE
+ * (memory). */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
@@ -75,9 +79,11 @@ status_t outputs_step(void *outputs, uint32_t product, const struct chunk *chunk
                       const struct product_steps *steps);
 status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
-/* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
- * into the journals; soon, and all of it. A rank also tells of chunks of earlier runs that differ
- * from the journals, which are no longer done then. */
+/* Functions of the driver (struct driver_work). outputs_is_done(): the chunk was done before.
+ * outputs_tell() and outputs_take(): chunks that are done and synced go from every rank into the
+ * journals. outputs_hurry() makes that soon, outputs_settle() waits for all. A rank also sends
+ * chunks of earlier runs that differ from the journals; these are then no longer done. Fail with
+ * NO_SPACE, DATA, DEVICE. */
 int outputs_is_done(void *outputs, uint64_t chunk);
 status_t outputs_tell(void *outputs, struct text *out);
 status_t outputs_take(void *outputs, const char *data, size_t bytes);
@@ -92,51 +98,54 @@ status_t outputs_settle(void *outputs);
  *
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
  * *again to 1 when chunks have to be processed again. Fails with STOPPED, without a message, when a
- * rank gave its share up. Collective. */
+ * rank gave its share up. Collective. Also fails with DATA, NO_SPACE. */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 
-/* On rank 0, when open: scale, then offset, of all lines of product i, which has those of its first
- * block alone: puts them in, synced on return; reads what an earlier run has put in, *found 0: it
- * has not, or they are not those of the journal. Fail with NO_SPACE, DATA. */
+/* On rank 0, when open: write and read scale, then offset, of all lines of product i, which has
+ * those of its first block alone. outputs_put_scales() syncs. outputs_get_scales(): *found 0: an
+ * earlier run has not written them, or they are not those of the journal. Fail with NO_SPACE,
+ * DATA. */
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* On rank 0: chunks that are done; what was counted in them of product i. */
+/* On rank 0: outputs_done(): chunks that are done. outputs_counts(): the counts of product i in
+ * them. */
 uint64_t outputs_done(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0, when all is done: rows of product i that are NaN because their input could not be
- * read. Fails with DATA. */
+/* On rank 0, after the last chunk: counts rows of product i that are NaN because their input was
+ * unreadable. Fails with DATA. */
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
-/* The same of its cells, and how many are flagged; zeros where that is not known. */
+/* Counts cells of product i likewise, and the flagged ones; zeros if unknown. Fails with DATA,
+ * DEVICE. */
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out);
-/* Likewise: numbers of product i that were clipped to few bits. Fails with DATA. */
+/* Counts likewise numbers of product i that were clipped to few bits. Fails with DATA. */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
-/* When all is done, finds the medians of products that want them, compresses the rows of products
- * that want it, with so many threads a rank, or makes files of their formats: ends the process when
- * nothing moves for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with STOPPED when a
- * rank was asked to stop: the next run does it again. Collective. */
+/* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
+ * rank, or makes files of other formats, where products need it. Ends the process without progress
+ * for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with STOPPED if a rank was asked to
+ * stop: the next run repeats it. Collective. */
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience);
 
-/* Puts in what was counted, renames, and removes the journals. Can be done again by another run,
- * whatever moment this one is killed. Collective. */
+/* Writes the counts, renames the files, and removes the journals. Idempotent: another run may
+ * repeat it after a kill at any moment. Collective. Fails with USAGE, DATA, NO_SPACE. */
 status_t outputs_finish_all(outputs_t *outputs);
 
-/* On rank 0, when finished: the file that product i is, for those who read it. */
+/* On rank 0, when finished: returns the identity of product i's file, for its readers. */
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0: syncs the journals, or removes all that is not finished when no chunk is done, and the
- * folders that were made for it. */
+/* On rank 0: syncs the journals. If no chunk is done, removes incomplete files instead, and the
+ * folders that were made for them. */
 void outputs_abandon(outputs_t *outputs);
 
 /* Closes files, after outputs_abandon() on rank 0. */
 void outputs_destroy(outputs_t *outputs);
 
-/* Bytes of all product files, known once open. */
+/* Returns the bytes of all product files, known once open. */
 uint64_t outputs_bytes(const outputs_t *outputs);
 
 #endif

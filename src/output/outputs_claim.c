@@ -45,7 +45,7 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i)
     return (struct chunk_counts){journal->missing, journal->clipped};
 }
 
-/* Writes what stands beside rows: weights, flags and kurtosis of cells, scales of blocks. */
+/* Writes data beside rows: weights, flags and kurtosis of cells, scales of blocks. */
 
 static status_t beside_put(const outputs_t *outputs, struct output *output,
                            const struct chunk *chunk, const struct beside *beside, const void *data)
@@ -268,7 +268,7 @@ status_t outputs_check(const struct output_spec *spec, int force)
         int is_published = 0;
         TRY(product_files_of(spec->items[i].file, &files));
         TRY(outputs_is_published(&files, &is_published));
-        /* Of a run that was killed at its very end: the next one takes the journal away. */
+        /* The journal of a run that was killed at its very end: the next run removes it. */
         TRY(is_published && files.has_journal ? STATUS_OK
                                               : file_check_new(spec->items[i].file, force));
         product_files_free(&files);
@@ -294,7 +294,7 @@ out:
     return st;
 }
 
-/* What claim_take() would find. */
+/* Reports what claim_take() would find. */
 static status_t claim_look_at_part(struct output *output)
 {
     status_t st = STATUS_OK;
@@ -336,10 +336,10 @@ out:
     return st;
 }
 
-/* Whether the file is laid out as the journal tells, or has its rows in compressed chunks, or
- * another format (*place says that they lie nowhere), since it was complete. One that is damaged is
- * not; but one that cannot be read now may be, and what it holds is not given up for that: only the
- * words of the system tell the two apart. */
+/* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
+ * another format (then *place has no offset), because it was complete. A damaged file is not the
+ * same. A file that is unreadable now may be, and its content is not discarded for that: only the
+ * system's error distinguishes the two. */
 static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const char *path,
                                    const journal_t *journal, struct product_place *place,
                                    int *is_same)
@@ -431,7 +431,7 @@ static int claim_has_traces(const struct output *output)
     return output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
 }
 
-/* A journal without a chunk binds nobody. */
+/* Returns whether the journal binds the run: one without chunks does not. */
 static int claim_binds(const struct output *output)
 {
     return claim_goes_on(output) && output->journal->done > 0;
@@ -490,7 +490,7 @@ out:
     return st;
 }
 
-/* What is left is of no use, or of no interest. */
+/* Removes earlier files that are useless, or that the user does not want to resume. */
 static status_t claim_begin_anew(outputs_t *outputs)
 {
     status_t st = STATUS_OK;

@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rank 0 watches, within the patience, that what is made of a product goes on: nothing else would
- * see a rank hang now. Ends the watch that *out is before. */
+/* Starts a watchdog on rank 0 that ends the process if the finishing of a product hangs longer than
+ * the patience: no other part would notice. Ends the watchdog *out of before. */
 static status_t pack_watch(const outputs_t *outputs, const struct output *output, double patience,
                            const char *what, liveness_watchdog_t **out)
 {

@@ -1,8 +1,7 @@
 /* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs,
- * and writes what stands beside rows.
- * outputs.c creates, opens and publishes files. outputs_rows.c writes them, with a thread that
- * syncs what is written. outputs_resumed.c compares rows of earlier runs. outputs_pack.c compresses
- * and converts complete products. */
+ * and writes data beside rows. outputs.c creates, opens and publishes files. outputs_rows.c writes
+ * them, with a thread that syncs them. outputs_resumed.c compares rows of earlier runs.
+ * outputs_pack.c compresses and converts complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -18,9 +17,9 @@
 
 #include <stdint.h>
 
-/* Chunks that a rank has finished, on their way into the journal: a thread of its own syncs it
- * every few seconds, and only then they can be told to rank 0. So nothing is vouched for that a
- * crash of the machine could still lose, and neither computing nor writing waits for a disk.
+/* Chunks that a rank has finished, on their way into the journal. A thread of its own syncs them
+ * every few seconds, and only then they are reported to rank 0. So the journal contains no chunk
+ * that a crash of the machine could still lose, and neither computing nor writing waits for a disk.
  *
  * The writer thread adds, the main thread takes. */
 struct sync_thread_work {
@@ -51,13 +50,13 @@ struct output {
     int claim_fd;        /* holds the lock */
     int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
     uint64_t part_bytes; /* when it was claimed */
-    int is_whole;        /* part is the file that the journal tells of */
+    int is_whole;        /* part is the file that the journal describes */
     int is_packed;       /* part is that with compressed rows, or of another format, already */
     uint64_t holes;      /* in the rows of one that was not left as HDF5, */
     struct product_flags flags;        /* and its flags, if it was this run that wrote it */
     struct product_clips clips;        /* and what was clipped, if this run left it so */
     int packed_fd;                     /* holds the lock of the one that is to become part, */
-    struct product_place packed_place; /* where things lie in it */
+    struct product_place packed_place; /* places of its datasets */
     struct identity identity;          /* of the file that got the name */
     enum journal_state state;
     journal_t *journal;
@@ -74,14 +73,14 @@ struct outputs {
     struct outputs_options options;
     const struct output_spec *spec;
     int is_open;
-    int is_begun; /* goes on with what is there */
+    int is_begun; /* resumes an earlier run's file */
     uint32_t count;
     struct output *outputs;
     sync_thread_t *sync;
     thread_worker_t *worker; /* sums rows while the writer thread writes them */
     pool_t *writers;         /* help the writer thread with long rows; NULL: it is alone */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
-    struct text entry;       /* the writer thread's: what it tells of a chunk */
+    struct text entry;       /* the writer thread's report of a chunk */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */
     /* Rank 0. */
     unsigned char *differ; /* a bit for each chunk whose rows were found to differ, and */
@@ -94,32 +93,35 @@ struct outputs {
 /* Added to the number of a chunk when its rows differ from the journal (outputs_tell()). */
 #define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
-/* That item i is still to be made as its journal was begun: by the plan, or by job and input while
- * there is none. Fails with USAGE. */
+/* Checks that the plan of item i is the one with which its journal began; without a plan, that job
+ * and input are. Fails with USAGE. Also fails with DATA. */
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
-/* Rank 0: locks the files and decides whether to go on with them. */
+/* Rank 0: locks the files and decides whether to resume them. Fails with USAGE, DATA, NO_SPACE,
+ * DEVICE (memory). */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
-/* Rank 0: puts in what is known when all rows are there, and takes the mark of an unfinished file
- * away; synced on return. */
+/* Rank 0: writes the counts that are known after the last row, and removes the mark of an
+ * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t outputs_put_counts(const struct output *output);
 
 /* Rank 0: removes the file with compressed rows, or of another format, unless it is the product by
  * now. */
 void outputs_pack_abandon(struct output *output);
 
-/* Rank 0: looks through the flags of product i, all of which is there, in its file or .part. */
+/* Rank 0: counts the flags of product i, which is complete, in its file or .part. Fails with DATA,
+ * DEVICE. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out);
 
-/* Rows of a product that a chunk completes; where the data beside them lie. */
+/* outputs_rows_of(): rows of a product that a chunk completes. outputs_beside_file(): place of the
+ * data beside them. */
 struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
                                     const struct chunk *chunk);
 struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t product);
 
-/* Begins to compare what earlier runs have written, if the job wants it. All files are open.
- * Collective. Fails with DEVICE, DATA. */
+/* Begins to compare rows of earlier runs, if the job requests it. All files are open. Collective.
+ * Fails with DEVICE, DATA. */
 status_t resumed_begin_all(outputs_t *outputs);
 /* Takes NULL, as the next two do. */
 void resumed_destroy(struct resumed *resumed);
@@ -127,14 +129,14 @@ void resumed_destroy(struct resumed *resumed);
 void resumed_hurry(struct resumed *resumed);
 /* Appends chunks that differ. Fails as their reading does. */
 status_t resumed_tell(struct resumed *resumed, struct text *out);
-/* Rank 0: notes the chunk of which data[*at] tells, and warns. Fails with DATA when it cannot be
- * computed again. */
+/* Rank 0: notes the chunk that data[*at] reports as different, and warns. Fails with DATA if it
+ * cannot be computed again. */
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
-/* Rank 0: takes chunks that differ out of the journals, now and then or, with is_last, now. Fails
+/* Rank 0: removes chunks that differ from the journals, now and then or, with is_last, now. Fails
  * as journal_revoke(). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
-/* The sync thread's work: syncs rows, and on rank 0 journals. */
+/* Runs the sync thread's work: syncs rows, and on rank 0 journals. Fails with DATA, NO_SPACE. */
 status_t outputs_sync(void *outputs);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes rows, their times, holes and sums; tells the journals of chunks that are done. */
+/* Writes rows, their times, holes and sums; reports complete chunks to the journals. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -388,9 +388,9 @@ out:
     return st;
 }
 
-/* An entry tells of a chunk: its number as uint64, and for each product missing samples and clipped
- * numbers as uint64, the sum of what is beside its rows, and what these add to the sums of the
- * spans that it touches. */
+/* An entry reports a chunk: its number as uint64; for each product missing samples and clipped
+ * numbers as uint64, the sum of the data beside its rows, and what its rows add to the sums of the
+ * spans that they touch. */
 status_t outputs_end(void *context, const struct chunk *chunk, const struct chunk_counts *counts)
 {
     status_t st = STATUS_OK;

@@ -43,7 +43,7 @@ out:
     return st;
 }
 
-/* Room for what the head promises. */
+/* Allocates the tables for the chunks of the head. */
 static status_t journal_create_tables(journal_t *journal)
 {
     status_t st = STATUS_OK;
@@ -91,8 +91,8 @@ static uint64_t journal_most_bytes(const journal_t *journal)
     return (JOURNAL_WORDS * (journal->chunks + 1) + sums) * sizeof(uint32_t);
 }
 
-/* Room for all records, so that a full disk does not end a job whose product has its room. Where
- * the file system cannot, records take it as they come. */
+/* Reserves disk space for all records, so that a full disk does not end a job whose product already
+ * has its space. If the file system cannot reserve, records are appended without. */
 static void journal_reserve(const journal_t *journal)
 {
     (void)fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, (off_t)journal->end,
@@ -112,7 +112,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
             packed.length);
     memcpy(preamble.magic, JOURNAL_MAGIC, sizeof preamble.magic);
     preamble.head_bytes = (uint32_t)packed.length;
-    /* What it will be read as. */
+    /* Unpacks the head as a reader would. */
     struct unpack in = {.data = packed.data, .length = packed.length};
     int is_good = journal_head_unpack(&in, &journal->head);
     REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");

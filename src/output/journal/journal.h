@@ -1,8 +1,7 @@
-/* The journal beside a product that is being written: which chunks are in the file, synced, and
- * what their bytes are. It is what a run goes on from after it was killed, stopped or failed.
+/* The journal beside a product that is being written: the chunks that are in the file and synced,
+ * and checksums of their bytes. A run resumes from it after it was killed, stopped or failed.
  *
- * A head (output/journal/journal_head.h) pins the plan; one record follows for each chunk that is
- * done:
+ * A head (output/journal/journal_head.h) pins the plan; one record follows for each complete chunk:
  *
  *   uint32   chunk
  *   uint64   missing samples that were found in it
@@ -12,11 +11,11 @@
  *            (product/spans.h); n follows from head and chunk
  *   uint32   CRC-32 of the head's CRC and the record so far
  *
- * A record is written after the rows that it vouches for have been synced, so it may itself be
- * lost, or cut, without harm: what comes behind the last good record is dropped. A record with
- * the number UINT32_MAX says that the product is complete but for its name, and in the place of
- * missing samples how many rows are holes. Numbers are those of
- * the machine: a journal goes with its .part. Not for several threads, except journal_sync(). */
+ * A record is written after its rows have been synced. So a record may itself be lost, or cut,
+ * without harm: data after the last good record is dropped. A record with the number UINT32_MAX
+ * means that the product is complete but for its name; it contains the number of rows that are
+ * holes instead of missing samples. Numbers have the byte order of the machine: a journal belongs
+ * to its .part. Not for several threads, except journal_sync(). */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
 
@@ -27,7 +26,7 @@ typedef struct journal {
     uint64_t chunks, done; /* of the plan; of them in the file */
     uint64_t missing;      /* samples, in the chunks that are done */
     uint64_t clipped;      /* numbers, likewise */
-    uint64_t dropped;      /* bytes behind the last good record */
+    uint64_t dropped;      /* bytes after the last good record */
     int is_complete;
     uint64_t holes; /* when it is: rows that are NaN because their input could not be read */
     uint32_t *sums; /* [spans] of what is done, by exclusive or */
@@ -35,16 +34,16 @@ typedef struct journal {
     char *path;
     int fd;
     uint32_t seed;       /* the head's CRC: records of another journal are no good */
-    uint64_t first, end; /* where records begin, and behind the last good one */
+    uint64_t first, end; /* beginning of the records, and end of the last good one */
     unsigned char *bits; /* of chunks that are done */
     struct text added;
 } journal_t;
 
 enum journal_state {
     JOURNAL_NONE,    /* there is no such file */
-    JOURNAL_OURS,    /* one of ours, but damaged or cut in its head: tells nothing */
+    JOURNAL_OURS,    /* one of ours, but its head is damaged or cut: without information */
     JOURNAL_OTHER,   /* one of another version of voltmill */
-    JOURNAL_FOREIGN, /* a file of somebody else */
+    JOURNAL_FOREIGN, /* a file of another program */
     JOURNAL_GOOD
 };
 
@@ -55,13 +54,15 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
  * USAGE, NO_SPACE or DATA. */
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out);
 
-/* Makes a journal that was opened one that can be added to: what was dropped is cut off. */
+/* Makes a journal that was opened one that can be added to: what was dropped is cut off. Fails with
+ * DATA. */
 status_t journal_resume(journal_t *journal);
 void journal_destroy(journal_t *journal);
 
+/* Returns whether the journal has a record of the chunk. */
 int journal_is_done(const journal_t *journal, uint64_t chunk);
 
-/* How many sums the record of a chunk has, and of which span the first is. */
+/* Returns the number of sums in the record of a chunk, and sets the first span of these. */
 uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uint64_t *first_span);
 
 struct journal_record {
@@ -79,11 +80,13 @@ status_t journal_read(const journal_t *journal, void *context,
 status_t journal_add(journal_t *journal, const struct journal_record *record);
 status_t journal_write(journal_t *journal);
 /* Takes the records of some chunks out again, `bits`: those of chunk c at bit c % 8 of byte c / 8.
- * A kill meanwhile may cost records of other chunks. Fails with DEVICE (memory), DATA. */
+ * A kill meanwhile may cost records of other chunks. Fails with DEVICE (memory), DATA. Also fails
+ * with NO_SPACE. */
 status_t journal_revoke(journal_t *journal, const unsigned char *bits);
-/* Syncs what was written. May run in another thread. */
+/* Syncs what was written. May run in another thread. Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);
-/* Adds that the product is complete, with so many holes; synced on return. */
+/* Adds a record that the product is complete, with `holes` rows that are holes; synced on return.
+ * Fails with NO_SPACE, DATA. */
 status_t journal_complete(journal_t *journal, uint64_t holes);
 
 /* ---- The bytes of a journal, for its fuzz test ---- */

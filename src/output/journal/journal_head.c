@@ -321,7 +321,7 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
            out->coefficients && out->arithmetic && is_known && head_makes_sense(out);
 }
 
-/* Sums of what stands beside rows, from the file. */
+/* Datasets beside the rows at most, whose sums are computed from the file. */
 
 enum { MOST_BESIDE = 7 };
 
@@ -389,7 +389,7 @@ static int beside_has_holes(const struct beside_file *file, const struct chunk *
            chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row;
 }
 
-/* Where all of that lies for some rows of a product. */
+/* Lists where the data beside some rows of a product are in the file. */
 static uint32_t beside_list(const struct product_place *place, const struct beside_shape *shape,
                             struct journal_rows rows, struct beside out[MOST_BESIDE])
 {

@@ -1,5 +1,5 @@
-/* The head of a journal: the plan that it vouches for. A run goes on only with the plan that it was
- * begun with, so that its product is that of an undisturbed run, byte for byte. */
+/* The head of a journal: the plan to which its records belong. A run resumes only with the plan
+ * with which it began, so that its product is byte for byte that of an undisturbed run. */
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
 
@@ -10,9 +10,9 @@
 #include "plan/chunk.h"
 #include "product/product.h"
 
-/* Where a product comes from, in words for people, line by line. It decides whether what an earlier
- * run has left was made by this very job of these very files: for runs that go on, for products
- * that are complete, for --each. */
+/* Origin of a product, in words for people, line by line. It decides whether files of an earlier
+ * run belong to this very job and these very files: for resumed runs, for complete products, for
+ * --each. */
 
 /* NULL: not known. */
 struct origin {
@@ -21,19 +21,20 @@ struct origin {
     const char *coefficients, *arithmetic;
 };
 
-/* Appends the first line that differs, such as "job: taps: 8 then, taps: 16 now"; of long ones the
- * part where they do. Nothing when all lines are equal; those that are not known now are passed
- * over. Fails with DEVICE (memory). */
+/* Appends the first line that differs, such as "job: taps: 8 then, taps: 16 now"; of long lines the
+ * part that differs. Appends nothing if all lines are equal; lines that are not known now are
+ * ignored. Fails with DEVICE (memory). */
 status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out);
 
 struct journal_head {
-    /* What decides a product's bytes, in words for people, line by line: the program's version;
-     * every file of the input with size and time of change; the product's job; a CRC of the
-     * coefficients (or delays); what computes. NULL: not known yet. */
+    /* Inputs of a product's bytes, as text for people, line by line: the program's version; every
+     * file of the input with size and time of change; the product's job; a CRC of the coefficients
+     * (or delays); the arithmetic of the backend. NULL: not known yet. */
     char *program, *inputs, *job, *coefficients, *arithmetic;
     uint64_t integrate, ratio, spectra; /* struct output_spec_item's */
-    struct product_place place;         /* where the rows lie, and how many */
-    /* What another run could do otherwise without being wrong, but goes on with. */
+    struct product_place place;         /* place and number of the rows */
+    /* Parameters that another run could choose differently without an error, but that a resumed run
+     * keeps. */
     struct chunking chunking; /* its blocks are each run's own */
     enum backend_kind backend;
     struct channelise_choice choice;
@@ -41,31 +42,33 @@ struct journal_head {
     struct synthesise_choice synthesis;
 };
 
-/* What the spec says of item i (rank 0: looks at the files' times). `place`: where its rows lie, or
- * at least how many there are and how long; NULL while there is no plan: then only what job and
- * input tell is known. Fails with DATA. journal_head_free() in any case. */
+/* Makes the head of item i of the spec (rank 0: reads the files' times). `place`: where its rows
+ * are, or at least their number and length; NULL while there is no plan: then the head contains
+ * only what job and input determine. Fails with DATA. The caller calls journal_head_free() in any
+ * case. */
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);
 
-/* Fails with USAGE when the plan is not the one that the journal at `path` was begun with, and says
- * what differs. Words that are not known yet are passed over. */
+/* Compares the plan with the head `begun` of the journal at `path`. Fails with USAGE if they
+ * differ, and reports the difference. Words that are not known yet are ignored. */
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now);
 
-/* Rows of the product that a chunk completes. */
+/* Returns the rows of the product that a chunk completes. */
 struct journal_rows {
     uint64_t first, count;
 };
 struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk);
 
+/* Appends the packed head. Fails with DEVICE (memory). */
 status_t journal_head_pack(const struct journal_head *head, struct text *out);
 /* Returns 0 when it is none, or its numbers make no sense. journal_head_free() in any case. */
 int journal_head_unpack(struct unpack *in, struct journal_head *out);
 
 /* Data beside the rows of a product: weights, flags and kurtosis of cells, scales, offsets and
- * counts of clipped numbers of blocks, holes. Where a chunk's part of them lies in the file, and
- * its sum, which the journal keeps. */
+ * counts of clipped numbers of blocks, holes. The file computes where a chunk's part of them is in
+ * the product, and its sum, which the journal stores. */
 
 /* Rows of a dataset. */
 struct beside {
@@ -73,8 +76,8 @@ struct beside {
     uint64_t first, rows;
 };
 
-/* A chunk's part of them, as runs of bytes: all in one, or row by row where streams come in groups.
- */
+/* Returns a chunk's part of them, as runs of bytes: all in one, or row by row if streams come in
+ * groups. */
 struct beside_runs {
     uint64_t at, step, count, bytes;
 };
@@ -88,7 +91,7 @@ struct beside_shape {
 };
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec);
-/* The same of a file that was opened. */
+/* Returns the shape of a file that was opened. */
 struct beside_shape beside_shape_of_product(const struct product *product);
 
 /* Adds bytes at offset `at` of a product, beside the rows of a chunk, to its sum. Like those of

@@ -11,11 +11,12 @@ struct product_files {
     int is_finished; /* what is meant is x.h5, else what is on its way to become it */
 };
 
-/* Those of the product `path`, and whether they are there: it, or what is on its way to become it.
- * product_files_free() in any case. Fails with DATA as file_exists(). */
+/* Finds the files of the product `path`, and whether they exist: the product, or its incomplete
+ * file and journal. The caller calls product_files_free() in any case. Fails with DATA as
+ * file_exists(). */
 status_t product_files_of(const char *path, struct product_files *out);
-/* The same by any of the names. Fails with DATA when there is no such file. product_files_free() in
- * any case. */
+/* Finds the product's files by any of their names. Fails with DATA if there is no such file. The
+ * caller calls product_files_free() in any case. */
 status_t product_files_find(const char *name, struct product_files *out);
 void product_files_free(struct product_files *find);
 
