@@ -1,5 +1,5 @@
-/* Ranks that agree: whether all are well, and what rank 0 knows. Everything here is collective;
- * MPI_COMM_NULL stands for one process alone, which needs no MPI. */
+/* Agreement of ranks: whether all are well, and data that rank 0 shares. All functions are
+ * collective; MPI_COMM_NULL means one process alone, without MPI. */
 #ifndef VOLTMILL_RANKS_AGREE_H
 #define VOLTMILL_RANKS_AGREE_H
 
@@ -9,7 +9,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* This process's rank. Not collective. */
+/* Returns this process's rank. Not collective. */
 int agree_rank(MPI_Comm comm);
 
 /* Ends a stretch of local work: gives STATUS_OK when st is STATUS_OK on all ranks. Else every rank
@@ -18,19 +18,20 @@ int agree_rank(MPI_Comm comm);
  */
 status_t agree_all(MPI_Comm comm, status_t st);
 
-/* Rank 0's text becomes everybody's (others pass an empty one). */
+/* Sends rank 0's text to all ranks (others pass an empty one). Collective. Fails with DEVICE
+ * (memory). */
 status_t share_text_all(MPI_Comm comm, struct text *text);
-/* Rank 0's bytes become everybody's; `bytes` is the same on all. */
+/* Sends rank 0's bytes to all ranks; `bytes` is the same on all. */
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes);
 
-/* Sums over the ranks, on rank 0. */
+/* Returns the sum over the ranks, on rank 0. */
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value);
 
-/* The largest value of any rank, on all; and the least. */
+/* Return the largest value of any rank, on all; and the least. */
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value);
 uint64_t least_u64_all(MPI_Comm comm, uint64_t value);
 
-/* Ranks that share this machine, and this rank's place among them. */
+/* Sets the number of ranks on this machine, and this rank's place among them. */
 void local_ranks_all(MPI_Comm comm, int *rank, int *size);
 
 #endif

@@ -61,7 +61,7 @@ union heard {
     char told[TELL_BYTES];
 };
 
-/* A text that a rank tells in several messages. */
+/* A text that a rank sends in several messages. */
 struct told {
     struct text text;
     int is_broken; /* a part of it is lost */
@@ -73,9 +73,9 @@ struct driver {
     const struct driver_work *work;
     struct progress *progress;
     liveness_t *liveness;
-    struct text told;      /* room for what tell() gives */
+    struct text told;      /* buffer of the texts that tell() returns */
     struct letter *posted; /* sent, and perhaps not on their way yet */
-    double stopping_since; /* < 0: no rank wants to stop */
+    double stopping_since; /* < 0: no rank was asked to stop */
     int stopping;          /* enum stop */
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
@@ -85,7 +85,8 @@ struct driver {
     int stops;          /* TAG_STOP sent to each */
     int lost;           /* ranks that cannot end by themselves: dead, silent, or stuck */
     int failed_rank;    /* -1: none */
-    union heard *heard; /* room for it: it can be taken, however little memory is left */
+    union heard *heard; /* its buffer, allocated early: messages can be received however little
+                           memory is left */
     struct told *half;  /* [size], what each has told so far */
     struct ending failure;
     /* Other ranks. */
@@ -227,7 +228,7 @@ static void driver_note_trouble(driver_t *driver, status_t st)
     }
 }
 
-/* Somebody wants the run to stop: enum stop. */
+/* Handles a request to stop: enum stop. */
 static void driver_begin_stop(driver_t *driver, int how)
 {
     if (how > driver->stopping) {
@@ -277,7 +278,7 @@ static void driver_look_for_stop(driver_t *driver)
     }
 }
 
-/* Ranks that die, or of which nothing is heard: heartbeats, and what is done without them. */
+/* Ranks that die or fall silent: heartbeats, and the end of the run. */
 
 /* The lowest of the ranks that are left speaks, and ends all; others leave it this time to do so.
  */
@@ -357,7 +358,7 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     if (!is_first) {
         struct timespec rest = {(time_t)precedence, 0};
         nanosleep(&rest, NULL);
-        /* The launcher tells all to stop when the first has spoken. */
+        /* The launcher asks all to stop when the first has spoken. */
         is_told = work->wants_stop && work->wants_stop();
     }
     /* Rank 0 may have said more before. */
@@ -642,7 +643,7 @@ static void driver_wait_for_others(driver_t *driver)
     }
 }
 
-/* What is left when a rank has no more chunks: gives its status. */
+/* Ends a rank's work after its last chunk. Returns its status. */
 static status_t driver_wind_up(driver_t *driver, status_t st, int is_wanted)
 {
     const struct driver_work *work = driver->work;
@@ -679,7 +680,7 @@ static void driver_lead(driver_t *driver)
     driver->is_short |= driver_has_more(driver);
 }
 
-/* Asks rank 0 for a chunk: it is there when the reply is. */
+/* Requests a chunk from rank 0: *chunk is valid after the reply. */
 static void driver_ask(driver_t *driver, uint64_t done, uint64_t *chunk, MPI_Request *reply)
 {
     MPI_Irecv(chunk, sizeof *chunk, MPI_BYTE, 0, TAG_GIVE, driver->comm, reply);
@@ -727,7 +728,7 @@ static void driver_follow(driver_t *driver)
     driver->has_ended = 1;
 }
 
-/* What rank 0 ends with. */
+/* Returns the status with which rank 0 ends. */
 static status_t driver_outcome(const driver_t *driver)
 {
     status_t st = STATUS_OK;
@@ -739,7 +740,7 @@ static status_t driver_outcome(const driver_t *driver)
     return st;
 }
 
-/* What rank 0 ends with, on all ranks; what was sent is there then. */
+/* Sends the status of rank 0 to all ranks. All messages sent before have arrived then. */
 static void driver_share_end(driver_t *driver, int last[2])
 {
     MPI_Request request;
@@ -753,7 +754,7 @@ static void driver_share_end(driver_t *driver, int last[2])
     }
 }
 
-/* Takes what rank 0 has sent and nobody looked at: nothing is left behind for the next driver. */
+/* Receives messages of rank 0 that were not read, so that none remains for the next driver. */
 static void driver_clear_up(driver_t *driver, int stops)
 {
     for (; driver->stops_seen < stops; driver->stops_seen++) {

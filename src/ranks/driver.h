@@ -1,12 +1,12 @@
-/* The driver: rank 0 gives out chunks on request, every rank works them off, rank 0 too.
+/* The driver: rank 0 gives out chunks on request, and every rank processes them, rank 0 too.
  *
- * Messages are small; a rank asks for its next chunk before it begins the one it has, so nobody
+ * Messages are small. A rank requests its next chunk before it begins the current one, so no rank
  * waits while rank 0 computes. When one rank fails, no more chunks are given out; the others finish
- * what they have, and rank 0 prints that rank's message at once. A rank that does not answer within
- * ten seconds then is given up, and the whole run with it.
+ * their current ones, and rank 0 prints that rank's message at once. If a rank does not answer
+ * within ten seconds then, the whole run is aborted.
  *
- * A rank that dies, or of which nothing is heard for too long, is a failure, too; the run is given
- * up when the others have ended.
+ * A rank that dies, or is silent for too long, is a failure, too. The run is aborted after the
+ * others have ended.
  *
  * A run can be asked to stop, on any rank: no more chunks are begun; those in work are dropped, at
  * once or, if it may finish them, when that takes longer than eight seconds. */
@@ -22,7 +22,7 @@
 
 typedef struct driver driver_t;
 
-/* What is to be done. All but the first three may be NULL. */
+/* Work of the driver. All but the first three may be NULL. */
 struct driver_work {
     uint64_t chunks;
     void *context;
@@ -37,14 +37,14 @@ struct driver_work {
 
     /* On rank 0: whether a chunk was done before this run. */
     int (*is_done)(void *context, uint64_t chunk);
-    /* On rank 0: how many are done by now, with those. Without it chunks count as done when their
-     * rank asks for another one. */
+    /* On rank 0: returns the number of chunks done. Without it, chunks count as done when their
+     * rank requests another one. */
     uint64_t (*done)(void *context);
     /* On every rank, often: appends what rank 0 should know by now. */
     status_t (*tell)(void *context, struct text *out);
-    /* On rank 0: takes what one call of tell() gave on some rank. */
+    /* On rank 0: takes the output of one call of tell() of some rank. */
     status_t (*take)(void *context, const char *data, size_t bytes);
-    /* On every rank, often: whether somebody asks for the run to stop: enum stop (ranks/stop.h). */
+    /* On every rank, often: returns whether the run shall stop: enum stop (ranks/stop.h). */
     int (*wants_stop)(void);
     /* On every rank that is still at work when it learns that the run stops, or stops sooner. */
     void (*hurry)(void *context, int how);
@@ -58,21 +58,22 @@ struct driver_work {
      * not complete then: a name. */
     double timeout;
     const char *file;
-    /* On every rank, last of all and also when one has failed: after it, tell() gives all that
-     * there is to tell. */
+    /* On every rank, last of all and also after a failure: after it, tell() returns everything that
+     * is left. */
     status_t (*settle)(void *context);
 };
 
-/* Works off all chunks. Collective; every rank gets the same status: STOPPED, without a message,
- * when a stop was asked for and something may be left to do. `progress` may be NULL. */
+/* Runs all chunks. Collective; every rank gets the same status: STOPPED, without a message, if a
+ * stop was requested and work may be left; else the first failure of any rank's work, or DEVICE.
+ * `progress` may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
-/* Sends and answers what there is to be sent and answered. Gives 1 when what is being worked on is
- * no longer wanted: a rank has failed, or a stop takes too long. */
+/* Sends and answers pending messages. Returns 1 if the current work is cancelled: a rank has
+ * failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);
 
-/* Seconds after which it should be called again: others may wait for chunks of rank 0. To look is
- * to take a core from a thread that computes there. */
+/* Returns the seconds after which it should be called again: others may wait for chunks of rank 0.
+ * To look is to take a core from a thread that computes there. */
 double driver_pause(const driver_t *driver);
 
 #endif

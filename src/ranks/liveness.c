@@ -99,7 +99,8 @@ int liveness_is_expected(const liveness_t *liveness, int rank)
     return liveness->heard[rank] < HUGE_VAL;
 }
 
-/* Whether nobody has looked for half of the time: this process did not run. Looks. */
+/* Returns whether there was no call for half of the timeout: then this process did not run. Counts
+ * as a call. */
 static int liveness_was_stopped(double *looked, double timeout)
 {
     double now = clock_now();

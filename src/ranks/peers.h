@@ -1,4 +1,4 @@
-/* The processes of all ranks, and what this machine tells of those that run on it. */
+/* The processes of all ranks; on this machine, those that run on it. */
 #ifndef VOLTMILL_RANKS_PEERS_H
 #define VOLTMILL_RANKS_PEERS_H
 
@@ -8,30 +8,31 @@
 
 typedef struct peers peers_t;
 
-/* Collective. Fails with DEVICE (memory). */
+/* Finds the processes of all ranks. Collective. Fails with DEVICE (memory). */
 status_t peers_create_all(MPI_Comm comm, peers_t **out);
 void peers_destroy(peers_t *peers);
 
+/* Return this process's rank, and the number of ranks. */
 int peers_rank(const peers_t *peers);
 int peers_count(const peers_t *peers);
-/* Whether a rank is another process of this machine, whose state can be read. In a container each
- * rank may see its own processes only. */
+/* Returns whether a rank is another process of this machine, whose state can be read. In a
+ * container each rank may see its own processes only. */
 int peers_is_seen(const peers_t *peers, int rank);
 
-/* Whether a rank's process is there: neither gone nor a zombie. */
+/* Returns whether a rank's process exists: neither ended nor a zombie. */
 int peers_is_there(const peers_t *peers, int rank);
 
-/* The lowest rank of this machine that is gone; that is still; -1: none. */
+/* Return the lowest rank of this machine that has ended, and that is stopped; -1: none. */
 int peers_find_gone(const peers_t *peers);
 int peers_find_still(const peers_t *peers);
-/* Whether no lower rank of this machine is there and moves. */
+/* Returns whether no lower rank of this machine exists and runs. */
 int peers_is_first(const peers_t *peers);
 
-/* "rank 2 on node1" */
+/* Writes the name of a rank: "rank 2 on node1". */
 enum { PEERS_NAME = 320 };
 void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME]);
 
-/* Whether a process is one of the ranks that this machine tells of. */
+/* Returns whether a process is one of the ranks on this machine. */
 int peers_has(const peers_t *peers, long process);
 /* Sends a signal with a number to all of them that are there. */
 void peers_send(const peers_t *peers, int signal, int number);

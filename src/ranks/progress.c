@@ -29,7 +29,7 @@ void progress_begin(struct progress *progress)
 
 enum { LINE = 160, RATE = 32 };
 
-/* Nothing of bytes that nobody counts. */
+/* Writes a rate, or nothing if bytes are not counted. */
 static void progress_say_rate(const char *what, double rate, char out[RATE])
 {
     if (rate > 0) {

@@ -20,12 +20,13 @@ struct progress {
     uint64_t done;  /* that was last heard of, */
     double changed; /* and since when it was so */
     int is_in_place;
-    size_t drawn; /* characters that stand there */
+    size_t drawn; /* characters on the screen */
 };
 
+/* Begins the display; `progress` contains the totals. */
 void progress_begin(struct progress *progress);
-/* Hears that `done` are done, those of earlier runs too, and shows it if it is time. The time that
- * is left counts from the last change: it may take a while until others are heard of. */
+/* Takes the number of parts that are done, those of earlier runs too, and prints a line if it is
+ * due. The remaining time counts from the last change, since reports of others may be late. */
 void progress_show(struct progress *progress, uint64_t done);
 /* Ends the line that was redrawn in place. */
 void progress_end(struct progress *progress);

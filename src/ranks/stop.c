@@ -240,8 +240,8 @@ static void stop_be_told(const siginfo_t *info)
     pthread_mutex_unlock(&lock);
 }
 
-/* A launcher asks all ranks; who asks one of them by hand means all of this machine, and those of
- * others hear of it through MPI. */
+/* A launcher signals all ranks. A user's signal to one rank means all ranks of this machine; other
+ * machines learn of it through MPI. */
 static void stop_pass_on(const siginfo_t *info)
 {
     pthread_mutex_lock(&lock);
