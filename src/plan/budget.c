@@ -36,7 +36,7 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
     status_t st = STATUS_OK;
     uint32_t fan = filter_plan_fan(work->filters);
     uint32_t all = work->seen->nstreams;
-    /* Nobody looks at samples on the host, unless they are floats (pipeline/channelise_write.c). */
+    /* The host reads no samples, unless they are floats (pipeline/channelise_write.c). */
     *out = (struct budget_group){.streams = streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
                                                 !sample_types[work->seen->format].is_float};
@@ -321,11 +321,11 @@ out:
 enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
-    BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
+    BLOCKS_A_CHUNK = 8,     /* of a backend that prefers small blocks, so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
-    OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
-    LEAST_RATIO = 2,        /* behind filters on a device at least so many times, */
+    OVERLAP_RATIO = 16,     /* a chunk is at least this many times its overlap; */
+    LEAST_RATIO = 2,        /* after filters on a device at least this many times, */
     PINNING = 16            /* see budget_overlap_ratio() */
 };
 
@@ -492,7 +492,8 @@ static uint64_t budget_largest_block(const struct channelise_plan *work,
     return low * CHUNK_GRAIN;
 }
 
-/* The least units whose spectra are a multiple of so many, each having `ratio` of them. */
+/* Returns the smallest number of units whose spectra are a multiple of `spectra`, each having
+ * `ratio` of them. */
 static uint64_t budget_units(uint64_t spectra, uint64_t ratio)
 {
     return spectra / gcd_u64(spectra, ratio);
@@ -522,15 +523,17 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     }
 }
 
-/* How many times longer chunks are whose samples go to the device while they are read: they need no
- * pinned memory (but where threads are few, which must not change chunks), and the ends of reads
- * count. `most`: a chunk can have so many spectra. Not where the rows need as much, chunks would be
- * too small for all threads that can read them, or most of them would lie in two files. */
+/* Returns the factor by which chunks are longer if their samples go to the device while they are
+ * read. They need no pinned memory (except with few threads, which must not change chunks), and the
+ * ends of reads count. `most`: a chunk can have this many spectra. The factor is 1 if the rows need
+ * as much memory, if chunks would be too small for all threads that can read them, or if most of
+ * them would be in two files. */
 static uint64_t budget_longer(const struct channelise_plan *work, const struct budget_group *group,
                               uint64_t most)
 {
     enum { TIMES = 8, ROWS_RATIO = 4 /* samples to rows, at least */, PART_CHUNKS = 4 };
-    /* Of the second half of twice as many spectra: without what blocks share, or a first dump. */
+    /* Bytes of the second half of twice as many spectra: without what blocks share, or a first
+     * row. */
     uint64_t all =
         budget_buffers_bytes(work, group, 2 * most) - budget_buffers_bytes(work, group, most);
     uint64_t samples = group->step_bytes * (channelise_plan_most_samples(work, 2 * most) -
@@ -584,7 +587,7 @@ out:
     return st;
 }
 
-/* What so much memory leaves for blocks. */
+/* Returns the bytes of `memory` that are left for blocks. */
 static uint64_t budget_for_blocks(struct channelise_plan *work, uint64_t memory)
 {
     budget_settle_cache(work, memory);

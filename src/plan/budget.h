@@ -16,8 +16,8 @@ enum {
  * NULL. */
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun);
 
-/* About how much of a device's memory the least takes that can be worked on at a time: the smallest
- * block, alone. 0: the backend has no memory of its own. Fails with DEVICE. */
+/* Estimates the device memory, in bytes, of the smallest block, alone. 0: the backend has no memory
+ * of its own. Fails with DEVICE. */
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);
 
 #endif

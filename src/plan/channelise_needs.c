@@ -38,7 +38,7 @@ status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t
     return needs_find(work, needs, whole, rows);
 }
 
-/* The last block answers for its overlap, too: nobody else sees it first. */
+/* The last block also counts missing samples of its overlap: no other block reads them first. */
 status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                                  uint64_t count, struct overlap_rows *out)
 {

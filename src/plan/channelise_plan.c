@@ -64,7 +64,7 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
     }
 }
 
-/* Of each oversampled coarse channel, the central den/num. */
+/* Keeps the central den/num of each oversampled coarse channel. */
 static status_t plan_settle_kept(const struct channelise_plan *work,
                                  struct channelise_plan_bank *bank)
 {
@@ -216,7 +216,7 @@ out:
     return st;
 }
 
-/* What is made of what; then how many rows of each there are. */
+/* Builds the tree of stages, and counts the rows of each. */
 static status_t plan_count_rows(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -312,7 +312,7 @@ out:
     return st;
 }
 
-/* What stages can make at once. */
+/* Checks the limits of what stages can make at once. */
 static status_t plan_check_count(const struct job *job)
 {
     status_t st = STATUS_OK;
@@ -419,7 +419,7 @@ static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
     return 1;
 }
 
-/* What folds into channels' kept parts is meant to be far below what is there. */
+/* Notes channels whose aliased power is not far below the power of their kept parts. */
 static status_t plan_note_aliasing(const struct channelise_plan_bank *bank, struct text *out)
 {
     status_t st = STATUS_OK;

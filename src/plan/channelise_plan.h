@@ -41,17 +41,17 @@ struct channelise_plan_bank {
     uint64_t samples_per_spectrum;   /* of a raw spectrum, P, */
     uint64_t hop;     /* and from one spectrum to the next: fewer of an oversampled bank */
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
-    uint64_t spectra; /* of the observation; what the last units have behind them is dropped */
+    uint64_t spectra; /* of the observation; those after the last unit are dropped */
     uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
     int is_squares[MOST_OUTPUTS];    /* and whether it is the squares of one's power */
-    uint64_t gap_samples; /* of those that it uses, all streams together: lie in declared gaps */
+    uint64_t gap_samples; /* of the samples in use, all streams together: in declared gaps */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;       /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded`; bits of
                                           outputs are those of plan_products_can_round() */
     uint64_t raw_spectra;              /* whole ones in the selection, R */
-    uint64_t dropped_samples;          /* behind those of the last spectrum, per stream */
+    uint64_t dropped_samples;          /* after those of the last spectrum, per stream */
 };
 
 struct channelise_plan {
@@ -59,7 +59,7 @@ struct channelise_plan {
     const struct archive *archive; /* what is read */
     struct filter_plan *filters;   /* NULL: none */
     struct text filter_words;      /* filter_plan_words() */
-    const struct archive *seen;    /* behind the filters: what the filter bank sees; else archive */
+    const struct archive *seen;    /* input of the filter bank, after the filters; else archive */
     int is_bank;                   /* else its only product are the voltages as they are seen */
     enum backend_kind backend;     /* not AUTO */
     uint32_t threads;              /* of a rank */
@@ -77,7 +77,7 @@ struct channelise_plan {
     uint32_t unpackers;    /* threads that decompress them */
     uint32_t fillers;      /* threads that put samples into pieces on their way to a device, while
                               they are read; 0: they are read into blocks */
-    uint64_t memory_bytes; /* that a rank needs, all told */
+    uint64_t memory_bytes; /* that a rank needs in all */
     uint64_t stage_bytes;  /* of run.memory: what stages and their buffers may take */
     uint64_t wanted_block; /* struct channelise_plan_cut */
     int is_judged;         /* likewise, */
@@ -89,7 +89,7 @@ struct channelise_plan {
 /* Whether products have weights: where samples may be missing, or as they were begun. */
 enum plan_weights { WEIGHTS_AS_SUITS, WEIGHTS_NONE, WEIGHTS_KEPT };
 
-/* What is known of how to cut a job. */
+/* Parameters of the cut that are already decided. */
 struct channelise_plan_cut {
     const struct filter_choice *filters; /* [JOB_FILTERS] as they are settled; NULL: by rule */
     const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
@@ -99,10 +99,10 @@ struct channelise_plan_cut {
     const struct product *judged; /* with those of this one, where that has flags */
 };
 
-/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `cut` may be NULL. The job and
- * the archive must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not
- * fit, a memory budget that is too small (says how much is needed); or DATA (the file of
- * coefficients). */
+/* Plans a filter bank. `backend` is settled (not AUTO), `threads` of a rank is settled (>= 1).
+ * `cut` may be NULL. The job and the archive must outlive it. Fails with USAGE: fewer raw spectra
+ * than taps, sizes that do not fit, a memory budget that is too small (the message gives the
+ * bytes); or DATA (the file of coefficients). */
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut,
@@ -118,7 +118,7 @@ channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
     return &work->banks[work->job->products[i].bank];
 }
 
-/* The spectra of a bank that lie in some units. */
+/* Returns the spectra of a bank in units first .. first + count - 1. */
 static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,
                                                           uint64_t first, uint64_t count)
 {
@@ -127,7 +127,8 @@ static inline struct overlap_rows channelise_plan_spectra(const struct channelis
     return (struct overlap_rows){(int64_t)from, (int64_t)end};
 }
 
-/* The most rows of the backend for product i that a block of so many units completes. */
+/* Returns the maximum number of the backend's rows of product i that a block of `units` units
+ * completes. */
 static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
                                             uint64_t units)
 {
@@ -135,14 +136,15 @@ static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, 
                         units * channelise_plan_bank_of(work, i)->ratio);
 }
 
-/* Units of all streams together in a block. */
+/* Returns the units of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
 
-/* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by
- * the `local_size` ranks of the machine unless they are bound apart. */
+/* Returns the threads that this rank should use: the job's, or the cores that the rank may run on,
+ * shared by the `local_size` ranks of the machine unless they are bound apart. */
 uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
-/* What the user should know of the plan (things dropped, defaults that may surprise), as lines. */
+/* Appends notes on the plan for the user (things dropped, surprising defaults), as lines. Fails
+ * with DEVICE (memory). */
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out);
 
 #endif

@@ -31,30 +31,32 @@ struct chunk {
     uint32_t group, first_stream, streams;
 };
 
-/* What is counted in a chunk, of one product. */
+/* Counts of a chunk, for one product. */
 struct chunk_counts {
     uint64_t missing; /* samples, of those that its filter bank takes */
     uint64_t clipped; /* numbers that do not fit what they are stored in */
 };
 
+/* chunk_count(): chunks of an observation. chunk_groups(): groups of streams. chunk_at(): chunk
+ * number index. */
 uint64_t chunk_count(const struct chunking *chunking);
 uint32_t chunk_groups(const struct chunking *chunking);
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
 
-/* How many spectra the block that begins at spectrum `from` (inside the chunk) has. */
+/* Returns how many spectra the block that begins at spectrum `from` (inside the chunk) has. */
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
 
-/* Of `whole` bytes of a product's row, which all streams make, those that so many make: where a
- * part of the streams makes no whole bytes, groups are of more (struct channelise_plan,
- * group_quantum).
- */
+/* Returns the share of `streams` streams in `whole` bytes of a product's row, which all streams
+ * make. If a part of the streams makes no whole bytes, groups have more streams (struct
+ * channelise_plan, group_quantum). */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
-/* The same of rows of columns that `column` streams make, the last one perhaps fewer. */
+/* Returns the share likewise for rows of columns that `column` streams make, the last one perhaps
+ * fewer. */
 uint64_t chunk_columns_share(const struct chunking *chunking, uint64_t column, uint64_t whole,
                              uint32_t streams);
 
-/* The multiple of rows such that rows * row_bytes is a multiple of `page`. */
+/* Returns the multiple of rows such that rows * row_bytes is a multiple of `page`. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 
 #endif

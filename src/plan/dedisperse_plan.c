@@ -137,7 +137,7 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
     uint32_t there = d->fbh5->nifs;
     TRY(memory_zeroed(there, sizeof *d->ifs, "pols", &d->ifs));
     for (uint32_t i = 0; i < there; i++) {
-        /* Of Stokes parameters of ours I, of coherencies the powers. */
+        /* Our products: only I of Stokes parameters is summed, and the powers of coherencies. */
         int is_wanted = d->what->nifs == 0 && (!d->fbh5->is_ours || fbh5_is_power(d->fbh5, i));
         for (uint32_t j = 0; j < d->what->nifs; j++) {
             is_wanted |= d->what->ifs[j] == i;
@@ -197,8 +197,8 @@ static void plan_level(const struct dedisperse_plan *d, double *sums)
     }
 }
 
-/* The steps before dedispersion, in order: where the job asks for one (an int at that place of its
- * struct job_dedisperse), the host does it to each sample, whose sums are floats then. */
+/* Steps before dedispersion, in order. If the job enables one (an int at that offset of its struct
+ * job_dedisperse), the host applies it to each sample, whose sums are floats then. */
 static const struct {
     size_t wanted;
     void (*run)(const struct dedisperse_plan *d, double *sums);
@@ -219,7 +219,8 @@ void dedisperse_plan_step(const struct dedisperse_plan *d, double *sums)
     }
 }
 
-/* What sums of `terms` samples are kept in: exact as long as they are integers below 2^24. */
+/* Chooses the number format of sums of `terms` samples: exact as long as they are integers below
+ * 2^24. */
 static void plan_settle_input(struct dedisperse_plan *d)
 {
     enum { MOST_U8 = 65535 / 255, MOST_U16_CHANNELS = 1 << 16 };

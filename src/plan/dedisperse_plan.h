@@ -35,8 +35,8 @@ struct dedisperse_plan {
     struct dispersion delays;   /* without the table */
     uint32_t delays_crc;        /* of the table */
     struct subbands steps;      /* in two steps */
-    /* What a tree of patterns of delays may save: additions fewer, with groups of so many channels;
-     * 0: not counted. */
+    /* Estimated gain of a tree of patterns of delays: the factor by which additions are fewer, with
+     * groups of `group` channels; 0: not counted. */
     struct {
         double gain;
         uint32_t group;
@@ -68,10 +68,11 @@ struct dedisperse_plan {
     } bursts; /* of a search */
 };
 
-/* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`
- * and `fbh5` must outlive it. `number`: which of the job's dedispersions. Fails with USAGE: DMs,
- * ifs or channels that are not there, delays longer than the observation, a memory budget that is
- * too small (says how much is needed). */
+/* Plans a dedispersion. `backend` is settled, `threads` >= 1; `begun`: chunks as an earlier run has
+ * cut them, or NULL. `job` and `fbh5` must outlive it. `number`: which of the job's dedispersions.
+ * Fails with USAGE: missing DMs, ifs or channels, delays longer than the observation, a memory
+ * budget that is too small (the message gives the bytes needed); with DEVICE (memory). Also fails
+ * with DATA. */
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct chunking *begun, struct dedisperse_plan **out);
@@ -85,11 +86,13 @@ status_t dedisperse_plan_count(struct dedisperse_plan *dedispersion);
  * says what will be done. */
 void dedisperse_plan_end_tables(struct dedisperse_plan *dedispersion);
 
-/* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
+/* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
+ * Fails with USAGE, DEVICE (memory). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
 
-/* Some DMs one behind the other: their delays counted from the least of them, `base`. */
+/* Neighbouring DMs: their delays counted from the minimum of them, `base`. dm_group_create()
+ * computes those of DMs first .. first + count - 1. Fails with DEVICE (memory). */
 struct dm_group {
     struct dispersion delays;
     struct subbands steps;
@@ -100,20 +103,21 @@ status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t fi
                          struct dm_group *out);
 void dm_group_free(struct dm_group *group);
 
-/* The least delay of some DMs, and by how much the greatest is more; the most that it is more in
- * any group of `dms` DMs, and the sum over all of them. */
+/* dm_group_span(): minimum delay of some DMs, in samples, and the difference to the maximum.
+ * dm_groups_span(): the maximum of that difference over all groups of `dms` DMs, and its sum over
+ * them. */
 void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
 
-/* How many samples later than the group's least the sums of a DM take a channel. */
+/* Returns how many samples later than the group's least the sums of a DM take a channel. */
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                         uint32_t dm, uint32_t channel);
 
-/* The stage for a group. */
+/* Returns the stage for a group. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 
-/* Bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
+/* Returns the bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 
 /* Outputs first .. end - 1 that are made for a chunk: beside its own, those that its boxes and its
@@ -121,17 +125,17 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const struct chunk *chunk,
                            uint64_t *first, uint64_t *end);
 
-/* Does what the job asks for before dedispersion to one sample, whose ifs and times are added up.
+/* Applies the job's steps before dedispersion to one sample, whose ifs and times are added up.
  *
  *   sums   [nchannels of the filterbank] */
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
-/* Whether the sums of a DM are nothing but rounding: its channels, but for those of the mask, have
- * one delay, and their mean was taken off. */
+/* Returns whether the sums of a DM are nothing but rounding: its channels, but for those of the
+ * mask, have one delay, and their mean was taken off. */
 int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
-/* Outputs that a block of so many makes at most, with those that its boxes and its noise reach
- * over; rows of so many are as the backend's search likes them best. */
+/* Returns the maximum number of outputs that a block of `block` outputs makes, including those that
+ * its boxes and its noise extend over, rounded up to a length that suits the backend's search. */
 uint64_t dedisperse_plan_made(const struct dedisperse_plan *dedispersion, uint64_t block);
 
 /* Columns of a chunk's series that a search holds at a time. */

@@ -1,10 +1,10 @@
 /* How a dedispersion is cut into chunks of outputs in time and of DMs, within run.memory.
  *
- * Every chunk reads as many samples more than it makes outputs as its DMs' delays differ by, so few
- * long chunks read least; ranks need many to share. Every block of a chunk orders such an overlap
- * once more (it is read once: the pipeline keeps it). The more DMs a chunk has, the fewer outputs
- * of each fit into memory at a time; groups of fewer DMs have longer blocks, and those of small DMs
- * short overlaps, but each group reads and orders all times for itself. What is least is chosen of
+ * Every chunk reads more samples than it makes outputs, by the difference of its DMs' delays. So
+ * few long chunks read least, but ranks need many to share. Every block of a chunk reorders such an
+ * overlap again (it is read once: the pipeline keeps it). The more DMs a chunk has, the fewer
+ * outputs of each fit into memory at a time; groups of fewer DMs have longer blocks, and those of
+ * small DMs short overlaps, but each group reads and orders all times for itself. The cut minimises
  *
  *   (adds + ORDER_COST samples ordered + READ_COST bytes read + CHUNK_COST chunks)
  *       * (1 + IDLE_CHUNKS / chunks),
@@ -306,14 +306,14 @@ uint64_t dedisperse_plan_made(const struct dedisperse_plan *d, uint64_t block)
     return d->bursts.is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
 }
 
-/* What the backend has found in a block of the pipeline. */
+/* Returns the bytes of peaks that the backend finds in a block of the pipeline. */
 static uint64_t cut_found_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
 {
     return d->bursts.is_whole ? dms * ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
 }
 
-/* What a search of so many DMs holds: series, of how many channels each sum is (of a block of the
- * pipeline, too), and the peaks of a block. */
+/* Returns the bytes of a search of `dms` DMs: series, the number of channels in each sum (of a
+ * block of the pipeline, too), and the peaks of a block. */
 static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
 {
     uint64_t cells = d->bursts.boxes.block / PEAK_CELL;
@@ -324,7 +324,7 @@ static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, 
                : 0;
 }
 
-/* What the grouping of peaks takes at the end. */
+/* Returns the bytes of the grouping of peaks at the end. */
 static uint64_t cut_peaks_bytes(const struct dedisperse_plan *d)
 {
     return d->bursts.boxes.widths > 0
@@ -338,7 +338,7 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;
     uint64_t rows = d->delays.ndms;
-    /* Of each DM: itself, its place among coherent ones, the least and the most of its delays. */
+    /* For each DM: itself, its place among coherent ones, the minimum and maximum of its delays. */
     uint64_t tables = rows * (4 * sizeof(double) + 2 * sizeof(uint32_t)) +
                       (d->what->is_two_step ? 4 * channels * rows * 3 : 0);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
@@ -385,7 +385,7 @@ static uint64_t cut_given_outputs(const struct dedisperse_plan *d)
                : 0;
 }
 
-/* Outputs of a chunk for so many pieces of time. */
+/* Returns the outputs of a chunk if time is cut into `pieces` pieces. */
 static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t pieces)
 {
     uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
@@ -393,24 +393,23 @@ static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t piec
     return cut_whole_blocks(d, ceil_div_u64(wanted, quantum) * quantum);
 }
 
-/* What is made for a chunk at a time: where series are gathered and only their boxes count, also
- * what the last ones reach over, so that they are searched where they lie
- * (pipeline/dedisperse_pipeline.c).
- */
+/* Returns the outputs that are made for a chunk at a time. If series are gathered and only their
+ * boxes count, these include the outputs that the last boxes extend over, so that series are
+ * searched in place (pipeline/dedisperse_pipeline.c). */
 static uint64_t cut_made(const struct dedisperse_plan *d, const struct cut *cut)
 {
     int reaches = d->bursts.boxes.widths > 0 && !d->what->file && !d->bursts.is_whole;
     return min_u64(cut->outputs + (reaches ? d->bursts.boxes.widths - 1 : 0), d->outputs);
 }
 
-/* What blocks are multiples of, unless they are all of a chunk. */
+/* Returns the number that blocks are multiples of, unless a block is the whole chunk. */
 static uint64_t cut_grain(const struct dedisperse_plan *d)
 {
     return d->bursts.is_whole ? d->bursts.boxes.block : GRAIN;
 }
 
-/* The most outputs of a block that are worth it: where the host's threads search series that nobody
- * else wants, so few that they find them in the cache. */
+/* Returns the largest useful number of outputs of a block. If the host's threads search series that
+ * are not stored, the block fits the cache. */
 static uint64_t cut_most_block(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t most = cut_made(d, cut);
@@ -445,7 +444,7 @@ static uint64_t cut_groups_of(const struct dedisperse_plan *d, const struct cut 
     return ceil_div_u64(d->delays.ndms, cut->dms);
 }
 
-/* What all chunks together read of the file. */
+/* Returns the bytes that all chunks together read of the file. */
 static uint64_t cut_count_read(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t pieces = ceil_div_u64(d->outputs, cut->outputs);
@@ -497,7 +496,7 @@ static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut
                        units_bytes(least, needed), (unsigned long long)least);
 }
 
-/* The best of all numbers of pieces of time for groups of so many DMs. */
+/* Finds the best number of pieces of time for groups of `dms` DMs. */
 static struct cut cut_choose_pieces(const struct dedisperse_plan *d, uint32_t dms, uint64_t budget)
 {
     struct cut best = {.block = 0};
@@ -544,7 +543,8 @@ static struct cut cut_find(const struct dedisperse_plan *d, const struct chunkin
     return cut;
 }
 
-/* Where memory is scarce, a tree's tables would only make blocks shorter: it must be asked for. */
+/* If memory is scarce, a tree's tables would only make blocks shorter, so AUTO does not choose a
+ * tree. */
 static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
 {
     enum { TREE_SHARE = 16 }; /* of what is left for blocks */
@@ -566,8 +566,8 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
     }
 }
 
-/* Whether blocks may be whole blocks of noise: the backend searches, or the host's threads search
- * series where they lie, which nobody else wants. */
+/* Returns whether blocks may be whole blocks of noise: the backend searches, or the host's threads
+ * search series in place, which are not stored. */
 static int cut_may_be_whole(const struct dedisperse_plan *d)
 {
     int finds = backend_abilities(d->backend)->finds_peaks;
@@ -590,8 +590,8 @@ static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begu
     return cut;
 }
 
-/* Of `auto` chunks are cut for JOB_MEMORY, and blocks, too, where a rank may have that; else all is
- * cut for what it may have. */
+/* With `auto`, chunks are cut for JOB_MEMORY, and blocks, too, if a rank has that much. Otherwise
+ * both are cut for the rank's memory. */
 static struct cut cut_of_job(struct dedisperse_plan *d, const struct chunking *begun)
 {
     const struct job *job = d->job;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is aliased of given coefficients must be weaker, in dB. */
+/* Minimum attenuation of aliases by given coefficients, in dB. */
 #define LEAST_REJECTION 40.0
 
 /* Edges that miss the band's end by the rounding of their decimals alone lie at it. */
@@ -89,7 +89,7 @@ static status_t coefficients_design(const struct making *m, struct fir_design *o
     *out = (struct fir_design){.ripple_db = design->ripple, .attenuation_db = design->attenuation};
     if (design->kind == BAND_LOWPASS || design->kind == BAND_HIGHPASS) {
         int is_high = design->kind == BAND_HIGHPASS;
-        /* What is low on the sky is high among real samples whose frequencies fall. */
+        /* The lower edge on the sky is the higher one among real samples whose frequencies fall. */
         is_high = !band->is_complex && is_falling ? !is_high : is_high;
         TRY(coefficients_around_zero(m, edges, is_high, out));
     } else {
@@ -101,8 +101,8 @@ out:
     return st;
 }
 
-/* Whether a band that is passed, and what lies beside it, keeps out of its own images, which lie
- * 1 / decimate apart: in turns a sample. */
+/* Returns whether a passband with its transition bands does not overlap its own images, which are 1
+ * / decimate apart, in turns a sample. */
 static int coefficients_is_apart(const struct fir_design *design, double decimate)
 {
     const double *edges = design->edges;

@@ -35,14 +35,15 @@ struct filter_coefficients {
     double left_db; /* of one: as struct deripple says */
 };
 
-/* What the prototype in `what`, whose coefficients have been read for filter `number`, asks for
- * within coarse channels of such a band. deripple.half is for free(). Fails with USAGE: real
- * samples, complex coefficients, no points, what deripple_make() refuses; with DEVICE (memory). */
+/* Plans the filter of the prototype in `what`, whose coefficients have been read for filter
+ * `number`, within coarse channels of such a band. The caller frees deripple.half. Fails with USAGE
+ * (real samples, complex coefficients, no points, inputs that deripple_make() refuses), DEVICE
+ * (memory). */
 status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
                                       const struct sky_band *band,
                                       const struct job_filter_deripple *what, struct deripple *out);
 
-/* Filter `number` of the job; of a job without any, one that changes nothing. */
+/* Returns filter `number` of the job; for a job without any, one that changes nothing. */
 const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number);
 
 /* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
@@ -58,14 +59,14 @@ void filter_coefficients_free(struct filter_coefficients *coefficients);
 /* The prototype filter of an entry of `channelise`: what the job says, or, of an oversampled bank
  * that leaves it open, what is made for it. */
 
-/* All but samples_per_spectrum; a cutoff that is to be found stays CUTOFF_FLAT. Its path is the
- * job's. Fails with DEVICE (memory). */
+/* Sets all but samples_per_spectrum; a cutoff that is to be found stays CUTOFF_FLAT. Its path is
+ * the job's. Fails with DEVICE (memory). */
 status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out);
 
-/* The window as a job says it: "kaiser:7.8572". */
+/* Returns the window as a job says it: "kaiser:7.8572". */
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT]);
 
-/* ", cutoff 1.1", ", cutoff flat (1.1)"; "" of a file, to which none is applied. */
+/* Writes ", cutoff 1.1", ", cutoff flat (1.1)"; "" for a file, to which none is applied. */
 const char *bank_prototype_cutoff(const struct prototype_spec *spec, int is_flat,
                                   char text[UNITS_TEXT]);
 

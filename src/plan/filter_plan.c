@@ -94,7 +94,7 @@ static void filter_kind_destroy(void *stage)
 static const struct stage_kind filter_kind = {filter_kind_bytes, filter_kind_create,
                                               filter_kind_run, filter_kind_destroy};
 
-/* What is the same whatever the filter is made of. */
+/* Sets the fields of the stage that do not depend on the kind of the filter. */
 static void filter_plan_begin_stage(const struct archive *in, int is_made, uint32_t decimate,
                                     struct filter_plan_stage *stage)
 {
@@ -151,7 +151,7 @@ out:
     return st;
 }
 
-/* Of what undoes the telescope's filter bank, at frequency k / length. */
+/* Returns the gain of the deripple filter at frequency k / length. */
 static double filter_plan_deripple_gain(const struct filter_plan_stage *stage, uint64_t k,
                                         uint32_t length)
 {
@@ -316,7 +316,7 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
         TRY(filter_plan_see_coherent(in, stage));
     }
     if (!in->is_complex && in->freq_hz) {
-        /* Of real samples 0 Hz is an edge of the band; it stays where it is. */
+        /* For real samples, 0 Hz is an edge of the band, and is kept. */
         uint64_t count = in->count[AXIS_CHAN];
         double edge = -in->sideband * in->sample_rate_hz / 4;
         double centre = seen->is_complex ? edge : edge + in->sideband * seen->sample_rate_hz / 4;
@@ -344,8 +344,8 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
     stage->base.reach.length += most;
     stage->base.overlap = stage->base.reach;
     stage->base.overlap.grain = (int64_t)filter_grain(spec);
-    /* What lies between the samples of two rows is read, too: so that each missing one is counted,
-     * and once, wherever blocks begin. */
+    /* Samples between those of two rows are read, too, so that each missing one is counted, and
+     * only once, wherever blocks begin. */
     if (stage->base.overlap.length < spec->decimate) {
         stage->base.overlap.length = spec->decimate;
     }

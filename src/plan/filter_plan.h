@@ -16,7 +16,7 @@
 
 struct filter_plan_stage {
     struct stage_plan base;  /* reach: the taps alone; overlap: with whole blocks of overlap-save */
-    struct filter_spec spec; /* choice made; nstreams and max_rows are whoever's that cuts blocks */
+    struct filter_spec spec; /* choice made; the user of the plan sets nstreams and max_rows */
     double delay;            /* samples, by which the rows' times are corrected */
     double scale;            /* of what comes in, in the responses */
     struct filter_coefficients made; /* scaled to volts; of chirps empty */
@@ -39,54 +39,56 @@ struct filter_plan {
 /* Rows on the way: samples of the archive, those of a synthesis, of each filter. */
 enum { FILTER_PLAN_ROWS = JOB_FILTERS + 2 };
 
-/* `archive` and `job` must outlive it; `choices` [filters of the plan]: as they were settled, NULL:
- * by rule. A job of voltages without filters gets one that changes nothing. Gives NULL for a job
- * without any. Fails with USAGE: what filter_coefficients.h refuses; fewer samples than taps; a
- * chirp longer than the observation; or DEVICE (memory). */
+/* Plans the filters. `archive` and `job` must outlive it; `choices` [filters of the plan]: as they
+ * were settled, NULL: by rule. A job of voltages without filters gets one that changes nothing.
+ * Gives NULL for a job without any. Fails with USAGE: what filter_coefficients.h refuses; fewer
+ * samples than taps; a chirp longer than the observation; or DEVICE (memory). */
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
                             enum backend_kind backend, uint32_t threads,
                             const struct filter_choice *choices, struct filter_plan **out);
 void filter_plan_destroy(struct filter_plan *plan);
 
-/* The voltages behind the last filter. */
+/* Returns the voltages after the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
-/* What the samples are that come in; and how many streams of them become one. */
+/* Returns the coding of the input samples. Then the number of streams that become one. */
 const struct sample_coding *filter_plan_coding(const struct filter_plan *plan);
 uint32_t filter_plan_fan(const struct filter_plan *plan);
 
-/* How many stages there are: the last rows' place below. */
+/* Return how many stages there are: the last rows' place below. */
 uint32_t filter_plan_count(const struct filter_plan *plan);
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
-/* From rows that are wanted of the last filter to those of each and the samples that these are made
- * of.
+/* Computes from requested rows of the last filter the rows of each, and the samples that they are
+ * made of.
  *
  *   rows   [filter_plan_count() + 1]: 0 samples of the archive, then rows of each stage
  *
- * `whole`: with all rows of overlap-save's blocks, as they must be read; else those that matter.
- * Fails with USAGE as overlap_needs(). */
+ * `whole`: with all rows of overlap-save's blocks, as they must be read; else only the necessary
+ * ones. Fails with USAGE as overlap_needs(). */
 status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
                            struct overlap_rows *rows);
 
-/* The same for lengths: the most rows of each that any `wanted` rows of the last one need. */
+/* Computes lengths likewise: the maximum number of rows of each that any `wanted` rows of the last
+ * one need. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
-/* Samples of the archive that two ranges of rows of the last filter both need that have `rows` rows
- * in common: overlap_shared_inputs(). */
+/* Returns the samples of the archive that two ranges of rows of the last filter both need that have
+ * `rows` rows in common: overlap_shared_inputs(). */
 uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows);
 
-/* A line for the synthesis and each filter, for products: "coefficients of 257 samples, decimate 1,
- * delay 128 samples, overlap-save 8192". Fails with DEVICE (memory). */
+/* Appends a line for the synthesis and each filter, for products: "coefficients of 257 samples,
+ * decimate 1, delay 128 samples, overlap-save 8192". Fails with DEVICE (memory). */
 status_t filter_plan_words(const struct filter_plan *plan, struct text *out);
-/* From that text what filter_plan_create() takes, so that rows are made in the same blocks. Returns
- * 0 when it is no such text. */
+/* Reads the choices of filter_plan_create() from that text, so that rows are made in the same
+ * blocks. Returns 0 if it is no such text. */
 int filter_plan_read_choices(const char *words, enum backend_kind backend,
                              struct filter_choice choices[JOB_FILTERS])
     __attribute__((warn_unused_result));
 
-/* Bytes of a row of one stream of stage i of filter_plan_count(): float, or two. And rows from
- * stream to stream, so that each begins where kernels want it. */
+/* filter_plan_row_bytes(): bytes of a row of one stream of stage i of filter_plan_count(): float,
+ * or two. filter_plan_stride(): rows from stream to stream, so that each begins where kernels
+ * require it. */
 uint32_t filter_plan_row_bytes(const struct filter_plan *plan, uint32_t i);
 uint64_t filter_plan_stride(uint64_t rows);
 

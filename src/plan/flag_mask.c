@@ -38,7 +38,7 @@ struct flag_mask {
     struct place *by_hz; /* [channels] */
     struct range *ranges;
     size_t nranges;
-    /* Of a product. */
+    /* State of a mask that is a product. */
     struct product *product;
     int fd;
     double later;         /* seconds from its start to ours */

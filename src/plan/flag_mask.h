@@ -1,4 +1,4 @@
-/* A mask file of a flagged product: channels and times that are left out whatever they hold.
+/* A mask file of a flagged product: channels and times that are flagged whatever they contain.
  *
  * Text, a line for each: frequencies in Hz or channels (counted from 0, coarse channels side by
  * side, the last included), and seconds after sample 0 of the observation, unless it is for ever;
@@ -21,8 +21,8 @@
 
 typedef struct flag_mask flag_mask_t;
 
-/* For cells as `spec` says, of all channels that the bank makes. Main thread only. Fails with DATA:
- * file, line or dataset, what was expected. */
+/* Reads a mask for cells as `spec` says, of all channels that the bank makes. Main thread only.
+ * Fails with DATA: file, line or dataset, expected value. */
 status_t flag_mask_create(const char *path, const struct product_spec *spec, flag_mask_t **out);
 void flag_mask_destroy(flag_mask_t *mask);
 

@@ -441,7 +441,8 @@ out:
     return st;
 }
 
-/* Of the channels that the bank makes, coarse channels side by side, those that the product has. */
+/* Lists the channels that the product keeps among those of the bank, coarse channels side by
+ * side. */
 static status_t products_keep(const struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
@@ -477,7 +478,7 @@ out:
     return st;
 }
 
-/* What product i is made of. */
+/* Sets the inputs of product i. */
 static void products_set(struct channelise_plan *work, uint32_t i)
 {
     const struct job_product *job = &work->job->products[i];
@@ -542,8 +543,9 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i)
     return plan_products_can_round(work, i) && work->products[i].first_scales && !work->is_judged;
 }
 
-/* A pure function of the product: enough rows that scales take little room beside them, but not so
- * many that ranks have nothing to share, or that they do not fit a rank's memory. */
+/* Returns the rows of a block with its own scales. A pure function of the product: enough rows that
+ * scales take little space beside them, but few enough that ranks can share the work, and that
+ * blocks fit a rank's memory. */
 static uint64_t products_scale_rows(const struct product_spec *spec)
 {
     enum { MOST_BYTES = 128 << 20, MOST = 1024, LEAST_BLOCKS = 16, SOME = 64, LEAST = 16 };
@@ -566,7 +568,7 @@ static void products_settle_steps(const struct job_product *job, struct product_
     }
 }
 
-/* What the stage is to make of it. */
+/* Sets the output of the stage for product i. */
 static void products_settle_output(struct channelise_plan *work, uint32_t i)
 {
     struct channelise_plan_bank *bank = &work->banks[work->job->products[i].bank];
@@ -641,7 +643,7 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
     return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
 }
 
-/* What of its cells is left out, whatever they hold. */
+/* Sets the flagging of a product's cells. */
 static status_t products_settle_flag(struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;

@@ -1,4 +1,4 @@
-/* What the products of a plan are made of: the channels that they keep, their sizes. */
+/* Inputs of the products of a plan: the channels that they keep, their sizes. */
 #ifndef VOLTMILL_PLAN_PLAN_PRODUCTS_H
 #define VOLTMILL_PLAN_PLAN_PRODUCTS_H
 
@@ -6,12 +6,12 @@
 
 /* The polarisations, stations and beams that a product holds. */
 
-/* The backend's output for a product: of flagged power its cells. */
+/* Returns the backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
-/* Droop: what lies before the filter bank lets less power through near the edges of each coarse
- * channel, and products can be divided by that: by the response of the job's own filters, which is
- * known, and by that of a table, for the telescope's.
+/* Droop: stages before the filter bank attenuate the edges of each coarse channel. Products can be
+ * divided by that response: by the known response of the job's own filters, and by a table of the
+ * telescope's.
  *
  * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
  * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
@@ -21,34 +21,37 @@ struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
- * not, sizes that do not fit. */
+ * not, sizes that do not fit. Also fails with DATA. */
 status_t plan_products_settle(struct channelise_plan *work);
 
-/* Bytes of a row of product i as the backend makes it, of so many streams; of its squares, where it
- * makes those, too, another row of one number a stream and channel. */
+/* Returns the bytes of a row of product i of `streams` streams, as the backend makes it. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
+/* Returns the bytes of a row of squares that the backend makes for kurtosis; 0 without. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
 /* Whether its rows are made of all coarse channels, or of several streams
  * (pipeline/finish/finish.h): why streams of a group are as many as they are. */
-/* Whether they are other ones when they are written, that or rounded. */
+/* Returns whether they are other ones when they are written, that or rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
-/* Whether the backend can round the rows of product i, whose first block's scales count for all:
- * nothing else becomes of them behind it. And whether it does so: the scales are known. */
+/* plan_products_can_round(): whether the backend can round the rows of product i, whose first
+ * block's scales apply to all: no later step changes them. plan_products_rounds(): whether it does,
+ * because the scales are known. */
 int plan_products_can_round(const struct channelise_plan *work, uint32_t i);
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
-/* Numbers of a row as the product has it that so many streams make: lines, of spectra pairs. */
+/* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
+ * pairs. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* What rounding takes on the way: a block of rows with a scale, and what becomes of `rows` more. */
+/* Returns the bytes that rounding needs: a block of rows with a scale, and the rounded form of
+ * `rows` more. */
 uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
                                   uint64_t rows);
 
-/* What a row is made of, for people: how many streams, or ifs once coarse channels stand side by
- * side, and of how many channels each. */
+/* Returns the shape of a row, for people: the number of streams, or of ifs once coarse channels are
+ * side by side, and the channels of each. */
 struct plan_products_shape {
     uint32_t columns;
     const char *what; /* "streams", "pol", ... */

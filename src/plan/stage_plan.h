@@ -29,8 +29,8 @@ struct stage_plan {
 };
 
 struct stage_kind {
-    /* Bytes of the host's memory, or of the device's, beside the buffers, for blocks of at most so
-     * many rows. */
+    /* Returns the bytes of the host's memory, or of the device's, beside the buffers, for blocks of
+     * at most max_rows rows. */
     uint64_t (*bytes)(enum backend_kind backend, const struct stage_plan *plan, uint32_t nstreams,
                       uint64_t max_rows, int is_device);
     /* Fails with DEVICE. *out is for the next two. */
@@ -41,9 +41,9 @@ struct stage_kind {
     void (*destroy)(void *stage); /* takes NULL */
 };
 
-/* Common to all stages: `seen` of the voltages that come in, and of what leaves the
- * stage. Its gaps are rows that are made of gaps alone. reach, rows and fan are settled. Fails with
- * DEVICE (memory). */
+/* Parts of all stages' plans. stage_plan_see(): `seen`, the voltages that leave the stage, from
+ * those that come in. stage_plan_see_gaps(): its gaps, which are rows that are made of gaps alone;
+ * reach, rows and fan are settled. Fails with DEVICE (memory). */
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan);
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan);
@@ -56,8 +56,8 @@ void stage_plan_free(struct stage_plan *plan);
  * sample 0: row n is the voltage of the time at which the first sample of spectrum 0 was taken,
  * and n of the rows' own after it. Pure arithmetic; every rank makes the same plan. */
 
-/* The filter bank that a job's channels come from, as a synthesis sees it: which channels belong
- * together, of how many points the bank is, and where they stand among them. */
+/* The filter bank that made a job's channels, as a synthesis needs it: which channels belong
+ * together, the number of points of the bank, and the points of the channels. */
 /* The channels that become one stream: the selected channels of a polarisation, of spectra of ours
  * those of one coarse channel. Where these are not all channels of the bank, the stream is
  * narrower: the bank is one of fewer points with the same spacing. */
@@ -73,7 +73,7 @@ struct synthesis_bank {
     uint32_t own_points, own_taps;
 };
 
-/* The centre of what becomes coarse channel `group`; and where its channels begin. */
+/* Returns the centre of what becomes coarse channel `group`; and where its channels begin. */
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
                           uint32_t group);
 
@@ -84,6 +84,8 @@ double synthesis_bank_low(const struct synthesis_bank *bank, const struct archiv
  * reached (says which is); with DATA: the file; with DEVICE (memory). */
 status_t synthesis_filter_make(struct job *job, const struct archive *archive);
 
+/* Packs and unpacks the filter of job->synthesise, for other ranks. synthesis_filter_pack() fails
+ * with DEVICE (memory), synthesis_filter_unpack() as unpack_check(). */
 status_t synthesis_filter_pack(const struct job *job, struct text *out);
 status_t synthesis_filter_unpack(struct unpack *in, struct job *job);
 
@@ -92,22 +94,22 @@ struct synthesis_plan {
     const struct archive *in;
     struct synthesis_bank bank;
     uint32_t bank_taps;          /* of the prototype */
-    struct synthesise_spec spec; /* choice not made; nstreams and max_rows are whoever's that cuts
-                                    blocks */
+    struct synthesise_spec spec; /* choice not made; the user of the plan sets nstreams and
+                                    max_rows */
     double *coeff;               /* the filter, in volts */
     double error_db, noise;      /* of job->synthesise */
     double offset_seconds;       /* of row 0, after sample 0 of the archive */
 };
 
-/* For `samples` of the archive. Gives NULL for a job without `synthesise`. `archive` must outlive
- * it, `job` has its filter (synthesis_filter_make()). Fails with USAGE: fewer spectra than a sample
- * is made of, as synthesis_bank_find(); with DEVICE (memory). */
+/* Plans the synthesis of `samples` of the archive. Sets NULL for a job without `synthesise`.
+ * `archive` must outlive it, `job` has its filter (synthesis_filter_make()). Fails with USAGE:
+ * fewer spectra than a sample is made of, as synthesis_bank_find(); with DEVICE (memory). */
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
                                struct overlap_rows samples, uint32_t threads,
                                struct synthesis_plan **out);
 void synthesis_plan_destroy(struct synthesis_plan *plan);
 
-/* "synthesis of 32 channels, 32 points, hop 27, 24 taps from -128 on, error -101.3 dB": for
+/* Appends "synthesis of 32 channels, 32 points, hop 27, 24 taps from -128 on, error -101.3 dB": for
  * products. Fails with DEVICE (memory). It begins with that word. */
 extern const char synthesis_plan_word[];
 status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out);
