@@ -8,14 +8,14 @@
 #include "pipeline/pipeline_kinds.h"
 #include "plan/channelise_plan.h"
 
-/* Weights: which share of what makes a dump came from good samples, of each stream; and what
- * becomes of dumps that lack some.
+/* Weights: the share of a row's input that consists of good samples, for each stream; and the
+ * treatment of rows with missing samples.
  *
  * The weight of a spectrum is sum b^2 over its good samples / sum b^2 over all, b the filter bank's
- * coefficients; behind filters a sample counts as far as its row has lost nothing. The
- * weight of a dump is the mean of those of its spectra. Sums are of whole numbers: the same bytes
- * however the work is cut. Missing is what the reader has not found, and numbers that are none.
- * For the writer thread. */
+ * coefficients; after filters a sample counts by the share that its row has not lost. The weight of
+ * a row is the mean of those of its spectra. Sums are of integers: the same bytes however the work
+ * is cut. Missing samples are those that the reader has not found, and NaN. For the writer
+ * thread. */
 
 typedef struct weights weights_t;
 
@@ -31,9 +31,9 @@ struct weights_block {
     int is_first;                   /* of a chunk; else it follows the one before */
     uint64_t first, count;          /* spectra of the bank */
     uint32_t first_stream, streams; /* of the archive's selected ones */
-    struct losses *losses;          /* that the reader told of; they are put in order */
+    struct losses *losses;          /* found by the reader; they are put in order */
     const struct losses *unread;    /* and of these what could not be read (run.on_bad: nan) */
-    const char *samples;            /* from this one on: looked at; */
+    const char *samples;            /* from this one on: checked; */
     int64_t first_sample;
     uint64_t nsamples; /* 0: none is missing that the reader does not know */
     struct sample_input input;
@@ -46,35 +46,35 @@ struct weights_block {
  * DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
-/* Rows of product i that the block completes: those of streams that lack too much become NaN, power
- * is renormalised. *holes: char [rows], 1: some of the row became NaN by what could not be read;
- * NULL: none did. Gives the weights, float [rows][streams].
+/* Returns the rows of product i that the block completes: those of streams that lack too much
+ * become NaN, power is renormalised. *holes: char [rows], 1: some of the row became NaN by what
+ * could not be read; NULL: none did. Gives the weights, float [rows][streams].
  *
  *   data   float [rows][streams][nchannels] (x 2 if spectra) */
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes);
 
-/* Instead of that, where rows are combined (pipeline/finish/finish.h): what they have lost; NULL:
- * nothing. Dumps of lines that became NaN by weights are then counted by weights_note_blank(). */
+/* Returns the lost weights of rows that are combined (pipeline/finish/finish.h); NULL: none.
+ * weights_note_blank() then counts rows of lines that became NaN by weights. */
 const struct combine_weights *weights_lost(weights_t *weights, uint32_t i);
 void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines);
 
-/* Dumps of single streams in product i that became NaN, but not by what could not be read, so far.
- */
+/* Returns the rows of single streams in product i that became NaN so far, but not because of
+ * unreadable input. */
 uint64_t weights_blanked(const weights_t *weights, uint32_t i);
 
-/* Whether power stays within what 32-bit floats hold: sums beyond 3.4e38 are infinite, and those of
- * very small volts vanish. Looked at where it can happen: samples that are floats, as they are
- * behind filters, or coefficients beyond reason. */
+/* Check that power stays within the range of 32-bit floats: sums beyond 3.4e38 are infinite, and
+ * those of very small volts vanish. Done where it can happen: with samples that are floats, as they
+ * are after filters, or with extreme coefficients. */
 typedef struct range range_t;
 
-/* *out = NULL where nothing of the kind can happen, which is the same on all ranks. `work` must
+/* Creates the check; *out = NULL if it is not needed, which is the same on all ranks. `work` must
  * outlive it. Fails with DEVICE (memory). */
 status_t range_create(const struct channelise_plan *work, range_t **out);
 void range_destroy(range_t *range);
 
-/* Values of a product, so far: infinite or no numbers; zero, or smaller than normal floats, where
- * the largest of their spectrum is hardly more. */
+/* Counts values of a product so far: `large`, infinite or NaN; `small`, zero or smaller than normal
+ * floats, where the maximum of their spectrum is hardly larger. */
 void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small);
 
 /* One block under way: its buffers, where its samples are and where its rows belong. */
@@ -84,12 +84,12 @@ struct slot {
     ingest_t *ingest; /* that its samples come by; */
     int is_begun;     /* they are on their way */
     buffer_t *out[MOST_OUTPUTS];
-    buffer_t *squares[MOST_OUTPUTS]; /* of power whose kurtosis is asked for; else NULL */
+    buffer_t *squares[MOST_OUTPUTS]; /* of power with kurtosis; else NULL */
     mapping_t *mapping;              /* of samples that were not copied; else NULL */
     struct slab *slab; /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     struct filter_block filtered; /* where there are filters */
-    struct losses losses, unread; /* samples that are not there, and that could not be read */
+    struct losses losses, unread; /* samples that are missing, and that are unreadable */
     uint64_t first_sample, nsamples;
     struct overlap_rows spectra[JOB_BANKS]; /* of each bank: those of the block, */
     struct overlap_rows counted[JOB_BANKS]; /* and of these samples it answers for the missing */
@@ -125,10 +125,11 @@ struct channelising {
     range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
 };
 
-/* The writer thread: waits until the backend is done with a block, and writes its rows. */
+/* Runs in the writer thread: waits until the backend is done with a block, and writes its rows.
+ * Fails with USAGE, DATA, DEVICE (memory). */
 status_t channelising_write(void *context, void *of);
 
-/* The output that product i comes of, of its bank's stage. */
+/* Returns the output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);
 
 #endif

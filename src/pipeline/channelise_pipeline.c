@@ -297,10 +297,9 @@ static status_t channelising_make_slot(void *context, void *of, int *is_made)
     return st;
 }
 
-/* Makes stages, and the first slots with their buffers. The device may have less memory than the
- * plan thought: then blocks are halved, and when they cannot be smaller, fewer of them are under
- * way at a time.
- * Fails with DEVICE: not even the smallest block fits (says how much would do). */
+/* Creates stages, and the first slots with their buffers. If the device has less memory than
+ * planned, halves the blocks. If they are already minimal, uses fewer slots. Fails with DEVICE if
+ * not even the smallest block fits, and reports the memory needed. */
 static status_t channelising_fit_stages(struct channelising *p)
 {
     status_t st = STATUS_OK;
@@ -420,7 +419,7 @@ static status_t channelising_read(void *context, void *of)
     if (is_ingested) {
         goto out;
     }
-    /* A mapping shows too late that a file was cut off, or lies on a bad disk. */
+    /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
     }
@@ -450,7 +449,7 @@ static void channelising_destroy(void *context)
 {
     struct channelising *p = context;
     if (p) {
-        ingest_stop(p->ingest); /* for threads of the reader that wait for room */
+        ingest_stop(p->ingest); /* for threads of the reader that wait for a free piece */
         reader_destroy(p->reader);
         channelising_drop_stages(p);
         mapping_drop_unused();
@@ -560,8 +559,8 @@ out:
     return st;
 }
 
-/* What bank i makes of the block; the bank that reaches farthest comes first, and has looked at all
- * samples that the others take. */
+/* Runs bank i on the block. The bank that reaches farthest comes first, and has checked all samples
+ * that the others take. */
 static status_t channelising_run_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                       buffer_t *in, const struct sample_input *input)
 {
@@ -644,7 +643,7 @@ static struct pipeline_block channelising_describe(const void *context, const vo
                : (struct pipeline_block){path, "spectra", slot->block.from, slot->block.count};
 }
 
-/* Of the blocks that fit. */
+/* Creates the steps of finishing, for the final block length. */
 static status_t channelising_create_finish(struct channelising *p)
 {
     status_t st = STATUS_OK;
@@ -672,8 +671,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->resident = resident;
     p->chunking = work->chunking;
     p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
-    /* Of those that read, and those that compute on this machine, whoever is behind has the cores.
-     */
+    /* Readers and computing threads share this machine: the later stage gets the cores. */
     uint32_t threads =
         (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS + 1 : MOST_READERS);
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));

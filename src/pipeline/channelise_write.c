@@ -26,7 +26,8 @@ struct range_block {
     struct sample_input input; /* where they lie in `samples` */
 };
 
-/* Looks at the largest value of each spectrum, and closer only where that is out of range. */
+/* Checks the largest value of each spectrum, and examines single values only if that is out of
+ * range. */
 /* 2^24 times the smallest float with all of its digits: values that matter beside a spectrum's
  * largest keep theirs where that is more. */
 static const float range_small = FLT_MIN * 0x1p24F;
@@ -119,8 +120,8 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
     }
 }
 
-/* Whether any of samples first .. end - 1 is neither missing nor zero. Asked in ascending order:
- * those from the last `first` to *zero are known to be. */
+/* Returns whether any of samples first .. end - 1 is neither missing nor zero. Calls come in
+ * ascending order: samples from the last `first` to *zero are known to be missing or zero. */
 static int range_has_samples(const struct range *range, const struct range_block *block,
                              uint32_t stream, const struct overlap_rows *samples, int64_t *zero)
 {
@@ -209,7 +210,7 @@ uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
     return j;
 }
 
-/* Nobody reads the block's samples any more. */
+/* Releases the block's samples after their last use. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
 {
     status_t st = STATUS_OK;

@@ -23,8 +23,8 @@ struct seek {
     uint32_t product;
     boxcar_t *boxcar;
     uint64_t room;      /* columns that are held at most */
-    float *held;        /* [DMs][room] what blocks need of outputs that came before */
-    uint8_t *share;     /* [DMs][room] of their channels that entered */
+    float *held;        /* [DMs][room] earlier outputs that blocks need */
+    uint8_t *share;     /* [DMs][room] share of their channels that entered */
     uint64_t share_end; /* from here on all did */
     uint64_t from, end; /* outputs that are held */
     uint64_t next;      /* the first of the next block */
@@ -346,7 +346,7 @@ static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
     uint64_t in = samples * plan->input.row_bytes;
     uint64_t out = dms * dedispersing_made(p) * sizeof(float);
     uint64_t peaks = dms * ceil_div_u64(p->block, PEAK_CELL) * sizeof(struct peak);
-    /* Series that only a search wants stay on the device. */
+    /* Series that only a search reads stay on the device. */
     enum buffer_use use = dedispersing_finds(p) && !plan->what->file ? BUFFER_BETWEEN : BUFFER_OUT;
     for (uint32_t i = 0; i < p->nslots; i++) {
         TRY(buffer_create(p->backend, BUFFER_IN, in, &p->slots[i].in));
@@ -390,8 +390,8 @@ static void dedispersing_halve(struct dedispersing *p)
     p->block = whole > 0 ? whole * p->plan->bursts.boxes.block : max_u64(p->block / 2, 1);
 }
 
-/* The device may have less room than the plan thought: then the rows that stay on it go, then
- * blocks are halved. The stage of the group that needs most is made first. */
+/* Creates the stages. If the device has less memory than planned, drops the rows that stay on it,
+ * then halves the blocks. The stage of the group that needs most memory is created first. */
 static status_t dedispersing_fit(struct dedispersing *p)
 {
     status_t st = STATUS_OK;
@@ -583,7 +583,7 @@ static struct pipeline_block dedispersing_describe(const void *context, const vo
                                    "times", slot->from, slot->count};
 }
 
-/* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
+/* Replaces the stage by that of other DMs, after its last use. */
 static status_t dedispersing_begin(void *context, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
@@ -626,7 +626,7 @@ static status_t dedispersing_prepare(void *context, void *of)
     slot->base = p->group.base;
     dedispersing_place(p, slot);
     slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
-    /* What came from the device was never in the host's memory. */
+    /* Resident rows never were in the host's memory. */
     int goes_on = p->last && slot->from >= before.from &&
                   slot->from <= before.from + before.count && !before.is_resident;
     slot->before = last;
@@ -667,7 +667,7 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->plan = plan;
     p->backend = backend;
     p->between = between;
-    /* What is on the device is as the filter bank has left it. */
+    /* Rows on the device are as the filter bank made them. */
     int may_stay = between && between->backend == backend && !plan->input.has_steps;
     p->resident = may_stay ? between->resident[plan->what->input] : NULL;
     p->sums = (struct resident_rows_sums){.each = plan->what->downsample,

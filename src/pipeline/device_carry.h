@@ -1,6 +1,6 @@
-/* What one pass of a run hands on to the next: power that stays on the device between the filter
- * bank and dedispersion (what is not there any more is read from the product's file), and which
- * file that is. */
+/* Data that one pass of a run leaves for the next: power that stays on the device between the
+ * filter bank and dedispersion, and which file it belongs to. Rows that were dropped are read from
+ * the product's file. */
 #ifndef VOLTMILL_PIPELINE_DEVICE_CARRY_H
 #define VOLTMILL_PIPELINE_DEVICE_CARRY_H
 
@@ -11,36 +11,37 @@
 
 struct device_carry {
     const int *are_done; /* [job->ndedisperse]: nothing is left to do of this dedispersion */
-    enum backend_kind automatic; /* what AUTO stands for after a filter bank on a device */
+    enum backend_kind automatic; /* kind that AUTO means after a filter bank on a device */
     backend_t *backend;          /* left open for passes to come; NULL: they open their own */
-    resident_rows_t *resident[MOST_OUTPUTS]; /* rows of products; NULL: not wanted, or cannot be */
+    resident_rows_t *resident[MOST_OUTPUTS]; /* rows of products; NULL: not needed, or impossible */
     /* On rank 0: the files of the products, or of the job's filterbank (0), as they were made or
      * found. No bytes: not yet known. */
     struct identity files[MOST_OUTPUTS];
 };
 
-/* Room on the device for products that will be dedispersed there. Fails with DEVICE (memory). */
+/* Reserves device memory for products that will be dedispersed there. Fails with DEVICE
+ * (memory). */
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 
-/* On rank 0: takes down which files those are that passes to come will read and that no pass of
- * this run has made. Fails with DATA. */
+/* On rank 0: notes which files later passes will read that no pass of this run has made. Fails with
+ * DATA. */
 status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
-/* On rank 0: fails with DATA when the filterbank that dedispersion `number` has opened is another
- * file than it was made or found as. */
+/* On rank 0: fails with DATA if the filterbank that dedispersion `number` has opened is not the
+ * file that was made or found. */
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5);
 
-/* Leaves the backend open, if there is a pass to come that wants it; else it is the caller's to
- * close, and this gives 0. All ranks decide alike. */
+/* Leaves the backend open for a later pass that needs it. Else returns 0, and the caller closes the
+ * backend. All ranks decide alike. */
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 
 /* Gives up all rows that stay on the device. Returns whether there were any. */
 int device_carry_clear(const struct device_carry *between);
 
-/* Dedispersion `number` is done: what no later one needs goes. */
+/* Notes that dedispersion `number` is done: data that no later one needs is freed. */
 void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number);
 
 /* Ends all but the backend that was left open, which is the caller's to close (may be NULL). Takes

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scale, then offset, of all lines of each product that wants them. */
+/* Scale, then offset, of all lines of each product with `first_scales`. */
 struct first_scales {
     const struct channelise_plan *work;
     float *of[MOST_OUTPUTS];

@@ -51,7 +51,7 @@ struct pipeline {
     int is_stuck;   /* that long nothing has moved */
 };
 
-/* Where block `number` lies. */
+/* Returns the slot of block `number`. */
 static void *pipeline_slot(const pipeline_t *pipeline, uint64_t number)
 {
     const struct pipeline_stages *stages = &pipeline->stages;
@@ -258,8 +258,8 @@ out:
     return st;
 }
 
-/* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
- * written, or the driver wants no more of the work. Fails as reader, backend or writer do. */
+/* Works until at most `pending` blocks wait for the backend and at most `under_way` are not yet
+ * written, or the driver cancels the work. Fails as reader, backend or writer do. */
 static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                                   uint64_t under_way)
 {

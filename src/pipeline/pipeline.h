@@ -1,10 +1,10 @@
 /* The way of a chunk on one rank, whatever its stages: it is cut into blocks, which are read,
- * worked on and written. While the backend works on one block, the next is read and the one before
- * is written: so many sets of buffers (slots) are in use.
+ * processed and written. While the backend works on one block, the next is read and the one before
+ * is written. Each has its own set of buffers (a slot).
  *
  * Blocks keep their order; block number b uses slot b % slots. A slot passes from the main thread
- * to the reader thread, back, and on to the writer thread: whoever has it may touch it. The two
- * threads call nothing of MPI; the reader may use HDF5 while the main thread does not. */
+ * to the reader thread, back, and on to the writer thread: only its owner may touch it. The two
+ * threads call no MPI; the reader may use HDF5 while the main thread does not. */
 #ifndef VOLTMILL_PIPELINE_PIPELINE_H
 #define VOLTMILL_PIPELINE_PIPELINE_H
 
@@ -16,8 +16,8 @@
 typedef struct pipeline pipeline_t;
 struct flag_block; /* product/flagged.h */
 
-/* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
- * first_row + rows - 1.
+/* Receives the rows of a chunk, in the writer thread: rows first_row .. first_row + rows - 1 of
+ * product i.
  *
  *   data   float [rows][ifs][frequencies] (x 2 if spectra) of the chunk's streams, as the product
  *          has them
@@ -26,10 +26,10 @@ struct flag_block; /* product/flagged.h */
  *
  * Of voltages: rows as they are stored, and no holes. Before its rows are put, weigh() gets their
  * weights, float [rows][ifs][coarse channels], of flagged power [rows][ifs][frequencies]. Before
- * these, flag() gets what was flagged of the cells (cells behind the last dump belong to none), and
- * step(), of products in few bits, what blocks of rows are made of that are whole by now. When all
- * rows of a chunk were put, end() gets what was counted in it of each product (NULL: nothing).
- * Chunks do not mix. A function that is NULL is not wanted. Fails with NO_SPACE or DATA. */
+ * these, flag() gets the flags of the cells (cells after the last row belong to none). For products
+ * in few bits, step() gets the scales of blocks of rows that are complete by now. After all rows of
+ * a chunk, end() gets its counts of each product (NULL: none). Chunks do not mix. A function that
+ * is NULL is not called. Fails with NO_SPACE or DATA. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -48,19 +48,21 @@ struct pipeline_sink {
 /* Ends the threads as soon as what they are doing is done; blocks not yet taken up are dropped. */
 void pipeline_destroy(pipeline_t *pipeline);
 
-/* From now on it is a failure when nothing moves for so many seconds; 0: never. */
+/* Sets the limit: it is a failure from now on if nothing moves for `seconds` seconds; 0: never. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
-/* Whether it has failed because of that: its threads cannot be ended. */
+/* Returns whether it has failed because of that: its threads cannot be ended. */
 int pipeline_hangs(const pipeline_t *pipeline);
 
-/* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
+/* Processes one chunk; its last rows may still be in flight on return. `driver` may be NULL. Fails
+ * as reader, backend or writer do. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
-/* Waits for what is under way, and writes it, unless the driver wants none of it any more. */
+/* Waits for blocks in flight, and writes them, unless the driver cancels the work. Fails as reader,
+ * backend or writer do. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
-/* Seconds spent. */
+/* Returns the seconds spent so far. */
 struct pipeline_seconds {
     double read, compute, write; /* compute: what the host waited for */
 };
@@ -85,7 +87,7 @@ struct pipeline_block {
 
 struct pipeline_stages {
     void *context;
-    void *slots; /* as many as pipeline_create() is told, one behind the other, */
+    void *slots; /* as many as pipeline_create() gets, one after the other, */
     size_t slot_bytes;
     int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra: */
     uint64_t block;   /* the most of them in a block */
@@ -113,12 +115,12 @@ struct pipeline_stages {
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
 void *pipeline_context(const pipeline_t *pipeline);
 
-/* In the reader thread, while it reads a block: the slot of the one behind it, when that waits to
+/* Returns in the reader thread, while it reads a block, the slot of the next block if that waits to
  * be read; else NULL. */
 void *pipeline_next(pipeline_t *pipeline);
 
 /* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
- * counts as computing. */
+ * counts as computing. Fail as these. */
 status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);
 status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing);
 

@@ -11,37 +11,37 @@
 #include "plan/dedisperse_plan.h"
 #include "plan/filter_plan.h"
 
-/* The synthesis and the filters of a job on a block, one after the other; what lies between them
- * stays with the backend. */
+/* The synthesis and the filters of a job on a block, one after the other; intermediate rows stay
+ * with the backend. */
 
 typedef struct filter_chain filter_chain_t;
 
 /* The state of one block: the rows of each filter. */
 struct filter_block {
     buffer_t *rows[FILTER_PLAN_ROWS - 1];        /* of each stage */
-    size_t *re, *im;                             /* [streams] where the last filter's rows lie */
+    size_t *re, *im;                             /* [streams] offsets of the last filter's rows */
     struct overlap_rows needs[FILTER_PLAN_ROWS]; /* filter_plan_needs(), whole */
     uint64_t stride;                             /* of the last filter's rows */
 };
 
-/* For blocks of at most `rows` rows of the last filter, of `streams` streams of them. The plan must
- * outlive it. Fails with DEVICE. */
+/* Creates the chain for blocks of at most `rows` rows of the last filter, of `streams` streams of
+ * them. The plan must outlive it. Fails with DEVICE. */
 status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan, uint32_t streams,
                              uint64_t rows, filter_chain_t **out);
 void filter_chain_destroy(filter_chain_t *chain);
 
-/* The buffers of a block; `last` is what the last filter's is for. filter_block_free() in any
- * case. Fails with DEVICE. */
+/* Creates the buffers of a block; `last`: use of the last filter's. The caller calls
+ * filter_block_free() in any case. Fails with DEVICE. */
 status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
                              struct filter_block *out);
-/* The last filter's rows. */
+/* Returns the last filter's rows. */
 buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block);
 void filter_block_free(struct filter_block *block);
 
-/* Filters block->needs[0], which lie in `in`, to block->needs[count] of the last filter; missing
+/* Filters block->needs[0], which are in `in`, to block->needs[count] of the last filter; missing
  * samples are counted among `counted` (dsp/overlap.h), numbered as the archive's. Streams are those
- * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out says where the
- * rows lie in filter_block_last(), for the next stage. Fails with DEVICE. */
+ * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out gets the places
+ * of the rows in filter_block_last(), for the next stage. Fails with DEVICE. */
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
                           const struct sample_input *input, uint32_t first_stream, uint32_t streams,
                           struct overlap_rows counted, struct sample_input *out);
@@ -54,30 +54,30 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
 
-/* How many values of a power product of this rank were too large or too small for floats
+/* Sets how many values of a power product of this rank were too large or too small for floats
  * (pipeline/channelise_parts.h). */
 void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
                                uint64_t *small);
 
-/* In a sink's put(): what its rows were before channels were left out (pipeline/finish/finish.h);
- * NULL: none were, or the plan does not say that they are judged. */
+/* In a sink's put(): returns the statistics of its rows before channels were dropped
+ * (pipeline/finish/finish.h); NULL: none were, or the plan does not say that they are judged. */
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
                                                          uint32_t product);
 
-/* Dumps of single streams of this rank that became NaN because too many samples of theirs are
- * missing, though all could be read. */
+/* Returns the rows of single streams of this rank that became NaN because too many samples of
+ * theirs are missing, though none was unreadable. */
 uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product);
 
 /* Scales of the first block of rows that count for all (scales: first): every rank must have them
  * before it begins. */
 
-/* Whether product i wants them. */
+/* Returns whether product i needs first scales. */
 int first_scales_are_wanted(const struct channelise_plan *work, uint32_t i);
 
 /* Floats of product i: scale, then offset, of all lines. */
 size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
 
-/* Gives the plan's products that want them (`first_scales`) room for scales. */
+/* Allocates the scales of products with `first_scales`. Fails with DEVICE. */
 status_t first_scales_make_room(struct channelise_plan *work);
 
 /* Fills it: from the first block, which goes through a pipeline of its own, all streams of it. A
@@ -89,15 +89,15 @@ status_t first_scales_make(struct channelise_plan *work, backend_t *backend, dou
 
 /* The pipeline of power: read (and add up ifs and times), dedisperse, write. */
 
-/* As channelise_pipeline_create(). Rows of the filterbank that an earlier pass has left `between`
- * are not read (NULL: none has); a device that is full gives up all that lies there first. The sink
- * gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
- * streams. */
+/* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
+ * pass has left `between` are not read (NULL: there are none); a full device drops these first. The
+ * sink gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
+ * streams. Fails with USAGE, DATA, DEVICE (memory). */
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
                                     const struct pipeline_sink *sink, pipeline_t **out);
 
-/* Which part of the input was already on the device. */
+/* Returns the share of the input that was already on the device. */
 double dedisperse_pipeline_carried(const pipeline_t *pipeline);
 
 /* The pipeline of series that are there already, in several files: read, write. */

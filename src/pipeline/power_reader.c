@@ -14,7 +14,7 @@ struct power_reader {
     char *bounce;  /* rows as the file has them */
     double *sums;  /* [nchannels] */
     uint64_t room; /* rows in `bounce` */
-    char *bad;     /* [room] 1: the row in `bounce` could not be read */
+    char *bad;     /* [room] 1: the row in `bounce` was unreadable */
     int has_warned;
 };
 

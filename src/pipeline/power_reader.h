@@ -6,32 +6,32 @@
 
 typedef struct power_reader power_reader_t;
 
+/* Opens the filterbank of a dedispersion. Fails with DATA, DEVICE. */
 status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
 void power_reader_destroy(power_reader_t *reader);
 
-/* Which of samples first .. first + count - 1 the observation has: `lead` that it has not, then
- * `count` from `first` on, then others that it has not. */
+/* Returns which of samples first .. first + count - 1 the observation has: `lead` that it does not
+ * have, then `count` from `first` on, then others that it does not have. */
 struct power_reader_part {
     uint64_t lead, first, count;
 };
 struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispersion,
                                            int64_t first, uint64_t count);
 
-/* Samples first .. first + count - 1 in time of all channels, those outside of the observation as
- * zeros.
+/* Reads samples first .. first + count - 1 in time of all channels, those outside of the
+ * observation as zeros.
  *
  *   out   [count][nchannels] of the plan's format
- *   bad   char [count] 1: the sample could not be read, and is zeros; NULL unless run.on_bad is nan
+ *   bad   char [count] 1: the sample was unreadable, and is zeros; NULL unless run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA. */
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
-/* Samples of a filterbank that sums of a dedispersion leave out: those that are NaN, because too
- * much was missing of what they are made of, and those that cannot be read. A sum over some of its
- * channels is scaled to all of them: times channels that should enter / channels that do; NaN where
- * less than a tenth does. Which are left out follows from the sum's own samples: the same however
- * the work is cut. */
+/* Samples of a filterbank that sums of a dedispersion omit: NaN, because too much of their input
+ * was missing, and unreadable samples. A sum over some of its channels is scaled to all of them:
+ * times channels that should enter / channels that do; NaN where less than a tenth does. The
+ * omission depends only on the sum's own samples, so it is independent of how the work is cut. */
 /* Inputs first .. end - 1 in time of a block, of a channel. */
 #define LEFT_OUT_OF_ALL UINT32_MAX
 struct left_out_run {
@@ -53,11 +53,11 @@ void left_out_free(struct left_out *list);
 status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
                        struct left_out *list);
 
-/* Looks at inputs from .. from + count - 1, which were just read; what is NaN becomes 0.
+/* Finds NaN among inputs from .. from + count - 1, which were just read, and sets them to 0.
  *
  *   samples   [from + count][nchannels] of the plan's format
- *   bad       char [from + count] 1: could not be read; NULL: all could
- *   first     which input sample of the plan the block's first one is
+ *   bad       char [from + count] 1: unreadable; NULL: none is
+ *   first     input sample of the plan that is the block's first
  *
  * Fails with DEVICE, DATA. */
 status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader, int64_t first,
@@ -67,11 +67,11 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
 /* Scales the first `count` sums of each DM, or makes them NaN.
  *
  *   out     float [ndms][stride]
- *   holes   char [ndms] 1: some became NaN because samples of theirs could not be read
- *   share   [ndms][stride] what entered of the channels that should, BOXCAR_ALL being all; 0: NaN;
- *           NULL: not asked for
+ *   holes   char [ndms] 1: some became NaN because samples of theirs were unreadable
+ *   share   [ndms][stride] share of the channels that entered, BOXCAR_ALL being all; 0: NaN;
+ *           NULL: not needed
  *
- * Returns whether any hole is there. Fails with DEVICE (memory). */
+ * Sets *has_holes to whether there is any hole. Fails with DEVICE (memory). */
 status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_group *group,
                         const struct left_out *list, uint64_t count, uint64_t stride, float *out,
                         char *holes, int *has_holes, uint8_t *share);

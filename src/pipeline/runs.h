@@ -1,4 +1,4 @@
-/* Runs of samples of one stream that are missing; and what rows behind filters lose by them. */
+/* Runs of missing samples of one stream; and the losses of rows after filters. */
 #ifndef VOLTMILL_PIPELINE_RUNS_H
 #define VOLTMILL_PIPELINE_RUNS_H
 
@@ -18,14 +18,14 @@ struct runs {
 };
 void runs_free(struct runs *runs);
 
-/* Fail with DEVICE (memory). */
+/* Append a run, or all runs of `more`. Fail with DEVICE (memory). */
 status_t runs_add(struct runs *runs, struct run run);
 status_t runs_add_all(struct runs *runs, const struct runs *more);
 /* Puts them in order; what meets becomes one, so that a sample is in one at most. */
 void runs_join(struct runs *runs);
-/* Of `from` what is not in `less`, both joined. Fails likewise. */
+/* Computes the samples of `from` that are not in `less`, both joined. Fails likewise. */
 status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out);
-/* How many samples of joined runs are among first .. end - 1. */
+/* Returns how many samples of joined runs are among first .. end - 1. */
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end);
 
 /* Samples of each of which the same share is lost, in 1 / LOST_WHOLE. */
@@ -43,7 +43,8 @@ void shares_free(struct shares *shares);
 
 /* Fails with DEVICE (memory). */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
-/* All of joined `whole`, and of `partly` the samples that are not among them. Fails likewise. */
+/* Unites all samples of joined `whole`, and those of `partly` that are not among them. Fails
+ * likewise. */
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out);
 
@@ -63,19 +64,20 @@ enum { RUNS_TILE = 8 /* streams: a cache line of most archives */ };
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE]);
 
-/* Missing samples behind filters: how much of the energy of each of their rows is lost.
+/* Missing samples after filters: the share of the energy of each row that is lost.
  *
- * A row of a filter has lost the share of the filter's energy |c|^2 (of a chirp: of its taps, all
- * alike) that weighs missing samples, or what rows of the filter before it have lost. What lies
- * outside of the selection counts as there.
+ * A row of a filter loses the share of the filter's energy |c|^2 (of a chirp: of its taps, all
+ * alike) that multiplies missing samples, or the losses of rows of the filter before it. Samples
+ * outside of the selection count as valid.
  *
- * From runs of missing samples to rows of the first filter, then from filter to filter. */
+ * The file converts runs of missing samples to rows of the first filter, then from filter to
+ * filter. */
 typedef struct filtered filtered_t;
 
 void filtered_destroy(filtered_t *filtered);
 
-/* For up to `samples` samples that come in at a time; the plan must outlive it. Fails with DEVICE
- * (memory). */
+/* Creates the losses of the filters, for up to `samples` input samples at a time; the plan must
+ * outlive it. Fails with DEVICE (memory). */
 status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filtered_t **out);
 
 /* Loss of rows rows[count].first .. end - 1 of the last filter, in 1 / LOST_WHOLE, of a

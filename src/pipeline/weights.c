@@ -1,4 +1,4 @@
-/* What each stream lacks, and the energies that its spectra lose by it. */
+/* Missing samples of each stream, and the energies that its spectra lose by them. */
 #include "base/memory.h"
 #include "dsp/fir/energy.h"
 #include "pipeline/channelise_parts.h"
@@ -199,7 +199,7 @@ static int dumps_lost(const dumps_t *dumps, const float **weights, const char **
     return dumps->has_less;
 }
 
-/* So many dumps more became NaN by weights. */
+/* Counts `count` more rows that became NaN by weights. */
 static void dumps_note_blank(dumps_t *dumps, uint64_t count)
 {
     dumps->blanked += count;
@@ -265,7 +265,8 @@ void weights_destroy(weights_t *weights)
     free(weights);
 }
 
-/* Of product i: its streams, and pairs of them where it combines polarisations. */
+/* Creates the weights of product i: of its streams, and of pairs of streams if it combines
+ * polarisations. */
 static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_units)
 {
     status_t st = STATUS_OK;
@@ -285,8 +286,7 @@ out:
     return st;
 }
 
-/* What the bank's energies are: without weights any sample that was not read is as bad as another.
- */
+/* Computes the bank's energies; without weights, all samples that were not read count alike. */
 static status_t weights_create_energy(weights_t *weights)
 {
     status_t st = STATUS_OK;
@@ -449,7 +449,8 @@ out:
     return st;
 }
 
-/* Of what the reader did not find, what the archive had not declared before. */
+/* Returns the samples that the reader did not find, and that the archive had not declared
+ * missing. */
 static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
 {
     const struct archive *archive = weights->work->archive;
@@ -490,7 +491,7 @@ out:
     return st;
 }
 
-/* What the spectra of a stream lose by `known`, and of it what was not there to be read. */
+/* Computes what the spectra of a stream lose by `known`, and the part of it that is unreadable. */
 static status_t weights_lose_all(weights_t *weights, uint32_t stream)
 {
     status_t st = STATUS_OK;

@@ -121,7 +121,7 @@ static void combine_detect(const struct combine *combine, const struct part *par
     }
 }
 
-/* What is left of the antennas that are added up. */
+/* Statistics of the valid antennas of a sum. */
 struct left {
     double all, good;  /* factors */
     double weight;     /* times weights */
@@ -179,7 +179,7 @@ static void combine_add(const struct combine *combine, const struct set *set,
     }
 }
 
-/* Where line i of a set lies in a row that leaves. */
+/* Position of line i of a set in the output row. */
 static size_t combine_place(const struct combine *combine, const struct set *set, uint32_t i)
 {
     size_t beams = combine->sums_beams ? 1 : combine->beams;

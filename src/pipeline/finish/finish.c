@@ -11,7 +11,7 @@ static const struct finish_step *const finish_steps[] = {
 enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
-    void *steps[FINISH_STEPS]; /* NULL: not asked for */
+    void *steps[FINISH_STEPS]; /* NULL: not needed */
     pool_t *pool;              /* the caller's; may be NULL */
 };
 

@@ -1,10 +1,10 @@
-/* Finishing: what becomes of rows between the backend and the file, in the writer thread, one step
- * after the other (struct finish_step).
+/* Finishing: steps on rows between the backend and the file, in the writer thread, one after the
+ * other (struct finish_step).
  *
- * A step does nothing and costs nothing where the job does not ask for it: rows then go from the
- * backend's buffer to the sink as they are. What it does is a pure function of rows counted from
- * the observation's first: however the work is cut, the bytes are the same. Streams that a step
- * takes together are in one group (struct channelise_plan, group_quantum). */
+ * A step that the job does not use costs nothing: rows then go from the backend's buffer to the
+ * sink unchanged. Its result is a pure function of rows counted from the observation's first, so it
+ * is independent of how the work is cut. Streams that a step combines are in one group (struct
+ * channelise_plan, group_quantum). */
 #ifndef VOLTMILL_PIPELINE_FINISH_FINISH_H
 #define VOLTMILL_PIPELINE_FINISH_FINISH_H
 
@@ -17,23 +17,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows of a filter bank become rows of ifs: polarisations become Stokes parameters, stations and
- * beams are added up, each antenna as if it had lost nothing.
+/* Combination of polarisations, stations and beams: rows of a filter bank become rows of ifs.
+ * Polarisations become Stokes parameters; stations and beams are summed, each antenna scaled as if
+ * none of its samples were missing.
  *
  *   in    float [rows][stations][beams][sums][coarse][nchannels]   sums: polarisations; for IQUV
- * and coherency the four of QUANTITY_COHERENCY out   float
- * [rows][stations][beams][ifs][coarse][nchannels]    of stations and beams that are added up there
- * is one
+ *         and coherency the four of QUANTITY_COHERENCY
+ *   out   float [rows][stations][beams][ifs][coarse][nchannels]    summed stations or beams count 1
  *
  * Each row is a function of its own numbers and weights alone. Stokes parameters are of 32-bit
  * floats (dsp/stokes.h); antennas are added in double, in their order, times their factors.
  *
  * Missing data: the power of a polarisation is divided by its own weight, A B* by the joint one,
  * the share of samples that are good in both; the weight of the result is the joint one. Antennas
- * whose weight is below `least` are NaN. In sums they are left out. The weight of a sum is the
- * factors' mean of the weights, 0 for those that are left out; it is NaN where that is below
- * `least`. Where power is renormalised, what is left is multiplied by the factors of all over
- * those of what is left; raw sums stay as they are. */
+ * whose weight is below `least` are NaN. Sums omit them. The weight of a sum is the mean of the
+ * weights by factors, with 0 for omitted antennas. The sum is NaN where that is below `least`.
+ * Where power is renormalised, the sum is multiplied by the sum of all factors over the sum of
+ * those that entered. Raw sums are unchanged. */
 
 struct combine {
     uint32_t stations, beams, pols, coarse; /* of a row that comes in */
@@ -47,7 +47,8 @@ struct combine {
     double least;
 };
 
-/* Streams of an antenna and coarse channel that become one: rows that come in have whole ones. */
+/* combine_sums(): streams of an antenna and coarse channel in the input, whose rows have whole
+ * ones. combine_ifs(): ifs of the output. */
 uint32_t combine_sums(const struct combine *combine); /* lines that come in, of an antenna */
 uint32_t combine_ifs(const struct combine *combine);  /* lines that leave, of an antenna */
 /* Lines of nchannels numbers in a row that comes in, and in one that leaves. */
@@ -81,8 +82,8 @@ struct finish_rows {
     int is_first,
         is_last; /* of the chunk's blocks: nothing is carried from one chunk to the next */
     uint64_t first, count; /* of the product; as the backend gives them, of its dumps */
-    /* float [count][columns][channels] (x 2 if spectra): as the backend gives them, columns are the
-     * chunk's streams and channels those of a coarse channel; once coarse channels stand side by
+    /* float [count][columns][channels] (x 2 if spectra). As the backend makes them, columns are the
+     * chunk's streams and channels those of a coarse channel. Once coarse channels are side by
      * side, columns are the ifs of the chunk's streams. */
     uint32_t columns;
     uint64_t channels;
@@ -94,36 +95,38 @@ struct finish_rows {
     const float *weights;
     const struct combine_weights *lost;
     uint64_t blanked;
-    /* Of flagged power the backend's rows are cells, and beside them come the sums of their squares
-     * (NULL: not asked for). The first step makes dumps of them, and says what was flagged of so
-     * many cells; weights are of each channel from then on, [count][ifs][channels]. */
+    /* Sums of squares of flagged power, whose rows are cells as the backend makes them (NULL: not
+     * needed). The first step makes output rows of them, and records the flags of `cells` cells;
+     * weights are of each channel from then on, [count][ifs][channels]. */
     const float *squares;
     uint64_t first_cell, cells;
     struct flag_block flagged; /* flags NULL: nothing is flagged at all */
-    /* Of rows that the backend has rounded (plan_products_rounds()) what it clipped of each block
-     * that they touch, uint32 [clipped_blocks][columns][channels][2]; else NULL. */
+    /* Counts of numbers that the backend clipped in each block that the rows touch, if it has
+     * rounded them (plan_products_rounds()): uint32 [clipped_blocks][columns][channels][2]; else
+     * NULL. */
     const uint32_t *clipped;
     uint64_t clipped_blocks;
-    /* Of blocks of rows that were rounded to few bits (`data` is of these then), those that are
-     * among the rows, whole. Where the plan says that rows are judged, these stay floats. */
+    /* Whole blocks among the rows that were rounded to few bits (`data` contains these then). Where
+     * the plan says that rows are judged, rows stay floats. */
     struct product_steps steps;
 };
 
-/* Threads for the steps of all products, which run one after the other; NULL where one thread does
- * them, or none is asked for. pool_destroy() after finish_destroy(). Fails with DEVICE. */
+/* Creates the threads for the steps of all products, which run one after the other. *out is NULL if
+ * one thread suffices, or no step is needed. The caller calls pool_destroy() after
+ * finish_destroy(). Fails with DEVICE. */
 status_t finish_pool(const struct channelise_plan *work, pool_t **out);
 
-/* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be
- * done. `work` and the pool (may be NULL) must outlive it. Fails with DEVICE (memory). */
+/* Creates the steps of product i, for blocks of up to `rows` of the backend's rows. *out = NULL if
+ * there are none. `work` and the pool (may be NULL) must outlive it. Fails with DEVICE (memory). */
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
                        finish_t **out);
 void finish_destroy(finish_t *finish);
 
-/* From the rows of the backend to those of the product. Fails with DATA. */
+/* Converts the rows of the backend to those of the product. Fails with DATA. */
 status_t finish_run(finish_t *finish, struct finish_rows *rows);
 
-/* What the rows of the last run were before channels were left out, [count][columns], where the
- * plan says that they are judged; else NULL. Takes NULL. */
+/* Returns the statistics of the rows of the last run before channels were dropped,
+ * [count][columns], if the plan says that they are judged; else NULL. Takes NULL. */
 const struct agreement_whole *finish_wholes(const finish_t *finish);
 
 /* The steps of finishing, in order. Private to finish/. A new one is a file here, a row of the
@@ -131,7 +134,7 @@ const struct agreement_whole *finish_wholes(const finish_t *finish);
  * streams (plan/plan_products.h) and of memory
  * (plan/budget.c). */
 struct finish_step {
-    /* As finish_create(); *out = NULL: not asked for. */
+    /* As finish_create(); *out = NULL: not needed. */
     status_t (*create)(const struct channelise_plan *work, uint32_t i, uint64_t rows, void **out);
     status_t (*run)(void *step, struct finish_rows *rows);
     void (*destroy)(void *step);
@@ -142,9 +145,9 @@ struct finish_step {
 /* Has the pool's threads do `tasks` tasks that do not depend on each other. */
 void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run, void *context);
 
-/* Rows are shared out in groups, of which group g begins with this row; FINISH_GROUPS is their
- * number. A step that makes rows shorter leaves each group where it began; finish_close() moves
- * them together. Bytes are of a row. */
+/* Rows are distributed in FINISH_GROUPS groups. finish_group() returns the first row of group
+ * `group`. A step that makes rows shorter leaves each group at its beginning; finish_close() moves
+ * the groups together. from_bytes and to_bytes are bytes of a row before and after the step. */
 enum { FINISH_GROUPS = 64 };
 uint64_t finish_group(const struct finish_rows *rows, uint64_t group);
 void finish_close(const struct finish_rows *rows, size_t from_bytes, size_t to_bytes);

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which cells of flagged power are left out (product/flagged.h): by their kurtosis, by a mask,
- * by the job. A pure function of a cell's numbers and of where it lies.
+/* Flags of cells of power (product/flagged.h): by their kurtosis, by a mask, by the job. A pure
+ * function of a cell's numbers and of its position.
  *
  * Flags, cell by cell. */
 
@@ -156,7 +156,7 @@ static void flag_cells_errors(const flag_cells_t *cells, const float *power, con
     }
 }
 
-/* The kurtosis of a slice, and what lies beyond the limits. */
+/* Computes the kurtosis of a slice, and flags cells beyond the limits. */
 static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row,
                                 const struct flag_slice *slice)
 {
@@ -472,7 +472,7 @@ static int flag_is_blank(const struct product_spec *spec, float weight)
     return (double)weight < spec->weights.least || weight == 0;
 }
 
-/* What a line was before anything was left out of it. */
+/* Measures a line before any of it is flagged. */
 static struct agreement_whole flag_measure(const double *line, uint64_t count)
 {
     struct agreement_whole whole = {0, 0, 0};
@@ -484,7 +484,8 @@ static struct agreement_whole flag_measure(const double *line, uint64_t count)
     return whole;
 }
 
-/* Of each if of a dump: its line's, or those of all that are combined with it, added up. */
+/* Measures each if of an output row: its line, or the sum of all lines that are combined into
+ * it. */
 static void flag_measure_dump(struct flag_step *flag, uint64_t dump, uint64_t ifs)
 {
     const struct product_spec *spec = flag->spec;

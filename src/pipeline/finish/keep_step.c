@@ -17,7 +17,7 @@ struct keep {
     uint32_t parts;                 /* floats of a channel: 2 of spectra */
     int is_flagged;                 /* each channel has a weight */
     float *weights;                 /* [rows][ifs][count] then */
-    struct agreement_whole *wholes; /* [rows][ifs] where they are asked for */
+    struct agreement_whole *wholes; /* [rows][ifs] if needed */
 };
 
 static void keep_destroy(void *step)

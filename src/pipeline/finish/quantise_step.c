@@ -1,7 +1,7 @@
-/* The last step of finishing: rows become few bits, block by block (dsp/steps.h). A block is
- * so many rows from the observation's first on; chunks begin with one, so what is held at the end
- * of one chunk is nothing. Rows that the backend has rounded go on as they are: only what it
- * clipped is added up until a block is whole. */
+/* The last step of finishing: rows become few bits, block by block (dsp/steps.h). A block is a
+ * fixed number of rows, counted from the observation's first. Chunks begin with a block, so no rows
+ * are held at the end of a chunk. Rows that the backend has rounded are unchanged: only their
+ * counts of clipped numbers are added up until a block is whole. */
 #include "pipeline/finish/finish.h"
 
 #include "base/memory.h"
