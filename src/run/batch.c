@@ -44,8 +44,8 @@ static size_t batch_character(const char *text)
     return *text == '/' ? 0 : display_character(text, strlen(text));
 }
 
-/* Appends what stands for {name}: "a" of "obs/a.h5". It is one component of a path, so that no name
- * leads elsewhere. Fails with USAGE: the file has no such name. */
+/* Appends the value of {name}: "a" of "obs/a.h5". It is one component of a path, so that no name
+ * leads elsewhere. Fails with USAGE if the file has no such name. */
 static status_t batch_name(const char *path, struct text *name)
 {
     status_t st = STATUS_OK;
@@ -432,8 +432,8 @@ static uint32_t batch_print_table(const struct batch *batch)
     return left;
 }
 
-/* Whether any rank was asked to stop: observations that are passed over, or fail at once, do not
- * look. */
+/* Returns whether any rank was asked to stop. Observations that are skipped, or fail at once, do
+ * not check that. */
 static int batch_is_stopped_all(MPI_Comm comm)
 {
     int mine = stop_wanted();

@@ -5,11 +5,11 @@
 #include "run/run.h"
 
 /* Runs the job of `options` for each file that matches `pattern`: the file is its input, and its
- * name without folder and ending stands for {name} in the job's values. Those that are complete are
- * passed over, so the same command goes on. When one fails, the others are done only with
- * `keep_going`; a table on stdout says what became of each. Collective. Fails with the status of
- * the first that failed; STOPPED when that was asked for; USAGE, before anything is made, when no
- * file matches or two observations would make one file. */
+ * name without folder and ending is the value of {name} in the job. Complete observations are
+ * skipped, so the same command resumes. After a failure, the others run only with `keep_going`; a
+ * table on stdout lists the result of each. Collective. Fails with the status of the first that
+ * failed; with STOPPED on request; with USAGE, before any file is made, if no file matches or two
+ * observations would make one file. */
 status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const char *pattern,
                        int keep_going);
 

@@ -49,8 +49,8 @@ void channelise_pass_end(struct channelise_pass *p, status_t st)
     }
 }
 
-/* What rounds the results of a bank, for its products' provenance: "cpu, avx2, fftw-3.3.10 plan
- * 1f2e3d4c". Who plans alone does not know, but files have room for such words. */
+/* Describes the arithmetic of a bank, for its products' provenance: "cpu, avx2, fftw-3.3.10 plan
+ * 1f2e3d4c". A process that only plans does not know it, but files reserve space for such words. */
 static status_t pass_describe_bank(const struct channelise_pass *p,
                                    const struct channelise_choice *choice, struct text *out)
 {
@@ -93,7 +93,7 @@ out:
     return st;
 }
 
-/* What its speed depends on. */
+/* Describes what the pass's speed depends on. */
 static status_t pass_describe_problem(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -193,7 +193,7 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
     struct pass *pass = &p->pass;
     TRY(agree_all(pass->comm, output_spec_of_products(pass->job, p->archive, &pass->making)));
     TRY(pass_plan_all(p));
-    /* What cannot be dedispersed is found before the work. */
+    /* Errors of later dedispersions are found before the work. */
     st = pass->rank == 0 ? dedisperse_pass_foresee(pass, p->skip, p->work, p->later) : STATUS_OK;
     TRY(agree_all(pass->comm, st));
     TRY(pass_claim_all(pass));
@@ -292,7 +292,7 @@ out:
     return st;
 }
 
-/* On rank 0, before any file is made: whether there is room for the products of all passes. */
+/* Rank 0, before any file is made: checks the disk space for the products of all passes. */
 static status_t pass_check_room(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -305,9 +305,9 @@ out:
     return st;
 }
 
-/* On rank 0: scales that count for all rows, found before the first chunk is given out. A run that
- * goes on takes those that are there: what was read then need not be readable now. Chunks that are
- * done may be worked off again. */
+/* Rank 0: finds scales that apply to all rows, before the first chunk is given out. A resumed run
+ * takes the existing ones: input that was read then need not be readable now. Chunks that are done
+ * may be computed again. */
 static status_t pass_find_scales(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -424,7 +424,7 @@ out:
     return st;
 }
 
-/* What did not fit the bits of product i. */
+/* Reports numbers that did not fit the bits of product i. */
 static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
 {
     status_t st = STATUS_OK;
@@ -508,7 +508,7 @@ out:
     return st;
 }
 
-/* Of what this run has made. */
+/* Warns of rows that this run has made. */
 static void pass_warn_of_range_all(const struct channelise_pass *p)
 {
     char count[UNITS_TEXT];
@@ -532,7 +532,7 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
     }
 }
 
-/* Of what this run has made. */
+/* Reports rows that this run has made. */
 static void pass_tell_of_blanks_all(const struct channelise_pass *p)
 {
     char count[UNITS_TEXT];
@@ -550,7 +550,7 @@ static void pass_tell_of_blanks_all(const struct channelise_pass *p)
     }
 }
 
-/* On rank 0: which share of the cells of flagged power was left out, of all that is there. */
+/* Rank 0: reports the share of flagged cells of power, among all. */
 static status_t pass_tell_of_flags(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
@@ -571,7 +571,7 @@ out:
     return st;
 }
 
-/* Says where the times went, to whom it was asked for. */
+/* Prints how the time was spent, if requested. */
 static status_t pass_conclude(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;

@@ -81,7 +81,7 @@ out:
     return st;
 }
 
-/* What its speed depends on. */
+/* Describes what the pass's speed depends on. */
 static status_t pass_describe_problem(struct dedisperse_pass *p)
 {
     const struct dedisperse_plan *plan = p->plan;
@@ -191,7 +191,7 @@ out:
     return st;
 }
 
-/* That of an earlier pass, if it is of the kind. */
+/* Takes the backend of an earlier pass, if it is of the kind. */
 static status_t pass_open_backend_all(struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;
@@ -223,7 +223,7 @@ out:
     return st;
 }
 
-/* What a search has found, and the best of it. */
+/* Prints the result of a search, and its best candidates. */
 static status_t pass_summarise_search(const struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;

@@ -1,14 +1,14 @@
 /* A semi-coherent search (job_is_semi_coherent()) as jobs that are run one after the other, its
  * parts: for each coherent DM that is the nearest of some DMs, the job with a filter that
- * dedisperses to it behind its own filters, and a dedispersion of those DMs. All filters are as
- * long as that of the greatest of these coherent DMs, and delays count from one origin: so all
- * parts make outputs of the same times.
+ * dedisperses to it after its own filters, and a dedispersion of those DMs. All filters are as long
+ * as that of the largest of these coherent DMs, and delays count from one origin, so all parts make
+ * outputs of the same times.
  *
- * A part's power is the job's product with ".coherent-N" behind its name, its series the job's
- * series with the same, N the place of its coherent DM in the list. Power goes when its series are
- * complete, but that of the last part, which describes the band; the series when all of them are in
- * the job's (run/passes.h), and that has its name. Whatever moment a run is killed, what
- * is there is complete, or has its journal. */
+ * A part's power is the job's product with ".coherent-N" after its name, its series the job's
+ * series with the same, N the place of its coherent DM in the list. Power is removed when its
+ * series are complete, except that of the last part, which describes the band. Series are removed
+ * when all of them are in the job's (run/passes.h), and that has its final name. At any moment of a
+ * kill, existing files are complete, or have their journal. */
 #ifndef VOLTMILL_RUN_GRID_H
 #define VOLTMILL_RUN_GRID_H
 
@@ -38,8 +38,8 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
                          struct grid **out);
 void grid_destroy(struct grid *grid);
 
-/* Rank 0, or alone: what is left of each part; `may_remove`: what does not belong to the job goes
- * with --force, all that there is with --restart. Fails with USAGE as resume_find(). */
+/* Rank 0, or alone: finds what is left of each part. `may_remove`: files that do not belong to the
+ * job are removed with --force, all files with --restart. Fails with USAGE as resume_find(). */
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 

@@ -1,5 +1,5 @@
-/* Chunks of time, read by whoever asks for one, put into the order of the native layout and written
- * to their place in the one file; what reading lacks becomes its gaps. */
+/* Chunks of time, read by the ranks that request them, put into the order of the native layout and
+ * written to their place in the one file; unreadable samples become its gaps. */
 #include "run/import.h"
 
 #include "base/clock.h"
@@ -222,11 +222,11 @@ out:
     return st;
 }
 
-/* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, but at the
+/* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, except at the
  * end of the file.
  *
  *   rows     char [count][place->step_bytes]
- *   packed   room for as much; NULL where nothing is packed
+ *   packed   buffer of as many bytes; NULL if nothing is packed
  *
  * Fails as before_put(). */
 static status_t import_write(const struct import_packed *to, const char *rows, uint64_t first,
@@ -462,7 +462,7 @@ out:
     return st;
 }
 
-/* What was not there goes to rank 0. */
+/* Sends the missing samples to rank 0. */
 static status_t import_tell(void *context, struct text *out)
 {
     status_t st = STATUS_OK;

@@ -19,8 +19,8 @@ struct import_options {
     double progress;
 };
 
-/* Collective; every rank gets the same status: STOPPED when a signal asked for it. What is not
- * complete is removed. */
+/* Imports the archive. Collective; every rank gets the same status. Incomplete files are removed.
+ * Fails with USAGE, DATA, NO_SPACE, DEVICE; with STOPPED if a signal requested it. */
 status_t import_all(MPI_Comm comm, const struct import_options *options);
 
 #endif

@@ -66,7 +66,7 @@ static struct rate rate_expect(const char *problem, double work)
     return found;
 }
 
-/* Of all chunks, those that are still to do, or were before this run did them. */
+/* Returns the share of chunks that are still to do, or were before this run did them. */
 static double pass_part_left(const struct pass *pass, uint64_t done)
 {
     return 1 - (double)done / (double)chunk_count(&pass->making.chunking);
@@ -295,7 +295,7 @@ enum { MESSAGE_BYTES = 8192, FLUSH_BYTES = 512 };
 
 static const char finished[] = "finished";
 
-/* Nobody else would see this rank hang now. */
+/* Starts a watchdog: no other part would detect that this rank hangs now. */
 static status_t pass_begin_limit(const struct pass *pass, const char *what,
                                  liveness_watchdog_t **out)
 {

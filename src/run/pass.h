@@ -1,9 +1,9 @@
-/* A pass: some stage makes the rows of some products, chunk by chunk, on all ranks. What all such
- * stages share of a run: planning, the driver, the outputs and their journals, stops and failures.
+/* A pass: some stage makes the rows of some products, chunk by chunk, on all ranks. The part of a
+ * run that all such stages share: planning, the driver, the outputs and their journals, stops and
+ * failures.
  *
- * A pass of MPI_COMM_NULL is planned by one process alone, which looks at what is there and makes
- * nothing: that is how `voltmill plan` knows what a run does, and a run what its later passes do.
- */
+ * A pass of MPI_COMM_NULL is planned by one process alone, which reads existing files and makes
+ * none. `voltmill plan` uses it for a run, and a run for its later passes. */
 #ifndef VOLTMILL_RUN_PASS_H
 #define VOLTMILL_RUN_PASS_H
 
@@ -62,61 +62,65 @@ struct pass_kind {
  * run_job_all(). */
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind);
 
-/* Collective. */
+/* Begins a pass. Collective. */
 void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
                 const struct run_options *options);
 
-/* What a stage plans with: a backend, and numbers of threads: this rank's, and that of the rank
- * with the most, for whom the one plan of all ranks is made. */
+/* Means of a stage's plan: a backend, and numbers of threads: this rank's, and that of the rank
+ * with the most, for which the one plan of all ranks is made. */
 struct pass_means {
     enum backend_kind backend;
     uint32_t threads, most_threads;
     const struct chunking *begun; /* chunks as an earlier run has cut them, or NULL */
 };
-/* AUTO is the backend that it was begun with, else what all ranks have. Collective. */
+/* Returns the means of the pass. AUTO is the backend that it was begun with, else one that all
+ * ranks have. Collective. */
 struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
 
-/* Whether all ranks have planned the chunks of `mine`. Chunks go by number, so a rank
- * that cut otherwise would write other rows: never begin then. Fails with USAGE. Collective. */
+/* Checks that all ranks have planned the chunks of `mine`. Chunks are identified by number, so a
+ * rank with another cut would write other rows: never begin then. Fails with USAGE. Collective. */
 status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine);
 
-/* Claims the products of pass->making, or only looks: pass->begun says what there is to go on with.
- * Fails as outputs_claim_all(). Collective. */
+/* Claims the products of pass->making, or only checks them: pass->begun describes the files to
+ * resume. Fails as outputs_claim_all(). Collective. */
 status_t pass_claim_all(struct pass *pass);
 
-/* Alone, when pass->making is planned: measures the files. Then adds those that are not complete to
- * the room of others. Fail with DATA, USAGE. */
+/* pass_measure(): measures the files, in one process, when pass->making is planned.
+ * pass_add_room(): adds the incomplete ones to the disk space of others. Fail with DATA, USAGE. */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
-/* How long it will take, what is done already left out; 0 s: nobody knows. */
+/* Estimates the remaining time; 0 s: unknown. */
 struct rate pass_expect(const struct pass *pass);
 
 /* Settles the patience: the options', or what suits the backend. */
 void pass_limit(struct pass *pass, enum backend_kind backend);
 
-/* "12 of 40 chunks": done before, or by now. */
+/* Writes "12 of 40 chunks": done before, or by now. */
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
-/* Works off what is not done. Collective. */
+/* Processes all chunks that are not done. Collective. Fails as the stage and its outputs do; with
+ * STOPPED on request. */
 status_t pass_work_off_all(struct pass *pass);
 
-/* Where the pass's pipeline puts its rows. */
+/* Returns the sink of the pass's pipeline. */
 struct pipeline_sink pass_sink(const struct pass *pass);
 
-/* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process when they
- * take longer. */
+/* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process if they
+ * take longer. Fail as these. */
 status_t pass_open_all(const struct pass *pass);
 status_t pass_finish_all(const struct pass *pass);
 
 /* On rank 0: reports the chunks of earlier runs from which the pass resumes. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
-/* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */
+/* Rank 0, after the last chunk: fails with HOLES if rows are NaN for lack of input. Also fails with
+ * DATA. */
 status_t pass_judge_holes(const struct pass *pass);
 
-/* `st`: how it ended; rank 0 says what is kept after a failure. Takes one that was never begun. */
+/* Ends a pass. `st`: how it ended; rank 0 reports what is kept after a failure. Takes one that was
+ * never begun. */
 void pass_end(struct pass *pass, status_t st);
 
 #endif

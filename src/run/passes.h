@@ -27,20 +27,20 @@ struct dedisperse_pass {
     struct merge_source *sources;
 };
 
-/* Alone, before the first pass: plans those that are left to do (or all, when nothing is), of what
- * `work` makes or (NULL) of filterbanks that are there, as their passes will: fails as they would.
+/* Alone, before the first pass: plans the remaining dedispersions (or all, if none remains), of the
+ * products of `work` or (NULL) of existing filterbanks, as their passes will: fails as they would.
  * Measures them, and keeps no tables of delays.
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Adds what they need as pass_add_room(). */
+/* Adds what they need as pass_add_room(). Fails with USAGE, DEVICE (memory). */
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room);
 
-/* Before the first pass, when the filterbanks of all that are left are there: whether they can be
- * done, and have room. Collective. Fails with USAGE, NO_SPACE, DATA. */
+/* Checks before the first pass, if the filterbanks of all remaining dedispersions exist, that they
+ * can be done, and that the disk space suffices. Collective. Fails with USAGE, NO_SPACE, DATA. */
 status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
                                    const struct run_options *options, const struct resume *skip);
 
@@ -52,9 +52,9 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 
 /* The last pass of a semi-coherent search: the series of all parts in one product. */
-/* Alone: plans it, and measures it. `part`: the first that is left, whose power `work` makes, or
- * (NULL) is there; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with USAGE,
- * DATA. */
+/* Alone: plans the merge, and measures it. `part`: the first remaining part, whose power `work`
+ * makes, or (NULL) exists; NULL: all are complete. *out is for dedisperse_pass_end(). Fails with
+ * USAGE, DATA. */
 status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *part,
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
@@ -85,7 +85,7 @@ struct channelise_pass {
 
 /* Plans it, as suits or as it was begun, and the later dedispersions; claims its products, or only
  * looks (run/pass.h). Then pass.making is planned when it is alone. Fails with USAGE, DATA.
- * Collective. */
+ * Collective. Also fails with NO_SPACE. */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
 /* Does it. `started`: when the run was (clock_now()); power that is to be dedispersed stays

@@ -1,4 +1,4 @@
-/* Looks at the files of a job: which are complete, and whether they were made by it. */
+/* Checks which files of a job are complete, and whether that job made them. */
 #include "run/resume.h"
 
 #include "base/memory.h"
@@ -209,7 +209,7 @@ static void resume_forget_forced(const struct job *job, int last_begun, struct r
     }
 }
 
-/* What a series is made of. A filterbank of the job's own lies in one file. */
+/* Lists the inputs of a series. A filterbank of the job's own is one file. */
 static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
     status_t st = STATUS_OK;

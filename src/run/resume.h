@@ -17,19 +17,19 @@ struct resume_options {
     int only_looks; /* leaves everything as it is */
 };
 
-/* Rank 0, or alone: what is complete, and of this job and its input
- * (output/journal/journal_head.h), need not be done again. `archive` may be NULL. Fails with USAGE:
- * a product that is there is of another job; with DATA. */
+/* Rank 0, or alone: finds the products that are complete, and of this job and its input
+ * (output/journal/journal_head.h), and need not be made again. `archive` may be NULL. Fails with
+ * USAGE if an existing product is of another job; with DATA. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 
-/* Whether the series of a part of a semi-coherent search are complete, and of this very job: their
- * text names the archive, too, and the power that they were made of may be gone. Fails with USAGE,
- * DATA. */
+/* Sets *is_complete to whether the series of a part of a semi-coherent search are complete, and of
+ * this very job: their text names the archive, too, and the power that they were made of may be
+ * gone. Fails with USAGE, DATA. */
 status_t resume_find_part(const struct job *part, int *is_complete);
 
-/* When nothing is left to do: fails with HOLES, as the run that made them did, when rows are NaN
- * for want of input; with DATA. */
+/* When no work is left: fails with HOLES, as the run that made the rows did, if some are NaN for
+ * lack of input; with DATA. */
 status_t resume_judge_holes(const struct job *job);
 
 #endif

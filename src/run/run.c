@@ -30,7 +30,7 @@ static void run_say_what_is_complete(const struct job *job, const struct resume 
     }
 }
 
-/* What a search has found, as text: rank 0 writes it when the search is complete. */
+/* Writes the result of a search as text, on rank 0, when the search is complete. */
 static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32_t i,
                                     const struct run_options *options)
 {
@@ -77,7 +77,7 @@ static status_t run_put_off_holes(status_t st, char holes[HOLES_BYTES])
     return STATUS_OK;
 }
 
-/* What is left of the time to tune is shared by the passes that are left. */
+/* Shares the remaining time to tune among the remaining passes. */
 static void run_share_tuning(const struct job *job, const struct run_options *options,
                              const struct resume *skip, uint32_t next)
 {

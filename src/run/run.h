@@ -14,13 +14,13 @@ struct backend;
 struct tune_budget;
 struct opened;
 
-/* What comes before the first chunk, in this order. */
+/* Steps before the first chunk, in order. */
 enum run_step {
-    RUN_STEP_JOB,     /* job and archive are looked at */
+    RUN_STEP_JOB,     /* job and archive are read */
     RUN_STEP_PLAN,    /* planned, earlier runs' files looked for */
     RUN_STEP_DEVICE,  /* the backend opened */
     RUN_STEP_CHOICE,  /* how it computes: looked up, or measured */
-    RUN_STEP_FILES,   /* products made, their room reserved */
+    RUN_STEP_FILES,   /* products made, their disk space reserved */
     RUN_STEP_BUFFERS, /* kernels, buffers, threads */
     RUN_STEPS
 };
@@ -57,16 +57,17 @@ struct run_options {
     const char *csv;    /* `bench run` writes it, too; NULL: none */
     const char *report; /* the page that comes after the run: no input, no product; NULL: none */
     double progress;    /* seconds between lines; 0: redraw one on a terminal */
-    /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
-     * collective. And where the times go, instead of a summary; NULL: none wanted. */
+    /* For `bench run`: called on every rank before the first chunk, may be NULL; collective. Then
+     * the times of the steps, instead of a summary; NULL: not needed. */
     status_t (*before)(void *context, MPI_Comm comm, const struct channelise_plan *work,
                        struct backend *backend);
     void *context;
     struct run_times *times;
 };
 
-/* Goes on where an earlier run of the same job has ended. Collective; every rank gets the same
- * status: STOPPED when a signal asked for it (ranks/stop.h). Rank 0 prints a summary on stdout. */
+/* Runs a job, and resumes where an earlier run of it has ended. Collective; every rank gets the
+ * same status: STOPPED if a signal requested it (ranks/stop.h), HOLES if rows are NaN because input
+ * was unreadable. Fails with USAGE, DATA, NO_SPACE, DEVICE. Rank 0 prints a summary on stdout. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);
 
 #endif

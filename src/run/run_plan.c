@@ -122,7 +122,7 @@ static status_t run_protect_all(MPI_Comm comm, const struct job *job, const stru
     return agree_all(comm, st);
 }
 
-/* What is left to do, as rank 0 sees it, on all ranks. */
+/* Finds the remaining work on rank 0, and sends it to all ranks. */
 static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
                                   const struct archive *archive, const struct run_options *options,
                                   struct resume *out)
@@ -213,7 +213,7 @@ out:
     return st;
 }
 
-/* One part that is left stands for all: they are alike. */
+/* One remaining part represents all: they are alike. */
 static status_t run_plan_parts(struct run_plan *plan, const struct archive *archive,
                                const struct run_options *options)
 {
@@ -250,7 +250,7 @@ out:
     return st;
 }
 
-/* What trees save, which no run needs to know. */
+/* Counts the additions that trees save, which no run needs. */
 static status_t run_plan_count_adds(struct run_plan *plan)
 {
     status_t st = STATUS_OK;

@@ -20,11 +20,11 @@ struct run_begin {
 status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct run_begin *out);
 void run_begin_free(struct run_begin *begun);
 
-/* What a run would do, to the last byte: all that `voltmill plan` prints. */
+/* Plan of a run, to the last byte: everything that `voltmill plan` prints. */
 struct run_plan {
     struct run_begin begun;
-    /* Of a semi-coherent search: its parts, of which one that is not complete is planned as the job
-     * (NULL: all are), and the pass that merges them; else NULL. */
+    /* For a semi-coherent search: its parts, of which one incomplete part is planned as the job
+     * (NULL: all are complete), and the pass that merges them; else NULL. */
     struct grid *grid;
     const struct grid_part *part;
     struct dedisperse_pass merge;
@@ -33,20 +33,20 @@ struct run_plan {
     struct room room; /* of what is not complete; room_check() refuses what run does */
 };
 
-/* Alone. Fails as the run would. */
+/* Plans a run, in one process. Fails as the run would. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan);
 
-/* Rank 0: finds what is left of the parts of a semi-coherent search, and whether there is room for
- * all of them. Fails with USAGE, NO_SPACE, DATA. */
+/* Rank 0: finds the remaining parts of a semi-coherent search, and checks the disk space for all of
+ * them. Fails with USAGE, NO_SPACE, DATA. */
 status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
                               const struct run_options *options);
 
 /* `dedisperse.search.csv`: the candidates of a search as text, written by the run itself. */
 
-/* Rank 0, when the search is complete: writes the table, unless it is there. It has its name when
- * it is whole; a run that is killed before leaves it to the next. Fails with USAGE (another file is
- * there, without `force`), DATA, NO_SPACE, DEVICE (memory). */
+/* Rank 0, when the search is complete: writes the table, unless it exists. Publishing is atomic: a
+ * run that is killed before leaves it to the next. Fails with USAGE (another file exists, without
+ * `force`), DATA, NO_SPACE, DEVICE (memory). */
 status_t tables_write(const struct job_search *search, int force);
 
 #endif

@@ -196,9 +196,9 @@ void opened_give_back(opened_t *opened, backend_t *backend, status_t st)
     backend_close(backend);
 }
 
-/* `dm: {..., downsample: auto}`: into which ranges of DMs the job's filterbanks divide.
+/* `dm: {..., downsample: auto}`: ranges of DMs into which the job's filterbanks divide.
  *
- * Looks at the filterbank of each dedispersion that is to be divided. */
+ * Reads the filterbank of each dedispersion that is to be divided. */
 _Static_assert((int)DDPLAN_RANGES <= (int)JOB_DEDISPERSE, "a job has room for all ranges");
 
 /* Frequencies and times of what dedispersion `number` reads. */
@@ -427,8 +427,8 @@ out:
     return st;
 }
 
-/* What each rank may take of `run.memory: auto`: as much as the one that has least, so that all
- * plan the same. */
+/* Sets the memory of each rank for `run.memory: auto`: the minimum of all ranks, so that all plan
+ * the same. */
 static void share_memory_all(MPI_Comm comm, struct job *job)
 {
     int rank;

@@ -14,8 +14,8 @@
  * their results must be alike. */
 typedef struct opened opened_t;
 
-/* `keeps`: a device that is given back stays open, with its programs and buffers. Fails with
- * DEVICE. Collective. */
+/* Creates the holder of opened backends. `keeps`: a device that is given back stays open, with its
+ * programs and buffers. Fails with DEVICE. Collective. */
 status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Takes NULL. Waits for what is being opened. */
 void opened_destroy(opened_t *opened);
@@ -26,25 +26,24 @@ void opened_destroy(opened_t *opened);
 status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
                          enum backend_kind kind, backend_t **out);
 
-/* Nobody uses it any more; `st`: how its pass has ended. Takes NULL for both. */
+/* Returns the backend after its last use; `st`: how its pass has ended. Takes NULL for both. */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
-/* Rank 0 gives the text of a job (called `path` in messages), opens the archive and reads the
- * coefficients of filters; all get all three.
- * Dedispersions by ranges of DMs are divided.
- * Rank 0's status so far goes in as `st`; `each` may be NULL, and `opened`, which begins to open
- * what the job wants. *archive stays as it is when the job's input is a filterbank
- * (run/passes.h). */
+/* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
+ * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.
+ * Rank 0's status so far is passed as `st`; `each` may be NULL, and `opened`, which begins to open
+ * the job's backend. *archive is unchanged if the job's input is a filterbank (run/passes.h). Fails
+ * with USAGE, DATA, DEVICE (memory), STOPPED. */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
 
-/* Alone: the job of a file, its dedispersions divided. Fails as job_load(), archive_open(),
+/* Alone: loads the job of a file, its dedispersions divided. Fails as job_load(), archive_open(),
  * ranges_find(). */
 status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets,
                         struct job **out);
 
-/* What AUTO stands for: OPENCL if all ranks have a GPU. */
+/* Returns the kind that AUTO means: OPENCL if all ranks have a GPU. */
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asks the tuner what the options of a run allow: to look up, or to search now. */
+/* Calls the tuner as the options of a run allow: look up, or search now. */
 #include "run/tuned.h"
 
 #include "base/memory.h"
