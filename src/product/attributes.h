@@ -23,7 +23,7 @@ status_t attributes_put(hid_t object, enum attribute_at at, const struct product
  * missing. */
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product);
 
-/* Shows those that have a name in JSON, in the table's order; numbers that are 0 are not there. */
+/* Writes those that have a name in JSON, in the table's order; numbers that are 0 are omitted. */
 void attributes_json(struct json *json, enum attribute_at at, const struct product *product);
 
 #endif

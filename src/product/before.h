@@ -22,18 +22,18 @@ struct before {
     char *made;      /* the first folder that was made for it */
 };
 
-/* On rank 0: finds out which it is. Unless it is complete, FILE.part is claimed, made with its
- * folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless forced.
- * Fails with USAGE, NO_SPACE. */
+/* On rank 0: finds the state of the file. Unless it is complete, FILE.part is claimed, made with
+ * its folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless
+ * forced. Fails with USAGE, NO_SPACE. Also fails with DATA. */
 status_t before_claim(struct before *before, int force);
 
-/* The file that is written or read. */
+/* Returns the file that is written or read. */
 const char *before_path(const struct before *before);
-/* On rank 0: the descriptor through which to make the file: the claimed one, or one in memory.
- * Fails with DEVICE. */
+/* On rank 0: returns the descriptor through which to make the file: the claimed one, or one in
+ * memory. Fails with DEVICE. */
 status_t before_make(struct before *before, int *fd);
-/* On rank 0: the file that is there must be as long as the one that was made, or longer by what
- * comes last. Fails with USAGE. */
+/* On rank 0: checks that the existing file is as long as the one that was made, or longer by the
+ * datasets that come last. Fails with USAGE. Also fails with DATA. */
 status_t before_check_size(const struct before *before, const struct voltages_place *place);
 
 /* Writes some samples to a file opened for writing, or compares them. Fails with USAGE: they are
@@ -41,10 +41,10 @@ status_t before_check_size(const struct before *before, const struct voltages_pl
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
-/* On rank 0: compares all but the samples. Fails with USAGE, DATA. */
+/* On rank 0: compares everything but the samples. Fails with USAGE, DATA. */
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place);
 
-/* On rank 0: removes what it has claimed and is not complete, and folders that it made. */
+/* On rank 0: removes the claimed file if it is incomplete, and folders that were made for it. */
 void before_abandon(struct before *before);
 /* Abandons it, and closes its descriptors. */
 void before_end(struct before *before);

@@ -7,7 +7,7 @@
 
 #include <hdf5.h>
 
-/* A row of the table, as it lies in memory. Times are those of the reference frequency. */
+/* A row of the table, as it is in memory. Times are those of the reference frequency. */
 struct candidate {
     double snr, dm;
     double time_s;  /* of the middle of the best box, seconds after the observation's start */
@@ -30,18 +30,19 @@ struct candidates {
 };
 void candidates_free(struct candidates *candidates);
 
-/* Groups the peaks of a product whose rows lie in one piece. Says so when there are too many. Fails
- * with DATA, DEVICE (memory). */
+/* Groups the peaks of a product whose rows are contiguous. Warns if there are too many. Fails with
+ * DATA, DEVICE (memory). */
 status_t candidates_find(const struct product_spec *spec, int fd, const char *path,
                          const struct product_place *place, struct candidates *out);
 
-/* The table in a new file: `candidates` NULL: of none. Fails with NO_SPACE or DATA. */
+/* Writes the table into a new file; `candidates` NULL: without rows. Fails with NO_SPACE or
+ * DATA. */
 status_t candidates_put(hid_t file, const struct candidates *candidates);
 
 /* Appends the table as comma-separated values. Fails with DEVICE (memory). */
 status_t candidates_csv(const struct candidates *candidates, struct text *out);
 
-/* What a file of candidates says of itself, for who draws or exports them. */
+/* Content of a file of candidates, for drawing and export. */
 struct candidates_file {
     struct candidates found;
     char *filterbank, *source, *telescope; /* NULL when unknown */

@@ -361,8 +361,7 @@ static int compare_is_passed_over(const struct comparison *comparison, const cha
            (comparison->is_old && (IS_AMONG(changed, name) || compare_is_prose(name)));
 }
 
-/* The names that both objects have, but for those that are passed over: of links, or of attributes.
- */
+/* Lists the names that both objects have, except ignored ones: of links, or of attributes. */
 static status_t compare_list_names(struct comparison *comparison, const struct pair *pair,
                                    int of_links, struct h5_names *both)
 {

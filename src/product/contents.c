@@ -191,8 +191,9 @@ out:
     return st;
 }
 
-/* The CRC of an attribute; of a dataset that lies in one piece of the file `fd`, or (-1) of its
- * type and shape alone. `where` names it in messages. Fail with DATA. */
+/* contents_of_attribute(): the CRC of an attribute. contents_of_dataset(): of a dataset that is in
+ * one piece of the file `fd`, or (-1) of its type and shape alone. `where` names it in messages.
+ * Fail with DATA. */
 static status_t contents_of_attribute(hid_t object, const char *name, const char *where,
                                       uint32_t *out)
 {
@@ -228,7 +229,7 @@ out:
     return st;
 }
 
-/* Goes on from a CRC with bytes of the file. */
+/* Continues a CRC with bytes of the file. */
 static status_t contents_value_read(int fd, const char *where, uint64_t offset, uint64_t bytes,
                                     uint32_t *crc)
 {
@@ -325,7 +326,7 @@ out:
     return st;
 }
 
-/* What cannot be read is damage like any other, unless the product is just being made. */
+/* An unreadable object counts as damaged, unless the product is being made. */
 static status_t contents_settle(const struct contents *contents, status_t st, struct item *item)
 {
     item->is_unreadable = st != STATUS_OK;
@@ -451,7 +452,7 @@ out:
     return st;
 }
 
-/* Opens the product and its table, with room for its rows, and lists what there is; nothing when
+/* Opens the product and its table, with memory for its rows, and lists the objects; nothing if
  * there is no table. */
 static status_t contents_open(struct contents *contents)
 {
@@ -522,7 +523,7 @@ out:
     return st;
 }
 
-/* Whether a row tells of the object of that name. */
+/* Returns whether a row is about the object of that name. */
 static int contents_is_of(const struct contents *contents, uint64_t row, const char *name)
 {
     return strncmp(contents_row(contents, row), name, contents->letters) == 0;

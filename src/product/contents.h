@@ -1,7 +1,7 @@
-/* What a product holds beside its rows: every dataset and every attribute has a CRC-32 of its own
- * in /provenance/objects {name, crc32}, so that a changed frequency, header or count is found, and
- * by name. docs/products.md says of what. Links between objects count by what they lead to. Uses
- * HDF5: main thread only. */
+/* Checksums of a product's objects beside its rows: every dataset and every attribute has a CRC-32
+ * of its own in /provenance/objects {name, crc32}, so that a changed frequency, header or count is
+ * found, and by name. docs/products.md lists them. Links between objects count by their targets.
+ * Uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_CONTENTS_H
 #define VOLTMILL_PRODUCT_CONTENTS_H
 
@@ -9,14 +9,15 @@
 #include "io/hdf5/h5.h"
 #include "product/product.h"
 
-/* Makes room for the CRCs of what there is now: the last thing that a new product gets. */
+/* Reserves file space for the CRCs of all present objects: the last step of creating a product.
+ * Fails with NO_SPACE or DATA. */
 status_t contents_reserve(hid_t file);
 
-/* Puts the CRCs in, when all else is. The same bytes when it is done again. A product without room
- * for them (of an older version) stays as it is. Fails with NO_SPACE or DATA. */
+/* Writes the CRCs, after everything else. Idempotent. A product without the table (of an older
+ * version) is unchanged. Fails with NO_SPACE or DATA. */
 status_t contents_put(int fd, const char *path, const struct product_place *place);
 
-/* What contents_compare() finds. */
+/* Result of contents_compare(). */
 struct contents_found {
     uint64_t known;    /* objects that have a CRC; 0: the product holds none */
     uint64_t bad;      /* changed, gone, unreadable, or come since */

@@ -1,9 +1,9 @@
-/* Power that is flagged: its cells, so many spectra of a channel of one station, beam and
- * polarisation; a dump is made of those that are good. They stand beside the rows:
+/* Flags of power. A cell is a fixed number of spectra of a channel of one station, beam and
+ * polarisation. Rows are sums of the good cells. The datasets beside the rows:
  *
  *   /flags      uint8 [cell][if][channel]   enum flag
  *   /kurtosis   float [cell][if][channel]   dsp/kurtosis.h; NaN: not all of the cell was there, or
- *                                           its numbers do not tell
+ *                                           its numbers do not suffice
  *
  * ifs and channels are those that the filter bank makes, before polarisations, stations and
  * neighbours become one; of the channels those that are kept. Their scales are the rows' own where
@@ -15,12 +15,11 @@
 
 #include <hdf5.h>
 
-/* Why a cell was left out. */
+/* Reason for which a cell was flagged. */
 enum flag { FLAG_KURTOSIS = 1, FLAG_MASK = 2, FLAG_CHANNELS = 4 };
 
-/* What was flagged of some rows of cells, [rows][ifs][channels] of some ifs; kurtosis is NULL where
- * it is not asked for; `tolerance`: by how much it may be another where rows are judged, else NULL.
- */
+/* Flags of some rows of cells, [rows][ifs][channels] of some ifs. kurtosis is NULL if not needed.
+ * `tolerance`: possible error of kurtosis if rows are judged, else NULL. */
 struct flag_block {
     const unsigned char *flags;
     const float *kurtosis, *tolerance;
@@ -32,15 +31,16 @@ uint64_t flagged_ifs(const struct product_spec *spec);
 uint64_t flagged_channels(const struct product_spec *spec);
 uint64_t flagged_row(const struct product_spec *spec);
 
-/* How many channels of each coarse one, from its first, kurtosis does not flag: of real samples the
- * bank's channel 0 is a real number (DC, or half the sample rate), whose noise has K of about 2. */
+/* Returns how many channels of each coarse one, from its first, kurtosis does not flag: of real
+ * samples the bank's channel 0 is a real number (DC, or half the sample rate), whose noise has K of
+ * about 2. */
 size_t flagged_untold(const struct product_spec *spec);
 
-/* The centres of cells. */
+/* Returns the centres of cells. */
 struct time_axis flagged_time(const struct product_spec *spec);
 
 /* Puts both datasets into a new file, but their values, which come with the rows. `ifs`: the scale
- * of the rows' ifs. */
+ * of the rows' ifs. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-/* Whether ifs are others than the bank's polarisations of its stations and beams. */
+/* Returns whether ifs are others than the bank's polarisations of its stations and beams. */
 int ifs_are_combined(const struct product_spec *spec);
 
 /* Ifs of one station and beam; of a row. */
@@ -18,22 +18,22 @@ uint32_t ifs_count(const struct product_spec *spec);
 /* Weights of a row, where there are any. */
 uint64_t ifs_weights(const struct product_spec *spec);
 
-/* Streams that an if is made of, together with others: groups of streams have multiples of it, or
- * all. Channels apart. */
+/* Returns the streams that an if is made of, together with others: groups of streams have multiples
+ * of it, or all. Channels apart. */
 uint32_t ifs_streams(const struct product_spec *spec);
 
-/* Their names: "CS001/X" where there are several stations or beams, else the polarisation;
+/* Makes the names of ifs: "CS001/X" if there are several stations or beams, else the polarisation;
  * h5_free_texts() returns them. Fails with DEVICE (memory). */
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
 
-/* The same, one a line. */
+/* Lists them likewise, one a line. Fails with DEVICE (memory). */
 status_t ifs_list(const struct product_spec *spec, char **out);
 
-/* What they are as PSRFITS has it, of one station and beam: "AABB", "IQUV", "AABBCRCI", "I"; else
- * names, with commas between. */
+/* Names the ifs of one station and beam as PSRFITS does: "AABB", "IQUV", "AABBCRCI", "I"; other
+ * names are separated by commas. Fails with DEVICE (memory). */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
 
-/* The weights of sums, into /provenance. */
+/* Writes the weights of sums into /provenance. Fails with DATA, NO_SPACE. */
 status_t ifs_put_provenance(hid_t group, const struct product_spec *spec);
 
 #endif

@@ -46,7 +46,7 @@ void medians_destroy(medians_t *medians)
     }
 }
 
-/* Of which bits a pass counts: from this one on, and how many. */
+/* Returns the lowest bit that a pass counts. */
 static int medians_shift(int pass)
 {
     static const int shifts[MEDIANS_PASSES] = {32 - BITS, 32 - 2 * BITS, 0};

@@ -1,6 +1,6 @@
 /* The medians of columns of numbers that are too many to sort: digit by digit of the numbers as
  * they are stored, by counting, in MEDIANS_PASSES passes over all rows. Exact: the median is one of
- * the numbers, of an even count the lower of the two in the middle; NaN is left out. */
+ * the numbers, of an even count the lower of the two in the middle; NaN is ignored. */
 #ifndef VOLTMILL_PRODUCT_MEDIANS_H
 #define VOLTMILL_PRODUCT_MEDIANS_H
 
@@ -12,19 +12,20 @@ enum { MEDIANS_PASSES = 3, MEDIANS_COLUMNS = 2048 /* at a time: 32 MiB of counts
 
 typedef struct medians medians_t;
 
-/* Of at most so many columns, by so many threads. Fails with DEVICE (memory). */
+/* Creates the medians of at most `columns` columns, with `threads` threads. Fails with DEVICE
+ * (memory). */
 status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out);
 void medians_destroy(medians_t *medians);
 
-/* Begins pass 0 .. MEDIANS_PASSES - 1 over all rows of so many columns. */
+/* Begins pass 0 .. MEDIANS_PASSES - 1 over all rows of `columns` columns. */
 void medians_begin(medians_t *medians, int pass, uint64_t columns);
 
-/* The next rows of the pass, in any order.
+/* Adds the next rows of the pass, in any order.
  *
  *   rows   float [count][stride], the columns first */
 void medians_add(medians_t *medians, const float *rows, uint64_t count, uint64_t stride);
 
-/* Behind the last pass: float [columns]; NaN where there were no numbers. */
+/* Returns the medians after the last pass: float [columns]; NaN where there were no numbers. */
 void medians_get(medians_t *medians, float *out);
 
 #endif

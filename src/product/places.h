@@ -1,5 +1,5 @@
-/* The datasets that lie beside a product's rows at places of their own: one table, walked where a
- * product is made and where it is read back. Private to product/. */
+/* Datasets with places of their own beside a product's rows: one table, used to create a product
+ * and to read it back. Private to product/. */
 #ifndef VOLTMILL_PRODUCT_PLACES_H
 #define VOLTMILL_PRODUCT_PLACES_H
 
@@ -24,14 +24,15 @@ enum place {
     PLACE_COUNT
 };
 
-/* Looks where the dataset lies: in one piece, its numbers of the table's size. *out, where it is
- * not NULL, has its shape and type; h5_dataset_close() in any case. Fails with DATA. */
+/* Finds the place of the dataset: in one piece, its numbers of the table's size. *out, if not NULL,
+ * gets its shape and type; the caller calls h5_dataset_close() in any case. Fails with DATA. */
 status_t place_find(hid_t file, const char *path, enum place which, struct product_place *place,
                     struct h5_dataset *out);
-/* The same if there is such a dataset (*found). */
+/* Finds the place likewise if there is such a dataset (*found). Fails with DATA, DEVICE
+ * (memory). */
 status_t place_find_any(hid_t file, const char *path, enum place which, struct product_place *place,
                         struct h5_dataset *out, int *found);
-/* The name of the dataset. */
+/* Returns the name of the dataset. */
 const char *place_name(enum place which);
 
 #endif

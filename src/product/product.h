@@ -34,36 +34,36 @@ struct product_spec_bank {
     double cutoff;       /* this wide, in channels */
 };
 
-/* What a product holds and where it comes from. */
+/* Content and origin of a product. */
 struct product_spec {
     enum product_kind kind;
     const char *job_text;         /* what determines its bytes (struct job_product) */
     const char *arithmetic;       /* what rounded its numbers, for people; NULL: does not matter */
-    const char *inputs;           /* what it is made of: a line for each file; NULL: not told */
+    const char *inputs;           /* its inputs: a line for each file; NULL: unknown */
     uint64_t rows;                /* dumps; of series: DMs */
     enum compression compression; /* of the rows, once all are there (product/pack/packed.h); NONE
                                      while they are written */
-    /* Of QUANTITY_SERIES; then the rest is zero. */
+    /* For QUANTITY_SERIES; the rest is zero then. */
     const struct dedispersed_spec *series;
-    /* Of all others. */
+    /* For all other quantities. */
     const struct archive *archive;
     uint64_t gap_samples; /* of all streams, in gaps that the archive declares, that were taken */
     struct rounding steps;
-    /* Of QUANTITY_VOLTAGES; then the rest is zero. `archive` is what the
-     * product is to be read as: rows are its samples from first_sample on. */
+    /* For QUANTITY_VOLTAGES; the rest is zero then. `archive` describes how the product is read:
+     * rows are its samples from first_sample on. */
     double scale; /* volts of 1 as it is stored */
-    /* What voltages went through before: a line for each filter; NULL: nothing. */
+    /* Filters that the voltages passed before, a line for each; NULL: none. */
     const char *filters;
-    /* Of a filter bank. */
+    /* For products of a filter bank. */
     struct product_spec_bank bank;
     uint64_t integrate;
-    /* What a row has: so many ifs (stations x beams x polarisations) of so many frequencies, each
-     * the mean of `average` neighbours; of all coarse channels side by side, x nchannels, these
-     * begin at first_frequency. */
+    /* A row has nifs ifs (stations x beams x polarisations) of `frequencies` frequencies, each the
+     * mean of `average` neighbours. These begin at first_frequency of all coarse channels side by
+     * side, x nchannels. */
     uint32_t nifs, average;
     uint64_t first_frequency, frequencies;
-    /* Of power: what polarisations became, stations and beams that were added up, times these
-     * weights (of both: [stations][beams]; none: 1). */
+    /* For power: the combination of polarisations, and of stations and beams, which are summed with
+     * these weights (of both: [stations][beams]; NULL: 1). */
     struct combining combine;
     struct flagging flag;
     const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
@@ -74,21 +74,21 @@ struct product_spec {
                               rows are converted to a format that states them by a formula */
 };
 
-/* Where things lie in the file: row r at data_offset (0: the rows are in compressed chunks) + r *
- * row_bytes, float [ifs][frequencies] (x 2 if complex), or a sample of each stream of voltages; its
- * time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of span_rows rows:
- * product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples, a uint64, at
- * missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input could not be
- * read; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r, float
- * [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is flagged
- * [ifs][frequencies], and the flags and kurtosis of its cells (product/flagged.h) at
+/* Offsets of the datasets in the file. Row r is at data_offset (0: the rows are in compressed
+ * chunks) + r * row_bytes, float [ifs][frequencies] (x 2 if complex), or a sample of each stream of
+ * voltages; its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of span_rows
+ * rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples, a uint64,
+ * at missing_offset; at holes_offset + r, a byte: 1 if row r is NaN because its input was
+ * unreadable; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r,
+ * float [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is
+ * flagged [ifs][frequencies], and the flags and kurtosis of its cells (product/flagged.h) at
  * flags_offset and kurtosis_offset; medians of all rows, float [ifs][frequencies], at
- * bandpass_offset. 0 is none: products of format 1 have no CRCs, voltages no time stamps and holes,
- * only they count what was clipped so. Of spectra and power in fewer bits than 32
- * (dsp/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
+ * bandpass_offset. Offset 0 means none: products of format 1 have no CRCs; voltages have no time
+ * stamps and holes, and only they count clipped numbers so. Of spectra and power in fewer bits than
+ * 32 (dsp/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
  * [scales][ifs][frequencies] (scales: as many as blocks, or 1: of the first for all), and counts of
- * what was clipped low and high, uint16 [blocks][ifs][frequencies]. Journals hold it as it lies:
- * its bytes are part of their format. */
+ * numbers clipped low and high, uint16 [blocks][ifs][frequencies]. Journals store this struct in
+ * its memory layout: its bytes are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
@@ -99,21 +99,21 @@ struct product_place {
     uint64_t file_bytes;
 };
 
-/* Of rows as a filter bank makes them, before they are a product's. */
+/* Returns the bytes of a row as a filter bank makes it, before it becomes a product's. */
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
-/* Of any product. */
+/* Returns the bytes of a row of any product. */
 uint64_t product_spec_row_bytes(const struct product_spec *spec);
-/* Of rows that have time stamps. */
+/* Returns the time axis of rows that have time stamps, in seconds. */
 struct time_axis product_time(const struct product_spec *spec);
 
-/* Writes the open file anew, which `path` names in messages; `fd` below 0: only finds where things
- * would lie. Fails with NO_SPACE or DATA. */
+/* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
+ * places. Fails with NO_SPACE or DATA. */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
-/* What is known when all rows are written. */
+/* Counts that are known when all rows are written. */
 struct product_counts {
-    uint64_t missing;     /* samples: no numbers, missing value */
+    uint64_t missing;     /* samples: NaN, missing value */
     uint64_t clipped;     /* numbers that did not fit the bits of voltages */
     const uint32_t *crcs; /* CRC-32 of each span */
 };
@@ -127,7 +127,7 @@ status_t product_put_counts(int fd, const char *path, const struct product_place
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
 
-/* Whether a product's numbers have scales, and which they are. */
+/* Return whether a product's numbers have scales, and which they are. */
 int quantised_is(const struct product_spec *spec);
 struct steps_form quantised_form(enum product_kind kind, uint32_t bits);
 
@@ -139,8 +139,8 @@ struct product_steps {
     const uint16_t *low, *high; /* how many numbers were clipped */
 };
 
-/* Numbers that were clipped: too low, too high; none where they have no scales. `lines`: ifs times
- * frequencies. Fails with DATA. */
+/* Counts clipped numbers: too low, too high; none without scales. `lines`: ifs times frequencies.
+ * Fails with DATA. */
 struct product_clips {
     uint64_t low, high;
 };
@@ -195,7 +195,7 @@ struct product {
     int is_coherent; /* dedispersed coherently, to coherent_dm */
     double coherent_dm;
     uint32_t bits; /* of its numbers: 32: floats */
-    /* Of voltages. */
+    /* For voltages. */
     int is_complex;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
@@ -205,7 +205,7 @@ struct product {
     struct {
         uint64_t rows, ifs, channels;
     } flags;
-    enum compression compression; /* of the rows: else they lie in one piece */
+    enum compression compression; /* of the rows; else they are contiguous */
     struct product_place place;
 };
 
@@ -214,8 +214,8 @@ struct product {
 struct product_flags {
     uint64_t count, flagged, by_kurtosis, unknown;
 };
-/* Looks at all `cells` of the file at `path`, where things lie at `place`. *out stays zero where
- * there are none. Fails with DATA. */
+/* Counts the flags of all `cells` cells of the file at `path`, with datasets at `place`. *out is
+ * zero if there are none. Fails with DATA. */
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out);
 
@@ -230,16 +230,17 @@ struct product_weights {
 /* Reads them all. *out, zero before, stays so where there are none. Fails with DATA. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
-/* Whether the file is a product of ours, or is not complete (io/mark.h): what a run that died
- * leaves. */
+/* Returns whether the file is a product of ours, or is not complete (io/mark.h): what a run that
+ * died leaves. */
 int product_is_ours(const char *path);
 
-/* Where things lie in a product; in one that may not be complete. Fail with DATA. */
+/* Find the places of a product's datasets; product_find_part() of one that may be incomplete. Fail
+ * with DATA. */
 status_t product_find_place(const char *path, struct product_place *out);
 status_t product_find_part(const char *path, struct product_place *out);
 
-/* Give *out = NULL when the file is HDF5 but none of our products. The second one opens what is not
- * complete, too: for callers that know which of its rows are there. Fail with DATA. */
+/* Open a product; *out = NULL if the file is HDF5 but none of our products. product_open_part()
+ * opens incomplete ones, too: for callers that know which of its rows are there. Fail with DATA. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 /* Root and provenance of an unfinished file that this process has written, opened in this process:

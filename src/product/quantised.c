@@ -89,8 +89,7 @@ static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
     TRY(h5_put_f64(rows, "steps_a_rms", steps_a_rms(spec->steps.bits)));
     TRY(form.is_signed ? STATUS_OK : h5_put_f64(rows, "centre", steps_centre(spec->steps.bits)));
     TRY(h5_put_i32(rows, "blank_value", steps_blank(form)));
-    /* What tools that know nothing of all this take for no number; of pairs there is no such word.
-     */
+    /* Generic tools treat this value as missing; for pairs there is no such attribute. */
     if (!form.is_signed) {
         TRY(h5_put_number(rows, "_FillValue", quantised_type(spec), &blank));
     }
@@ -124,7 +123,7 @@ out:
     return st;
 }
 
-/* Whose counts agree with each other and with the rows. */
+/* Finds the datasets, and checks that their counts agree with each other and with the rows. */
 static status_t quantised_find_all(hid_t file, const char *path, uint64_t lines,
                                    struct product_place *place)
 {

@@ -9,18 +9,19 @@
 
 #include <hdf5.h>
 
-/* HDF5's type of a number of the rows: float where they are not quantised. */
+/* Returns HDF5's type of a number of the rows: float if they are not quantised. */
 hid_t quantised_type(const struct product_spec *spec);
 
-/* /scale, /offset, /clipped_low, /clipped_high, whose values come with the rows, and what the rows
- * say of them; `ifs`: the scale of their ifs. */
+/* Creates /scale, /offset, /clipped_low, /clipped_high, whose values come with the rows, and the
+ * attributes of the rows; `ifs`: the scale of their ifs. Fails with DATA, NO_SPACE, DEVICE
+ * (memory). */
 status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs);
 
-/* Where they lie. Fails with DATA. */
+/* Finds the places of the datasets. Fails with DATA. */
 status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
-/* The same of a file of which all else is known, and how many bits its numbers have. Fails with
+/* Finds them likewise in a file of which all else is known, and the bits of its numbers. Fails with
  * DATA. */
 status_t quantised_inspect(hid_t file, hid_t rows, struct product *product);
 

@@ -1,6 +1,5 @@
-/* A dataset of a product as rows of numbers, for who looks at it: spectra (as power), weights,
- * kurtosis. Dimensions between the first and the last count as one, the ifs. Uses HDF5: main thread
- * only. */
+/* A dataset of a product as rows of numbers, for display: spectra (as power), weights, kurtosis.
+ * Dimensions between the first and the last count as one, the ifs. Uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_SHEET_H
 #define VOLTMILL_PRODUCT_SHEET_H
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "io/crc.h"
 
-/* Spans of a MiB, larger in products of which there would be more than so many. */
+/* Spans of a MiB, larger in products with more spans than many_spans. */
 static const uint64_t least_bytes = UINT64_C(1) << 20;
 static const uint64_t many_spans = UINT64_C(1) << 20;
 

@@ -13,7 +13,8 @@
 
 static const char stamp_begin[] = "voltmill:";
 
-/* In 48 bits: short, because SIGPROC's headers have little room. How a text ends does not count. */
+/* Computes a digest of 48 bits: short, because SIGPROC's headers have little space. Trailing blanks
+ * of a text are ignored. */
 static uint64_t stamp_digest(const char *text)
 {
     size_t length = text ? strlen(text) : 0;
@@ -82,7 +83,7 @@ size_t stamp_letters_before(const char *text)
     return (size_t)(word - text) - (word > text && word[-1] == ' ');
 }
 
-/* Looks at what the first bytes say; HDF5 is for others. */
+/* Reads the first bytes; HDF5 files are opened elsewhere. */
 
 status_t stamped_open(const char *path, struct stamped *out)
 {

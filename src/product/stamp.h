@@ -1,5 +1,5 @@
-/* What products in formats other than HDF5 say of where they come from: a word in their header, by
- * which a run that is repeated knows its own. */
+/* Identity of products in formats other than HDF5: a word in their header, by which a repeated run
+ * recognises its own. */
 #ifndef VOLTMILL_PRODUCT_STAMP_H
 #define VOLTMILL_PRODUCT_STAMP_H
 
@@ -17,19 +17,21 @@ struct stamp {
     uint64_t rows;
 };
 
+/* Returns the stamp of a product: digests of its job and inputs (texts; NULL: empty), and its
+ * rows. */
 struct stamp stamp_of(const char *job, const char *inputs, uint64_t rows);
 
-/* "voltmill:0123456789ab:cdef01234567:1250" */
+/* Writes the word: "voltmill:0123456789ab:cdef01234567:1250". */
 void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 
 /* Finds the word near the begin of a file. *found: it is there. Fails with DATA. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
-/* Whether a file that can be read has one. */
+/* Returns whether a file that can be read has one. */
 int stamp_is_in(const char *path);
 
-/* Letters of `text` before such a word at its end, and the blank before that; all when it has
- * none. */
+/* Returns the letters of `text` before such a word at its end, and the blank before that; all if it
+ * has none. */
 size_t stamp_letters_before(const char *text);
 
 /* Filterbanks that are no HDF5: what they say of themselves, and of the job that made them. */
@@ -41,16 +43,16 @@ struct stamped {
     struct stamp stamp;
 };
 
-/* stamped_end() in any case. Fails with DATA: what says that it is such a file is none that can be
- * read. */
+/* Opens such a file. The caller calls stamped_end() in any case. Fails with DATA if the file is
+ * unreadable. */
 status_t stamped_open(const char *path, struct stamped *out);
 void stamped_end(struct stamped *stamped);
 
-/* Whether all spectra are there that its job has made; without a stamp this is unknown. */
+/* Returns whether all spectra are there that its job has made; without a stamp this is unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
-/* For who wants a product in HDF5: fails with USAGE where the file is such a filterbank, DATA where
- * it lacks spectra, and says what it is and what can be known of it. */
+/* Fails with USAGE if the file is such a filterbank, with DATA if it has no spectra. The message
+ * says what the file is and what is known of it. For callers that need a product in HDF5. */
 status_t stamped_refuse(const char *path);
 
 #endif

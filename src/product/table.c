@@ -43,7 +43,7 @@ static hid_t table_number(const struct column *column, int is_stored)
     }
 }
 
-/* A row: as it lies in memory, or one number behind the other in the file. */
+/* Creates the type of a row: as in memory, or packed as in the file. */
 static status_t table_type(int is_stored, hid_t *out)
 {
     status_t st = STATUS_OK;

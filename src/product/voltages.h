@@ -57,40 +57,40 @@ struct voltages_spec {
     double ra_deg, dec_deg;
 };
 
-/* The file's samples lie at data_offset, [time][station][beam][pol][chan][re, im], or as their
- * packing says. */
+/* Place of the file's samples: at data_offset, [time][station][beam][pol][chan][re, im], or as
+ * their packing says. */
 struct voltages_place {
     uint64_t data_offset;
     uint64_t step_bytes; /* of all streams at one time, before they are packed */
     uint64_t file_bytes;
 };
 
-/* Writes the open file anew, which `path` names in messages; `fd` below 0: only finds where things
- * would lie. Fails with NO_SPACE or DATA. */
+/* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
+ * places. Fails with NO_SPACE or DATA. */
 status_t voltages_create(int fd, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
 struct archive;
 struct loss;
 
-/* The same of an archive's selected streams and samples, as its reader hands them out
- * (input/read/reader.h), packed as is said: numbers, frequencies and names are kept. Gaps come
- * later. */
+/* Creates likewise a copy of an archive's selected streams and samples, as its reader returns them
+ * (input/read/reader.h), packed by `packing`: numbers, frequencies and names are kept. Gaps come
+ * later. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t voltages_create_copy(int fd, const char *path, const struct archive *archive,
                               const struct voltages_packing *packing, struct voltages_place *place);
 
-/* How the archive's selected numbers are packed: of every rank the same. */
+/* Finds how the archive's selected numbers are packed: the same on every rank. */
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out);
 
-/* Packs `count` numbers, each `stride` bytes behind the one before, into whole bytes from `out` on,
- * the first in the low bits: bits of what the last byte holds beyond them are 0. What no stored
- * number stands for, such as the zeros in gaps, becomes one near it. */
+/* Packs `count` numbers, each `stride` bytes after the one before, into whole bytes from `out` on,
+ * the first in the low bits. Remaining bits of the last byte are 0. A value that no stored number
+ * can represent, such as the zeros in gaps, becomes one near it. */
 void voltages_pack(const struct voltages_packing *packing, const char *in, size_t stride,
                    uint64_t count, unsigned char *out);
 
-/* Gaps of a file that is complete but for them: samples that all streams lack, or some. Samples and
- * streams are numbered as in the file; losses come in any order, which changes, and may overlap.
- * Fails as voltages_create(). */
+/* Adds gaps to a file that is complete but for them: samples that all streams lack, or some.
+ * Samples and streams are numbered as in the file; losses come in any order, which changes, and may
+ * overlap. Fails as voltages_create(). */
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
 

@@ -160,7 +160,7 @@ static int gaps_by_stream(const void *left, const void *right)
     return order ? order : gaps_by_first(left, right);
 }
 
-/* What a stream lacks: what all do, and its own from *at on. Both lists ascend. */
+/* Adds the gaps of a stream: those of all streams, and its own from *at on. Both lists ascend. */
 static status_t gaps_add_stream(struct gap_rows *gaps, const struct loss *all, size_t nall,
                                 const struct loss *own, size_t nown, size_t *at, uint32_t stream)
 {
@@ -186,7 +186,7 @@ static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
     status_t st = STATUS_OK;
     size_t nown = 0;
     size_t at = 0;
-    /* Those of all streams have the largest number of all: they come last. */
+    /* Losses of all streams have the largest number, so they come last. */
     qsort(losses, count, sizeof *losses, gaps_by_stream);
     while (nown < count && losses[nown].stream != LOSS_OF_ALL) {
         nown++;
@@ -216,7 +216,7 @@ static int gaps_are_of_streams(const struct loss *losses, size_t count)
     return 0;
 }
 
-/* Into the room that was kept before the samples, if they fit; else behind these. */
+/* Writes the gaps into the space reserved before the samples, if they fit; else after these. */
 static status_t gaps_put(hid_t file, const struct gap_rows *gaps, hsize_t columns)
 {
     status_t st = STATUS_OK;

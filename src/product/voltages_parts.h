@@ -11,8 +11,8 @@
  * DATA. */
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 
-/* What the file of an archive's selected streams says whatever its samples are stored as: samples,
- * format, scale, gaps and what means "no sample" aside, and names and frequencies. */
+/* Returns the description of an archive's selected streams, independent of how samples are stored:
+ * samples, format, scale, gaps and missing value aside, and names and frequencies. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
 /* As voltages_describe(), with the names and frequencies of the archive's selected streams, and
@@ -20,7 +20,8 @@ struct voltages_spec voltages_of_archive(const struct archive *archive);
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 
-/* Ends such a file and says where its samples lie; takes `file`, whatever comes. */
+/* Ends such a file and sets the place of its samples; owns `file`, also when it fails. Fails with
+ * DATA, NO_SPACE. */
 status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 

@@ -10,7 +10,7 @@
 #include "product/export/export_scale.h"
 #include "product/stamp.h"
 
-/* A file that is there already, locked by whoever lends it: written, synced, left to him. */
+/* An existing file, locked by its owner: it is written and synced, and stays the owner's. */
 struct export_into {
     int fd;
     const char *path;

@@ -1,6 +1,6 @@
-/* A filterbank in HDF5 on its way into a file of another format: opened, read block by block, added
- * up over ifs where so asked, scaled to fewer bits. The format puts the blocks where they belong.
- */
+/* Conversion of an HDF5 filterbank into a file of another format: opened, read block by block,
+ * summed over ifs on request, scaled to fewer bits. The format writes the blocks to their
+ * places. */
 #include "product/export/export_bank.h"
 
 #include "base/memory.h"
@@ -21,9 +21,9 @@ static uint64_t bank_stored_bits(const struct export_bank *bank)
     return 8 * (uint64_t)bank->in->sample_bytes;
 }
 
-/* Numbers in few bits go as they are stored where so many are asked for, with their scales where
- * the format keeps these, else without, whether these are of each block or of the first for all;
- * else what they stand for. */
+/* Chooses the numbers to write. Stored numbers of few bits are copied if as many bits are
+ * requested, with their scales if the format stores these, else without. The scales are of each
+ * block, or of the first block for all. Otherwise the values are written. */
 static void bank_choose_numbers(struct export_bank *bank)
 {
     struct fbh5 *in = bank->in;
@@ -58,7 +58,7 @@ out:
     return st;
 }
 
-/* Opens it, with room for chunks that several blocks share. */
+/* Opens the input, with a cache for chunks that several blocks share. */
 static status_t bank_open_input(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
@@ -148,7 +148,7 @@ static status_t bank_choose_bits(struct export_bank *bank)
     uint32_t exact = bank_exact_bits(bank);
     bank->bits = bank->options->bits ? bank->options->bits : exact;
     struct scale_options scale = bank->options->scale;
-    /* What undoes the scaling is in the file. */
+    /* The file contains the scales that invert the scaling. */
     if (bank->format->keeps_scale && bank->bits < exact && scale.kind == SCALE_NONE) {
         scale.kind = SCALE_CHANNELS;
     }
@@ -197,7 +197,7 @@ out:
     return st;
 }
 
-/* As many threads as have room in EXPORT_MEMORY together. */
+/* Returns the number of threads whose buffers fit into EXPORT_MEMORY together. */
 static uint32_t bank_threads(const struct export_bank *bank)
 {
     uint64_t bytes =
@@ -214,7 +214,8 @@ static void bank_free_room(struct export_bank *bank)
     free(bank->room);
 }
 
-/* The stored samples as floats, summed over ifs if so asked: [rows][nifs written][chans]. */
+/* Converts the stored samples to floats, summed over ifs on request: [rows][nifs
+ * written][chans]. */
 static void bank_make_numbers(struct export_bank *bank, const struct fbh5_block *block)
 {
     uint64_t terms = bank->options->sum ? bank->nifs : 1;
@@ -437,7 +438,7 @@ out:
     return st;
 }
 
-/* What readers of the file could be surprised by. */
+/* Warns of properties that could surprise readers of the file. */
 static void bank_warn(const struct export_bank *bank, const char *path)
 {
     uint64_t nans = bank->bits == 32 ? bank->nans : bank->scale.blanks;

@@ -1,4 +1,4 @@
-/* What the formats of exported filterbanks share. Private to product/export/. */
+/* Parts that the formats of exported filterbanks share. Private to product/export/. */
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_BANK_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_BANK_H
 
@@ -41,7 +41,7 @@ struct export_bank {
 struct bank_format {
     const char *title;  /* "SIGPROC filterbank" */
     const char *ending; /* of names */
-    int keeps_scale;    /* the file says what its numbers stand for */
+    int keeps_scale;    /* the file stores the meaning of its numbers */
     size_t room;        /* bytes of a channel that put() needs beside a block */
     /* When ifs and bits are chosen: header, head, bytes, together. Fails with USAGE, DEVICE. */
     status_t (*begin)(struct export_bank *bank);

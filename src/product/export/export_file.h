@@ -35,42 +35,44 @@ struct export_file {
     char *made; /* the first folder that was made for it; NULL: none */
     int fd;
     int force;
-    int is_lent; /* somebody else's, who names or removes it */
+    int is_lent; /* another owner's, who names or removes it */
     enum export_state state;
     enum mark mark;
     char first[MARK_BLOCK]; /* of what is written: comes last */
     _Atomic uint64_t bytes; /* that the file has so far: threads write pieces of their own */
 };
 
-/* Whether it may be made at all: not over one of the files that `reads` knows, nor over one that is
- * not as the plan says, unless forced. Fails with USAGE. */
+/* Checks that the file may be made: not over one of the files that `reads` contains, nor over one
+ * that is not as the plan says, unless forced. Fails with USAGE. Also fails with DATA. */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
-/* Begins with path.part, which holds the plan's head alone, after export_file_check(). Fails with
- * USAGE (exists, locked, somebody else's). */
+/* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
+ * USAGE (exists, locked, another user's). Also fails with NO_SPACE, DATA. */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
-/* The same with a file that was lent. Fails with NO_SPACE or DATA. */
+/* Begins likewise with a file that was lent. Fails with NO_SPACE or DATA. */
 status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
                           struct export_file *out);
-/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE. */
+/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE. Also fails with USAGE, DATA. */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
 /* Writes some bytes, or compares them: fails with USAGE if they are not what is there. */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Syncs it, takes its mark away and gives it its name, unless it was lent. */
+/* Syncs the file, removes its mark and gives it its name, unless it was lent. Fails with USAGE,
+ * DATA, NO_SPACE, DEVICE (memory). */
 status_t export_file_publish(struct export_file *file);
-/* Adds that a file was complete before, if it was (*is_before). */
+/* Adds that a file was complete before, if it was (*is_before). Fails with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
-/* All of these, for a file of which all is in memory, made of the file `source`; `what` stands
- * before that in messages. Fails as they do. */
+/* Runs all of these, for a file whose content is in memory, made of the file `source`; `what`
+ * precedes that in messages. Fails as they do. */
 status_t export_file_write(const struct export_plan *plan, const char *what, const char *source,
                            struct text *said, int *is_before);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
 
-/* The name that was chosen, else (NULL) that of the product with another ending; for free(). */
+/* Returns the chosen name, or (NULL) that of the product with another ending; for free(). Fails
+ * with DEVICE (memory). */
 status_t export_name(const char *chosen, const char *product, const char *ending, char **out);
 
-/* NaN among some numbers. */
+/* Returns the number of NaN among `count` values. */
 uint64_t export_count_nans(const float *values, uint64_t count);
 
 #endif

@@ -124,7 +124,7 @@ out:
     return st;
 }
 
-/* Scale and offset of each channel of each polarisation: number q stands for scale q + offset. */
+/* Writes scale and offset of each channel of each polarisation: number q means scale q + offset. */
 static status_t psrfits_put_scales(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
@@ -156,7 +156,8 @@ out:
     return st;
 }
 
-/* The number of those in few bits that stands for none becomes that of the channel's mean. */
+/* Replaces numbers of few bits that mean NaN by the channel's mean. Sets the weight of channels
+ * with any other number to 1. */
 static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line, float *weights)
 {
     struct export_bank *bank = piece->bank;
@@ -432,7 +433,7 @@ out:
     return st;
 }
 
-/* What the feeds are, as far as one of our products says. */
+/* Finds the kind of the feeds, if one of our products stores it. */
 static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits_out *out)
 {
     status_t st = STATUS_OK;

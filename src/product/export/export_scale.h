@@ -8,7 +8,7 @@
 
 enum scale_kind {
     SCALE_NONE,
-    SCALE_RANGE,   /* the least value becomes 0, the greatest the largest number */
+    SCALE_RANGE,   /* the minimum becomes 0, the maximum the largest number */
     SCALE_GIVEN,   /* low and high become them */
     SCALE_CHANNELS /* each channel by its mean and rms, as those in few bits (dsp/steps.h) */
 };
@@ -18,7 +18,7 @@ struct scale_options {
     double low, high;
 };
 
-/* What is known of a channel, or of all. */
+/* Statistics of a channel, or of all. */
 struct scale_line {
     double first, sum, squares; /* of the differences from the first value */
     uint64_t count;
@@ -33,14 +33,14 @@ struct scale {
     uint64_t clipped, blanks; /* counted on the way: outside of the range; NaN */
 };
 
-/* For `nlines` channels of all ifs. */
+/* Allocates the scales of `nlines` channels of all ifs. Fails with DEVICE (memory). */
 status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
                      struct scale *out);
 void scale_end(struct scale *scale);
 
-/* Whether all values must be measured before the first is encoded. */
+/* Returns whether all values must be measured before the first is encoded. */
 int scale_must_measure(const struct scale *scale);
-/* Values of neighbouring channels, the first of which is channel `line`. */
+/* Measures values of neighbouring channels, the first of which is channel `line`. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
 /* Fails with DATA when no value is finite. */
 status_t scale_settle(struct scale *scale, const char *path);
@@ -49,10 +49,10 @@ status_t scale_settle(struct scale *scale, const char *path);
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out);
 
-/* What number q of a channel stands for: *zero + q * *step. After scale_settle(). */
+/* Computes the value of number q of a channel: *zero + q * *step. Valid after scale_settle(). */
 void scale_undo(const struct scale *scale, uint64_t line, double *zero, double *step);
 
-/* "scaling: ...", one line. */
+/* Appends "scaling: ...", one line. Fails with DEVICE (memory). */
 status_t scale_say(const struct scale *scale, struct text *out);
 
 #endif

@@ -155,7 +155,7 @@ static uint64_t series_nearest_dm(const struct series *in, double dm)
     return best;
 }
 
-/* How far the nearest other DM lies from this one. */
+/* Returns the distance to the nearest other DM, pc cm^-3. */
 static double series_step_at(const struct series *in, uint64_t at)
 {
     double step = INFINITY;
@@ -435,7 +435,7 @@ out:
     return st;
 }
 
-/* PRESTO wants an even number of samples. */
+/* PRESTO requires an even number of samples. */
 static status_t series_choose_samples(struct choice *choice)
 {
     status_t st = STATUS_OK;
@@ -475,7 +475,7 @@ out:
     return st;
 }
 
-/* What headers cannot say as it is. */
+/* Reports properties that headers cannot represent exactly. */
 static void series_say_band(const struct choice *choice)
 {
     const struct series *in = choice->in;

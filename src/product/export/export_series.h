@@ -30,7 +30,7 @@ status_t presto_inf(const struct series *series, const char *name, uint64_t dm, 
                     struct text *out);
 
 /* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
- * to NAME.dat. */
+ * to NAME.dat. Fail with USAGE, DEVICE (memory). */
 status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
                     struct text *out);
 

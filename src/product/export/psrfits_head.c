@@ -217,7 +217,7 @@ struct head_column {
     const char *name, *unit;
     uint64_t count;
     char type;
-    uint64_t *place; /* NULL: not asked for */
+    uint64_t *place; /* NULL: not needed */
 };
 
 enum { COLUMNS = 11 };
@@ -269,7 +269,7 @@ static status_t head_put_columns(const struct psrfits_head *head, struct text *o
 {
     status_t st = STATUS_OK;
     struct head_column columns[COLUMNS];
-    struct psrfits_head scratch = *head; /* where the places go that nobody asks for here */
+    struct psrfits_head scratch = *head; /* takes the places that are not needed here */
     char key[24];
     char form[80];
     head_list_columns(&scratch, columns);

@@ -7,7 +7,7 @@
 #include "product/kind/sigproc_head.h"
 #include "product/stamp.h"
 
-/* What goes in, and where the columns lie in a row of the table. */
+/* Content of the header, and the places of the columns in a row of the table. */
 struct psrfits_head {
     const struct fbh5 *in;
     struct sigproc header;     /* of what is written */

@@ -91,7 +91,7 @@ static uint64_t fill_steps(const struct join_filling *f)
     return max_u64(BLOCK / f->lead, 1);
 }
 
-/* The value that stands for no number, or zeros. */
+/* Writes the missing value, or zeros. */
 static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t end)
 {
     status_t st = STATUS_OK;
@@ -437,7 +437,7 @@ out:
     return st;
 }
 
-/* What is read is not written. */
+/* Checks that no input is the output. */
 static status_t join_check_output(const struct join_options *options)
 {
     status_t st = STATUS_OK;

@@ -1,6 +1,6 @@
-/* Parts of one observation that were made apart, spectra or power, put together: rows behind each
- * other, what lies between them missing (NaN, weight 0), or channels side by side. Rows are copied
- * byte for byte; the result says of which parts it is. One process; uses HDF5: main thread only. */
+/* Joins parts of one observation, spectra or power: rows one after the other, with gaps between
+ * them missing (NaN, weight 0), or channels side by side. Rows are copied byte for byte. The result
+ * lists its parts. One process; uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_JOIN_JOIN_H
 #define VOLTMILL_PRODUCT_JOIN_JOIN_H
 

@@ -1,4 +1,4 @@
-/* What the files of a join share. Private to product/join/. */
+/* Private declarations of the files of a join, for product/join/ only. */
 #ifndef VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
 #define VOLTMILL_PRODUCT_JOIN_JOIN_PARTS_H
 
@@ -27,7 +27,7 @@ struct join_dataset {
     uint64_t *from;     /* [parts] where it begins in the part's file; HADDR_UNDEF of weights: it
                            has none, and all are 1 */
     int is_rows;        /* the rows themselves */
-    uint32_t missing;   /* what stands where there is nothing, over and over */
+    uint32_t missing;   /* value of missing numbers, repeated */
     double start, step; /* of a scale of times, whose values follow from them; step 0: */
 };                      /* it is none */
 
@@ -42,9 +42,9 @@ struct join {
     struct product_place place;
 };
 
-/* join_shape.c: makes the file, which is open, all of it but what is put together; `fd` below 0:
- * only finds the places in the file at `path`, which is such a one. Fails with USAGE: what must be
- * alike is not; with DATA, NO_SPACE. */
+/* Makes the open file, except for the joined datasets (join_shape.c); `fd` below 0: only finds the
+ * places in such a file at `path`. Fails with USAGE if parts differ that must be alike; with DATA,
+ * NO_SPACE. */
 status_t join_make(struct join *join, int fd, const char *path);
 
 #endif

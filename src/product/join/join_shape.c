@@ -81,13 +81,13 @@ out:
     return st;
 }
 
-/* Where each part's share lies along the axis, and how long that becomes. */
+/* Computes the place of each part along the axis, and the total length. */
 static status_t join_place_times(const struct join *join, struct join_dataset *set,
                                  const char *scale)
 {
     status_t st = STATUS_OK;
     uint64_t rows = join->parts[0].product->rows;
-    uint64_t of_rows = 1;  /* rows that one step of the axis stands for, */
+    uint64_t of_rows = 1;  /* rows for each step of the axis, */
     uint64_t of_steps = 1; /* or steps of a row */
     if (strcmp(scale, "block") == 0) {
         TRY(join_read_block_rows(join->parts[0].file, join->parts[0].path, &of_rows));
@@ -165,8 +165,8 @@ out:
     return st;
 }
 
-/* What is no number, of such numbers, as 4 bytes: NaN; of spectra in few bits the least; else 0 (of
- * power in few bits no number, too). */
+/* Returns the missing value of a number type, as 4 bytes: NaN; of spectra in few bits the smallest
+ * number; else 0 (also of power in few bits, where it means NaN). */
 static uint32_t join_find_missing(hid_t type)
 {
     static const uint32_t nan = 0x7fc00000;

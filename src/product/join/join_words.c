@@ -14,7 +14,7 @@ enum { WORDS = 256 };
 static const char *const left_out[] = {"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
                                        "CLASS",          "NAME",           "compression"};
 
-/* What each part says of itself alone. */
+/* Attributes that belong to a part alone. */
 static const char *const own[] = {
     "ancillary_variables", "job",      "inputs",      "arithmetic",  "version",  "assumed",
     "libraries",           "software", "gap_samples", "rawdatafile", "span_rows"};
@@ -23,7 +23,7 @@ static const char *const own_of_times[] = {"start_mjd_day", "start_second", "fir
 static const char *const own_of_bands[] = {"fch1",    "nchans",        "nfpc",
                                            "average", "first_channel", "kept_convention"};
 
-/* What a part that lacks no samples does not have. */
+/* Datasets that a part without missing samples does not have. */
 static const char *const of_weights[] = {"weights", "coarse_frequency"};
 
 static int words_are_among(const char *const *names, size_t count, const char *name)
@@ -151,7 +151,7 @@ static void words_show(hid_t object, const char *where, const char *name, char o
     free(text);
 }
 
-/* That one attribute of an object is alike in a part and the first one. */
+/* Checks that one attribute of an object is the same in a part and the first one. */
 static status_t words_check(const struct join *join, uint32_t first, uint32_t i, const char *object,
                             const char *name)
 {

@@ -4,14 +4,18 @@
 
 #include "product/product.h"
 
+/* Returns the time axis of the rows, in seconds after the observation's start. */
 struct time_axis bank_time(const struct product_spec *spec);
 
-/* How many channels the bank makes, coarse channels side by side, and the sky frequency of one. */
+/* bank_channels(): channels of the bank, coarse channels side by side. bank_channel(): the sky
+ * frequency of one, Hz. */
 uint64_t bank_channels(const struct product_spec *spec);
 double bank_channel(const struct product_spec *spec, uint64_t at);
-/* The sky frequency of those of a product: the mean of the channels that it is made of. */
+/* Returns the sky frequency of a channel of the product, Hz: the mean of the channels that it is
+ * made of. */
 double bank_frequency(const struct product_spec *spec, uint64_t at);
-/* Where voltages were dedispersed coherently: the frequency whose delay it still has. */
+/* Returns the frequency whose delay the channel still has, Hz, after coherent dedispersion of
+ * voltages. */
 double bank_delay(const struct product_spec *spec, uint64_t at);
 
 #endif

@@ -1,4 +1,4 @@
-/* What products of a filter bank hold beside their rows: axes, filter, and what both mean. */
+/* Content of products of a filter bank beside their rows: axes, filter, and their meaning. */
 #include "product/kind/bank_kind.h"
 
 #include "base/memory.h"
@@ -178,7 +178,7 @@ out:
     return st;
 }
 
-/* What filters before have done, where there were any. */
+/* Writes the filters that came before, if there were any. */
 static status_t bank_put_filters(hid_t file, hid_t provenance, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
@@ -253,7 +253,7 @@ out:
     return st;
 }
 
-/* What the root says of time, band and filter. */
+/* Writes the root's attributes of time, band and filter. */
 static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
 {
     status_t st = STATUS_OK;

@@ -51,7 +51,7 @@ static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
                                 : 0;
 }
 
-/* What exporters need, on the dataset itself. */
+/* Writes the attributes of the dataset that exporters need. */
 static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;

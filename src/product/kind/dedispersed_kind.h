@@ -17,10 +17,10 @@ struct dedispersed_search {
     const struct boxes *boxes;
     struct time_axis time;          /* of the series */
     uint64_t most;                  /* peaks that are grouped */
-    const struct candidates *found; /* NULL: nobody has looked yet */
+    const struct candidates *found; /* NULL: not searched yet */
 };
 
-/* What is known of the series of a new product (struct product_spec). */
+/* Description of the series of a new product (struct product_spec). */
 struct dedispersed_spec {
     const struct fbh5 *input;
     const double *dms;
@@ -34,19 +34,19 @@ struct dedispersed_spec {
     const char *mode, *edges, *plan; /* plan: which DMs, in words */
     uint32_t error_samples;
     uint64_t downsample;
-    const uint8_t *mask;              /* [input->nchannels] 1: left out */
+    const uint8_t *mask;              /* [input->nchannels] 1: ignored */
     const char *ifs;                  /* those added up, in words */
     struct dedispersed_search search; /* boxes NULL: none, the series themselves */
 };
 
-/* For the kind `candidates`: what the root, and the provenance, say of series. Fail with NO_SPACE,
- * DATA. */
+/* Write, for the kind `candidates`, the series' attributes of the root and of the provenance. Fail
+ * with NO_SPACE, DATA. */
 status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
                               const struct dedispersed_spec *spec);
 status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
                                     const struct product_place *place);
 
-/* What a product of the kind says of itself beside struct product. */
+/* Content of a product of the kind beside struct product. */
 struct dedispersed {
     double *dms; /* [ndms] */
     size_t ndms;
@@ -59,7 +59,7 @@ struct dedispersed {
     double constant, reference_hz;
 };
 
-/* For product_open(), which asks apart (io/apart.h). */
+/* For product_open(), which opens files in a child process (io/apart.h). */
 extern const struct pack_type dedispersed_type;
 
 #endif

@@ -18,8 +18,8 @@ struct kind {
                          sample; there are neither time stamps nor marks of NaN rows */
     int least_dims, most_dims; /* of that dataset: the first counts rows, the last channels */
 
-    /* Puts all that a product holds into a new file but the rows' values: axes, what explains them,
-     * the dataset of rows and those that stand beside it. Fails with NO_SPACE or DATA. */
+    /* Writes the whole content of a product into a new file, except the rows' values: axes, their
+     * explanations, the dataset of rows and the datasets beside it. Fails with NO_SPACE or DATA. */
     status_t (*describe)(hid_t file, const struct product_spec *spec,
                          const struct product_place *place);
 
@@ -28,9 +28,10 @@ struct kind {
     status_t (*inspect)(hid_t file, struct product *product);
 };
 
+/* Returns the functions of a kind. */
 const struct kind *kind_of(enum product_kind kind);
 
-/* Bytes of a row of such a product. */
+/* Returns the bytes of a row of such a product. */
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
 /* Puts all that a product says into a new file, and *place as far as it is known before the file is

@@ -102,7 +102,7 @@ out:
     return st;
 }
 
-/* What CF (standard_name, axis) and MSv4 (type, scale, observer) call an axis. */
+/* Attributes of an axis in CF (standard_name, axis) and MSv4 (type, scale, observer). */
 struct parts_word {
     const char *name, *value;
 };

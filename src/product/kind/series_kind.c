@@ -320,7 +320,7 @@ out:
     return st;
 }
 
-/* A text that stands on the dataset or, by another name perhaps, on the root. */
+/* Reads a text attribute of the dataset or, perhaps by another name, of the root. */
 static status_t series_read_text(struct series *series, const char *name, const char *of_root,
                                  char **out)
 {

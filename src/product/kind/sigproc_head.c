@@ -86,7 +86,7 @@ out:
     return st;
 }
 
-/* A number, as it lies. */
+/* Appends a number in the machine's byte order. */
 static status_t sigproc_put_bytes(struct text *out, const char *name, const void *value,
                                   size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SIGPROC headers, of filterbank (.fil) and time series (.tim) files: a run of keywords, each an
- * int32 length and its letters, with an int32, a double or a text behind it, little-endian. Only
- * keywords that PRESTO knows are written (it ends at others), but for refdm in time series.
- * D. Lorimer, SIGPROC; formats as scottransom/presto src/sigproc_fb.c reads them. */
+ * int32 length and its letters, followed by an int32, a double or a text, little-endian. Only
+ * keywords that PRESTO knows are written (it ends at others), but for refdm in time series. D.
+ * Lorimer, SIGPROC; formats as scottransom/presto src/sigproc_fb.c reads them. */
 #ifndef VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
 #define VOLTMILL_PRODUCT_KIND_SIGPROC_HEAD_H
 
@@ -26,7 +26,7 @@ struct sigproc {
     char *source, *rawdatafile;    /* NULL: unknown */
 };
 
-/* The header of a filterbank as it is stored; its texts stay the filterbank's. */
+/* Returns the header of a filterbank as it is stored; its texts stay the filterbank's. */
 struct sigproc sigproc_of(const struct fbh5 *fbh5);
 
 /* Frees the texts. */
@@ -38,7 +38,7 @@ int sigproc_reverse(struct sigproc *header);
 /* Appends the header. Fails with USAGE when a count does not fit into it. */
 status_t sigproc_write(const struct sigproc *header, struct text *out);
 
-/* SIGPROC's number of a telescope; 0 when it has none. */
+/* Returns SIGPROC's number of a telescope; 0 if it has none. */
 int32_t sigproc_telescope(const char *name);
 
 /* Hours or degrees in sixtieths, the seconds rounded to 1 / parts of one. */

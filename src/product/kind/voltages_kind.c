@@ -124,7 +124,7 @@ out:
     return st;
 }
 
-/* What /voltages says of its samples. */
+/* Reads the sample format of /voltages. */
 static status_t voltages_read_samples(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
@@ -138,7 +138,7 @@ static status_t voltages_read_samples(hid_t file, struct product *product)
     product->is_complex = found && strcmp(domain, "complex") == 0;
     TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
     TRY(h5_get_f64(data.id, path, "scale", &product->scale, &found));
-    /* Of the last dimension: both parts of a sample, or coarse channels. */
+    /* Numbers of the last dimension: both parts of a sample, or coarse channels. */
     uint64_t parts = product->is_complex ? 2 : 1;
     uint64_t numbers = product->streams * product->frequencies;
     product->bits = (uint32_t)(8 * product->place.row_bytes / max_u64(numbers, 1));

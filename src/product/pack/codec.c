@@ -24,7 +24,7 @@ enum {
     ZSTD_LEVEL = 3,
     LZ4_BLOCK = 1 << 22, /* bytes: a chunk is no longer, if its rows are not */
     PLANES_BYTES = 8192, /* of a block of bitshuffle, by its own choice, */
-    LEAST_BLOCK = 128,   /* but at least so many elements */
+    LEAST_BLOCK = 128,   /* but at least this many elements */
     MULTIPLE = 8,
     BITSHUFFLE_MINOR = 5, /* version of its format */
     BITSHUFFLE_LZ4 = 2

@@ -9,25 +9,27 @@
 
 #include <stddef.h>
 
-/* The filters that a dataset of such elements names, in the order in which they are applied. None
- * for COMPRESSION_NONE. */
+/* Lists the filters that a dataset of such elements names, in the order in which they are applied.
+ * None for COMPRESSION_NONE. */
 void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
 
-/* What readers need beside HDF5, in words; whose bytes it decides: "libdeflate 1.14". */
+/* codec_advice(): what readers need beside HDF5, for people. codec_library(): the library that
+ * decides the bytes: "libdeflate 1.14". */
 const char *codec_advice(enum compression kind);
 const char *codec_library(enum compression kind);
 
-/* The longest that a chunk of so many bytes becomes. */
+/* Returns the maximum number of bytes of a compressed chunk of chunk_bytes bytes. */
 size_t codec_most_bytes(size_t chunk_bytes);
 
 typedef struct codec codec_t;
 
-/* For chunks of chunk_bytes, a multiple of element_bytes. Fails with DEVICE (memory). */
+/* Creates a codec for chunks of chunk_bytes, a multiple of element_bytes. Fails with DEVICE
+ * (memory). */
 status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
                       codec_t **out);
 void codec_destroy(codec_t *codec);
 
-/* A pure function of the chunk, as long as the library is the same.
+/* Compresses a chunk: a pure function of its bytes and of the library's version.
  *
  *   in     char [chunk_bytes]
  *   out    char [codec_most_bytes(chunk_bytes)], of which *bytes are made

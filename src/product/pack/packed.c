@@ -53,7 +53,7 @@ out:
     return st;
 }
 
-/* What the file that is there says of its rows and of what it was made. */
+/* Reads the rows' shape and the inputs from the existing file. */
 static status_t packed_look(packed_t *packed, enum product_kind kind, char **inputs)
 {
     status_t st = STATUS_OK;
@@ -138,7 +138,7 @@ status_t packed_begin(const struct packed_files *files, const struct product_spe
     TRY(packed_list_taken(packed));
     packed->rows = H5Dopen2(packed->file, kind_of(spec->kind)->rows, H5P_DEFAULT);
     H5_TRY(packed->rows, "%s: its rows cannot be opened", files->path);
-    /* What a kill leaves is known as a product of ours then. */
+    /* From here on, the file that a kill leaves is recognised as a product of ours. */
     H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
     *shape = packed->shape;
     *out = packed;

@@ -10,7 +10,7 @@ enum { FIRST_REGISTERED = 256 }; /* those below are HDF5's own */
 
 static const char attribute[] = "compression";
 
-/* Chunks come compressed and go as they are: HDF5 never asks it to do anything. */
+/* Chunks are compressed and written as they are: HDF5 never calls this filter. */
 static size_t packed_rows_stand_in(unsigned flags, size_t nvalues, const unsigned *values,
                                    size_t bytes, size_t *size, void **data)
 {

@@ -1,5 +1,5 @@
-/* The dataset of a product's rows: in one piece, or in compressed chunks; made, and told. Private
- * to product/. */
+/* The dataset of a product's rows, contiguous or in compressed chunks: creation and description.
+ * Private to product/. */
 #ifndef VOLTMILL_PRODUCT_PACK_PACKED_ROWS_H
 #define VOLTMILL_PRODUCT_PACK_PACKED_ROWS_H
 
@@ -13,8 +13,8 @@ status_t packed_rows_create(hid_t file, const struct product_spec *spec, const c
                             hid_t type, int rank, const hsize_t *dims, hid_t *out);
 void packed_rows_forget(enum compression compression);
 
-/* Which compression a dataset has that packed_rows_create() has made: NONE of any other. Fails with
- * DATA. */
+/* Finds the compression of a dataset that packed_rows_create() has made: NONE of any other. Fails
+ * with DATA. */
 status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum compression *out);
 
 #endif

@@ -11,17 +11,19 @@
 struct packed_shape {
     enum compression compression;
     uint64_t element_bytes;
-    uint64_t rows, ifs, numbers; /* what lies between first and last dimension counts as one */
+    uint64_t rows, ifs, numbers; /* dimensions between the first and the last count as one */
     uint64_t chunk_rows, chunk_numbers;
 };
 
+/* packed_cut() sets the sizes of chunks. packed_count() returns their number, packed_chunk_bytes()
+ * the bytes of one before compression. */
 void packed_cut(struct packed_shape *shape);
 uint64_t packed_count(const struct packed_shape *shape); /* chunks */
 uint64_t packed_chunk_bytes(const struct packed_shape *shape);
-/* What a file may become at most that has so many bytes while it is written. */
+/* Returns the maximum size of a compressed file that has file_bytes bytes while it is written. */
 uint64_t packed_most_bytes(uint64_t file_bytes);
 
-/* Where a chunk begins: chunks are numbered as their elements lie. */
+/* First element of a chunk: chunks are numbered in the order of their elements. */
 struct packed_corner {
     uint64_t row, at_if, number;
 };

@@ -20,7 +20,7 @@ struct rows {
     hid_t type;
     int rank;
     hsize_t dims[H5S_MAX_RANK];
-    char *whole; /* and room for whole rows */
+    char *whole; /* and buffer of whole rows */
     uint64_t held;
 };
 

@@ -1,5 +1,5 @@
-/* Rows of a finished product, whether they lie in one piece or in compressed chunks. Uses HDF5 for
- * the latter: main thread only. */
+/* Rows of a finished product, contiguous or in compressed chunks. Uses HDF5 for the latter: main
+ * thread only. */
 #ifndef VOLTMILL_PRODUCT_PACK_ROWS_H
 #define VOLTMILL_PRODUCT_PACK_ROWS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct rows rows_t;
 
-/* The product must outlive it. Fails with DATA or DEVICE. */
+/* Opens the rows of a product, which must outlive them. Fails with DATA or DEVICE. */
 status_t rows_open(const struct product *product, rows_t **out);
 void rows_close(rows_t *rows);
 
