@@ -127,7 +127,8 @@ void about_free(struct about *about)
     *about = (struct about){0};
 }
 
-/* Those of HDF5 itself, of our own formats and of FBH5, which are read or follow from what is. */
+/* Returns whether a name is HDF5's, our own formats' or FBH5's: these are read elsewhere, or follow
+ * from others. */
 static int about_is_known(const char *name)
 {
     static const char *const known[] = {"CLASS",
@@ -257,7 +258,7 @@ out:
     return st;
 }
 
-/* What cannot be shown leaves item->name NULL. */
+/* Reads one attribute; item->name stays NULL if it cannot be shown. */
 static status_t about_read_one(hid_t object, const char *where, const char *name,
                                struct about_item *item)
 {

@@ -34,7 +34,7 @@ struct about {
 status_t about_read(const char *path, const char *dataset, struct about *out);
 void about_free(struct about *about);
 
-/* "holds complex spectra" and the like, by the names of its datasets. */
+/* Returns "holds complex spectra" and the like, by the names of the file's datasets. */
 const char *holds_what(hid_t file);
 
 /* Appends the names of its datasets, of more than some 300 characters the first: "a, b/c, ...".

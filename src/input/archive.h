@@ -100,7 +100,7 @@ struct archive_part {
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
     uint64_t row_bytes;   /* of all chunks that one time step touches */
     struct storage storage; /* every file that holds something of it */
-    struct lost_box *boxes; /* on rank 0: elements that nobody has, whatever is selected */
+    struct lost_box *boxes; /* on rank 0: missing elements, whatever is selected */
     uint32_t nboxes;
     enum reach reach;
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
@@ -214,14 +214,15 @@ struct archive {
     int are_by_start; /* the files' own times gave their order, not their names */
     struct archive_losses losses;
 
-    /* What the job selects. */
+    /* Selection of the job. */
     uint64_t first_sample, samples; /* the selected range */
     uint64_t *selected[AXIS_KINDS]; /* indices of the stream axes, in the order of products */
     uint32_t nselected[AXIS_KINDS];
     uint32_t nstreams;
 };
 
-/* An archive of one part at `path`, of which nothing is known yet: for formats to fill in. */
+/* Creates an archive of one part at `path`, which a format then fills in. Fails with DEVICE
+ * (memory). */
 status_t archive_create(const char *path, struct archive **out);
 
 /* The archive as bytes: all of it, from the process that opened the files to every rank. */
@@ -233,83 +234,88 @@ void archive_free_boxes(struct lost_box *boxes, uint32_t count);
 enum { STREAM_AXES = 4 };
 extern const enum axis archive_stream_axes[STREAM_AXES];
 
-/* The axis indices of one stream (0 <= stream < nstreams), as stored in the archive. */
+/* Writes the axis indices of one stream (0 <= stream < nstreams), as stored in the archive. */
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
 /* Its number among all streams of the archive, selected or not, as in struct archive_gap. */
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
 
-/* Of the channel of a filter bank that is coarse channel `index` of the archive: the number of what
- * the bank divided (0 without a bank), and its own among that one's, by frequency. */
+/* archive_bank_group(): for coarse channel `index`, made by a filter bank, the number of the
+ * channel that the bank divided (0 without a bank). archive_bank_channel(): its own number within
+ * that channel, by frequency. */
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 uint64_t archive_bank_channel(const struct archive *archive, uint64_t index);
 
-/* How many indices of an axis one part has; at which place of the stack of parts the real, or the
- * imaginary, numbers of such a stream lie. */
+/* Return how many indices of an axis one part has; at which place of the stack of parts the real,
+ * or the imaginary, numbers of such a stream lie. */
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
 uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                           int imaginary);
-/* The first part at that place, or behind it, that ends behind this sample; nparts: none does. */
+/* Returns the first part at that place, or behind it, that ends behind this sample; nparts: none
+ * does. */
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
 
-/* The first run of the part that ends behind this sample of the part; nruns: none does. */
+/* Returns the first run of the part that ends after this sample of the part; nruns if there is
+ * none. */
 uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
 
-/* By stream, then by the first sample. */
+/* Sorts gaps by stream, then by the first sample. */
 void archive_gaps_sort(struct archive_gap *gaps, size_t count);
 /* Appends a gap of all streams. Fails with DEVICE. */
 status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count);
-/* The first gap of all streams that ends behind this sample; ngaps when none does. */
+/* Returns the first gap of all streams that ends after this sample; ngaps if there is none. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
-/* The first one of this stream (by its number) or of a later one; nstream_gaps when none is. */
+/* Returns the first gap of this stream (by its number) that ends after this sample, or of a later
+ * stream; nstream_gaps if there is none. */
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
-/* How many of `count` samples, from sample `first` of the observation on, lie in gaps of all
- * streams. */
+/* Returns how many of `count` samples, from sample `first` of the observation on, lie in gaps of
+ * all streams. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
-/* The same of one (selected) stream, in gaps of all or its own, or where its part has no samples.
- */
+/* Returns the missing samples of one (selected) stream likewise, in gaps of all or its own, or
+ * where its part has no samples. */
 uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
                         uint64_t count);
-/* The first samples at or behind `at` and before `end` that it lacks so, as many as follow each
- * other: *first, *count. Returns 0 when there are none. */
+/* Finds the first samples at or after `at` and before `end` that the stream lacks, and that are
+ * contiguous: *first, *count. Returns 0 if there are none. */
 int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
                      uint64_t *first, uint64_t *count);
-/* Whether all streams lack the same, which is in `gaps`. */
+/* Returns whether all streams lack the same samples, which are in `gaps`. */
 int archive_gaps_are_common(const struct archive *archive);
-/* The share of sample `at` that is lost of this stream (archive_partial). *next: the first sample
- * after it for which that may differ. */
+/* Returns the share of sample `at` that is lost of this stream (archive_partial). *next: the first
+ * sample after it for which that may differ. */
 uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
                             uint64_t *next);
-/* Whether two streams lie in the same files: what one lacks, the other does. */
+/* Returns whether two streams lie in the same files: what one lacks, the other does. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
-/* Selected samples that lack packets so, of all files together. */
+/* Returns the number of selected samples that lack packets so, of all files together. */
 uint64_t archive_count_partial(const struct archive *archive);
 /* Warns of them where a file of voltages, which has no weights, is made. */
 void archive_warn_unweighed(const struct archive *archive, const char *file);
-/* Of streams first_stream .. first_stream + nstreams - 1 together. */
+/* Returns the missing samples of streams first_stream .. first_stream + nstreams - 1 together. */
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
                                 uint32_t nstreams, uint64_t first, uint64_t count);
-/* Of the first `used` selected samples, all streams together. */
+/* Returns the missing samples of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
-/* Bits of a piece of a part with `steps` time steps; 0: they are too many. */
+/* Returns the bits of a piece of a part with `steps` time steps; 0: they are too many. */
 uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
 
 /* Settles how the bytes of each part are reached, when all else is known. Fails with DATA: extents
  * that do not hold all samples. */
 status_t archive_settle_reach(struct archive *archive);
 
-/* The byte that, repeated, is zero volts. */
+/* Returns the byte that, repeated, is zero volts. */
 int archive_zero_byte(const struct archive *archive);
 
 /* Fails with DATA when a file is not what it was when the archive was opened. */
 status_t archive_check_unchanged(const struct archive *archive);
 
-/* How many samples (of all streams) are unreadable, though they are in no gap. */
+/* Returns how many samples (of all streams) are unreadable, though they are in no gap. */
 uint64_t archive_lost_samples(const struct archive *archive);
 
-/* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */
+/* Returns the bandwidth of one coarse channel, Hz: the sample rate if complex, half of it if
+ * real. */
 double archive_chan_width_hz(const struct archive *archive);
 
 #endif

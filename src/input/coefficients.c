@@ -138,8 +138,8 @@ out:
     return st;
 }
 
-/* Start from {0}; what *out holds is the caller's to free, also when they fail. Nobody has looked
- * at the values yet. Fail with DATA, DEVICE. */
+/* Read coefficients. Start from {0}; the caller frees *out, also when they fail. Values are not
+ * checked yet. Fail with DATA, DEVICE. */
 static status_t coefficients_read_text(const char *path, struct coefficients *out)
 {
     status_t st = STATUS_OK;

@@ -26,14 +26,16 @@
  * numbers, more than FIR_MOST_TAPS, ...); with DEVICE (memory). */
 status_t coefficients_read(struct job *job);
 
-/* Real ones of any FILE or FILE:NAME; free() returns them. Fails with DATA, DEVICE likewise. */
+/* Reads real coefficients of any FILE or FILE:NAME; free() returns them. Fails with DATA, DEVICE
+ * likewise. */
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count);
 
-/* The file in the FILE or FILE:NAME that a job names (*path, for free()), and the name (*member, in
- * `named`, or NULL). What is a file as it stands has none. Fails with DEVICE (memory). */
+/* Splits the FILE or FILE:NAME of a job into the file (*path, for free()) and the name (*member, in
+ * `named`, or NULL). An existing file has no name. Fails with DEVICE (memory). */
 status_t coefficients_split(const char *named, char **path, const char **member);
 
-/* Those of all filters and windows, and back into the same job on another rank. */
+/* Packs the coefficients of all filters and windows, and unpacks them into the same job on another
+ * rank. Fail with DATA, DEVICE (memory). */
 status_t coefficients_pack(const struct job *job, struct text *out);
 status_t coefficients_unpack(struct unpack *in, struct job *job);
 

@@ -19,31 +19,32 @@ struct inputs {
     size_t count;
 };
 
-/* Of the job's filter banks, as rank 0 knows the archive: its files, all that they lead to,
- * windows, the coefficients of filters. */
+/* Lists the inputs of the job's filter banks, as rank 0 knows the archive: its files, all that they
+ * lead to, windows, the coefficients of filters. Fails with DEVICE (memory). */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
-/* Those of them that product i is made of; inputs_free() returns them. */
+/* Selects the inputs of product i; inputs_free() returns them. Fails with DEVICE (memory). */
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);
-/* Of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it leads to. */
+/* Lists the inputs of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it
+ * leads to. Fails with DEVICE (memory). */
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out);
-/* A text as long as inputs_contents() gives, without a look into the files: of one that is not
- * there yet as long as it may become. Fails with DEVICE (memory). */
+/* Makes a text as long as inputs_contents() makes, without reading the files; for a missing file,
+ * its maximum length. Fails with DEVICE (memory). */
 status_t inputs_contents_room(const struct inputs *inputs, struct text *out);
 void inputs_free(struct inputs *inputs);
 
-/* What they are, a line each, for origin_compare(). By when they were changed, which is exact, but
- * of this machine: "/obs/a.h5: 1048576 bytes, changed 2014-06-29T01:39:20.123456789\n", for
- * journals. Fails with DATA. */
+/* Lists the inputs, a line each, for origin_compare(), by their times of change, which are exact,
+ * but valid on this machine only: "/obs/a.h5: 1048576 bytes, changed
+ * 2014-06-29T01:39:20.123456789\n", for journals. Fails with DATA. */
 status_t inputs_times(const struct inputs *inputs, struct text *out);
 
-/* By what is in them, the same for every copy: "a.h5 (1048576 bytes), sampled CRC-32 1f2e3d4c", for
- * products; no end of a line behind the last. Of large files some places are looked at
- * (io/crc.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of
- * small ones all. Fails with DATA. */
+/* Lists the inputs by their contents, the same for every copy: "a.h5 (1048576 bytes), sampled
+ * CRC-32 1f2e3d4c", for products; no line end after the last. Large files are sampled (io/crc.h): 3
+ * MiB, or, if there are many, their part of 64 MiB, but at least 12 KiB; small ones are read whole.
+ * Fails with DATA. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 
-/* The first file that inputs_contents() knows by some places alone and that was written to after
- * `made` was, by the times of both; NULL: none. Fails with DATA. */
+/* Finds the first file that inputs_contents() samples only and that was written to after `made`
+ * was, by the times of both; NULL: none. Fails with DATA. */
 status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out);
 
 #endif

@@ -32,7 +32,7 @@ static int join_same_delays(const struct archive *a, const struct archive *b)
                    (size_t)a->count[AXIS_CHAN] * sizeof *a->coherent.delay_hz) == 0);
 }
 
-/* What two files do not have in common, though they should; NULL if nothing. */
+/* Returns the property in which two files differ, though they should not; NULL if there is none. */
 static const char *join_difference(const struct archive *a, const struct archive *b)
 {
     if (a->shape.ndims != b->shape.ndims || a->shape.time_dim != b->shape.time_dim) {
@@ -99,7 +99,7 @@ out:
     return st;
 }
 
-/* Of two files with as many coarse channels. */
+/* Compares the frequencies of two files with as many coarse channels. */
 static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
 {
     status_t st = STATUS_OK;

@@ -11,8 +11,8 @@
  * what differs. */
 status_t join_archives(struct archive **files, size_t count);
 
-/* Samples are counted, so what the time of a file says beyond that is lost: said where it is more
- * than the rounding of the times. */
+/* Reports the part of a file's time that is lost because samples are counted, if it is more than
+ * the rounding of the times. */
 void join_say_shift(const struct archive *next, struct sample_time start);
 
 /* Fails with DATA: two archives that are not alike in all but time and the axis along which they
@@ -23,7 +23,8 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
  * Then adds the assumptions of `next`. Fails with DEVICE (memory). */
 status_t join_take_assumed(struct archive *base, struct archive *next);
 
-/* Appends what `next` has along the stacked axis: its count, frequencies or names. */
+/* Appends the stacked axis of `next`: its count, frequencies or names. Fails with DEVICE
+ * (memory). */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 
 #endif

@@ -179,7 +179,7 @@ static int lost_part_is_used(const struct archive *archive, const struct archive
     return 0;
 }
 
-/* Of dimension d, which may join several axes, the slowest first. */
+/* Lists the indices in use along dimension d, which may join several axes, the slowest first. */
 static status_t lost_uses_count(const struct archive *archive, const struct archive_part *part,
                                 uint32_t d, struct uses *uses)
 {

@@ -12,9 +12,9 @@
  * hold, a description that says too little. Uses HDF5, apart if this process does so. */
 status_t archive_open(const struct job *job, struct archive **out);
 
-/* One file or more (names or patterns, as input.files) of a known format of voltages, with
- * everything selected, whatever is lost of it. Fails with DATA; with USAGE, what a job must say.
- * Uses HDF5, in this process. */
+/* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
+ * everything selected, even if elements are missing. Fails with DATA; with USAGE if a job must
+ * state more. Uses HDF5, in this process. */
 status_t archive_open_files(char **files, uint32_t count, struct archive **out);
 
 /* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them

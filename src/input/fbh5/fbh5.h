@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each hold so many
- * spectra, [rows_each][if][channel], the bits of less than 8 packed. */
+/* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each have
+ * [rows_each][if][channel] spectra, the bits of less than 8 packed. */
 struct fbh5_table {
     uint32_t bits; /* of a stored number: 1, 2, 4, 8, 16, or 32: floating point; 0: there is none.
                       Spectra of less than 8 follow each other bit by bit within a row. */
@@ -111,43 +111,47 @@ struct fbh5 {
 extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 
-/* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA.
- * Uses HDF5. */
+/* Reads the frequency of each channel: from /frequency, or as fch1 and foff. Fails with DATA. Uses
+ * HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
 /* Makes the sky's position of the header's, if there is one: who does not know it writes zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);
 
-/* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. */
+/* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. Fails with
+ * DEVICE (memory). */
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts);
 
-/* Whether dispersion can be told in such a band. Fails with DATA: no two channels, or frequencies
- * that are not above 0. */
+/* Checks that dispersion is defined in such a band. Fails with DATA: fewer than two channels, or
+ * frequencies that are not above 0. */
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5);
 
-/* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
- * Uses HDF5. */
+/* Checks that channels are where fch1 and foff say, which is all that SIGPROC can represent. Fails
+ * with DATA. Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
 
-/* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
- * product of two polarisations. True when the file does not say. */
+/* Returns whether if `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
+ * product of two polarisations. Returns 1 if the file does not say. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
-/* Appends its name in pol_type: "AA", "I"; where the file has none, nothing. */
+/* Appends its name in pol_type: "AA", "I"; where the file has none, nothing. Fails with DEVICE
+ * (memory). */
 status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
 /* Appends its name for users: that of the archive's polarisation ("X", "CS001/X") in products of
- * ours, else as fbh5_name_if(). */
+ * ours, else as fbh5_name_if(). Fails with DEVICE (memory). */
 status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
 
 /* Finds the polarisation that `word` (of `length` characters) names: its number, or either of its
  * names. Returns whether there is one. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
-/* Appends how many there are and the names of the first 16: "2: X, Y". */
+/* Appends the number of ifs and the names of the first 16: "2: X, Y". Fails with DEVICE
+ * (memory). */
 status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out);
 
-/* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
+/* Appends the ifs that are powers, by name: "0 (XX), 1 (YY)"; "none" if no name is known. Fails
+ * with DEVICE (memory). */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
 /* Fails with DATA when a file is not what it was when the filterbank was opened. */
@@ -156,11 +160,11 @@ status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
 /* Fails with DATA when rows are unreadable. */
 status_t fbh5_check_whole(const struct fbh5 *fbh5);
 
-/* Bits of a number as the file has it; "floating point", "signed" or "unsigned". */
+/* Return the bits of a number in the file; "floating point", "signed" or "unsigned". */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 const char *fbh5_kind(const struct fbh5 *fbh5);
 
-/* Bytes of a row: all ifs. */
+/* Returns the bytes of a row: all ifs. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
 typedef struct fbh5_reader fbh5_reader_t;
@@ -169,8 +173,8 @@ typedef struct fbh5_reader fbh5_reader_t;
  * the reader. fbh5_unpackers() of `threads` decompress chunks. May use HDF5. Fails with DATA. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
-/* How many of `threads` may decompress chunks, so that they take little memory; and how much they
- * take. */
+/* Return how many of `threads` may decompress chunks, so that they take little memory; and the
+ * bytes that they take. */
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
 void fbh5_reader_destroy(fbh5_reader_t *reader);
@@ -190,18 +194,19 @@ int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
  * failure, too. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
-/* The same of whole rows. */
+/* Reads whole rows likewise. Fails with DATA, DEVICE. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
 
-/* Whether what is NaN of a row may be so because its input could not be read: not where the file
- * says otherwise. Fails with DATA. */
+/* Sets *out to whether what is NaN of a row may be so because its input could not be read: not
+ * where the file says otherwise. Fails with DATA. */
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
-/* Whether the last failure was that of rows which cannot be read, where all else is well. */
+/* Returns whether the last failure was that of rows which cannot be read, where all else is
+ * well. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
-/* A filterbank of this file, of which nothing is known yet, noted and opened for reading. Fails
- * with DATA. */
+/* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading.
+ * Fails with DATA. */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
 /* Checks counts, bits and axes, and completes what follows from them. Fails with DATA. */

@@ -115,8 +115,7 @@ out:
     return st;
 }
 
-/* What values of one row of the table are made by: [scale, offset][if][channel], weight [channel].
- */
+/* Reads the scales of one row of the table: [scale, offset][if][channel], weight [channel]. */
 static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row, float *out)
 {
     status_t st = STATUS_OK;

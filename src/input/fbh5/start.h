@@ -13,15 +13,15 @@ struct start {
     double first_time; /* centre of the first row, seconds after `utc` */
 };
 
-/* `tstart`: the header's, MJD of the first row's leading edge (of its centre in products before
- * PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Where root and header say
- * different times, that is noted in *assumed. Fails with DATA: no times, a format_version above
- * PRODUCT_VERSION. */
+/* Sets the start. `tstart`: the header's, MJD of the first row's leading edge (of its centre in
+ * products before PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Where root
+ * and header say different times, that is noted in *assumed. Fails with DATA: no times, a
+ * format_version above PRODUCT_VERSION. */
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed);
 
-/* What roots of our own products say: their kind, if they are ours at all; format_version (left as
- * it is when there is none); the start, and whether there is a first_time. Fail with DATA. */
+/* Read the roots of our own products: their kind, if they are ours at all; format_version
+ * (unchanged if there is none); the start, and whether there is a first_time. Fail with DATA. */
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found);
 status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time);

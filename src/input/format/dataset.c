@@ -414,9 +414,9 @@ out:
     return st;
 }
 
-/* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
+/* Finds where the bytes of the dataset are in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
- * what nobody has written or can have in part->boxes. */
+ * missing elements in part->boxes. */
 static status_t dataset_locate(hid_t dataset, const struct archive *archive, uint32_t in_element,
                                struct archive_part *part)
 {

@@ -6,7 +6,8 @@
 #include "input/archive.h"
 #include "io/hdf5/h5.h"
 
-/* Opens a dataset; the error of a wrong name lists those that are there. */
+/* Opens a dataset. Fails with DATA; the error of a wrong name lists the existing ones. Fails with
+ * DEVICE (memory). */
 status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Fills in the archive, made for this file by archive_create(), from the description and the

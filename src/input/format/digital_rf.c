@@ -42,12 +42,12 @@ struct digital_rf_file {
     uint64_t cadence_ms; /* of files; 0: it does not say */
 };
 
-/* What its channel says that its files do not. */
+/* Metadata that the channel has and its files do not. */
 struct digital_rf_channel {
     struct drf_rate rate;
     uint64_t first, end; /* samples */
     uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
-    double *centres;     /* [subchannels]; NULL: nobody says */
+    double *centres;     /* [subchannels]; NULL: unknown */
     size_t ncentres;
     int is_later; /* these are stated for a sample behind the first */
     uint64_t subchannels;

@@ -63,7 +63,7 @@ status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct d
 
 void drf_names_free(struct drf_names *names);
 
-/* Takes the name, whatever comes. */
+/* Adds the name and owns it, also when it fails. Fails with DEVICE (memory). */
 status_t drf_names_add(struct drf_names *names, char *name);
 
 #endif

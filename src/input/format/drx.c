@@ -224,7 +224,7 @@ out:
     return st;
 }
 
-/* Those of the tunings that are there, unless the job says others. */
+/* Sets the frequencies of the tunings that are present, unless the job gives others. */
 static status_t drx_settle_frequencies(const struct job_layout *layout,
                                        const struct drx_survey *survey, struct archive *archive,
                                        uint64_t *nchans)

@@ -1,5 +1,5 @@
-/* What HDF5 files of known formats say of themselves, in attributes and small datasets, and the
- * description that is made of it. Private to input/format/. */
+/* Metadata of HDF5 files of known formats, in attributes and small datasets, and the description
+ * that is made of it. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_FIELDS_H
 #define VOLTMILL_INPUT_FORMAT_FIELDS_H
 
@@ -16,8 +16,8 @@ struct fields {
  * "group@name" ("@name" of the root). Fails with DATA: it is not HDF5, or cannot be read. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
-/* A file that ends early is opened, too: of attributes and small datasets all must be there.
- * fields_close() in any case. */
+/* Opens a file, even one that ends early: attributes and small datasets must be complete. The
+ * caller calls fields_close() in any case. Fails with DATA, DEVICE. */
 status_t fields_open(const char *path, const char *format, struct fields *out);
 void fields_close(struct fields *fields);
 
@@ -67,23 +67,24 @@ status_t fields_shape(const struct fields *fields, const char *dataset, int rank
 /* Seconds since 1970 as the clocks of computers count them: without leap seconds. */
 struct utc fields_unix(int64_t seconds, double fraction);
 
-/* Puts a start of seconds since 1970 into `own`. A time before 2000 is that of a
- * clock that was never set: the start is unknown then, an assumption that names the field. */
+/* Puts a start of seconds since 1970 into `own`. A time before 2000 is that of a clock that was
+ * never set: the start is unknown then, an assumption that names the field. Fails with DEVICE
+ * (memory). */
 status_t fields_start(const char *name, int64_t seconds, double fraction,
                       const struct job_layout *layout, struct job_layout *own, char **assumed);
 
 /* Fails with DATA: a rate, or a frequency, that no telescope has. */
 status_t fields_check_rate(const struct fields *fields, double rate_hz);
 
-/* An archive of the dataset that `own` describes, made by archive_create() for this file: what the
- * job's layout says is put over it. Frequencies, if `own` has any, must be one for each coarse
- * channel. */
+/* Fills the archive of the dataset that `own` describes, made by archive_create() for this file.
+ * The job's layout overrides it. Frequencies, if `own` has any, must be one for each coarse
+ * channel. Fails with USAGE, DATA, DEVICE (memory). */
 status_t fields_describe(const struct fields *fields, const char *name,
                          const struct job_layout *layout, struct job_layout *own,
                          struct archive *archive);
 
-/* Of files that stand side by side along their coarse channels: the job's list, if it has one, is
- * of all of them. Fails with USAGE: it lists more or less. */
+/* Applies the job's list of frequencies, if it has one, to files that are side by side along their
+ * coarse channels: the list is of all of them. Fails with USAGE if its length differs. */
 status_t fields_override_frequencies(const struct job_layout *layout, struct archive *archive);
 
 /* The archive was dedispersed coherently, each coarse channel to its own centre. Fails with DATA: a

@@ -10,8 +10,8 @@
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 
-/* What is to be opened: the job's paths (a format may take some of them together), and its
- * description, whose values go before what the files say. */
+/* Files to open: the job's paths (a format may take some of them together), and its description,
+ * whose values precede those of the files. */
 struct format_input {
     char *const *paths; /* at least one */
     size_t npaths;
@@ -82,7 +82,8 @@ status_t formats_open(const struct format_input *input, struct archive **out);
 /* Opens a filterbank by its format. Fails with DATA: what is missing. */
 status_t formats_open_filterbank(const char *path, struct fbh5 **out);
 
-/* Appends what there is: "an archive in the native layout nor a filterbank, nor of another ...". */
+/* Appends the list of formats: "an archive in the native layout nor a filterbank, nor of another
+ * ...". Fails with DEVICE (memory). */
 status_t formats_add_titles(struct text *out);
 
 #endif

@@ -248,7 +248,7 @@ out:
     return st;
 }
 
-/* What was opened, in the order of files; of each, real part and imaginary part. */
+/* Opened files, in order; of each, real part and imaginary part. */
 struct gathered {
     const struct format_input *input;
     struct archive **archives;

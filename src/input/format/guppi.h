@@ -5,7 +5,7 @@
 #include "input/format/ascii.h"
 #include "input/format/recorder.h"
 
-/* What is the same in each block of a file. */
+/* Properties that are the same in each block of a file. */
 struct guppi {
     uint64_t block_bytes;        /* the last block may have less */
     uint32_t stations, channels; /* of each station */
@@ -64,7 +64,8 @@ struct guppi_file {
 status_t guppi_read_words(const struct ascii *header, const struct job_layout *layout,
                           struct guppi *out, char **assumed);
 
-/* Notes what the first header leaves open, or says twice, when all blocks are known. */
+/* Notes what the first header leaves open, or says twice, when all blocks are known. Fails with
+ * DATA, DEVICE (memory). */
 status_t guppi_note_words(const struct ascii *header, const struct job_layout *layout,
                           const struct guppi *guppi, char **assumed);
 
@@ -85,12 +86,15 @@ status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout 
  * with DATA. */
 status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout);
 
-/* The time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off: seconds that
- * the start time (STT_) is off from it; NAN: one of them, or the unit of PKTIDX, is unknown. */
+/* Computes the time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off:
+ * seconds from the start time (STT_) to it; NAN: one of them, or the unit of PKTIDX, is unknown.
+ * Fails with DATA. */
 enum { GUPPI_NEAR = 2 /* seconds: both may be whole ones */ };
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off);
 
+/* Computes the lost share of each block from its count of dropped packets, and notes doubtful
+ * counts in `assumed`. Fails with DEVICE (memory). */
 status_t guppi_weigh_blocks(struct guppi_file *file);
 
 /* Samples of a block without those that the next one repeats. */

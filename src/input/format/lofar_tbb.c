@@ -25,7 +25,7 @@ struct lofar_tbb {
     size_t count;
 };
 
-/* What a dipole's dataset says. */
+/* Attributes of a dipole's dataset. */
 struct lofar_tbb_dipole {
     double rate;
     int64_t time, sample, zone, length;

@@ -77,7 +77,8 @@ out:
 
 static const char dataset_name[] = "/voltages";
 
-/* What is read; since when /voltages may say `scale`, `dc`, then `offset` and the file /levels. */
+/* Newest version that is read; versions since when /voltages may have `scale`, `dc`, then `offset`
+ * and the file /levels. */
 enum { NEWEST_VERSION = 4, VERSION_OF_SCALE = 2, VERSION_OF_DC = 3, VERSION_OF_LEVELS = 4 };
 
 /* Start, telescope, source, position: attributes of the root. */
@@ -146,7 +147,7 @@ out:
     return st;
 }
 
-/* What numbers that are not packed are less than as they are stored. */
+/* Reads the offset of numbers that are not packed. */
 static status_t native_read_offset(hid_t dataset, const char *where, int64_t version,
                                    struct job_layout *layout)
 {
@@ -162,7 +163,7 @@ out:
     return st;
 }
 
-/* What each number of a packing of few bits stands for, if that is not as usual. */
+/* Reads the values of a packing of few bits, if they are not the usual ones. */
 static status_t native_read_levels(hid_t file, const char *path, int64_t version,
                                    struct archive *archive, struct job_layout *layout)
 {
@@ -344,7 +345,7 @@ out:
     return st;
 }
 
-/* What the file says: in the words of a description, and what only the native layout knows. */
+/* Reads the file: as a description, and what only the native layout has. */
 static status_t native_read(hid_t file, const char *path, struct job_layout *layout,
                             struct archive *archive, size_t *ndelays)
 {

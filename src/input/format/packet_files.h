@@ -5,9 +5,9 @@
 #include "input/format/formats.h"
 #include "input/packets/sync.h"
 
-/* An archive of one part that has packets, of which nothing is known but the names of its files
- * and what the job's description says. Fails with USAGE where that says what the headers of the
- * format, called `format`, say. */
+/* An archive of one part that has packets, of which nothing is known but the names of its files and
+ * what the job's description says. Fails with USAGE where that says what the headers of the format,
+ * called `format`, say. Also fails with DATA, DEVICE. */
 status_t packet_files_create(const struct format_input *input, const char *format,
                              struct archive **out);
 
@@ -26,7 +26,8 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [npols][nchans]: what their samples
- * are and how they lie, their rate; its start is that of period 0 unless the job says another. */
+ * are and how they lie, their rate; its start is that of period 0 unless the job says another.
+ * Fails with DATA, DEVICE (memory). */
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
                                struct utc start, uint64_t npols, uint64_t nchans,
                                struct archive *archive);

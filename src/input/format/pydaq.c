@@ -21,7 +21,7 @@ static const double raw_rate_hz = 800e6;
 enum { CHANNELS = 512, OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
 enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 
-/* What /root says. */
+/* Attributes of /root. */
 struct pydaq {
     int64_t antennas, pols, chans, samples, blocks, channel, type;
     double start, tsamp;

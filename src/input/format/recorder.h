@@ -7,8 +7,8 @@
 #include "input/format/formats.h"
 #include "io/file_rights.h"
 
-/* Opens a file whose format is sought: *fd stays what it is when there is no ordinary file of the
- * name, which others say. Fails with DATA: it cannot be read, so nobody knows what it is. */
+/* Opens a file whose format is sought: *fd stays what it is if there is no ordinary file of the
+ * name, which callers report. Fails with DATA: it is unreadable, so its format is unknown. */
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity);
 
 /* Up to `most` bytes from the begin of a file; none of what is no ordinary file. Fails as
@@ -48,7 +48,7 @@ struct recorder_number {
 
 /* Takes the job's words over the file's, then both into the archive, whose dimensions are complete
  * but for that of real and imaginary part, which comes last. Fails with USAGE: words that do not
- * fit the samples; with DEVICE. */
+ * fit the samples; with DEVICE. Also fails with DATA. */
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive);
 
@@ -63,11 +63,12 @@ struct recorder_piece {
 };
 
 /* Appends a piece to an archive of one part: to the last run, if it lies as its pieces do, else to
- * a new one. Samples from `end` on, where those before end, up to its first are a gap. */
+ * a new one. Samples from `end` on, where those before end, up to its first are a gap. Fails with
+ * DEVICE (memory). */
 status_t recorder_add_piece(struct archive *archive, uint64_t end,
                             const struct recorder_piece *piece);
 
-/* Elements that the part should have, but has not. */
+/* Adds missing elements of the part. Fails with DEVICE (memory). */
 status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why);
 
 /* Finds the ratio num / den of the smallest den, at most 64, that differs from `value` by less than

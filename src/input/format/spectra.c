@@ -193,7 +193,7 @@ out:
 
 static const char title[] = "complex spectra of voltmill";
 
-/* What the root says of the bank. */
+/* Attributes of the bank on the root. */
 struct spectra_said {
     int64_t channels, taps, integrate, num, den, first_channel, average;
     double sample_rate_hz, first_time;
@@ -232,8 +232,8 @@ out:
     return st;
 }
 
-/* Of what the bank was made. Complex samples of sideband -1 were conjugated, the band of real ones
- * was turned round, but not in the order of the transform. */
+/* Reads the domain of the bank's input. Complex samples of sideband -1 were conjugated, the band of
+ * real ones was turned round, but not in the order of the transform. */
 static status_t spectra_read_domain(const struct fields *fields, struct spectra_said *out)
 {
     status_t st = STATUS_OK;
@@ -431,7 +431,7 @@ out:
     return st;
 }
 
-/* Of voltages that were dedispersed coherently before. */
+/* Reads the attributes of voltages that were dedispersed coherently before. */
 static status_t spectra_read_coherent(const struct fields *fields, struct archive *archive)
 {
     status_t st = STATUS_OK;

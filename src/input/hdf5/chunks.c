@@ -325,7 +325,7 @@ static uint64_t chunks_when(const chunks_t *chunks, uint64_t number)
     return along < 0 ? number : origin[along] / chunks->spec.chunk[along];
 }
 
-/* Of those that are read, the last in time are kept: the next read begins with them. */
+/* Keeps the last chunks in time of those that are read: the next read begins with them. */
 static status_t chunks_choose_kept(chunks_t *chunks)
 {
     status_t st = STATUS_OK;

@@ -28,7 +28,7 @@ struct chunks_spec {
 
 typedef struct chunks chunks_t;
 
-/* The names must outlive it. Fails with DATA or DEVICE. */
+/* Opens a dataset. The names must outlive it. Fails with DATA or DEVICE. */
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
 void chunks_close(chunks_t *chunks);
 

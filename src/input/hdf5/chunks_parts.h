@@ -43,7 +43,7 @@ struct chunk_split {
     struct unfilter_piece left; /* under the lock */
 };
 
-/* What a thread has of its own. */
+/* State of a thread. */
 struct chunk_worker {
     chunks_t *chunks;
     unfilter_t *unfilter;
@@ -77,7 +77,7 @@ struct chunks {
     char *cause;
 };
 
-/* The indices of its first element. */
+/* Writes the indices of the chunk's first element. */
 void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin);
 
 /* Lists the chunks that boxes want as tasks, in their order. Fails with DEVICE. */
@@ -93,15 +93,16 @@ void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned char *d
 status_t chunks_fail(const chunks_t *chunks, uint64_t number, status_t status, const char *cause);
 status_t chunks_refail(const chunks_t *chunks, uint64_t number, status_t status);
 
-/* The filters that a chunk did not go through. */
+/* Returns the filters that a chunk did not go through. */
 uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *task);
 
-/* Room for what is stored of a chunk. Where the chunk is decompressed: where it is kept or, if that
- * takes it whole, wanted; else in the worker's own room. Fail with DEVICE. */
+/* chunks_room_for(): allocates the buffer of a stored chunk. chunks_place_for(): sets where the
+ * chunk is decompressed: where it is kept or, if it is requested whole, in the output; else in the
+ * worker's own buffer. Fail with DEVICE. */
 status_t chunks_room_for(struct chunk_worker *worker, size_t stored);
 status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *task,
                           unsigned char **out);
-/* Whether boxes want copies of what was decompressed there. */
+/* Returns whether boxes want copies of what was decompressed there. */
 int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task *task,
                       const unsigned char *data);
 
@@ -112,8 +113,8 @@ void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t sta
  * another one's turn when it has done its own. */
 void chunks_run(chunks_t *chunks, void (*work)(void *context));
 
-/* A worker's part of a read (struct chunk_worker): task after task, until none is left or one has
- * failed. */
+/* Runs a worker's part of a read (struct chunk_worker): task after task, until none is left or one
+ * has failed. */
 void chunks_work(void *context);
 
 #endif

@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 
-/* Where a file is that another one names: beside the one that names it, beside the file to which
- * that is a link, or from the working folder; `name` when it is nowhere. */
+/* Finds the file that another one names: beside the one that names it, beside the file to which
+ * that is a link, or in the working folder; `name` if it is nowhere. Fails with DATA, DEVICE
+ * (memory). */
 status_t links_resolve(const char *home, const char *name, struct text *out);
 
-/* Opens an object of the file at `path`, which is open. *is_there = 0, and no object, when the name
- * leads to nothing. `note` is told of every other file, and of the one that names it, before it is
- * opened, and may refuse it. Fails with DATA. */
+/* Opens an object of the file at `path`, which is open. Sets *is_there = 0, and opens nothing, if
+ * the name leads to nothing. `note` is called with every other file, and with the one that names
+ * it, before it is opened, and may refuse it. Fails with DATA. */
 struct links_request {
     hid_t file;
     const char *path, *name;

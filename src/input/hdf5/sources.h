@@ -15,7 +15,7 @@ enum reach {
     REACH_TABLE    /* row by row of a filterbank's table */
 };
 
-/* What leads to a file. */
+/* Ways that lead to a file. */
 enum source_kind { SOURCE_NAMED, SOURCE_LINKED, SOURCE_EXTERNAL, SOURCE_VIRTUAL };
 
 struct archive_source {
@@ -35,7 +35,7 @@ struct sources {
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
                      const char *from);
 
-/* NULL when it is none of them. */
+/* Returns the source of that path; NULL if there is none. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
 /* Fail with DATA, naming the file, when it is not what it was: one of them by its path, or as it
@@ -45,7 +45,7 @@ status_t sources_check_open(const struct sources *sources, const char *path, int
 status_t sources_check(const struct sources *sources);
 
 /* After a read of the open file that failed with DATA: fails so again, with *is_unreadable = 1, or
- * because the file is not what it was. */
+ * because the file has changed. */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
 /* Bytes of a dataset, in order, that lie in one piece of one file. */
@@ -57,14 +57,14 @@ struct archive_extent {
 
 void extents_free(struct archive_extent *extents, uint32_t count);
 
-/* What leads to the elements of a dataset: found when planning, needed for reading. */
+/* Files and sources of a dataset's elements: found when planning, needed for reading. */
 struct storage {
     struct sources sources; /* every file */
     char **absent; /* sources of virtual datasets that have no samples: file, line end, dataset */
     uint32_t nabsent;
 };
 
-/* Samples (or rows) that nobody has written or can have, and why. */
+/* Missing samples (or rows): never written or unreadable, and why. */
 struct lost_range {
     uint64_t first, count;
     char *why;
@@ -76,7 +76,7 @@ struct lost_list {
     uint32_t count;
 };
 
-/* The first of them that has some of `count` elements from `first` on; NULL: none. */
+/* Returns the first of them that has some of `count` elements from `first` on; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
 /* Fails with DATA if there is one: the message names the samples and the reason. */
@@ -105,7 +105,8 @@ struct external_list {
     const char *const *items;
     uint32_t count;
 };
-/* Values for `option`: the setting of a job, and the option of a command that reads a file. */
+/* Values for `option`: the setting of a job, and the option of a command that reads a file. Fails
+ * with USAGE, DATA, DEVICE (memory). */
 #define JOB_EXTERNAL "input.external: allow, or a list of files and folders"
 #define EXTERNAL_OPTION "--external allow, or a file or folder"
 status_t external_check(const struct sources *sources, const char *path, struct external_list list,

@@ -41,15 +41,16 @@ struct depot_spec {
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
 void depot_close(depot_t *depot);
 
+/* Returns the open dataset, which stays the depot's. */
 hid_t depot_dataset(const depot_t *depot);
 
 /* Gives away where the bytes of a contiguous dataset lie, in the order of its elements: in its file
  * or in external ones. None: only HDF5 knows. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
-/* When planning: what has no samples; free the pieces in any case. Beside that, bytes of the
- * largest chunk of it and of its sources, and of all chunks that one index of the dimension along
- * which is read touches; 0 without chunks. Fails as depot_open() does. */
+/* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
+ * the largest chunk of it and of its sources, and of all chunks that one index of the dimension of
+ * reading touches; 0 without chunks. Fails as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
     uint64_t chunk_bytes, row_bytes;
@@ -66,11 +67,12 @@ struct depot_read {
 };
 status_t depot_read(depot_t *depot, const struct depot_read *read);
 
-/* Whether the last failure was that of samples which cannot be read, where all else is well. */
+/* Returns whether the last failure was that of samples which cannot be read, where all else is
+ * well. */
 int depot_is_unreadable(const depot_t *depot);
 
-/* When planning: a dataset that says what others mean must have all its elements. Notes its files.
- * Fails with DATA. A dataset that is not there is none. */
+/* Checks, when planning, that a dataset which describes others has all its elements. Notes its
+ * files. Fails with DATA. A missing dataset passes. */
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage);
 
 #endif

@@ -1,5 +1,5 @@
-/* Elements of a dataset that no one has written, or that nobody can open: what HDF5 would give as
- * fill values. */
+/* Elements of a dataset that were never written, or that cannot be opened: HDF5 would return fill
+ * values. */
 #include "input/hdf5/stored_parts.h"
 
 #include "base/memory.h"
@@ -400,7 +400,7 @@ out:
 
 static status_t stored_search(depot_t *depot, struct stored *stored);
 
-/* What the source has not, as it lies in the virtual dataset. */
+/* Maps missing elements of the source to the virtual dataset. */
 static status_t stored_map_lost(struct stored *stored, const struct mapping *mapping,
                                 const struct lost_pieces *lost)
 {

@@ -10,8 +10,7 @@ enum {
     LEAST_OPEN = 20 /* that must be possible: more than levels */
 };
 
-/* What a virtual dataset consists of: elements of it, and as many of a source, in the same order.
- */
+/* A mapping of a virtual dataset: elements of it, and as many of a source, in the same order. */
 struct mapping {
     char *path;  /* of the source's file, as it is found from here */
     char *name;  /* of the dataset in it */
@@ -29,8 +28,8 @@ struct mappings {
     size_t count;
 };
 
-/* Those of a dataset in the file at `home`; names with %b are written out, and all ends at the
- * dataset's present shape. mappings_free() in any case. Fails with DATA. */
+/* Loads the mappings of a dataset in the file at `home`; names with %b are expanded, and all end at
+ * the dataset's present shape. The caller calls mappings_free() in any case. Fails with DATA. */
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
 void mappings_free(struct mappings *mappings);
 
@@ -38,8 +37,8 @@ void mappings_free(struct mappings *mappings);
  * where either does. Fails with DATA: the source has another rank or ends before the mapping. */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
-/* The dimension of the source along which dimension `along` of the virtual dataset runs; -1: there
- * is none, or it is not clear. */
+/* Returns the dimension of the source along which dimension `along` of the virtual dataset runs;
+ * -1: there is none, or it is not clear. */
 int mapping_along(const struct mapping *mapping, int along);
 
 /* One dataset, open. */
@@ -90,29 +89,32 @@ struct depot {
     int is_unreadable; /* a failure is that of samples */
 };
 
-/* The dataset of the depot itself; or the source of a mapping of `by`. Fails as depot_open(). */
+/* Opens the dataset of the depot itself, or the source of a mapping of `by`. Fails as
+ * depot_open(). */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out);
 void stored_free(struct stored *stored);
 
-/* "/" for a name that does not begin with one. */
+/* Returns "/" for a name that does not begin with one, else "". */
 const char *stored_slash(const char *name);
 
-/* Adds elements to what is lost of a dataset; both take `space`, whatever comes. The second, of all
- * its elements when `space` is below 0, says "FILE: chunks of /NAME were never written". */
+/* Add elements to the missing ones of a dataset. Both own `space`, also when they fail.
+ * stored_lose() adds all elements if `space` is below 0, with the reason "FILE: chunks of /NAME
+ * were never written". Fail with DATA, DEVICE. */
 status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why);
 status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what);
 
-/* Bytes of chunks that may be kept. */
+/* Returns the bytes of chunks that may be kept. */
 uint64_t depot_budget(const depot_t *depot);
 
-/* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
- * DATA: it is on the way already, or as depot_open() does. */
+/* Takes the source of a mapping of `by`, opened if necessary, until it is given back. Fails with
+ * DATA if it is in use further up, or as depot_open() does. */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
 
-/* What was read since the last look is that of the files as they were planned. Fails with DATA. */
+/* Checks that the files read since the last check are still those that were planned. Fails with
+ * DATA. */
 status_t stored_check(const depot_t *depot, struct stored *stored);
 
 /* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
@@ -120,12 +122,14 @@ status_t stored_check(const depot_t *depot, struct stored *stored);
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done);
 
-/* All files that were found. */
+/* Returns all files that were found. */
 const struct sources *depot_sources(const depot_t *depot);
 
+/* Computes the bytes of the sources' chunks that one index along the dimension of reading touches,
+ * at most. Fails with DEVICE (memory). */
 status_t stored_source_row(const struct stored *stored, uint64_t *out);
 
-/* How an absent source is noted. */
+/* Makes the key under which an absent source is noted. Fails with DEVICE (memory). */
 status_t storage_key(const char *path, const char *name, struct text *out);
 int storage_is_absent(const struct storage *storage, const char *key);
 

@@ -126,7 +126,7 @@ static void transpose_plane(const unsigned char *in, size_t row, size_t count, u
     transpose_squares(out, count / 8);
 }
 
-/* Of elements that no tile holds: so few archives have them that they may take their time. */
+/* Transposes elements larger than a tile: few archives have them, so this is not optimised. */
 static void transpose_large(const unsigned char *in, size_t count, size_t size, unsigned char *out)
 {
     unsigned char plane[TILE];

@@ -1,26 +1,27 @@
-/* What shuffle and bitshuffle do to bytes and bits before compression, done and undone. */
+/* Shuffle and bitshuffle of bytes and bits before compression, done and undone. */
 #ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_H
 #define VOLTMILL_INPUT_HDF5_TRANSPOSE_H
 
 #include <stddef.h>
 
-/* Byte planes become elements. Plane b begins at in + b * stride and holds byte b of each element.
+/* Transposes byte planes to elements. Plane b begins at in + b * stride and contains byte b of each
+ * element.
  *
  *   in     bytes [size][count] (planes `stride` bytes apart)
  *   out    bytes [count][size] */
 void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_t size,
                      unsigned char *out);
 
-/* Bit planes become elements: row 8 b + k holds bit k of byte b of each element, that of element j
- * at bit j % 8 of its byte j / 8. `count` is a multiple of 8.
+/* Transposes bit planes to elements: row 8 b + k contains bit k of byte b of each element, that of
+ * element j at bit j % 8 of its byte j / 8. `count` is a multiple of 8.
  *
  *   in     bytes [8 size][count / 8]
  *   out    bytes [count][size]
- * Masui et al. 2015, A compression scheme for radio data in high performance computing, section 3.
- */
+ * Masui et al. 2015, A compression scheme for radio data in high performance computing, section
+ * 3. */
 void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
 
-/* The way there: elements become byte planes of `count` bytes, or bit planes of count / 8.
+/* Transpose elements to byte planes of `count` bytes, or bit planes of count / 8.
  *
  *   in     bytes [count][size]
  *   out    bytes [size][count]; [8 size][count / 8] */

@@ -1,4 +1,4 @@
-/* What the files of transpose.h share. For nobody else. */
+/* Parts that the files of transpose.h share, and no others. */
 #ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
 #define VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
 
@@ -18,7 +18,8 @@ extern const struct transpose_simd transpose_plain;
 extern const struct transpose_simd transpose_sse2, transpose_avx2, transpose_avx512;
 #endif
 
-/* Number i of those that this machine has, the widest first; NULL behind the last. */
+/* Returns number i of the instruction sets that this machine has, the widest first; NULL after the
+ * last. */
 const struct transpose_simd *transpose_simd(size_t i);
 
 #endif

@@ -29,18 +29,21 @@ struct chunk_filters {
     uint32_t count;
 };
 
-/* Whether unfilter_chunk() can undo it. */
+/* Returns whether unfilter_chunk() can undo it. */
 int unfilter_knows(const struct chunk_filter *filter);
-/* Its name, for messages; NULL: of nobody known here. How to get its plugin for HDF5. */
+/* unfilter_name(): the filter's name, for messages; NULL: unknown. unfilter_advice(): how to get
+ * its plugin for HDF5. */
 const char *unfilter_name(int id);
 const char *unfilter_advice(int id);
 
-/* The longest that a chunk of so many bytes can sensibly have become by its filters. */
+/* Returns the maximum number of bytes to which filters can sensibly expand a chunk of chunk_bytes
+ * bytes. */
 size_t unfilter_most_bytes(size_t chunk_bytes);
 
 typedef struct unfilter unfilter_t;
 
-/* For chunks of chunk_bytes. The filters must outlive it. Fails with DEVICE (memory). */
+/* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. Fails with DEVICE
+ * (memory). */
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out);
 void unfilter_destroy(unfilter_t *unfilter);
 
@@ -63,11 +66,12 @@ struct unfilter_piece {
     size_t rest;         /* bytes behind the last element of a block, not compressed */
 };
 
-/* The filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */
+/* Returns the filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */
 const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filters, uint32_t mask);
 
-/* All of a chunk, of at most `room` bytes. Takes so many blocks from the front of what is left; the
- * last ones bring the rest. Fail with DATA, as unfilter_chunk() does. */
+/* unfilter_piece_begin(): begins a whole chunk, of at most `room` bytes. unfilter_piece_take():
+ * takes `blocks` blocks from the front of the rest; the last ones bring the remainder. Fail with
+ * DATA, as unfilter_chunk() does. */
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out);
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks,

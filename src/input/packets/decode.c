@@ -11,8 +11,8 @@
  * one's, rather than the second's. */
 enum { CONJUGATED = 1, ALTERNATING = 2, ODD = 4, TURNS = 8 };
 
-/* Of fewer than 8 bits, a sample or several of one stream lie in a byte, at one of up to 8 places,
- * and the table has what they become. */
+/* With fewer than 8 bits, a byte contains a sample or several of one stream, at one of up to 8
+ * places, and the table has their values. */
 enum { BYTES = 256, PLACES = 8, MOST_ENTRY = 16 };
 
 struct decoder {
@@ -70,7 +70,7 @@ static void decode_put_number(uint32_t bits, uint32_t stored, int is_turned, cha
     }
 }
 
-/* What one byte holds of the samples at a place in it. */
+/* Fills the values that one byte has for the samples at a place in it. */
 static void decode_fill_entry(const decoder_t *d, int turn, uint32_t place, uint32_t byte,
                               char *out)
 {
@@ -224,7 +224,7 @@ static inline __attribute__((always_inline)) int decode_number(const unsigned ch
     return le16toh(wide) - 32768;
 }
 
-/* What numbers of 8 or 16 bits are multiplied with: of samples in turns, and of their parts. */
+/* Factors of numbers of 8 or 16 bits: of samples in turns, and of their parts. */
 struct signs {
     int32_t of[2][2];
 };

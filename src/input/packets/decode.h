@@ -26,8 +26,8 @@ double decode_settle_format(struct packets *packets);
 status_t decoder_create(const struct packets *packets, decoder_t **out);
 void decoder_destroy(decoder_t *decoder);
 
-/* Samples from .. from + count - 1 of a stream in a frame, whose payload begins at `payload`.
- * `is_odd`: sample 0 of the frame has an odd number in the observation. */
+/* Decodes samples from .. from + count - 1 of a stream in a frame, whose payload begins at
+ * `payload`. `is_odd`: sample 0 of the frame has an odd number in the observation. */
 void decode_stream(const decoder_t *decoder, const unsigned char *payload, uint32_t stream,
                    uint32_t from, uint32_t count, int is_odd, char *out);
 

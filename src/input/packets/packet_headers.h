@@ -24,20 +24,22 @@ struct vdif_header {
     uint64_t mask;      /* its lowest bits: the first channels */
 };
 
-/* From VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES. */
+/* Decodes a VDIF header of VDIF_BYTES bytes, of which legacy headers use VDIF_LEGACY_BYTES. */
 void vdif_header_read(const unsigned char *bytes, struct vdif_header *out);
 
-/* The two characters of a station's id, or its number. Returns `text`. */
+/* Writes the two characters of a station's id, or its number. Returns `text`. */
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT]);
 
-/* UTC of the reference epoch; whole seconds from 2000-01-01 to a header's. */
+/* vdif_epoch_utc(): UTC of the reference epoch. vdif_second(): whole seconds from 2000-01-01 to a
+ * header's. */
 struct utc vdif_epoch_utc(uint32_t epoch);
 uint64_t vdif_second(uint32_t epoch, uint32_t seconds);
 
-/* The mark of headers like this one: the strict one is all of words 2 and 3 but the thread. */
+/* Writes the mark of headers like this one: the strict one is all of words 2 and 3 but the
+ * thread. */
 void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* packets_parse() of VDIF. */
+/* packets_parse() of VDIF. Fails with DATA. */
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *header, struct packet *out);
 /* Fails with DATA: a frame's number is one that no second has. */
@@ -63,27 +65,28 @@ struct drx_header {
     uint32_t tuning; /* frequency = DRX_TICKS tuning / 2^32 Hz */
 };
 
+/* Decodes DRX_HEADER_BYTES bytes of a DRX frame. */
 void drx_header_read(const unsigned char *bytes, struct drx_header *out);
 
-/* The mark of headers: the sync word; the strict one has a beam and a decimation as well. */
+/* Writes the mark of headers: the sync word; the strict one has a beam and a decimation as well. */
 void drx_mark(const unsigned char *bytes, struct packets_mark *out);
 
-/* packets_parse() of DRX. */
+/* packets_parse() of DRX. Fails with DATA. */
 status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
                    const unsigned char *header, struct packet *out);
 
-/* Where a frame begins in its file. */
+/* Returns the byte at which a frame begins in its file. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);
 
-/* The frame behind the run of frames that follow each other, of which `frame` is one. */
+/* Returns the frame behind the run of frames that follow each other, of which `frame` is one. */
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 
-/* Whether bytes are a header by the strict or the loose mask of the mark. */
+/* Returns whether bytes are a header by the strict or the loose mask of the mark. */
 int frames_is_header(const struct packets_mark *mark, const unsigned char *bytes,
                      const unsigned char mask[PACKETS_MARK]);
 
-/* The bit of a channel in packet.groups: each channel has its own, of more than 64 some share one.
- */
+/* Returns the bit of a channel in packet.groups: each channel has its own, of more than 64 some
+ * share one. */
 uint64_t frames_group(const struct packets *packets, uint32_t channel);
 
 #endif

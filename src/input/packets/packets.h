@@ -97,8 +97,8 @@ struct packets {
     uint64_t window;           /* periods */
     struct packets_mark mark;
     uint32_t station;               /* VDIF: its id; DRX: the beam */
-    int has_others;                 /* frames of other stations are passed over */
-    int has_list;                   /* frames of other threads are passed over */
+    int has_others;                 /* frames of other stations are skipped */
+    int has_list;                   /* frames of other threads are skipped */
     struct packets_thread *threads; /* in no order */
     uint32_t nthreads;
     struct packets_stream *streams; /* as the archive numbers them: by pol, chan */
@@ -110,7 +110,7 @@ struct packets {
 
 extern const struct pack_type packets_type;
 
-/* What a header says. */
+/* Content of a header. */
 struct packet {
     int is_known;    /* a frame of the observation; else of another, or what fills a lost place */
     int is_good;     /* some of its samples are good */
@@ -141,19 +141,19 @@ enum packets_place {
     PACKETS_WRONG /* an error: packets_complain() says which */
 };
 
-/* The frame behind the last one of which something is known: fill may follow, as far as a file was
- * reserved. Fails with DATA. */
+/* Finds the frame after the last one with known content: fill may follow, up to the reserved size
+ * of the file. Fails with DATA. */
 status_t packets_known_end(const struct packets_open *open, uint64_t *end);
 
-/* The first and last period of the file, by its first and last frames. Fails with DATA: none is
- * known. */
+/* Finds the first and last period of the file, by its first and last frames. Fails with DATA if
+ * none is known. */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
 /* Fails with DATA when the times of some frames all over the file do not rise. */
 status_t packets_check_order(const struct packets_open *open);
 
-/* The frames low .. high - 1 that hold all of periods first .. last that are in place, and not many
- * more. Fails with DATA. */
+/* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and
+ * few more. Fails with DATA. */
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high);
 
@@ -190,11 +190,11 @@ void packets_kept_free(struct packets_kept *kept);
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
                       const struct packet **headers, const char **places);
 
-/* Where the bytes of a frame that is kept are in memory; NULL: they must be read. */
+/* Returns the bytes of a frame that is kept in memory; NULL: they must be read. */
 const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);
 
-/* Whether bytes that were shown as memory were not there any more: then none is shown until the
- * next packets_keep(), and what was made of them is to be made again. */
+/* Returns whether bytes that were shown as memory were not there any more: then none is shown until
+ * the next packets_keep(), and what was made of them is to be made again. */
 int packets_kept_drop_cut(struct packets_kept *kept);
 
 #endif

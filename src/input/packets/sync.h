@@ -33,8 +33,8 @@ struct packets_ends {
     unsigned char last[PACKETS_ENDS][PACKETS_MOST_HEADER];
 };
 
-/* The first byte from `from` on, before `end`, where a header is, by the strict mark; `end`: none.
- * Fails with DATA. */
+/* Finds the first byte from `from` on, before `end`, with a header, by the strict mark; `end`:
+ * none. Fails with DATA. */
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out);
 

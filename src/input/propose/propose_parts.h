@@ -41,21 +41,23 @@ struct propose_word {
     int is_weak;        /* counts only where no other word of this meaning was found */
 };
 
-/* The word that a name is, also with a unit behind it ("FS_MHz"), which goes to *unit; NULL: none.
- * If a name tells two facts, the one with the earlier word in the table comes first. */
+/* Returns the word that a name is, also with a unit behind it ("FS_MHz"), which goes to *unit;
+ * NULL: none. If a name tells two facts, the one with the earlier word in the table comes first. */
 const struct propose_word *propose_word_of(const char *name, enum job_unit *unit);
 
-/* The unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty: NONE. */
+/* Returns the unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty:
+ * NONE. */
 enum job_unit propose_unit_of(const char *text, int *is_known);
 
-/* Whether values of a meaning can have a unit. */
+/* Returns whether values of a meaning can have a unit. */
 int propose_may_have(enum propose_meaning means, enum job_unit unit);
 
 /* Copies letters and digits of a name in lower case. */
 enum { PROPOSE_NAME = 64 };
 void propose_plain(const char *name, char out[PROPOSE_NAME]);
 
-/* The word in the name of a dataset or dimension by which real numbers are powers; NULL: none. */
+/* Returns the word in the name of a dataset or dimension by which real numbers are powers; NULL:
+ * none. */
 const char *propose_power_word(const char *name);
 
 /* A value whose name is a known word. */
@@ -110,8 +112,8 @@ struct proposal {
 };
 
 /* Note the value of an attribute of an open object, of a dataset, if its name is a known word.
- * `name`: of the object, without the first slash. Fail with DEVICE; with DATA where the file cannot
- * be read. */
+ * `name`: of the object, without the first slash. Fail with DEVICE; with DATA if the file is
+ * unreadable. */
 status_t propose_note_attribute(struct proposal *p, hid_t object, const char *name,
                                 const char *attribute, int is_of_data);
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
@@ -121,7 +123,7 @@ status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *nam
 enum { PROPOSE_FACTS = 16 };
 size_t propose_facts_of(const struct proposal *p, enum propose_meaning means,
                         const struct propose_fact *out[PROPOSE_FACTS]);
-/* A whole number of a meaning; 0: not stated, or differently. */
+/* Returns the integer with this meaning; 0: not stated, or contradictory. */
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
 void propose_facts_free(struct proposal *p);
@@ -129,12 +131,12 @@ void propose_facts_free(struct proposal *p);
 /* Finds what the dimensions of the samples are. Fails with DATA. */
 status_t propose_find_axes(struct proposal *p);
 
-/* "/@fs = 1.28e6 Hz" */
+/* Appends "/@fs = 1.28e6 Hz". Fails with DEVICE (memory). */
 status_t propose_add_fact(struct text *out, const struct propose_fact *fact);
-/* A text in quotes; a path or name without, where it needs none. */
+/* Append a text in quotes; a path or name without, if it needs none. Fail with DEVICE (memory). */
 status_t propose_add_quoted(struct text *out, const char *text);
 status_t propose_add_path(struct text *out, const char *path);
-/* A number that YAML takes for one. */
+/* Appends a number in a form that YAML reads as one. Fails with DEVICE (memory). */
 status_t propose_add_number(struct text *out, double value);
 
 /* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and

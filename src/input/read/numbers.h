@@ -22,9 +22,9 @@
  * two. Fails with DATA: such numbers cannot be; a real sample has no 0 Hz at the edge. */
 status_t numbers_settle(struct archive *archive);
 
-/* For who opens an archive whose stored numbers q, signed pairs, are volts times the parts'
- * `steps`, behind numbers_settle(): sets what that sets to 32-bit floats, `blank` being no number.
- * Fails with DATA: they are stored otherwise. */
+/* Settles numbers of an archive whose stored numbers q, signed pairs, are volts times the parts'
+ * `steps`, after numbers_settle(): sets its results to 32-bit floats; `blank` is NaN. Fails with
+ * DATA if they are stored otherwise. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
 typedef struct numbers numbers_t;
@@ -33,10 +33,11 @@ typedef struct numbers numbers_t;
 status_t numbers_create(const struct archive *archive, numbers_t **out);
 void numbers_destroy(numbers_t *numbers);
 
-/* Whether they are handed out as they are stored, byte for byte: numbers_make() only copies. */
+/* Returns whether they are handed out as they are stored, byte for byte: numbers_make() only
+ * copies. */
 int numbers_are_plain(const numbers_t *numbers);
-/* Bits of one as it is stored; bytes of one as it is handed out. Of 4 + 4 bits that are handed out
- * so, both parts together are one number of 8 bits. */
+/* numbers_bits(): bits of a stored number. numbers_bytes(): bytes of one as it is returned. If 4 +
+ * 4 bits are returned unchanged, both parts together are one number of 8 bits. */
 uint32_t numbers_bits(const numbers_t *numbers);
 uint32_t numbers_bytes(const numbers_t *numbers);
 
@@ -66,7 +67,7 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
 void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
                    uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data);
 
-/* Whether two archives hand out the same of what they store in the same way. */
+/* Returns whether two archives hand out the same of what they store in the same way. */
 int numbers_are_alike(const struct archive *a, const struct archive *b);
 
 enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };

@@ -25,27 +25,30 @@ struct slab {
     uint64_t *inner[2]; /* [nstreams] bytes from the start of a kept time step */
 };
 
+/* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
 status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
                      struct slab **out);
 void slab_destroy(struct slab *slab);
 
-/* Bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
+/* Returns the bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
 uint64_t slab_bytes(const struct slab *slab, uint64_t count);
 
-/* Byte offsets of sample 0 of each stream in a slab of `count` samples, of the real (or only) and
- * the imaginary part; two samples in a row lie slab->width bytes apart.
+/* Computes the byte offsets of sample 0 of each stream in a slab of `count` samples, of the real
+ * (or only) and the imaginary part; two samples in a row are slab->width bytes apart.
  *
- *   re, im   size_t [nstreams]   */
+ *   re, im   size_t [nstreams] */
 void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im);
 
 typedef struct reader reader_t;
 
-/* A reader of one rank, keeping files open, and up to cache_bytes of the chunks of a dataset that
- * is read through HDF5. `threads` share a long read. The archive must outlive it. */
+/* Creates a reader of one rank. It keeps files open, and up to cache_bytes of the chunks of a
+ * dataset that is read through HDF5. `threads` share a long read. The archive must outlive it.
+ * Fails with DEVICE (memory). */
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out);
 void reader_destroy(reader_t *reader);
-/* So many threads decompress chunks, instead of `threads`. Before the first read. */
+/* Sets the number of threads that decompress chunks, instead of `threads`. Before the first
+ * read. */
 void reader_unpack_by(reader_t *reader, uint32_t threads);
 
 /* Samples of the observation that a read did not find, each now zero volts. Starts from {0}; grows
@@ -72,26 +75,24 @@ void losses_free(struct losses *losses);
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
-/* Whether the last failure was that of samples which cannot be read, where all else is well: the
- * file is what it was, memory and file descriptors are there. */
+/* Returns whether the last failure was that of samples which cannot be read, where all else is
+ * well: the file is what it was, memory and file descriptors are there. */
 int reader_is_unreadable(const reader_t *reader);
 
-/* The same for what can perhaps not be read: samples that cannot become zero volts and are added to
+/* Reads likewise data that may be unreadable: unreadable samples become zero volts and are added to
  * `unread`. In pieces of samples that follow from the archive alone, counted from the first
- * selected one, they are one range, from the first that cannot be read to the last; so what is
- * given up does not depend on which samples are asked for. Fails as reader_read() does for other
- * reasons. */
+ * selected one, they are one range, from the first unreadable one to the last, so the loss does not
+ * depend on the requested samples. Fails as reader_read() does for other reasons. */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 
-/* The same samples where they lie in the file, if they lie there as a slab and this machine can
- * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
- * with DATA. */
+/* Maps the same samples, if the file stores them as a slab and this machine can map it; else sets
+ * NULL, and they must be read. Close the mapping after use. Fails with DATA. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out);
 
-/* Whether the samples of each part lie in one piece of a file, as a slab, so that most blocks of
- * them, those without gaps, can be mapped or ingested. */
+/* Returns whether the samples of each part lie in one piece of a file, as a slab, so that most
+ * blocks of them, those without gaps, can be mapped or ingested. */
 int reader_lies_whole(const struct archive *archive, const struct slab *slab);
 
 /* The same samples in pieces, filled by threads beside the caller's: where each puts its next one,
@@ -111,14 +112,14 @@ struct reader_pieces {
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);
 /* Ends the ingest that was begun first: calls tend(context) over and over until all its pieces are
- * put. Gives *done = 0 when some could not be read: these samples must be read as ever, and the
- * next one, which is still to be ended, is worked on no more either, so that the reader is free for
- * that. A tend() that fails has seen to it that nobody waits in room(), as has who destroys a
- * reader with one under way. Fails as tend() does, or with DATA, as reader_read(). */
+ * put. Sets *done = 0 if some are unreadable: these samples must be read as usual. The next ingest,
+ * which is still to be ended, is stopped, too, so that the reader is free. A tend() that fails has
+ * ended all waits in room(); so has a caller that destroys a reader with an ingest in flight. Fails
+ * as tend() does, or with DATA, as reader_read(). */
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
 
-/* After use of such a mapping: fails with DATA when the file is not what it was when the archive
- * was opened. */
+/* Checks after use of such a mapping that the file is still the one that the archive opened. Fails
+ * with DATA. */
 status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
                              uint64_t count);
 

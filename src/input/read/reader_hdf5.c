@@ -104,8 +104,8 @@ out:
     return st;
 }
 
-/* Numbers below 8 bits: the dataset's last dimension counts bytes of so many, but those of a pair.
- */
+/* Returns the numbers in an element of the dataset's last dimension. Below 8 bits it counts bytes
+ * of several numbers, except for pairs. */
 static uint64_t reader_per_element(const reader_t *reader)
 {
     const struct archive *archive = reader->archive;
@@ -205,7 +205,7 @@ struct reader_steps {
     int all;
     uint64_t first, count; /* of the part */
     uint64_t slab_steps,
-        slab_first; /* where they come to lie, in memory of so many steps a block */
+        slab_first; /* first step of the destination, whose blocks have this many steps */
 };
 
 /* Bytes that hold elements first .. first + count - 1 of a dimension that counts numbers. */
@@ -271,7 +271,7 @@ out:
     return st;
 }
 
-/* What is wanted of time steps of one block that are in memory. */
+/* Copies the selected numbers of time steps of one block that are in memory. */
 static void reader_keep_steps(const reader_t *reader, const struct slab *slab, const char *from,
                               uint64_t bit, uint64_t steps, char *out)
 {

@@ -17,7 +17,7 @@ struct used {
     const struct packet *packet;
 };
 
-/* What a reader keeps from one read to the next. */
+/* State that a reader keeps from one read to the next. */
 struct packets_room {
     decoder_t *decoder;
     struct packets_kept kept;
@@ -38,7 +38,7 @@ struct packets_task {
     uint32_t *begin;  /* [threads + 1] where those of a thread begin */
 };
 
-/* Of one file: the frames that are used, by units. */
+/* State of one file: the frames that are used, by units. */
 struct packets_taking {
     const struct packets_task *task;
     const struct packets_file *file;
@@ -165,8 +165,8 @@ out:
     return st;
 }
 
-/* Of frames low .. high - 1, those that are used: in place, good, of the time wanted, the first of
- * their kind. Those that follow each other are a unit. */
+/* Chooses the frames to use among low .. high - 1: in place, good, of the requested time, the first
+ * of their kind. Those that follow each other are a unit. */
 static void packets_choose(const struct packets_task *task, const struct packets_file *file,
                            uint64_t low, uint64_t high, const struct packet *headers,
                            const char *places, struct packets_taking *out)

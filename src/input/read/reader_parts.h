@@ -37,7 +37,7 @@ struct reader {
     struct reader_ingests *ingests; /* made when they are wanted */
 };
 
-/* What is read of one part: some blocks of a slab, all of the part's place in the stack, for a
+/* Request of a read of one part: some blocks of a slab, all of the part's place in the stack, for a
  * range of samples of the observation, all of which the part has. */
 struct reader_wanted {
     const struct slab *slab;
@@ -48,18 +48,18 @@ struct reader_wanted {
     char *out;             /* the slab */
 };
 
-/* Where sample `at` of the observation lies in the slab, in the block at `slot`. */
+/* Returns the place of sample `at` of the observation in the slab, in the block at `slot`. */
 char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t at);
-/* Which block of its part is at `slot`. */
+/* Returns the block of its part that is at `slot`. */
 uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot);
 /* Does units 0 .. units - 1 of a read, by reader->threads threads: each by one of them, which is
  * number `thread`, in any order. Fails as they do; some may then be done, and done again. */
 typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
-/* The same by reader->threads - 1 threads, from number 1 on, beside the caller, who begins it and
- * asks until it is done, or gives it up: leaves units that nobody has begun, and waits for the
- * others. What they fail with is lost. One that is begun while another is not done is worked on
- * behind it. */
+/* Work shared by reader->threads - 1 threads, from number 1 on, beside the caller. The caller
+ * begins it and polls until it is done, or cancels it: units that have not begun are dropped, and
+ * the others are awaited. Their failures are ignored. Work that is begun while another is not done
+ * runs after it. Fails with DEVICE (memory). */
 struct reader_share {
     uint64_t units;
     reader_unit_t *work;
@@ -77,39 +77,45 @@ struct reader_lying {
     const char *path; /* NULL: it does not */
     uint64_t file_offset;
 };
-/* Where samples lie as a slab, uncut, plain and all there. */
+/* Finds samples that are stored as a slab, uncut, plain and complete. */
 struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                       uint64_t first, uint64_t count);
 
-/* Makes reader->bounce, of so many bytes for each of its threads at least. */
+/* Allocates reader->bounce, of at least `bytes` bytes for each of its threads. Fails with
+ * DEVICE. */
 status_t reader_make_bounce(reader_t *reader, size_t bytes);
 
-/* Zero volts for samples from .. from + samples - 1 of the slab, in its blocks from `slot` on. */
+/* Writes zero volts for samples from .. from + samples - 1 of the slab, in its blocks from `slot`
+ * on. */
 void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
                        uint64_t from, uint64_t samples);
-/* The same, and told of as losses (may be NULL) of the streams that these blocks are of. */
+/* As above, and adds them to `losses` (may be NULL) of the streams of these blocks. Fails with
+ * DEVICE (memory). */
 status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
                      uint64_t from, uint64_t samples, struct losses *losses);
 
 /* Makes sure that what is open, and was read, is as it was planned. Fails with DATA. */
 status_t reader_check_file(const reader_t *reader);
 
-/* Opens a file, which stays open for the next read; the one before is checked. */
+/* Opens a file, which stays open for the next read; the one before is checked. Fails with DATA,
+ * DEVICE. */
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path);
 
 /* Notes what is read: what lies behind, of an observation larger than this machine's memory, will
  * not be wanted again. */
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
-/* Of a read of the open file that failed: whether its samples are to blame. */
+/* Decides after a failed read of the open file whether its samples are to blame. Fails with DATA,
+ * DEVICE (memory). */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
-/* Reads bytes at .. at + bytes - 1 of the part's dataset, which may run through several extents. */
+/* Reads bytes at .. at + bytes - 1 of the part's dataset, across extents. Fails with DATA,
+ * DEVICE. */
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out);
 
-/* Read what is wanted of a part that is reached so; which samples it lacks goes to `losses`, which
- * may be NULL. */
+/* Read the requested samples of a part that is stored in this way. Missing samples are added to
+ * `losses`, which may be NULL. Fail with DATA, DEVICE. */
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses);
 status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,

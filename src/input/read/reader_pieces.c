@@ -86,7 +86,7 @@ out:
     return st;
 }
 
-/* What is kept of time steps that are in memory, from a bit behind `from` on. */
+/* Copies the kept numbers of time steps that are in memory, from a bit after `from` on. */
 static void pieces_keep(const struct reading *reading, const char *from, uint64_t bit,
                         uint64_t steps, char *out)
 {
@@ -244,7 +244,8 @@ out:
     return st;
 }
 
-/* What was read, and what will be: of one block or several pieces all that lies between. */
+/* Hints at the data that was read, and that will be: of one block or several pieces, the whole
+ * range between. */
 static void pieces_hint(const struct reading *reading)
 {
     reader_t *reader = reading->reader;
@@ -297,7 +298,7 @@ static void pieces_map(struct reading *reading)
     }
 }
 
-/* What was mapped and is gone, or on a bad disk, is read again by plain reads, which say so. */
+/* Mapped data that is gone, or on a bad disk, is read again by plain reads, which report that. */
 static status_t pieces_read_file(struct reading *reading)
 {
     status_t st = STATUS_OK;
