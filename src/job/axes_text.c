@@ -97,7 +97,7 @@ static int axes_parse_dimension(const char **at, uint32_t dim, struct axes_text 
     return 1;
 }
 
-/* What cannot be seen dimension by dimension. */
+/* Checks axes for errors that no single dimension shows. */
 static int axes_check_whole(const struct axes_text *axes, char *message)
 {
     uint64_t product = 1;

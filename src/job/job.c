@@ -268,7 +268,7 @@ out:
     return st;
 }
 
-/* Those that are named are alike, and the others say AUTO. */
+/* Settles one backend: those that are named are alike, and the others say AUTO. */
 static void job_settle_backend(struct job *job)
 {
     for (uint32_t i = 0; i < job->nbanks + job->nfilters; i++) {

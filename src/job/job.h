@@ -50,7 +50,7 @@ enum job_unit {
     UNIT_UNIX, /* seconds since 1970 */
     UNIT_MJD
 };
-/* What 1 of it is in Hz, seconds, degrees. */
+/* Returns the value of 1 of it in Hz, seconds, degrees. */
 double job_unit_factor(enum job_unit unit);
 
 struct job_said {
@@ -176,13 +176,13 @@ struct job_select {
     char **streams[AXIS_KINDS]; /* names, numbers, ranges "3..10", of AXIS_STATION, AXIS_BEAM,
                                    AXIS_POL, AXIS_CHAN */
     uint32_t nstreams[AXIS_KINDS];
-    /* Of the channels that are selected by then, by frequency, and of a filter bank's of each
+    /* Range of the channels that are selected by then, by frequency, and of a filter bank's of each
      * coarse channel before it: synthesise.channels. */
     int has_places;
     uint64_t first_place, last_place;
 };
 
-/* products.N.flag: cells of so many spectra that are left out of the sums. */
+/* products.N.flag: cells of a number of spectra that sums omit. */
 struct job_range {
     uint64_t first, last; /* the last included */
 };
@@ -210,13 +210,13 @@ struct job_product {
     char *bank_name;    /* as written; NULL: not at all */
     uint32_t bank;      /* place among the job's banks: that of this name, else 0 */
     uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
-    /* What is kept of its frequencies: by number, the last included, or those from .. to; of power
-     * the mean of so many neighbours. */
+    /* Frequencies that are kept: by number, the last included, or those from .. to; of power the
+     * mean of several neighbours. */
     int has_channels, has_freq;
     uint64_t first_channel, last_channel;
     double from_hz, to_hz;
     uint32_t average; /* >= 1 */
-    /* Of power: what its polarisations become, and what is added up. */
+    /* For power: the combination of polarisations, and the axes that are summed. */
     struct combining combine; /* its sums and weights: of the next */
     enum axis *sums;          /* AXIS_STATION, AXIS_BEAM */
     uint32_t nsums;
@@ -229,7 +229,7 @@ struct job_product {
     struct job_droop *droop; /* by whose response channels are divided */
     uint32_t ndroop;
     struct rounding steps; /* bits: default 32 */
-    /* Of voltages. */
+    /* For voltages. */
     int has_scale;
     double scale;                 /* volts of 1 as it is stored, > 0; default 1 */
     enum compression compression; /* of rows, when all are there */
@@ -297,7 +297,7 @@ struct job_filter_design {
                       (low-, high-pass) or 4 (band-pass, band-stop) */
     uint32_t nedges;
     int is_offset;      /* edges count from each coarse channel's centre, not on the sky */
-    double ripple;      /* dB, from the least to the greatest gain of the pass band; default 0.1 */
+    double ripple;      /* dB, from the minimum to the maximum gain of the passband; default 0.1 */
     double attenuation; /* dB, of the stop band; default 60 */
 };
 
@@ -346,7 +346,7 @@ struct job_synthesise {
     uint64_t first_channel, last_channel;
     uint32_t taps;   /* of the synthesis filter; 0: as many as `accuracy` takes */
     double accuracy; /* dB; default 100 */
-    uint64_t origin; /* samples of the stream: phases count from so many before its first */
+    uint64_t origin; /* samples of the stream: phases count from this many before its first */
     enum backend_kind backend; /* alike for all that compute: job.backend counts */
     /* The filter, once made (plan/stage_plan.h): double [made_taps][points]. */
     double *coeff;
@@ -445,17 +445,17 @@ struct job {
     uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */
 };
 
-/* Of `run.memory: auto`, that which chunks and groups are cut for on any machine: products were
- * always made so. */
+/* With `run.memory: auto`, the memory that chunks and groups are cut for on any machine: products
+ * were always made so. */
 #define JOB_MEMORY ((uint64_t)1 << 30)
 
-/* What `auto` comes to where `ranks` ranks share a machine that has so many bytes left: half of it,
- * since files that are read and written go through the rest, in equal shares, rounded down to a
- * power of two or 1.5 times one, so that it seldom changes from run to run; at least 256 MiB,
- * which most jobs can be cut for. */
+/* Returns the memory that `auto` means if `ranks` ranks share a machine with `left` bytes left:
+ * half of it, since files that are read and written go through the rest, in equal shares, rounded
+ * down to a power of two or 1.5 times one, so that it seldom changes from run to run; at least 256
+ * MiB, which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
-/* Of auto: a rank may take so much. */
+/* Sets the memory of a rank with auto, in bytes. */
 void job_take_memory(struct job *job, uint64_t bytes);
 
 /* "1.00 GiB", "auto: up to 8.00 GiB". */
@@ -474,7 +474,8 @@ struct job_each {
     int is_input;     /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
-/* The same from text in memory; `path` names it in messages; `each` may be NULL. */
+/* The same from text in memory; `path` names it in messages; `each` may be NULL. Fail with USAGE,
+ * DEVICE (memory). */
 status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
                         uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
@@ -498,7 +499,8 @@ struct job_division {
 #define JOB_RANGE_PLACE "{range}"
 
 /* The same of a job whose dedispersions are known to be divided: as if each range were written in
- * the file, `dm: {start, end, tolerance, width}` and behind it `downsample`, the rest as it is. */
+ * the file, `dm: {start, end, tolerance, width}` and behind it `downsample`, the rest as it is.
+ * Fails with USAGE, DEVICE (memory). */
 status_t job_parse_divided(const char *path, const char *text, size_t length,
                            const char *const *sets, uint32_t nsets, const struct job_each *each,
                            const struct job_division *division, struct job **out);
@@ -517,7 +519,7 @@ int job_reads_voltages(const struct job *job);
  * any other. */
 int job_is_semi_coherent(const struct job *job);
 
-/* What messages call a dedispersion: the file of its series, or else of its search. */
+/* Returns the name of a dedispersion in messages: the file of its series, or else of its search. */
 const char *job_series_name(const struct job_dedisperse *dedisperse);
 /* How many files it writes, and which: series, search. */
 uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
@@ -532,7 +534,9 @@ const char *job_filterbank(const struct job *job, uint32_t number);
 /* Gives `to` the settings of `run` that `from` has. Fails with DEVICE (memory). */
 status_t job_copy_run(const struct job *from, struct job *to);
 
-/* All that opening the input takes, for a child process: into another job, for job_destroy(). */
+/* Packs and unpacks everything that opening the input needs, for a child process: into another job,
+ * for job_destroy(). job_pack_input() fails with DEVICE (memory), job_unpack_input() as
+ * unpack_check(). */
 status_t job_pack_input(struct text *out, const struct job *job);
 status_t job_unpack_input(struct unpack *in, struct job **out);
 

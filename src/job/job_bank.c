@@ -364,7 +364,7 @@ static int job_bank_is_used(struct tree *root, const struct tree *bank)
     return !products; /* which has been told */
 }
 
-/* What the prototype of an oversampled bank is made of must leave it something to make. */
+/* Checks that the prototype of an oversampled bank leaves a number of taps to choose. */
 static status_t job_bank_check_oversample(const struct job_bank *bank, struct tree *entry,
                                           struct mistakes *mistakes)
 {

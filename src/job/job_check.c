@@ -1,4 +1,4 @@
-/* What several keys of a job must have in common. */
+/* Checks of several keys of a job together. */
 #include "base/units.h"
 #include "job/job_schema.h"
 

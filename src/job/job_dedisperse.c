@@ -360,7 +360,7 @@ out:
     return st;
 }
 
-/* Of a semi-coherent search. */
+/* Checks the keys of a semi-coherent search. */
 static status_t job_dedisperse_check_coherent(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;

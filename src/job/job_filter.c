@@ -174,7 +174,7 @@ out:
     return st;
 }
 
-/* What passes the whole band. */
+/* Checks decimation by a filter that passes the whole band. */
 static status_t job_filter_check_decimate(struct tree *entry, const char *what,
                                           struct mistakes *mistakes)
 {

@@ -365,7 +365,7 @@ out:
     return st;
 }
 
-/* What makes a sample complex stands there once. */
+/* Checks that the parts of a complex sample are given once. */
 static status_t job_layout_check_complex(struct tree *layout, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
@@ -430,7 +430,7 @@ out:
     return st;
 }
 
-/* One level for each number that so many bits can store. */
+/* Checks that there is one level for each number that the bits can store. */
 static status_t job_layout_check_levels(struct tree *layout, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;

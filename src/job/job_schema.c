@@ -1,4 +1,4 @@
-/* What a job file may hold, a row for each key. */
+/* Keys of a job file, a row for each. */
 #include "job/job_schema.h"
 
 #define BETWEEN(first, kind_of)                                                                    \

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is shown must fit the one message that a process keeps (base/report.c). */
+/* Limits of the one message that a process keeps (base/report.c). */
 enum { KEPT = 1024, SHOWN = 40, SHOWN_BYTES = 12288, PLACE_BYTES = 6144 };
 
 struct mistake {

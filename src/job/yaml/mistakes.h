@@ -25,7 +25,7 @@ status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`), of which the end need not
- * be there, and marks the nearest node that is. */
+ * be there, and marks the nearest node that is. Fails with DEVICE (memory). */
 status_t mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -269,7 +269,7 @@ out:
 static status_t schema_fill_node(struct mistakes *mistakes, struct tree *node,
                                  const struct schema *row, char *base);
 
-/* What a row says of each entry of its list. */
+/* Returns the row's schema of each entry of its list. */
 static struct schema schema_entry(const struct schema *row)
 {
     struct schema entry = *row;
@@ -371,7 +371,7 @@ out:
     return st;
 }
 
-/* What becomes of a row whose key is not in the mapping `node`. */
+/* Fills a row whose key is not in the mapping `node`. */
 static status_t schema_fill_missing(struct mistakes *mistakes, struct tree *node,
                                     const struct schema *rows, const struct schema *row, char *base)
 {

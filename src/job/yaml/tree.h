@@ -31,18 +31,19 @@ struct tree {
     size_t nchildren;
 };
 
-/* A node without children. `text` (copied) is the text of a value. */
+/* Creates a node without children. `text` (copied) is the text of a value. Fails with DEVICE
+ * (memory). */
 status_t tree_new(enum tree_kind kind, const char *text, struct tree **out);
 
 /* Appends *child, which belongs to `parent` from then on: *child becomes NULL. `key` (copied) is
- * NULL in a list. */
+ * NULL in a list. Fails with DEVICE (memory). */
 status_t tree_add(struct tree *parent, const char *key, struct tree **child);
 
 /* Puts *child in the place of the child `index`, under its key. */
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
 void tree_remove(struct tree *parent, size_t index);
 
-/* Turns `node` into a list whose only entry is what it was. */
+/* Turns `node` into a list whose only entry is what it was. Fails with DEVICE (memory). */
 status_t tree_wrap(struct tree *node);
 
 /* The first member `key` of a mapping; NULL when there is none or `node` is no mapping. */
@@ -77,13 +78,14 @@ int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unus
 /* Reads a number: digits, sign, point and exponent. Returns 0 when it is none. */
 int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
 
-/* Appends the dotted path of `node`. */
+/* Appends the dotted path of `node`. Fails with DEVICE (memory). */
 status_t tree_path(const struct tree *node, struct text *out);
 
 /* A value that YAML takes for nothing: no text, ~ or null, without quotes. */
 int tree_is_empty(const struct tree *node);
 
-/* A deep copy that may use *budget nodes, and counts it down; *out = NULL when that is too few. */
+/* Makes a deep copy that may use *budget nodes, and subtracts them; *out = NULL if these are too
+ * few. Fails with DEVICE (memory). */
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 
 void tree_destroy(struct tree *node);

@@ -12,11 +12,12 @@
 status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
                    struct tree **out);
 
-/* What is written in the place of a node: mostly itself; NULL: nothing. */
+/* Returns the node that is written in the place of a node: mostly itself; NULL: nothing. */
 typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);
 
 /* Appends `root` as YAML in block style, its nodes as `pick` says (NULL: all as they are). The text
- * depends on kinds, keys and values alone: not on how they were quoted, indented or commented. */
+ * depends on kinds, keys and values alone: not on how they were quoted, indented or commented.
+ * Fails with DEVICE. */
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
 /* Appends a text in double quotes. Fails with DEVICE (memory). */

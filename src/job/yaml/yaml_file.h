@@ -8,7 +8,7 @@
 /* Larger files are refused. */
 enum { YAML_FILE_BYTES = 1 << 20 };
 
-/* What a file that stands for many is told about the one that is its turn. */
+/* Values of the current file of many, for a file that is used for each of them. */
 struct yaml_each {
     const char *name; /* takes the place of {name} in all values, those of overrides included; they
                          are texts then, as if in quotes: what it holds can never become YAML */
@@ -16,7 +16,7 @@ struct yaml_each {
 };
 
 /* Puts `word` in the place of every `place` in the values (not the keys) of `root`, as texts in
- * quotes. */
+ * quotes. Fails with DEVICE (memory). */
 status_t yaml_file_put_word(struct tree *root, const char *place, const char *word);
 
 /* Reads `text`, then puts each of the `nsets` overrides "key.path=value" (the value is YAML) at its
