@@ -79,7 +79,7 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
     csv_flush(&s->csv);
 }
 
-/* One row; a shape that cannot be is said and passed over, a device that fails is a failure. */
+/* Times one row. An impossible shape is reported and skipped; a device that fails is a failure. */
 static status_t bench_time_shape(struct dedisperse_settings *s, bench_dedisperse_t *bench,
                                  const struct bench_dedispersion *c,
                                  const struct dedisperse_shape *shape, double cost)
@@ -146,7 +146,7 @@ out:
     return st;
 }
 
-/* What the tuner knows; else the model's choice. */
+/* Times the tuner's configuration; without one, the model's choice. */
 static status_t bench_time_tuned(struct dedisperse_settings *s, bench_dedisperse_t *bench,
                                  const struct bench_dedispersion *c)
 {

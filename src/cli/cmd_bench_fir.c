@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What is asked for, and the state of the table while it is made. */
+/* Options of the command, and the state of the table while it is made. */
 struct fir_settings {
     struct shared shared;
     struct option_list taps, points, methods;
@@ -114,7 +114,7 @@ out:
     return st;
 }
 
-/* What cannot be is said and passed over. */
+/* Times one row. An impossible case is reported and skipped. */
 static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points, uint64_t method)
 {
     status_t st = STATUS_OK;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is asked for, and the state of the table while it is made. */
+/* Options of the command, and the state of the table while it is made. */
 struct ppf_settings {
     struct shared shared;
     struct option_list channels, taps, bits, streams, kernels, synthesise;
@@ -113,7 +113,7 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
     report_show();
 }
 
-/* One row; a case that this device cannot do is said and passed over. */
+/* Times one row. A case that this device cannot do is reported and skipped. */
 static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint64_t taps,
                           uint64_t bits, uint64_t streams, uint64_t kernel)
 {

@@ -160,7 +160,7 @@ out:
     return st;
 }
 
-/* What the file says beyond that. */
+/* Prints further attributes of the file. */
 static status_t info_about(const char *path, const char *dataset, struct json *json)
 {
     status_t st = STATUS_OK;

@@ -40,9 +40,9 @@ static void status_write_finished(const struct product_place *place, struct json
     json_u64(json, "rows_of_a_crc", place->crc_offset > 0 ? place->span_rows : 0);
 }
 
-/* What became of a product that is not finished. */
+/* State of a product that is not finished. */
 struct status_unfinished {
-    int held; /* a run is at work; below 0: nobody can tell */
+    int held; /* a run is at work; below 0: unknown */
     int has_part;
     enum mark mark;           /* of the file that is there */
     const journal_t *journal; /* NULL: lost or damaged */

@@ -135,7 +135,7 @@ out:
     return st;
 }
 
-/* What one command works on, behind what it was asked for. */
+/* State of one command, after its options. */
 struct tuning_work {
     struct tune_settings settings;
     backend_t *opened;
@@ -268,7 +268,7 @@ out:
     return st;
 }
 
-/* What tuning gains over the best single configuration. */
+/* Prints the gain of tuning over the best single configuration. */
 static status_t tune_print_fixed(const struct tuning_work *w)
 {
     status_t st = STATUS_OK;

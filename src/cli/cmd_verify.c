@@ -38,7 +38,8 @@ static status_t verify_run_all(void *settings)
                                      .json = s->json ? &json : NULL};
     status_t st = s->crc ? verify_crc_all(MPI_COMM_WORLD, &options)
                          : verify_product_all(MPI_COMM_WORLD, &options);
-    /* What was found, be it good or bad; a failure before leaves an object half written. */
+    /* Ends the object after the result, good or bad; a failure before leaves an object half
+     * written. */
     if (s->shared.rank == 0 && json.depth == 1) {
         json_end(&json);
         status_t printed = json_print(&json);

@@ -18,7 +18,7 @@ struct csv {
  * it is. Nothing when `path` is NULL. Fails with USAGE, or DATA when it cannot be read. */
 status_t csv_check(const char *path, const char *heading);
 /* As csv_check(), then opens as fopen() does, and begins an empty file with the heading. The path
- * is kept. Fails with DATA when it cannot be written. */
+ * is kept. Fails with DATA when it cannot be written. Also fails with USAGE. */
 status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv);
 void csv_print(struct csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* So that what is done can be read while the rest is. */

@@ -22,10 +22,11 @@ struct derived_gaps {
 };
 struct derived_gaps derived_gaps_of(const struct archive *archive);
 
-/* Of a number as it is stored. */
+/* Properties of a number as it is stored. */
 /* Numbers of all rows of a product: of complex ones both parts. */
 double derived_numbers(const struct product *product);
 
+/* Bits of a number as it is stored. */
 uint32_t derived_bits(const struct fbh5 *fbh5);
 
 /* Samples of the longest delay. */
@@ -34,7 +35,8 @@ uint32_t derived_largest_delay(const struct dedispersed *series);
 /* "linear", "circular", "Stokes" by the names of polarisations ("X", "RR", "S001/Y"), of which
  * `list` has some with commas between; NULL: they do not tell. */
 const char *derived_basis(const char *list);
-/* The same of an archive's selected polarisations, and their names as such a list. */
+/* The same of an archive's selected polarisations, and their names as such a list. Fails with
+ * DEVICE (memory). */
 status_t derived_polarisations(const struct archive *archive, struct text *list);
 
 /* "RA 83.633208, Dec 22.014472 degrees (05:34:31.97 +22:00:52.1)". */

@@ -34,7 +34,7 @@ static void describe_print_assumed(const char *assumed)
     }
 }
 
-/* Of a long list, the first and the last. */
+/* Prints the first and the last of a long list. */
 static void describe_print_files(const struct archive *archive)
 {
     char a[UNITS_TEXT];
@@ -94,7 +94,7 @@ static void describe_print_streams(const struct archive *archive)
     display_print("\n");
 }
 
-/* What all streams lack, and what only some do. */
+/* Prints the gaps of all streams, and those of only some. */
 static void describe_print_gaps(const struct archive *archive)
 {
     char a[UNITS_TEXT];
@@ -173,7 +173,7 @@ static void describe_print_coherent(int is_coherent, double dm)
     }
 }
 
-/* What an observation says of itself, if it does. */
+/* Prints the start of an observation, if it is known. */
 static void describe_print_start(const struct sky *sky)
 {
     char text[UNITS_TEXT];
@@ -224,8 +224,8 @@ void describe_archive(const struct archive *archive)
     describe_print_band(archive);
 }
 
-/* What a row has side by side; of Stokes parameters why programs that take one if do not take it.
- */
+/* Prints the columns of a row; of Stokes parameters why programs that take one if do not take
+ * it. */
 static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;

@@ -8,6 +8,7 @@
 #include "input/fbh5/fbh5.h"
 #include "product/kind/dedispersed_kind.h"
 
+/* Print the description on stdout. */
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);

@@ -104,7 +104,7 @@ static void elsewhere_print_one(const struct elsewhere_file *file)
     }
 }
 
-/* What several paths or archives lead to counts once. */
+/* Removes repetitions: a file to which several paths or archives lead counts once. */
 static void elsewhere_drop_repeated(struct elsewhere *list)
 {
     size_t kept = 0;

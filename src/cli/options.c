@@ -72,7 +72,7 @@ const char *options_name(const struct option_row *row)
     return row->name + (row->name[1] == ',' ? 2 : 0);
 }
 
-/* What getopt_long() is told, and the rows of its numbers. */
+/* Tables for getopt_long(), and the rows of its numbers. */
 struct options_known {
     struct option names[2 * MOST + 2];
     char letters[2 * MOST + 3];

@@ -56,7 +56,7 @@ struct option_list {
     uint32_t count;
 };
 
-/* What several commands have among their settings: options, and what every command finds. */
+/* Settings that several commands share: options, and values that every command finds. */
 struct shared {
     const struct command *command;
     uint64_t given;      /* a bit for each row of the command's table */

@@ -140,7 +140,7 @@ double plan_channel_hz(const struct channelise_plan *work, uint32_t i)
     return archive_chan_width_hz(work->seen) / work->banks[i].channelise.channels;
 }
 
-/* So many channels in Hz, to as many digits as are said of them. */
+/* Writes the width of `channels` channels in Hz, with matching digits. */
 static const char *bank_width(double channels, const struct channelise_plan *work, uint32_t number,
                               char text[UNITS_TEXT])
 {
@@ -149,7 +149,7 @@ static const char *bank_width(double channels, const struct channelise_plan *wor
     return units_hertz(strtod(digits, NULL), text);
 }
 
-/* What a channel has of the band. */
+/* Writes the bandwidth of a channel. */
 static const char *plan_bank_width(const struct channelise_plan *work, uint32_t number,
                                    char text[UNITS_TEXT])
 {
@@ -198,7 +198,7 @@ static void bank_print_decibels(const char *name, double value, const char *what
     display_print("  %-13s %s %s\n", name, level, what);
 }
 
-/* What folds into channels that are oversampled. */
+/* Prints the aliasing of oversampled channels. */
 static status_t bank_print_oversampled(const struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
@@ -242,7 +242,7 @@ out:
     return st;
 }
 
-/* What chunks are counted in. */
+/* Writes the unit in which chunks are counted. */
 static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
                              char text[UNITS_TEXT + 32])
 {

@@ -20,7 +20,7 @@ int value_u64(const struct option_row *row, const char *text, void *field);
 /* struct option_list: such numbers above 0, or places of alternatives that are words: "8",
  * "256,1024", "256..4096" (doubling). */
 int value_list(const struct option_row *row, const char *text, void *field);
-/* double: above 0, at most the range's end. */
+/* double: above 0, at most the end of the row's range. */
 int value_positive(const struct option_row *row, const char *text, void *field);
 /* double [2]: "A..B". */
 int value_range(const struct option_row *row, const char *text, void *field);
