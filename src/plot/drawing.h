@@ -29,7 +29,7 @@ struct drawing {
     uint32_t nfiles;
     const struct job *job; /* of PLOT_FILTER */
     const char *format;    /* "png", "svg", or "html": an element with a picture of each panel */
-    int has_numbers;       /* the table of the numbers drawn is wanted, too */
+    int has_numbers;       /* print the table of the numbers drawn, too */
     struct plot_choice choice;
 };
 

@@ -23,7 +23,8 @@ struct plot_options {
  * DATA, NO_SPACE, DEVICE (memory, Python). */
 status_t plot_make(const struct plot_options *options, struct text *said);
 
-/* Fails with USAGE if `path` exists, unless forced, or a file of the same command. */
+/* Fails with USAGE if `path` exists, unless forced, or a file of the same command. Also fails with
+ * DATA. */
 status_t plot_check_new(const char *path, enum mark mark, int force);
 
 /* Writes a picture, table or page: as FILE.part, then renamed. An older file of the same command is

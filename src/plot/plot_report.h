@@ -1,5 +1,5 @@
-/* `voltmill run --report`: a page that says what ran, how fast, what is lost, and shows a first
- * look at each product. One rank alone. */
+/* `voltmill run --report`: a page on what ran, the rates, the losses, with a first look at each
+ * product. One rank alone. */
 #ifndef VOLTMILL_PLOT_PLOT_REPORT_H
 #define VOLTMILL_PLOT_PLOT_REPORT_H
 
@@ -20,15 +20,16 @@ struct report_run {
     int force;
 };
 
-/* Before the run: whether the page may be written: an earlier page of this kind is replaced, other
- * files only with `force`. From now on what is printed, warnings and notes are kept for the page.
- * Fails with USAGE. */
+/* Before the run: checks that the page may be written: an earlier page of this kind is replaced,
+ * other files only with `force`. From now on, printed output, warnings and notes are kept for the
+ * page. Fails with USAGE. Also fails with DATA. */
 status_t report_begin(const char *path, int force);
 
-/* When the job's products are complete. Pictures that cannot be drawn are left out, and the page
- * says why. Fails with NO_SPACE, DATA, DEVICE (memory). */
+/* Writes the report when the job's products are complete. Pictures that cannot be drawn are
+ * omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory). */
 status_t report_write(const struct report_run *run);
 
+/* Ends the collection of output for the page. Call after report_begin() in any case. */
 void report_end(void);
 
 #endif

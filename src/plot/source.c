@@ -1,5 +1,5 @@
-/* Filterbanks by their reader, spectra and what lies beside them as sheets, series and peaks by
- * theirs. */
+/* Filterbanks by their reader, spectra and the data beside them as sheets, series and peaks by
+ * their readers. */
 #include "plot/source.h"
 
 #include "base/memory.h"
