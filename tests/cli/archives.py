@@ -20,7 +20,7 @@ def put(where, words):
 
 
 def unknown_filter(path):
-    """Gives the filter of a deflated dataset the number and the name of one that nobody has."""
+    """Gives the filter of a deflated dataset an unregistered number and name."""
     said = b"\1\0\x08\0\1\0\1\0deflate\0"
     content = open(path, "rb").read()
     assert content.count(said) == 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bench says of itself: which instruction set and how many threads its figures are of, in its table and
-# in its CSV.
+# The description that bench prints: instruction set and number of threads of its figures, in its table and in its
+# CSV.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 
@@ -81,7 +81,7 @@ same "its plain loop ran for fewer points" "True True" "$(of_fir "' '.join([str(
     + ' ' + str(float(r['rms_error']) < 1e-6) for r in rows])")"
 
 
-# What is no such table is not written to: to none of it, and nothing is made.
+# A file that is no such table is not changed, and no file is made.
 printf 'an archive\0of somebody\n' >other.bin
 printf 'setup,dms\n1,2\n' >other.csv
 "$voltmill" synth --set file=obs.h5 <(echo '{bits: 8, samples: 8192, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}') >output

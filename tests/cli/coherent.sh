@@ -41,8 +41,8 @@ done
 same "the plan of a job on such voltages says so" 1 "$("$voltmill" plan "$work/later.yaml" | grep -c 'dedispersed   coherently, to DM 40$')"
 runs "later: run" "$voltmill" run "$work/later.yaml"
 
-# Of each series: the DM of its peak, how far its time is from the burst's at 401.5 MHz, in spectra, and how wide it is.
-# The burst's time is that at the band's top edge, 402 MHz.
+# For each series: the DM of its peak, the distance of its time from the burst's at 401.5 MHz, in spectra, and its
+# width. The burst's time is that at the band's top edge, 402 MHz.
 said=$(warm - "$work" <<'PYTHON'
 import sys, h5py, numpy
 work = sys.argv[1]

@@ -86,7 +86,7 @@ for name, filters in pipelines.items():
     raw(name, kinds["i2"], (999, 2, 2), filters, masks={1: 1, 2: 2 ** len(filters) - 1} if len(filters) > 1 else {2: 1})
     same("i2", name)
 
-# What is wrong with a chunk is said; others stay good.
+# The error of a chunk is reported; others stay good.
 bits = [(BITSHUFFLE, (0, 4, 1, 0, 2))]
 bad = {"bad-deflate": ([(DEFLATE, (1,))], lambda b: b[:40], "deflate: its 40 bytes are no whole zlib stream"),
        "bad-long": ([(DEFLATE, (1,))], lambda b: apply([(DEFLATE, (1,))], bytes(5000)),

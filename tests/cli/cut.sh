@@ -27,7 +27,7 @@ bank("apertif", 1200000, 1024, 1420.15, 0.29296875, 5e-5)
 bank("wide", 4000, 131072, 1600.0, -300 / 131072, 1e-3)
 bank("noise", 40000, 16, 150.0, -1.0, 1e-3, fill=True)
 PYTHON
-job() { # job NAME DMS: a job of so many DMs
+job() { # job NAME DMS: a job of DMS DMs
     printf 'input: {files: %s.h5}\ndedisperse: {dm: %s, file: out.h5}\n' "$1" "$2" >"$1.yaml"
 }
 job frb '{start: 0, step: 1, count: 701}'
@@ -36,7 +36,7 @@ job apertif '{start: 0, step: 0.25, count: 4096}'
 job wide '{start: 0, step: 1, count: 1100}'
 job noise '{start: 0, step: 0.5, count: 256}'
 
-# planned NAME TIMES LEAST MOST OPTION...: its file is read so many times at most, in so many chunks
+# planned NAME TIMES LEAST MOST OPTION...: its file is read TIMES times at most, in LEAST to MOST chunks
 planned() {
     local name=$1 times=$2 least=$3 most=$4 chunks few many
     shift 4
@@ -71,7 +71,7 @@ warm -c 'import sys; sys.exit(not float(sys.argv[1]) < 6)' "$spent"
 ok $? "is there after 6 s of work"
 echo "# $spent s"
 
-# What is read: blocks much shorter than their delays read each sample once.
+# Bytes read: blocks much shorter than their delays read each sample once.
 digest() { sha256sum out.h5; }
 # read_by COMMAND...: bytes that it reads (a shell counts those of its children)
 read_by() { bash -c '"$0" "$@" >/dev/null 2>&1; sed -n "s/^rchar: //p" /proc/$$/io' "$@"; }
@@ -90,7 +90,7 @@ same "the same bytes" "$expected" "$(digest)"
 ok $? "640,000 bytes are read twice"
 [ $read -le 2700000 ] || echo "# $read bytes were read"
 
-# What a block keeps of the one before is the same samples in every way of adding up, on every backend.
+# Samples that a block keeps from the one before are the same in every mode of summation, on every backend.
 devices=$("$voltmill" info --devices 2>/dev/null)
 for keys in edges=pad mode=tree mode=two-step "downsample=3 edges=pad" reference=140e6 backend=opencl backend=reference; do
     if [ "$keys" = backend=opencl ] && ! grep -q '^0:' <<<"$devices"; then

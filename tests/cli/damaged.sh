@@ -82,7 +82,7 @@ fails "a filterbank: plan" 4 '^error: .*bank-crash\.h5' "$voltmill" plan bank.ya
 fails "a filterbank: info" 4 '^error: .*bank-crash\.h5' "$voltmill" info bank-crash.h5
 fails "a filterbank: export" 4 '^error: .*bank-crash\.h5' "$voltmill" export --format fil bank-crash.h5
 
-# What should be a product.
+# Files that should be products.
 cp crash.h5 victim.h5
 fails "verify" 4 '^error: .*victim\.h5' "$voltmill" verify victim.h5
 fails "verify --crc" 4 '^error: .*victim\.h5' "$voltmill" verify --crc victim.h5
@@ -190,7 +190,7 @@ if can_be_nobody && [ ${#nobody[@]} -gt 0 ]; then
 else
     skip "cannot be somebody else"
 fi
-# One that fails before it asks leaves nobody behind, one that has few descriptors can be looked for.
+# A command that fails before it uses its child ends it; one that has few descriptors can be tested.
 same "no child outlives a mistake" 0 "$("$python" - "$voltmill" <<'PYTHON'
 import ctypes, os, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans become children of this process

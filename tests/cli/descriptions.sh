@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What input.layout can say of a plain HDF5 file: every type of numbers, packings, parts in datasets and files
-# of their own, time in pieces, first samples, values in the file: each as a float32 copy of the same samples.
+# Keys of input.layout for a plain HDF5 file: every type of numbers, packings, parts in datasets and files of their
+# own, time in pieces, first samples, values in the file: each as a float32 copy of the same samples.
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 

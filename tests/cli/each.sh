@@ -52,7 +52,7 @@ clash "the name under which another output is written" \
     'both/a\.h5 and both/a\.part\.h5 would both make out/a\.part' --each 'both/a*.h5' --set 'products.0.file=out/{name}'
 rm both/a.part.h5
 
-# What an observation leads to is known before the first is begun, too.
+# Outputs of all observations are checked before the first is begun, too.
 mkdir led led/{link,chain,virtual}
 cp two/a.h5 led/deep.out
 warm - <<'PYTHON'

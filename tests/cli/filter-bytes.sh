@@ -69,7 +69,7 @@ for factors in '1 4' '5 3'; do
     same "decimated by $factors: the same bytes, counts among them" "$expected" "$(digest holed-cut)"
 done
 
-# What the products say of times.
+# Times in the products.
 said=$(warm - "$work" <<'PYTHON'
 import sys, h5py
 def of(name):

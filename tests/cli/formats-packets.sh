@@ -107,7 +107,7 @@ bad "a time between packets" 4 'byte 37152 begins 81927 ticks behind' drx-ticks.
 bad "three streams" 4 'of 3 streams, expected each of 2 polarisations at each of 2 tunings' drx-three.bin
 bad "DRX says its rate" 2 'sample_rate_hz has no meaning for DRX' drx.bin input.layout.sample_rate_hz=1e6 input.layout.format=drx
 
-# What is lost, and any cut.
+# Lost frames, and any cut.
 power lossy.bin >out 2>&1
 same "frames that are lost are no failure" 0 $?
 power lossy.bin --set products.0.file=one.h5 --set run.chunk=16 --set run.threads=1 >/dev/null 2>&1

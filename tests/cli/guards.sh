@@ -1,4 +1,4 @@
-# What must never happen: rows lost, files destroyed, data read from the wrong place, silence.
+# Failures that must never happen: rows lost, files destroyed, data read from the wrong place, silence.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 

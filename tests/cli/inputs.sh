@@ -241,7 +241,7 @@ if has_pictures; then
     fails "its picture" 2 "$bank_outside --external allow" "$voltmill" plot -o far.png inner/far.h5
     runs "plot --external" "$voltmill" plot --external allow -o far.png inner/far.h5
 fi
-# What stands beside rows, and series, are in the file itself.
+# Datasets beside rows, and series, are in the file itself.
 warm - "$here" <<'PYTHON'
 import sys
 import h5py

@@ -87,7 +87,7 @@ json "verify" 'j["agrees"] is True and 0 < j["rms_error"] < j["rms_error_limit"]
 json "verify --crc" 'j["agrees"] is True and j["damaged"] == 0 and j["damaged_rows"] == [] and j["read"] == j["total"] and
     j["objects_read"] > 20' mpirun -n 2 "$voltmill" verify --json --crc new/p.h5
 
-# What is found is said, good or bad.
+# Results are reported, good or bad.
 cp new/p.h5 bad.h5
 "$python" -c 'import h5py
 with h5py.File("bad.h5", "r+") as f:

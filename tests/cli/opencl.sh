@@ -112,7 +112,7 @@ rm -f list
 runs "devices are listed" env -u CUDA_DEVICE_MAX_CONNECTIONS LD_PRELOAD="$shim" SHIM_LIST=list "$voltmill" info --devices
 same "devices are listed: what is seen" "sees ${CUDA_VISIBLE_DEVICES:-all} by 1" "$(grep sees list | sort -u)"
 
-# What is complete needs no device, whose opening may have begun: each rank knows when its own has.
+# Complete products need no device, whose opening may have begun: each rank knows when its own has.
 runs "many that are complete, with a device that is late on one rank" timeout 100 mpirun -n 2 env LD_PRELOAD="$shim" SHIM_LATE=700 \
     SHIM_RANK=1 "$voltmill" run --each 'each-?.h5' --set products.0.file='of-{name}.h5' --set channelise.kernel=local \
     --set channelise.fft=vkfft lone.yaml
@@ -144,7 +144,7 @@ runs "clFFT steps back, aloud" "$voltmill" run --force --set channelise.fft=clff
 grep -q 'warning: clFFT cannot do transforms of 34 points: VkFFT does them' "$work/output"
 ok $? "clFFT steps back: says so"
 rm -f lone.h5
-# It is loaded by who uses it, and by nobody else.
+# The library is loaded only by runs that use it.
 mkdir broken && : >broken/libclFFT.so.2
 wrong "a clFFT that is broken" 5 'clFFT cannot be loaded: .*libclFFT.*file too short' \
     env LD_LIBRARY_PATH="$work/broken:${LD_LIBRARY_PATH:-}" "$voltmill" run --set channelise.fft=clfft \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `plan` says is what `run` does: the same refusals, in the same words and with the same status, and the
-# room that the files take, to the byte.
+# `plan` agrees with `run`: the same refusals, in the same words and with the same status, and the disk space of the
+# files, to the byte.
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
@@ -47,7 +47,7 @@ alike "no such archive" 4 'nowhere.h5' job.yaml --set input.files=nowhere.h5
 alike "more taps than raw spectra" 2 'taps need at least 1000' job.yaml --set channelise.taps=1000
 alike "absurd sizes" 2 'taps are 18014398509481984 coefficients' job.yaml --set channelise.channels=1073741824 --set channelise.taps=16777216
 alike "fewer spectra than a dump has" 2 'there are only' job.yaml --set products.1.integrate=1000
-# What the default, auto, is for: fine channels need more than a gigabyte, and say so only when it is not there.
+# The default, auto: fine channels need more than a gigabyte, and this is reported only if it is not available.
 . "$here/tests/tools/sparse.sh"
 sparse "$work/long.h5" $((1 << 27))
 cat >fine.yaml <<'END'

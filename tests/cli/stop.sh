@@ -78,8 +78,8 @@ for signal in TERM INT USR1; do
     clear_all
 done
 
-# What is under way is dropped at once, or after eight seconds; a second SIGINT does not wait at all.
-# One chunk of some 180 blocks, of which each takes most of a second: minutes, asleep.
+# Work in flight is dropped at once, or after eight seconds; a second SIGINT does not wait at all. One chunk of some
+# 180 blocks, each of which takes most of a second: minutes, asleep.
 "$python" - "${slow[@]}" "$voltmill" <<'PYTHON'
 import os, signal, subprocess, sys, time
 

@@ -178,7 +178,7 @@ with h5py.File("one-pol.h5", "w", libver="latest") as f:
     f.create_virtual_dataset("v", layout)
 sound("one-pol input.select.pols=0")
 
-# --- elements that nobody wrote
+# --- elements that were never written
 with h5py.File("holes.h5", "w") as f:
     v = f.create_dataset("v", x.shape, "i1", chunks=(256, 2, 2))
     v[:1024] = x[:1024]

@@ -1,5 +1,5 @@
-# One observation in many storages: virtual datasets, links, external files, chunks. Each gives the rows of the
-# plain one, or one error that names what nobody has; with on_bad: nan the samples that can be had.
+# One observation in many storages: virtual datasets, links, external files, chunks. Each gives the rows of the plain
+# one, or one error that names the missing data; with on_bad: nan the readable samples.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 warm "$here/tests/cli/storage.py" >cases || exit 1

@@ -78,7 +78,7 @@ bad = np.isnan(x.view("f4")).reshape(len(x), -1).any(1)
 print(not bad[:184].any(), bad[187:].all(), len(bad))')"
 done
 
-# What voltmill writes: samples come last, so that all that is said of them is there however early a file ends.
+# Files written by voltmill: samples come last, so that the metadata is complete however early a file ends.
 cat >spec.yaml <<'YAML'
 {file: synth.h5, samples: 400000, streams: {pols: 2, chans: 2}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9,
  gaps: [{first: 1000, count: 500}, {first: 90000, count: 64, stream: 3}]}

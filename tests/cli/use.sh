@@ -22,7 +22,7 @@ mentions synth --set --force --progress --help docs/synth.md
 for file in job-file.md synth.md; do runs "the help's docs/$file is there" test -s "$here/docs/$file"; done
 same "-h of everything" 6 "$(for c in "" run plan info verify synth; do "$voltmill" $c -h | grep -c '^Usage: voltmill'; done | grep -c 1)"
 
-# --- a process alone loads none of the files that take longest and serve many ranks, other devices or nobody
+# --- a process alone loads none of the files that take longest and serve many ranks or other devices
 env -i PATH="$PATH" HOME="$HOME" OCL_ICD_VENDORS="${OCL_ICD_VENDORS:-}" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" \
     LD_DEBUG=files "$voltmill" run none.yaml 2>loads
 grep -q 'calling init: .*/libc\.so' loads

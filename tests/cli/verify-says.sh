@@ -1,4 +1,4 @@
-# What `voltmill verify` finds beside wrong numbers: whatever a product says of itself is compared with what its
+# Differences that `voltmill verify` finds beside wrong numbers: all metadata of a product is compared with what its
 # job and archive make, and named with both values.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1

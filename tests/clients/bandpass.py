@@ -29,7 +29,7 @@ def digests(name, count):
 
 
 def median(rows):
-    """Of [row][if][channel]: NaN sorts last."""
+    """The median of [row][if][channel]: NaN sorts last."""
     rows = np.sort(rows, axis=0)
     count = (~np.isnan(rows)).sum(0)
     found = np.take_along_axis(rows, np.maximum(count - 1, 0)[None] // 2, axis=0)[0]

@@ -110,7 +110,7 @@ voltmill("run", "--force", job("lacks", real, run={"chunk": 1}), ranks=2)
 same(digests("lacks"), [digest(f"lacking-{n}") for n in ("fine-0.h5", "coarse-0.h5", "coarse-1.h5", "few-0.h5", "fine-1.h5")],
      "and in other chunks")
 
-# Of the input some cannot be read: two chunks that begin and end within spectra.
+# Some of the input is unreadable: two chunks that begin and end within spectra.
 few = np.random.default_rng(8).integers(-90, 90, (300007, 2, 2), "i1")
 torn = write_archive("torn", few, "time,pol,reim", 1e6, "complex", centres=[1e8], chunks=(7001, 2, 2), compression="gzip")
 with h5py.File(torn) as file:
@@ -170,7 +170,7 @@ for backend in ("opencl", "reference"):
         expected += digests("device1", len(which))
     same(found, expected, f"by {backend}")
 
-# What cannot be.
+# Impossible jobs.
 for change, words in (({"products": [{"kind": "power", "bank": "none"}]}, "the name of an entry of channelise"),
                       ({"products": PRODUCTS[:1]}, "no product says that"),
                       ({"banks": [dict(BANKS[0], channels=999998), dict(BANKS[1], channels=1 << 20),

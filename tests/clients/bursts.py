@@ -223,7 +223,7 @@ ok(few["members"].sum() == 500 and few["snr"].min() >= attributes["kept_above"] 
    "only the strongest are grouped when there are too many", few["members"].sum(), attributes)
 ok("more than search.most" in said, "and that is said", said)
 
-# ---- What cannot be.
+# ---- Impossible jobs.
 for words, text in ((["dedisperse.0.search.widths=48"], "a power of two"), (["dedisperse.0.search.threshold=0"], "threshold"),
                     (["dedisperse.0.search.file=noise.fil"], "noise.fil"), (["dedisperse.0.file=noise.h5"], "file of its own"),
                     (["dedisperse.0.edges=pad"], "zeros beyond the input would be found as bursts"),

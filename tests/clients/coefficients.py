@@ -48,7 +48,7 @@ def write_mat(order, *variables):
 
 
 def read(named):
-    """What the command writes."""
+    """The file that the command writes."""
     if os.path.exists("c.h5"):
         os.remove("c.h5")
     with contextlib.redirect_stdout(io.StringIO()):

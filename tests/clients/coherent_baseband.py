@@ -40,7 +40,8 @@ def read(path):
 
 
 def theirs(volts, rate, centre, reference, dm):
-    """What baseband-tasks makes of all samples in one go, and by how many samples later it begins."""
+    """Returns the output of baseband-tasks for all samples at once, and the number of samples by which it begins
+    later."""
     start = Time("2013-07-02T01:39:20", scale="utc", precision=9)
 
     def generate(stream):

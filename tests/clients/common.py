@@ -1,12 +1,11 @@
-"""What the client tests share: TAP, a scratch folder, voltmill, and a filter bank of their own.
+"""Parts that the client tests share: TAP, a scratch folder, voltmill, and a filter bank of their own.
 
 Only numpy and h5py. The filter bank here is written from Adamek, Novotny, Armour 2016 (eqs. 1 and
 2), docs/ and the native layout, in double precision and in whole arrays: nothing in it is taken
 from voltmill's C code, so that both being wrong in the same way is unlikely.
 
 Voltages are double arrays [station][beam][pol][chan][time], coarse channels by ascending sky
-frequency, as products order their streams.
-"""
+frequency, as products order their streams."""
 import atexit
 import os
 import shutil
@@ -342,9 +341,8 @@ def agrees(found, expected, name, spectra=1):
     promises: |error| <= 5e-6 rms + 5e-7 max|Y| of the spectrum Y, and the rms of all errors at most
     5e-7 of that of all numbers. A row holds `spectra` of them, one of each coarse channel.
 
-    Power P (what is not complex) is a sum of |Y|^2: its error is at most 2 sqrt(P) E + E^2, E that of
-    Y with the mean of P for rms^2 and its greatest for max|Y|^2, and the rounding of up to 16 terms.
-    """
+    Power P (not complex) is a sum of |Y|^2. Its error is at most 2 sqrt(P) E + E^2, and the rounding of up to
+    16 terms. E is the error of Y, with the mean of P for rms^2 and its maximum for max|Y|^2."""
     if found.shape != expected.shape:
         return ok(False, name, f"shape {found.shape}, expected {expected.shape}")
     if not np.isfinite(found).all():

@@ -134,7 +134,7 @@ for wait in (0.15, 0.3):
     voltmill("run", job("zstd"))
     same({name: digest(name) for name in ROWS}, expected, f"killed after {wait:.2f} s")
 
-# What is left under the name of the packed file is made anew.
+# A file left under the name of the packed file is replaced.
 clear()
 voltmill("run", job("zstd"))
 shutil.copy(scratch("power.h5"), scratch("power.h5.packed.part"))

@@ -1,6 +1,6 @@
-"""What vouches for a product beside its rows: every CRC of /provenance/objects is computed once more, as
-docs/products.md says; then each dataset and attribute is changed in turn, and `voltmill verify --crc`
-names it. A sample of these, or (VOLTMILL_TEST_ALL=1) all."""
+"""Checksums beside a product's rows: every CRC of /provenance/objects is computed once more, as docs/products.md
+says; then each dataset and attribute is changed in turn, and `voltmill verify --crc` names it. A sample of
+these, or (VOLTMILL_TEST_ALL=1) all."""
 import os
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ SAMPLE = {
 
 
 def type_words(kind):
-    """Of a low-level type."""
+    """Describes a low-level type."""
     if isinstance(kind, h5py.h5t.TypeReferenceID):
         return "ref"
     if isinstance(kind, h5py.h5t.TypeVlenID):

@@ -27,7 +27,7 @@ def gains(b, points, f):
 
 
 def response(b, points, width, size=1 << 13):
-    """What deripple multiplies by, at the frequencies of an FFT, as its page says."""
+    """Returns the factors of deripple at the frequencies of an FFT, as its page says."""
     f = np.fft.fftfreq(size) * width
     edge = width / 2
     left = np.array([1.0 if abs(x) <= 0.5 else 0.5 * math.erfc(3.9 * (2 * (abs(x) - 0.5) / (edge - 0.5) - 1)) for x in f])
@@ -161,7 +161,7 @@ inner = np.flatnonzero(np.abs(f) < 0.48)[::32]
 ripple = np.ptp(20 * np.log10(found[inner] * gains(chime, 2048, f[inner])))
 ok(ripple < 2e-3, "CHIME's channels are flat", f"{ripple:.3g} dB")
 
-# What is refused.
+# Refused jobs.
 real = write_archive("real", random.normal(0, 1, (5000, 1)).astype("f4"), "time,chan", 1e6, "real", centres=[1e8])
 refused("deripple.points is missing", job("bad", coarse, {"deripple": {"prototype": text}}))
 refused("has it 40 points a channel?", job("bad", coarse, {"deripple": {"prototype": text, "points": 40}}))

@@ -316,7 +316,7 @@ def tim():
 
 
 def describe(path, hertz, **attributes):
-    """What products of `run` say of their band."""
+    """Adds the attributes of the band that products of `run` have."""
     with h5py.File(path, "r+") as file:
         file["provenance/frequency"] = np.asarray(hertz, "f8")
         file["provenance"].attrs.update(attributes)

@@ -135,7 +135,7 @@ def check_scales(product, name, dims, labels):
 
 
 def check_cf(product, day=None, second=None):
-    """What xarray makes times and frequencies of."""
+    """Times and frequencies as xarray reads them."""
     same(product["frequency"].attrs["units"].decode(), "Hz", "/frequency is in Hz")
     same(product.attrs["Conventions"].decode(), "CF-1.8", "Conventions")
     units = product["time"].attrs["units"].decode()

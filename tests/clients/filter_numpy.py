@@ -45,8 +45,8 @@ class Filter:
                 "delay": self.delay, "edges": self.edges, "aliasing": "allow"}
 
     def shift(self):
-        """Rows count as taken so many samples earlier than the newest of theirs: the centre of the
-        coefficients' energy."""
+        """Returns the samples from a row's time to the newest of its input: the centre of the coefficients'
+        energy."""
         power = np.abs(self.coeff) ** 2
         centre = np.sum(np.arange(len(power)) * power) / np.sum(power)
         return centre if self.delay == "compensate" else 0.0

@@ -76,7 +76,7 @@ def notch():
     ok(off.max() < 0.03, "every channel has the power that numpy's convolution leaves",
        f"{off.max():.4f} dB off at {frequency[np.argmax(off)] / 1e6:.4f} MHz")
 
-    # What the response leaves of the line: of the recording's own spectrum, at 50 Hz.
+    # The response's effect on the line: on the recording's own spectrum, at 50 Hz.
     change = 10 * np.log10(found / before)
     line = np.flatnonzero(np.abs(frequency - LINE) <= 60e3)
     line = line[np.argmax(before[line])]

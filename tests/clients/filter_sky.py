@@ -16,7 +16,7 @@ def power(name, archive, design):
 
 
 def tone(real, sideband, offset):
-    """Of amplitude 50, `offset` above the middle of the band on the sky, among samples as stored."""
+    """Returns a tone of amplitude 50, `offset` above the middle of the band on the sky, among samples as stored."""
     t = np.arange(COUNT)
     turns = sideband * offset / RATE * t + (t / 4 if real else 0)
     return 50 * (np.cos(2 * np.pi * turns) if real else np.exp(2j * np.pi * turns))

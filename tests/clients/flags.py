@@ -232,7 +232,7 @@ def grid(name):
         return (times, hz), (times[1] - times[0], hz[1] - hz[0])
 
 
-# Of other cells and channels: all that overlap, in time and frequency.
+# Flags of other cells and channels: all that overlap, in time and frequency.
 for channels, spectra in ((10, 32), (40, 8)):
     run("other", obs, products=[{"flag": {"kurtosis": 2, "spectra": spectra}, "integrate": spectra * 4}],
         channelise={"channels": channels})

@@ -158,7 +158,7 @@ def pydaq():
                       (1700000000, 0.0), real=True)
         check.tone(160e6, (3, 0, 0), 0)
 
-    # What lies behind the blocks that were written is nothing, wherever time stands.
+    # Data after the written blocks is ignored, in whichever dimension time is.
     rng = np.random.default_rng(3)
     for kind, name in ((1, "raw"), (2, "channel")):
         for chunks in (None, True):

@@ -42,7 +42,7 @@ def there(name):
 
 
 def voltages(name, paths, layout=None):
-    """What voltmill reads: samples [time][pol][chan], centres, start, rate, and what it said."""
+    """Returns what voltmill reads: samples [time][pol][chan], centres, start, rate, and its output."""
     with open(scratch("one.txt"), "w") as file:
         file.write("1\n")
     out = scratch(name + ".h5")

@@ -103,7 +103,7 @@ ok(groups and groups[0] < 48 and groups[0] % 3 == 0, "little memory: groups of w
 same(digests("few", 2), digests("many", 2), "the same bytes in groups")
 voltmill("verify", "--chunks", "4", scratch("few-0.h5"))
 
-# What lacks samples: weights, NaN beside numbers.
+# Missing samples: weights, NaN beside numbers.
 gaps = synth("gaps", samples=30000, streams={"pols": 2, "chans": CHANS}, bits=8, sample_rate_hz=1e6, freq_hz=100e6,
              noise=20, seed=5)
 with h5py.File(gaps, "r+") as file:
@@ -121,7 +121,7 @@ voltmill("run", "--force", write_yaml("again.yaml", {"input": {"files": scratch(
 with h5py.File(scratch("series.h5")) as file, h5py.File(scratch("again.h5")) as other:
     same(file["dedispersed"][...], other["dedispersed"][...], "what is kept is dedispersed")
 
-# What cannot be.
+# Impossible jobs.
 for change, words in (({"channels": [7, BAND]}, f"ends at {BAND}, but there are {BAND} channels"),
                       ({"channels": [9, 8]}, "ends at 8, before the 9"),
                       ({"channels": [0, 8], "average": 2}, "divides the 9 channels that are kept"),

@@ -154,7 +154,7 @@ voltmill("verify", "--all", scratch("behind.series.h5"))
 with h5py.File(scratch("behind.series.h5")) as file, h5py.File(scratch("behind-0.h5")) as power:
     close(file.attrs["time_step"], 4 * 48 * 2 / RATE, 1e-12, "its series have its times")
 
-# What is asked for is reached, and said.
+# The requested attenuation is reached, and reported.
 plan = voltmill("plan", job("asked", obs, {"channels": 64, "attenuation": 100, "oversample": {"num": 32, "den": 27}}, made))
 ok("oversampled   32/27: a spectrum every 54 samples" in plan and "taps          35, window kaiser" in plan and
    "aliasing      101" in plan, "plan says what attenuation takes and reaches", plan)

@@ -76,7 +76,7 @@ for number in range(8):
 ok(worst < 1e-5, "Stokes parameters of polarised waves, of both feeds and sidebands", worst)
 ok(signs, "the file says which is which")
 
-# What the separate polarisations make.
+# Products made of the separate polarisations.
 obs = synth("obs", samples=40000, streams={"stations": 3, "beams": 2, "pols": 2, "chans": 3}, bits=8,
             sample_rate_hz=1e6, freq_hz=100e6, noise=20, tones=[{"freq_hz": 100.2e6, "amplitude": 300}], seed=7)
 with open(scratch("stations.txt"), "w") as file:
@@ -235,7 +235,7 @@ for i in (1, 2, 3):
 same(series[1], series[0], "I of IQUV is dedispersed as I is")
 ok(np.abs(series[2] / series[0] - 1).max() < 1e-6, "and the powers of a coherency")
 
-# What cannot be.
+# Impossible jobs.
 single = synth("single", samples=20000, streams={"chans": 2}, bits=8, sample_rate_hz=1e6, freq_hz=100e6, noise=20)
 for archive, change, words in (
         (single, {"polarisation": "I"}, "takes two polarisations, but there is one"),

@@ -217,7 +217,7 @@ for pol_type, names in (("xx,YY,XY,YX", ["XX", "YY", "XY", "YX"]), ("IQUV", list
     with voltmill.open("foreign.h5") as product:
         equal(product.names, {"pol": names_there}, f"polarisations of pol_type {pol_type!r}")
 
-# ---- What is none
+# ---- Files that are no product
 
 with open("text.h5", "w", encoding="utf-8") as file:
     file.write("no HDF5\n")

@@ -218,7 +218,7 @@ for i, name in ((1, "scale"), (4, "clipped_high"), (2, "clipped_low"), (6, "clip
 
 
 def values(i):
-    """What a product's numbers stand for."""
+    """Returns the values of a product's numbers."""
     q, said, scale, offset, _, _ = quantised(scratch(f"one-{i}.h5"))
     parts = 2 if q.dtype.kind == "i" else 1
     block = np.minimum(np.arange(len(q)) // int(said["scale_rows"]), len(scale) - 1)

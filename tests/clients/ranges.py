@@ -146,7 +146,7 @@ refuses("is the input file", "plan", job, "--force", "--set", "dedisperse.0.sear
 refuses("is the same as", "plan", write_yaml("bad.yaml", {"input": {"files": source}, "dedisperse": {
     "dm": [1.0], "search": {"file": "a.h5", "csv": "a.h5"}}}))
 
-# ---- What is no range.
+# ---- Invalid ranges.
 dedisperse = AUTO["dedisperse"]
 for text, change in (("expected {range} in it", {"file": "series.h5"}),
                      ("expected {range} in it", {"search": {"file": "found.h5"}}),
@@ -180,7 +180,7 @@ for i in range(len(ranges)):
         ok(a["dedispersed"].shape == b["dedispersed"].shape and np.array_equal(a["dedispersed"][()], b["dedispersed"][()]) and
            np.array_equal(a["dm"][()], b["dm"][()]), f"range {i} of voltages is what it is by hand")
 
-# ---- Of many files, each its own ranges.
+# ---- Many files, each with its own ranges.
 voltmill("run", write_yaml("each.yaml", {**AUTO, "dedisperse": {**dedisperse, "file": "{name}-r{range}.h5", "search": {
     "file": "{name}-f{range}.h5"}}}), "--each", source)
 ok(os.path.exists(scratch("source-r0.h5")) and os.path.exists(scratch("source-f2.h5")), "run --each")

@@ -56,7 +56,7 @@ find("hdf5plugin")  # after which h5py reads all of them
 
 
 def reads(name):
-    """What h5py finds; of a .fil, in the product that is the same but for its format. None: a filter that it lacks."""
+    """Returns h5py's result; for a .fil, from the same product in HDF5. None: a filter that it lacks."""
     name = {"i.fil": "plain.h5", "iquv.fil": "iquv.h5", "coarse.fil": "coarse.h5"}.get(name, name)
     with h5py.File(scratch(name)) as file:
         try:

@@ -132,7 +132,7 @@ def check_noise():
         spectra = power.shape[0] * 1024
         total = power[:, :, 1:].sum(0).mean(1) / spectra
         share = total[1:] / total[0] * (noise**2 + amplitude**2 + 1 / 12) / amplitude**2
-        # The standard error of a mean of so many independent powers, times what the receiver adds.
+        # The standard error of a mean of `spectra * (channels - 1)` independent powers, times the receiver's noise.
         allowed = 5 * 1.5 * (noise**2 + amplitude**2) / amplitude**2 / np.sqrt(spectra * (channels - 1))
         ok(np.abs(share - fractions(polarisation)).max() < allowed,
            f"Stokes parameters of polarised noise: {names}, {'real' if real else 'complex'}, sideband {sideband}",

@@ -40,7 +40,7 @@ def rows(name, files):
 
 
 def expect(bits, scale):
-    """What is stored, and how many numbers did not fit."""
+    """Returns the stored numbers, and how many did not fit."""
     if bits == 32:
         return (cut / scale).astype("f4"), 0
     whole = np.rint(cut / scale)

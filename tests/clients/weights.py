@@ -60,7 +60,7 @@ def close_weights(found, expected, name):
 
 
 def check(name, archive, good):
-    """What every case must show."""
+    """Checks that every case must pass."""
     run(name, archive)
     with h5py.File(scratch(f"{name}-spectra.h5")) as file:
         spectra, stored = file["spectra"][...], file["weights"][...]
@@ -169,7 +169,8 @@ for value in (-128, 0):
 
 # Behind filters: what is lost of a row is the share of the energy of the filter's coefficients.
 def filtered(good, coeff, decimate, first):
-    """What is good of rows m, made of samples m decimate - i, from the first whole one on; and its number."""
+    """Returns the good share of rows m, made of samples m decimate - i, from the first whole one on; and its
+    number."""
     energy = np.abs(coeff) ** 2 / (np.abs(coeff) ** 2).sum()
     begin = -(-(first + len(coeff) - 1) // decimate)
     return shares(good, energy)[begin * decimate - first - len(coeff) + 1::decimate], begin

@@ -83,7 +83,7 @@ steps() {
     fi
 }
 
-# command NAME RANKS WANTED COMMAND...: with so many tries on each of the ranks (1: without a launcher)
+# command NAME RANKS WANTED COMMAND...: WANTED tries on each of the ranks (1: without a launcher)
 command() {
     local name=$1 size=$2 wanted=$3 rank number failures=0 tried=0 without=0
     shift 3
@@ -103,7 +103,7 @@ command() {
     ok $((failures > 0 || tried == 0)) "$name: refused $tried times, done without $without times"
 }
 
-# What commands write.
+# Removes the files that commands write.
 clear() { rm -f ./*.part ./*.journal ./*.bench power.h5 spectra.h5 series.h5 new.h5 out.fil out*.dat out*.inf table.txt; }
 
 command plan 1 4 plan job.yaml

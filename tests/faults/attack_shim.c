@@ -234,7 +234,7 @@ DEFINES(void *, mmap, (void *where, size_t bytes, int protection, int flags, int
 DEFINES(void *, mmap64, (void *where, size_t bytes, int protection, int flags, int fd, off64_t at),
         (where, bytes, protection, flags, fd, at), attack_fd("mmap64", fd, LOOKS), MAP_FAILED)
 
-/* Of a stream: at each call, though not every one gets to the file. */
+/* Attacks a stream: at each call, though not every one reaches the file. */
 static int attack_stream(const char *name, FILE *stream)
 {
     return attack_fd(name, fileno(stream), LOOKS);

@@ -20,7 +20,7 @@ slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=20}") # for what must not end before it i
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
-await_file() { # await_file FILE COUNT: until so many chunks of it are done
+await_file() { # await_file FILE COUNT: until COUNT chunks of it are done
     local done end=$((SECONDS + 300))
     while [ "$SECONDS" -lt "$end" ] && [ ! -e "$1" ]; do
         done=$(chunks "$1")
@@ -176,7 +176,7 @@ ok "$bad" "what a filterbank's link leads to has changed"
 rm -f linked*.h5*
 clear_all
 
-# stopped NAME FILE SIGNAL: to one of two ranks, when so many of the file's chunks are done
+# stopped NAME FILE SIGNAL: sends it to one of two ranks, when three of the file's chunks are done
 stopped() {
     local name=$1 file=$2 signal=$3 began
     mpirun -n 2 "${slower[@]}" "$voltmill" run job.yaml >log 2>&1 &

@@ -32,7 +32,7 @@ kill_ranks() { # SIGKILL to every rank of this script (a bare system has no pkil
     done
 }
 
-# killed_after CHUNKS: a run of two ranks goes on, and is killed when it has done so many more
+# killed_after CHUNKS: a run of two ranks resumes, and is killed when it has done CHUNKS more
 killed_after() {
     local begun now run
     begun=$(done_chunks)

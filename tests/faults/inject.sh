@@ -92,7 +92,7 @@ else
     skip "memory-backed files: none here"
 fi
 
-# What cannot be removed is left, and said.
+# Files that cannot be removed are left, and reported.
 "${shim[@]}" SHIM_CREATE=3:$EIO SHIM_REMOVE=3:$EACCES "$voltmill" run job.yaml >stdout 2>stderr
 same "names that cannot be removed: the cause, and each that is left" "4 1 yes" \
     "$? $(grep -c '^error: .*Input/output error' stderr) $([ "$(ls ./*.part | wc -l)" = "$(grep -c '^warning: .*part cannot be removed and is left: ' stderr)" ] && echo yes)"

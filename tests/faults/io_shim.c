@@ -1,30 +1,30 @@
-/* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
- * the N-th such call of this process and all after it fail with the number WHAT of errno.h;
- * NAME=N!:WHAT: the N-th alone. Reads and writes can also be `short` (half of what was asked for,
- * each), or `hang`; `kill` and `crash` end the process, `stop` stops it.
+/* Preloaded library that makes files and memory slow, or fail late, as real ones do. NAME=N:WHAT in
+ * the environment: the N-th such call of this process and all after it fail with the number WHAT of
+ * errno.h; NAME=N!:WHAT: the N-th alone. Reads and writes can also be `short` (half of what was
+ * asked for, each), or `hang`; `kill` and `crash` end the process, `stop` stops it.
  *
  *   SHIM_WRITE     all that is written to x.part and x.journal, by any thread
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
- *   SHIM_CREATE    what the main thread writes there
+ *   SHIM_CREATE    writes of the main thread there
  *   SHIM_RECORDS   records that are written to x.journal, once its head is
  *   SHIM_HEAD      all that is written to x.journal
  *   SHIM_SAMPLES   samples that are read, by the reader thread
- *   SHIM_LOOK      what the main thread reads
+ *   SHIM_LOOK      reads of the main thread
  *   SHIM_RESUMED   rows of earlier runs that are read from x.part
- *   SHIM_SYNC      rows that are made to last
- *   SHIM_FSYNC     files that are made to last with all that is known of them
- *   SHIM_RESERVE   room that is reserved
+ *   SHIM_SYNC      rows that are synced
+ *   SHIM_FSYNC     files that are synced with their metadata
+ *   SHIM_RESERVE   disk space that is reserved
  *   SHIM_OPEN      files that the program opens
  *   SHIM_LOCK      locks
  *   SHIM_CUT       files that are cut
  *   SHIM_REMOVE    names of x.part and x.journal that are removed
  *   SHIM_NAME      products that get their names
- *   SHIM_CLOSE     what is closed of x.part by the main thread; it is closed, whatever it says
- *   SHIM_MEMORY    memory that the program itself asks for
+ *   SHIM_CLOSE     closes of x.part by the main thread; it is closed, whatever the result
+ *   SHIM_MEMORY    memory that the program itself allocates
  *
  *   SHIM_COUNTS=FILE  at the end writes how many calls of each name there were, a line each: as
  *                     long as none fails, N counts to that
- *   SHIM_BAD=FROM-TO  bytes of x.h5 that nobody can read
+ *   SHIM_BAD=FROM-TO  bytes of x.h5 that are unreadable
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_START=N   signal N comes while MPI begins
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
@@ -48,7 +48,7 @@
 
 enum { SHORT = 10000 };
 
-/* What is counted. */
+/* Counted calls. */
 enum counter {
     WRITE,
     ROWS,
@@ -220,7 +220,7 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     return real(fd, data, error == SHORT ? (bytes + 1) / 2 : bytes, offset);
 }
 
-/* Whether bytes are wanted that nobody can read. */
+/* Returns whether a read includes unreadable bytes. */
 static int is_bad(off_t offset, size_t bytes)
 {
     const char *value = setting("SHIM_BAD");

@@ -80,7 +80,7 @@ timeout -k 1 60 mpirun -n 3 "${slow[@]}" SHIM_RANK=2 SHIM_OPEN=1:stop \
 run=$!
 hung "a rank that hangs before the first chunk" "rank 2 on $host has been stopped: cannot go on without it"
 
-# A file system that goes away when products are made or finished: nobody else looks then.
+# A file system that goes away when products are made or finished: only the watchdog detects it then.
 for call in 1:made 5:finished; do
     for size in 1 2; do
         timeout -k 1 120 mpirun -n $size env "${slow[1]}" SHIM_RANK=0 SHIM_FSYNC=${call%:*}:hang \

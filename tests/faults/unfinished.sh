@@ -180,7 +180,7 @@ if has_pictures; then
     ok $? "a page of somebody else's stays" && rm page.html.part
 fi
 
-# What the readers say, under any name.
+# Messages of the readers, under any name.
 { "${shim[@]}" SHIM_FSYNC=1:kill "$voltmill" synth --set file=cut.h5 synth.yaml >log 2>&1; } 2>/dev/null
 cp cut.h5.part copy.h5
 for file in cut.h5.part copy.h5; do

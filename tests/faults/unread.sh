@@ -1,5 +1,5 @@
-# What cannot be read is not what is not there: one read, look or opening of an input that fails (EIO), each in
-# turn, gives the very output of an undisturbed command, or one error and no output.
+# An unreadable input is not a missing one: one read, stat or open of an input that fails (EIO), each in turn, gives
+# the very output of an undisturbed command, or one error and no output.
 . "$(dirname "$0")/../tools/lib.sh"
 shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
@@ -46,7 +46,7 @@ runs "its second part" "$voltmill" run --set input.select.samples=[1968,4000] --
 import h5py
 import numpy as np
 
-# Of no known format: its dimensions are named by scales.
+# A file of no known format: its dimensions are named by scales.
 with h5py.File("other.h5", "w") as f:
     d = f.create_dataset("x", data=np.ones((3, 64, 5), "i2"))
     for i, name in enumerate(("chan", "time", "beam")):

@@ -131,7 +131,7 @@ static int read_some(const struct archive *archive)
     return hdf5_failed;
 }
 
-/* What rank 0 sends must arrive as it was. */
+/* Checks that a message of rank 0 arrives unchanged. */
 static void send(const struct archive *archive)
 {
     struct text sent = {0};

@@ -1,4 +1,4 @@
-/* What the fuzz targets share (tests/fuzz/README.md). */
+/* Parts that the fuzz targets share (tests/fuzz/README.md). */
 #ifndef VOLTMILL_TESTS_FUZZ_H
 #define VOLTMILL_TESTS_FUZZ_H
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What libFuzzer calls. */
+/* Functions that libFuzzer calls. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold for every input. */
+/* Asserts an invariant of every input. */
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

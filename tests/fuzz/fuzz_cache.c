@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EXPECT(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
     EXPECT(cache_get("kind", "key", &out, &bytes) == STATUS_OK);
-    /* What comes back is the end of the entry. */
+    /* The result is the end of the entry. */
     EXPECT(!out || (bytes <= size && memcmp(out, data + size - bytes, bytes) == 0));
     free(out);
     fuzz_leave_folder();

@@ -18,7 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* What rank 0 sends must arrive as it was; numbers are numbers, and not all 0. */
+/* Checks that a message of rank 0 arrives unchanged, and that numbers are finite, and not all 0. */
 static void check(const struct job *job)
 {
     const struct job_filter *filter = job->filters;

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t nsets = 0;
     char *text = fuzz_text(data, (size_t)(end - data));
     for (char *line = strtok(text, "\n"); line && nsets < MOST_SETS; line = strtok(NULL, "\n")) {
-        /* Other files than those in memory are nobody's business here. */
+        /* Only the files in memory are used here. */
         int is_input = strncmp(line, "input.layout", 12) == 0 ||
                        strncmp(line, "input.select", 12) == 0 ||
                        strcmp(line, "input.files=[" FUZZ_ARCHIVE ", " FUZZ_ARCHIVE "]") == 0;

@@ -69,7 +69,7 @@ static status_t count(void *context, const struct journal_record *record)
     return STATUS_OK;
 }
 
-/* What is done with a journal that was opened. */
+/* Uses a journal that was opened. */
 static void use(journal_t *journal)
 {
     uint64_t sum = 0;

@@ -113,7 +113,7 @@ static int read_series(const char *path)
     return hdf5_failed;
 }
 
-/* What info and verify read of one. */
+/* Reads a product's description as info and verify do. */
 static int read_description(const char *path)
 {
     struct product *product = NULL;

@@ -5,10 +5,10 @@
 # nothing hangs, a failure is one error line, and what comes out in the end has the bytes of an undisturbed
 # run. Attacks are spread over all calls, of all ranks.
 #
-#   ATTACKS=1500 SEED=1 JOBS=1 tests/long/attack.sh    # JOBS: so many at once
+#   ATTACKS=1500 SEED=1 JOBS=1 tests/long/attack.sh    # JOBS: how many run at once
 #   ATTACK='run 2 1 57 eio 3 2 1GiB 100' tests/long/attack.sh   # one alone, as a failure names it
 #
-# SIZES: on how many ranks what is attacked runs. Needs the program, its tests/faults/attack_shim.so and mpirun.
+# SIZES: numbers of ranks of the attacked command. Needs the program, its tests/faults/attack_shim.so and mpirun.
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
 attacks=${ATTACKS:-1500}
 RANDOM=${SEED:-1}
@@ -20,8 +20,8 @@ limit=300 # seconds: what takes longer hangs
 scenarios=(run again fil dat tim synth)
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
 
-# What a scenario does, and what it makes. A folder holds obs.h5, the jobs, power.h5 and series.h5 to be
-# exported as bank.h5 and times.h5, and what a run had begun in begun/.
+# The command of a scenario, and its products. A folder contains obs.h5, the jobs, power.h5 and series.h5 to be
+# exported as bank.h5 and times.h5, and the files of a begun run in begun/.
 command_of() { # command_of SCENARIO: sets `words` and `made`
     case $1 in
     run | again) words=(run job.yaml) made=(spectra.h5 power.h5 series.h5) ;;
@@ -177,7 +177,7 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
     if is_complete "${made[@]}"; then
         [ $status = 0 ] && { echo equal; return; }
     elif [ $status = 0 ]; then
-        # A journal that could not be removed harms nobody: the same command does it.
+        # A journal that could not be removed is harmless: the same command removes it.
         case $reason in *.journal\ is\ left\ behind) ;; *) echo "failure: at once: $reason (exit 0)"; return ;; esac
     fi
     [ $status != 124 ] || { echo "failure: at once: it hangs"; return; }

@@ -24,8 +24,8 @@ NOISE = 20.0
 
 
 def profile(width_s, dm, at_s):
-    """What a burst of unit amplitude adds to each sample of the series of its DM, in units of the rms of the sum over channels:
-    its Gaussian, smeared within channels, in samples from the first that it can reach."""
+    """Returns what a burst of unit amplitude adds to each sample of the series of its DM, in units of the rms of
+    the sum over channels: its Gaussian, smeared within channels, in samples from the first that it can reach."""
     fine = TSAMP / 32
     smear = 2 * dm / 2.41e-4 * RATE / CHANNELS * 1e12 / CENTRE ** 3
     reach = 2 * width_s + smear + 2 * TSAMP
@@ -160,7 +160,7 @@ ok(len(missed) <= 0.01 * len(strong), "at least 99 % of those above S/N 10 are f
 
 
 def ratios(some):
-    """Of those that no threshold picks."""
+    """Returns the share of S/N found, of bursts that no threshold selects."""
     return np.array([b["found"] / b["snr"] for b in some if b["snr"] > 10 and b["found"] > 0])
 
 
@@ -168,7 +168,7 @@ inside, over = ratios([b for b in bursts if not b["across"]]), ratios(across)
 note(f"S/N found over S/N put in: within blocks {inside.mean():.3f} +- {inside.std() / math.sqrt(len(inside)):.3f}, "
      f"across borders {over.mean():.3f} +- {over.std() / math.sqrt(len(over)):.3f}")
 ok(0.93 < inside.mean() < 1.1, "as strong as they were put in", inside.mean())
-# Of each burst across a border, the best of all boxes as numpy sums them, which knows no borders.
+# For each burst across a border: the best of all boxes as numpy sums them, which knows no borders.
 some = [b for b in across if b["found"] > 0]
 voltmill("run", write_yaml("series.yaml", {"input": {"files": "power.h5"}, "dedisperse": {
     "dm": sorted({b["found_dm"] for b in some}), "reference": TOP, "file": "series.h5"}}))

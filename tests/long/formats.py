@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs and imports of a small archive of every format (tests/clients/mocks/every.py), disturbed: the same bytes by any
-number of ranks and threads; killed, at a call on any of their files or at any time, the same command goes on to the
-same bytes, and what has its final name is whole; calls on the files that are read fail once each; files change while
-they are read, and before a run goes on. A wrong product never comes out, failures are one error line.
+"""Runs and imports of a small archive of every format (tests/clients/mocks/every.py), disturbed: the same bytes by
+any number of ranks and threads; killed, at a call on any of their files or at any time, the same command
+resumes to the same bytes, and files with their final names are whole; calls on the files that are read fail
+once each; files change while they are read, and before a run goes on. A wrong product never comes out, failures
+are one error line.
 
-    FORMATS='guppi|vdif' SEED=1 JOBS=2 tests/long/formats.py    # JOBS: so many formats at once
+    FORMATS='guppi|vdif' SEED=1 JOBS=2 tests/long/formats.py    # JOBS: how many formats run at once
     ATTACK='vdif import 2 1 57 eio no' tests/long/formats.py    # one alone, as a failure names it
 
-Of each format, run and import: SPREAD kills at calls, TIMES kills at random times, FAULTS calls that fail (0: all), on
-up to RANKS ranks. WHOLLY names formats: all others are then run on one rank, and killed once, alone."""
+For each format, run and import: SPREAD kills at calls, TIMES kills at random times, FAULTS calls that fail (0:
+all), on up to RANKS ranks. WHOLLY names formats: all others are then run on one rank, and killed once, alone."""
 import concurrent.futures
 import glob
 import hashlib
@@ -129,7 +130,7 @@ class Work:
     # ---- what must hold
 
     def check_whole(self, what):
-        """What has its final name is whole, and what was read has not changed."""
+        """Checks that files with their final names are whole, and that inputs are unchanged."""
         for name in self.commands[what][1]:
             if os.path.exists(self.at(name)) and digest(self.at(name)) != self.whole[name]:
                 raise Failure(f"{name} is not that of an undisturbed command")
@@ -205,7 +206,7 @@ class Work:
 
     @property
     def names(self):
-        """Of files and folders that an error may name."""
+        """Returns the files and folders that an error may name."""
         folders = {os.path.dirname(name) for name in self.inputs} - {""}
         return [*self.inputs, *self.products, IMPORTED, *folders, self.top]
 
@@ -320,7 +321,7 @@ class Work:
         os.remove(self.at(name))
 
     def changed_between(self, _):
-        """Of a run that was begun each file changes before it goes on."""
+        """Changes each file before a begun run resumes."""
         self.clear()
         for writes in (7, 12, 25, 50): # until the journal vouches for some chunks, on a busy machine, too
             self.do("run", preload=["io_shim.so"], environment={"SHIM_NAP": 20, "SHIM_ROWS": f"{writes}:kill"})

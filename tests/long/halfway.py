@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What ddplan says that a search loses, beside injections (tests/clients/mocks/halfway.py): narrow and wide bands, coarse
-and fine tolerances, wide bursts."""
+"""Loss of a search as ddplan predicts it, compared with injections (tests/clients/mocks/halfway.py): narrow and
+wide bands, coarse and fine tolerances, wide bursts."""
 import os
 import sys
 

@@ -327,7 +327,7 @@ def compare(what, found, expected, error):
 
 
 def read_found(path):
-    """What the product says of its kurtosis, which the model's flags need."""
+    """Reads the product's kurtosis, which the model's flags need."""
     with h5py.File(path) as file:
         if "kurtosis" not in file:
             return None
@@ -435,7 +435,7 @@ def check(archive, product, bank, path, printed):
 
 
 def check_bandpass(found, rows):
-    """Of the rows as they are stored: exactly the lower median of those that are no NaN."""
+    """Checks the medians of the rows as they are stored: exactly the lower median of those that are not NaN."""
     ordered = np.sort(rows, axis=0)
     at = np.maximum((~np.isnan(rows)).sum(0) - 1, 0) // 2
     expected = np.take_along_axis(ordered, at[None], 0)[0]

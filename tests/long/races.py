@@ -26,7 +26,7 @@ HERE = -100   # AT_FDCWD
 LIMIT = 120   # seconds: a command that takes longer hangs
 libc = ctypes.CDLL(None, use_errno=True)
 
-# What is written, and the names under which that is done. Every command may be refused; {out} is the shared folder.
+# Commands, and the names under which they write. Every command may be refused; {out} is the shared folder.
 COMMANDS = {
     "run": (["run", "--force", "job.yaml", "--set", "products.0.file={out}/a.h5", "--set", "products.1.file={out}/b.h5"],
             ["a.h5.part", "b.h5.part", "a.h5.journal", "b.h5.journal"]),

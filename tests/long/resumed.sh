@@ -125,7 +125,7 @@ for name in $names; do
         warnings=$(grep -c '^warning: .* are not those' log)
         all=$((all + hurt))
         found=$((found + warnings))
-        # Of a file that is compressed already nothing is written again.
+        # A file that is compressed already is not written again.
         if [ $status != 0 ] && grep -q 'is complete already: --force --restart begins all anew' log; then
             status=0
             "$voltmill" run --force --restart "$name.yaml" >log 2>&1 || status=$?

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """One observation in storages made at random: whole, chunked (filtered, with chunks never written), compact, in
 external files, virtual (with gaps, of sources that are storages themselves), behind links; some of it damaged.
-Each gives the rows of the plain storage, on one rank and on two, or is refused alike with one clear error.
-What nobody stored is never a number: neither in a run, nor in one with on_bad: nan.
+Each gives the rows of the plain storage, on one rank and on two, or is refused alike with one clear error. Data
+that was never stored is never a number: neither in a run, nor in one with on_bad: nan.
 
     STORAGES=200 SEED=1 tests/long/storages.py
-    STORAGE=17 SEED=1 tests/long/storages.py    # one of them alone, with what was said
-"""
+    STORAGE=17 SEED=1 tests/long/storages.py    # one of them alone, with what was said"""
 import os
 import re
 import shutil
@@ -44,7 +43,7 @@ class Maker:
         return f"part{self.files}{ending}"
 
     def cuts(self, length, count):
-        """Cuts a length into so many pieces, none of them empty."""
+        """Cuts a length into `count` pieces, none of them empty."""
         inner = sorted(self.rng.choice(np.arange(1, length), count - 1, replace=False).tolist()) if count > 1 else []
         return list(zip([0, *inner], [*inner, length]))
 
@@ -207,7 +206,7 @@ def needs(lost):
 
 
 def judge(outcomes, plain, rows_lost, is_whole, may_refuse):
-    """What is wrong with (status, rows, errors) on one rank and on two; nothing if all is well."""
+    """Returns the error in (status, rows, errors) on one rank and on two; nothing if all is well."""
     for status, rows, errors in outcomes:
         if status == "hangs" or status not in (0, 2, 3, 4, 5, 6):
             return f"exit {status}"

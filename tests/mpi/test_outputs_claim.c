@@ -1,6 +1,6 @@
 /* RANKS 1 2 */
-/* What earlier runs, and others, have left beside a product: gone on with, written anew, or left in
- * peace. */
+/* Files that earlier runs, and other programs, have left beside a product: resumed, written anew,
+ * or left alone. */
 #include "small_job.h"
 
 #include "output/outputs.h"

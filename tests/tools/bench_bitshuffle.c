@@ -1,6 +1,6 @@
-/* What undoing bitshuffle costs: chunks of several kinds of numbers, by one thread, beside LZ4
- * alone on the same blocks and, where its HDF5 plugin is named, the public library; then the same
- * chunks read from a file by one and by two threads.
+/* Cost of undoing bitshuffle: chunks of several kinds of numbers, by one thread, compared with LZ4
+ * alone on the same blocks and, if its HDF5 plugin is named, with the public library. Then the same
+ * chunks are read from a file by one and by two threads.
  *
  *   bench_bitshuffle [REPEATS [PLUGIN.so]]
  *
@@ -25,7 +25,7 @@
 enum { CHUNK = 4 << 20, CHUNKS = 16, BLOCK = 8192, HEAD = 12 };
 enum { OURS, LZ4_ALONE, LIBRARY, SIDES };
 
-/* Of the library: elements, bytes of one, elements of a block; below 0: it failed. */
+/* The library's function: elements, bytes of one, elements of a block; below 0: it failed. */
 typedef int64_t (*library_t)(const void *in, void *out, size_t count, size_t size, size_t block);
 
 static const struct numbers_kind {
@@ -251,7 +251,7 @@ static void copy_all(void *context)
     }
 }
 
-/* What two threads of this machine gain where memory alone is the work. */
+/* Measures the gain of two threads of this machine if memory alone is the work. */
 static void bench_memory(int repeats, int is_beside_library)
 {
     const size_t bytes = (size_t)CHUNKS * CHUNK;

@@ -88,7 +88,7 @@ def as_stored(weight):
 
 
 class Lines:
-    """What is beside each other in a row: value, tolerance and weight [row][station][beam][line][channel]."""
+    """Arrays beside each other in a row: value, tolerance and weight [row][station][beam][line][channel]."""
 
     def __init__(self, value, error, weight, names):
         self.value, self.error, self.weight, self.names = value, error, weight, names
@@ -127,7 +127,7 @@ class Flags:
             with np.errstate(divide="ignore", invalid="ignore"):
                 k = (m + 1) / (m - 1) * (m * s2 / s1 ** 2 - 1)
                 self.kurtosis = flat(np.where(whole & (s1 > 0), k, np.nan))
-                # Of a sum of fourth powers: twice the relative error of the power of each spectrum.
+                # The error of a sum of fourth powers: twice the relative error of the power of each spectrum.
                 self.kurtosis_error = flat(1e-5 + 8 * sums_error(s1) / s1) * (1 + np.abs(self.kurtosis))
         self.why = np.zeros(flat(s1).shape, "u1")
         if "kurtosis" in flag and flag["kurtosis"] > 0:
@@ -151,8 +151,8 @@ class Flags:
             self.why[...] = np.bitwise_or.reduce(self.why, axis=3, keepdims=True)
 
     def _take_product(self, mask, frequency, width, times, half):
-        """What overlaps a flagged cell of the product `mask` [cell][if][channel] of the same streams. Edges that
-        rounding alone moves across each other do not overlap."""
+        """Returns the cells that overlap a flagged cell of the product `mask` [cell][if][channel] of the same
+        streams. Edges that rounding alone moves across each other do not overlap."""
         def overlap(centres, half_width, others, half_other):
             return np.abs(centres[:, None] - others) < (half_width + half_other) * (1 - 1e-9)
         when = overlap(times, half, mask["times"], mask["half"]).astype("f8")
@@ -192,7 +192,8 @@ def detect(bank, product, flags, rows):
         return (w * good).mean(1)
 
     def rounded_weight(x, w):
-        """What the energies' rounding to whole numbers makes of numbers that are divided by a small weight."""
+        """Returns the effect of the energies' rounding to whole numbers on numbers that are divided by a small
+        weight."""
         return np.where(w < 1, np.abs(x) * bank.b.size * 2.0 ** -41 / np.maximum(w, 1e-300), 0) if renormalises else 0
 
     power = summed(np.abs(y) ** 2)
@@ -217,7 +218,7 @@ def detect(bank, product, flags, rows):
         each_both = both[:, :, :, None]
         error = (divided(error, each_both, renormalises) + rounded_weight(np.stack([a, b], 3), each_both)).sum(3)
         lines = Lines(np.stack(values, 3), np.stack([error] * len(values), 3), np.stack([both] * len(values), 3), names)
-    # What lacks too much, or all, is NaN.
+    # Rows with too many missing samples, or only those, are NaN.
     lines.lost = (as_stored(lines.weight) < product["min_weight"]) | \
         ((lines.weight <= 0) & bool(renormalises or flags))
     return lines
@@ -310,7 +311,7 @@ def fill_empty(scale, offset, is_empty, scale_error, offset_error, lines):
 
 
 class Product:
-    """What a product of a bank holds: data [row][if][channel] with `error`, weights, flags, kurtosis, ..."""
+    """Content of a product of a bank: data [row][if][channel] with `error`, weights, flags, kurtosis, ..."""
 
     def __init__(self, bank, product, centres, mask, found):
         integrate = product["integrate"]

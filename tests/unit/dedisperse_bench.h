@@ -1,4 +1,4 @@
-/* What tests of dedispersion share: problems of every kind, and running them on a backend. */
+/* Parts that tests of dedispersion share: problems of every kind, and running them on a backend. */
 #ifndef VOLTMILL_TESTS_DEDISPERSE_BENCH_H
 #define VOLTMILL_TESTS_DEDISPERSE_BENCH_H
 
@@ -91,7 +91,7 @@ static inline void bench_fill(struct dedisperse_bench *b)
     assert_non_null(b->in);
     for (size_t i = 0; i < count; i++) {
         uint32_t word = bench_random(&state);
-        /* Many of the greatest, or nearly all: sums that overflow must show. */
+        /* Many of the largest numbers, or nearly all: sums that overflow must show. */
         int is_greatest = p->nchannels > 1000 ? word % 32 != 0 : word % 2 != 0;
         uint16_t half = (uint16_t)(is_greatest ? 0xffff : word >> 8);
         float single = (float)(int32_t)word / 65536;
@@ -192,8 +192,8 @@ static inline void bench_compare(const struct dedisperse_bench *b, const float *
     }
 }
 
-/* What every backend must get right: one of everything, odd numbers, masks, beyond 257 channels,
- * no delays, steep ones, two steps. */
+/* Problems that every backend must compute correctly: one of everything, odd numbers, masks, beyond
+ * 257 channels, no delays, steep ones, two steps. */
 static const struct problem problems[] = {
     {SERIES_U8, 1, 1, 0, 1, 1, 0, 0},          {SERIES_U8, 3, 1, 2.5, 1, 0, 0, 0},
     {SERIES_U8, 3, 5, 700, 77, 1, 0, 0},       {SERIES_U8, 300, 19, 1.3, 700, 1, 0, 0},

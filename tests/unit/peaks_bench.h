@@ -1,5 +1,5 @@
-/* What tests of the search on a device have in common: series that a device has made, searched
- * there and by the host. */
+/* Parts that tests of the search on a device share: series that a device has made, searched there
+ * and by the host. */
 #ifndef VOLTMILL_TESTS_PEAKS_BENCH_H
 #define VOLTMILL_TESTS_PEAKS_BENCH_H
 
@@ -60,7 +60,7 @@ static inline void add_bursts(float *x, size_t times, uint32_t widths)
     }
 }
 
-/* What is no number, for single times and for cells and blocks of noise. */
+/* Adds missing values, for single times and for cells and blocks of noise. */
 static inline void add_missing(float *x, size_t times)
 {
     static const float what[] = {NAN, INFINITY, -INFINITY, 1e30F, -1e38F};

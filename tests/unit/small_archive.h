@@ -4,7 +4,8 @@
 
 #include "io/hdf5/h5.h"
 
-/* `chunk`: so many samples a chunk, which come through HDF5 then; 0: one piece. */
+/* Writes an archive in chunks of `chunk` samples, which are read through HDF5 then; 0: one
+ * piece. */
 static inline void small_archive_write(const char *path, hsize_t samples, hsize_t pols,
                                        hsize_t chunk)
 {

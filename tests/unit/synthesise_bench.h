@@ -210,7 +210,7 @@ static void bench_run(struct bench *b, const struct tested *t, uint64_t cut)
     synthesise_destroy(stage);
 }
 
-/* What a backend has made agrees with what the reference makes. */
+/* Checks that a backend's result agrees with the reference's. */
 static void bench_agrees(struct bench *b, const struct tested *t)
 {
     struct agreement agreement = {0};

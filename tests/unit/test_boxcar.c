@@ -401,7 +401,7 @@ extern const struct boxcar_kernels boxcar_kernels_base;
 extern const struct boxcar_kernels boxcar_kernels_avx2;
 #endif
 
-/* The greatest sum over boxes of `width` times that begin in y[0 .. starts - 1]. */
+/* Returns the maximum sum over boxes of `width` times that begin in y[0 .. starts - 1]. */
 static float plain_most(const float *y, uint64_t starts, uint32_t width)
 {
     float most = -INFINITY;
@@ -411,7 +411,7 @@ static float plain_most(const float *y, uint64_t starts, uint32_t width)
     return most;
 }
 
-/* The greatest sums of all widths, of a whole block and of one that ends early. */
+/* The maximum sums of all widths, of a whole block and of one that ends early. */
 static void sets_have_alike(const struct boxcar_kernels *a, const struct boxcar_kernels *b,
                             const float *x, uint64_t times, float mean, uint64_t starts,
                             uint32_t widths)

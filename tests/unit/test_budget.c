@@ -39,8 +39,8 @@ static void planned_end(struct planned *p)
     report_clear();
 }
 
-/* Plans a job of 64 channels with 8 taps and so many bytes of memory; `more`: other lines of run.
- */
+/* Plans a job of 64 channels with 8 taps and `memory` bytes of memory; `more`: other lines of
+ * run. */
 static status_t plan_job(uint64_t memory, const char *more, const char *products, uint32_t threads,
                          const struct chunking *begun, struct planned *out)
 {
@@ -171,7 +171,7 @@ static void dumps_that_share_no_chunk_are_refused(void **state)
     planned_end(&p);
 }
 
-/* Plans the same behind a lowpass with a transition of so many Hz. */
+/* Plans the same after a lowpass with a transition of `width` Hz. */
 static void plan_filtered(enum backend_kind backend, double width, const char *more,
                           struct planned *out)
 {
@@ -189,9 +189,9 @@ static void plan_filtered(enum backend_kind backend, double width, const char *m
                      STATUS_OK);
 }
 
-/* What neighbours share behind a filter, in samples: taps, a grain, and the bank's taps. And how
- * many times that chunks are: 16 on a CPU; on a device the root of a 16th of what there is of it,
- * at least twice: so n / r of it is read again where PINNING r is pinned. */
+/* Samples that neighbours share after a filter: taps, a grain, and the bank's taps. Chunks are a
+ * multiple of these: 16 times on a CPU; on a device the root of a 16th of the available memory, at
+ * least twice: so n / r of it is read again where PINNING r is pinned. */
 static void blocks_behind_filters_outweigh_what_they_share(void **state)
 {
     (void)state;
@@ -220,8 +220,8 @@ static void blocks_behind_filters_outweigh_what_they_share(void **state)
     }
 }
 
-/* What only a device's stages read is not in the host's memory: what a longer block takes more is
- * its samples and rows. */
+/* Rows that only a device's stages read are not in the host's memory: a longer block takes more
+ * only for its samples and rows. */
 static void what_stays_on_a_device_is_not_the_hosts(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void what_stays_on_a_device_is_not_the_hosts(void **state)
     assert_int_equal(bytes[1] - bytes[0], slots * (buffers[1] - buffers[0]));
 }
 
-/* A job on a device, of an archive of so many samples in time order or pol by pol. */
+/* A job on a device, of an archive of `samples` samples in time order or pol by pol. */
 struct device_job {
     hsize_t samples;
     int is_time_first;
@@ -367,7 +367,7 @@ static void a_machines_memory_cuts_blocks_alone(void **state)
     planned_end(&usual);
 }
 
-/* What needs more than chunks are cut for: streams one by one, and the memory that there is. */
+/* Jobs that need more than chunks are cut for: streams one by one, and the available memory. */
 static void more_than_is_usual_is_taken_where_it_is_there(void **state)
 {
     (void)state;

@@ -187,7 +187,7 @@ static void test_wide(void **state)
             sum[2] += power * t * t;
             outside += fabs(t) > 4 * width + 2 ? power : 0;
         }
-        /* A Gaussian of so many samples: five standard errors of its sum, centre and width. */
+        /* The sum of a sampled Gaussian, and five standard errors of its sum, centre and width. */
         const double sigma = width / sqrt(8 * log(2));
         const double parts = is_complex ? 2 : 1;
         const double expected = parts * 9 * sigma * sqrt(2 * 3.14159265358979323846);
@@ -200,7 +200,7 @@ static void test_wide(void **state)
     }
 }
 
-/* What is dispersed there is gathered again: between its pulses a pulsar is silent. */
+/* A dispersed pulsar is dedispersed again: it is silent between its pulses. */
 static void test_pulsar(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_cuts(void **state)
         check_cuts(&spec, 0, 0, 60000);
         check_cuts(&spec, 2, 12345, 40000);
     }
-    /* So many channels that none is kept. */
+    /* With this many channels, none is kept. */
     struct synth_spec many = spec_of(1, 1, &burst);
     many.chans = 40000;
     many.sample_rate_hz = 20000;

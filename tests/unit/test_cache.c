@@ -131,7 +131,7 @@ static void test_nowhere_to_write(void **state)
     setenv("VOLTMILL_CACHE", "off", 1);
     assert_int_equal(cache_put("kind", "key", "one", 3), 0);
     assert_false(is_there("kind", "key", "one", 3));
-    /* Nobody, not even root, makes a folder below a file. */
+    /* No user, not even root, can make a folder below a file. */
     setenv("VOLTMILL_CACHE", "/dev/null/cache", 1);
     assert_int_equal(cache_put("kind", "key", "one", 3), 0);
     assert_false(is_there("kind", "key", "one", 3));

@@ -259,7 +259,7 @@ static void variants_agree(void **state)
     }
 }
 
-/* What is said of a kind is what its backend does. */
+/* A kind's abilities are those of its backend. */
 static void abilities_are_those_of_the_backend(void **state)
 {
     (void)state;

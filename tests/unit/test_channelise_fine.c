@@ -9,7 +9,7 @@
 
 enum { TAPS = 3, SPECTRA = 21, FIRST = 7 };
 
-/* Of few channels, too: the rule would not make them so. */
+/* Few channels, too, for which the rule would not choose this. */
 static const struct fine_shape shapes[] = {
     {16, 32, 0}, {16, 32, 1}, {48, 128, 0}, {64, 32, 1}, {128, 256, 1}};
 

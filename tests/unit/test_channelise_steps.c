@@ -5,7 +5,7 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_CHANNELS = 256 };
 
-/* What is rounded: one output, or beside others, which lead backends other ways. */
+/* Rounded output: alone, or beside others, for which backends take other branches. */
 enum beside { ALONE, BESIDE_POWER, BESIDE_SPECTRA };
 
 struct few {

@@ -185,7 +185,7 @@ static void test_delays(void **state)
     assert_true(least < 0 && most > 0);
 }
 
-/* What the literature's observations need. */
+/* Lengths for observations of the literature. */
 static void test_lengths(void **state)
 {
     (void)state;
@@ -404,7 +404,7 @@ static void test_full_band(void **state)
     assert_true(errors.ends < 0.02);
 }
 
-/* What becomes of one sample that is dispersed exactly, and then filtered. */
+/* Disperses one sample exactly, then filters it, and checks the result. */
 static void check_one_sample(uint32_t length, double (*h)[2], double (*exact)[2])
 {
     double(*z)[2] = block_of(length, sizeof *z);

@@ -123,7 +123,7 @@ static void bits_go_there_and_back(void **state)
     }
 }
 
-/* Those that the machine has, beside plain loops; what lies beside `out` stays as it is. */
+/* Instruction sets of the machine, compared with plain loops; bytes beside `out` are unchanged. */
 static void all_instruction_sets_transpose_alike(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What both polarisations have in common, and fourth powers: the filter bank's sums beside power,
- * on every backend. */
+/* Products of both polarisations, and fourth powers: the filter bank's sums beside power, on every
+ * backend. */
 #include "channelise_bench.h"
 #include "compute/shared/grains.h"
 #include "find_device.h"
@@ -267,7 +267,7 @@ static void vectors_agree(void **state)
     }
 }
 
-/* What is judged is found: a sum that is off by a little more than rounding does not agree. */
+/* Errors are detected: a sum that is off by a little more than rounding does not agree. */
 static void agreement_sees_errors(void **state)
 {
     (void)state;

@@ -71,7 +71,7 @@ static void nothing_and_zeros(void **state)
     uint64_t order = (UINT64_C(1) << 32) - 1;
     assert_int_equal(crc_power(order), crc_power(0));
     assert_int_equal(crc_power(order * 1000 + 3), crc_power(3));
-    /* What a damaged file claims may be any number. */
+    /* Lengths in a damaged file may be any number. */
     assert_int_equal(crc_power(UINT64_MAX), crc_power(0)); /* a multiple of the order */
     assert_int_equal(crc_power(UINT64_C(1) << 63), crc_power(UINT64_C(1) << 31));
 }

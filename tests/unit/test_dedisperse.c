@@ -45,7 +45,7 @@ static void nothing_changes_a_bit(void **state)
     }
 }
 
-/* What compute/dedisperse.h says, word by word. */
+/* The order of compute/dedisperse.h, word by word. */
 static float in_stated_order(const struct dedisperse_bench *b, uint32_t dm, uint64_t t)
 {
     float sum = 0;
@@ -134,7 +134,7 @@ static void trees_are_brute_force(void **state)
     }
 }
 
-/* What a tree writes past the caches, in rows that begin anywhere in a line. */
+/* A tree's output past the caches, in rows that begin anywhere in a cache line. */
 static void large_outputs_are_brute_force(void **state)
 {
     (void)state;

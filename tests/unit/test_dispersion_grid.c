@@ -57,8 +57,8 @@ static void shares_may_be_empty(void **state)
     assert_int_equal(dispersion_grid_share(&one, 0, dms, 2).count, 2);
 }
 
-/* Of two coarse channels, two channels each; the reference lies within the band, so that delays
- * have both signs and the shares different origins. */
+/* Two coarse channels, two channels each; the reference is within the band, so that delays have
+ * both signs and the shares different origins. */
 enum { CHANNELS = 4, SOME = 9 };
 static const double freq[CHANNELS] = {299.5e6, 300.0e6, 300.5e6, 301.0e6};
 static const double left[CHANNELS] = {299.75e6, 299.75e6, 300.75e6, 300.75e6};

@@ -65,7 +65,7 @@ static void what_steers_a_terminal_is_escaped(void **state)
     }
 }
 
-/* What was put together before keeps its lines, not more. */
+/* A message that was put together before keeps its lines, not more. */
 static void messages_keep_their_lines(void **state)
 {
     (void)state;

@@ -9,8 +9,8 @@
 
 static const enum filter_method methods[] = {FILTER_DIRECT, FILTER_OVERLAP_SAVE};
 
-/* Where kernels are slow to build, one case in so many: a number with which what is looked at in
- * turns all has its turn. */
+/* Returns whether a case is skipped: if kernels are slow to build, only every Nth runs. `every` is
+ * a number with which all combinations have their turn. */
 static int is_skipped(const struct tested *t, unsigned number, unsigned every)
 {
     return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % every != 0;

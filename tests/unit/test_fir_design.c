@@ -108,7 +108,7 @@ static struct fir_reach by_transform(const struct fir_design *design, const stru
     size_t length = (size_t)1 << 19;
     double complex *in = calloc(length, sizeof *in);
     double complex *out = calloc(length, sizeof *out);
-    double gains[2][2] = {{INFINITY, 0}, {INFINITY, 0}}; /* outside, inside: least, greatest */
+    double gains[2][2] = {{INFINITY, 0}, {INFINITY, 0}}; /* outside, inside: minimum, maximum */
     assert_non_null(in);
     assert_non_null(out);
     for (size_t i = 0; i < made->taps; i++) {

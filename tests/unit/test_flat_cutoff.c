@@ -56,7 +56,7 @@ static double gain(const struct prototype_spec *spec, double f)
     return sum;
 }
 
-/* What the paper's filter needs, of complex and of real samples. */
+/* The cutoffs of the paper's filter, of complex and of real samples. */
 static void test_hann(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_hann(void **state)
     assert_near(found(WINDOW_HANN, 16, 8), 1.108, 1e-3);
 }
 
-/* The least and the greatest sum of |H|^2 over a channel and its neighbours, in dB. */
+/* The minimum and maximum sum of |H|^2 over a channel and its neighbours, in dB. */
 static double ripple(double cutoff)
 {
     struct prototype_spec spec = make_spec(WINDOW_HANN, 64, 8);

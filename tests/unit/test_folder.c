@@ -67,7 +67,7 @@ static void made_and_unmade(void **state)
     assert_true(is_folder("old"));
 }
 
-/* What somebody has put there in the meantime stays. */
+/* Files that others have put there in the meantime stay. */
 static void what_is_not_empty_stays(void **state)
 {
     (void)state;

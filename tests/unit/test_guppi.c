@@ -151,7 +151,7 @@ static void blocks_at_equal_distances_are_one_run(void **state)
     assert_int_equal(part->runs[0].file_offset, 16 * 80);
     assert_int_equal(part->runs[0].steps, 64);
     assert_int_equal(part->runs[0].stored, 64);
-    /* What the first block has already is left out of the others: 16 samples of 4 bytes. */
+    /* Samples of the first block are not read again from the others: 16 samples of 4 bytes. */
     assert_int_equal(part->runs[1].pieces, 3);
     assert_int_equal(part->runs[1].file_offset, 2 * 16 * 80 + 512 + 16 * 4);
     assert_int_equal(part->runs[1].piece_bytes, 16 * 80 + 512);

@@ -157,7 +157,7 @@ static void broken_block(void **state)
     ingest_destroy(ingest);
 }
 
-/* Nobody waits for room that nobody will make. */
+/* Without a carrier, no thread waits for a free piece. */
 static void no_carrier(void **state)
 {
     ingest_t *ingest = NULL;

@@ -170,7 +170,7 @@ static void wrong_voltages(void **state)
             "cannot be read must stop the run, or be left out by input.select");
 }
 
-/* What a filter does to the bytes of a product is in its text. */
+/* Each effect of a filter on the bytes of a product is in its text. */
 static void the_text_has_the_filters(void **state)
 {
     (void)state;

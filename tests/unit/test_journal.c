@@ -48,7 +48,7 @@ static struct journal_head make_head(void)
     return head;
 }
 
-/* What chunk c adds to the sums. */
+/* Returns the sums of chunk c. */
 static const uint32_t *sums_of(uint64_t chunk)
 {
     static uint32_t sums[ROWS];

@@ -29,7 +29,8 @@ static void of_known_powers(void **state)
     assert_true(isnan(kurtosis_of(64, NAN, 1)));
 }
 
-/* Of two powers with the shares p, 1 - p, where p is uniform: K = 3 u^2, u uniform in -1 .. 1. */
+/* Moments of two powers with the shares p, 1 - p, where p is uniform: K = 3 u^2, u uniform in -1 ..
+ * 1. */
 static void moments_of_two(void **state)
 {
     double moments[3];
@@ -85,8 +86,8 @@ static void limits_of_noise(void **state)
             below += value < limits.low ? 1 : 0;
             above += value > limits.high ? 1 : 0;
         }
-        /* What is expected, within 4 of its own deviations and what Pearson's fit of small M
-         * lacks. */
+        /* The expected count, within 4 of its own deviations and the error of Pearson's fit at
+         * small M. */
         double expected = erfc(cases[c].sigma / sqrt(2)) / 2 * (double)draws;
         double most = 4 * sqrt(expected) + 0.3 * expected * 64 / (double)cases[c].spectra;
         near_to(below, expected, most);

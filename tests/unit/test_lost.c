@@ -1,4 +1,4 @@
-/* What is lost, and gaps: put in order, and found again. */
+/* Losses and gaps: put in order, and found again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

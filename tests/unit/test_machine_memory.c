@@ -1,5 +1,4 @@
-/* What is left of a machine's memory, as the files of the kernel say it: here a folder of our own.
- */
+/* Available memory of a machine, from the files of the kernel: here a folder of our own. */
 #include "io/machine_memory.h"
 
 #include <setjmp.h>
@@ -62,7 +61,7 @@ static void without_groups_it_is_what_is_available(void **state)
     assert_left(8000);
 }
 
-/* Of version 2: its own group has no limit, the one around it has. */
+/* Version 2: its own group has no limit, the one around it has. */
 static void the_tightest_group_counts(void **state)
 {
     (void)state;
@@ -83,8 +82,8 @@ static void the_tightest_group_counts(void **state)
     assert_left(0);
 }
 
-/* Of version 1, beside one of version 2 without limits; a container sees only what is below its
- * own group. */
+/* Version 1, beside version 2 without limits; a container sees only the part below its own
+ * group. */
 static void a_container_of_version_1(void **state)
 {
     (void)state;

@@ -215,7 +215,7 @@ static void levels(void **context)
     }
 }
 
-/* What is stored as `missing` becomes NaN where it could be taken for another number. */
+/* Numbers stored as `missing` become NaN if they could be read as another number. */
 static void missing(void **context)
 {
     (void)context;
@@ -243,7 +243,7 @@ static void missing(void **context)
     assert_true(made[0] == 128 && isnan(made[1]) && made[2] == 0 && made[3] == 127);
     numbers_destroy(numbers);
 
-    /* Of 4 + 4 bits it is the byte that is missing. */
+    /* For 4 + 4 bits, `missing` is the byte. */
     archive = archive_of((struct archive_number){.kind = NUMBER_PLAIN}, 1);
     archive.format = SAMPLE_I4;
     archive.stored.nibbles = (struct nibbles){1, 1};

@@ -450,7 +450,7 @@ static void test_build_failure(void **state)
     device_close(device);
 }
 
-/* What goes wrong with a launch says which kernel it was. */
+/* An error of a launch names its kernel. */
 static void test_launch_failure(void **state)
 {
     (void)state;
@@ -555,8 +555,8 @@ static void test_both_are_tried(void **state)
     }
 }
 
-/* What comes first where nothing is timed: of 8192 channels on NVIDIA's devices the fused kernel
- * where it makes spectra in place, else that of fine channels. */
+/* The first choice if nothing is timed: for 8192 channels on NVIDIA's devices the fused kernel if
+ * it makes spectra in place, else that of fine channels. */
 static void test_first_of_long(void **state)
 {
     static const struct {
@@ -795,8 +795,7 @@ static void test_pinned(void **state)
     device_close(device);
 }
 
-/* What is kept for later is used again when it fits, and makes room when something else needs it.
- */
+/* Buffers kept for later are used again if they fit, and freed if something else needs memory. */
 static void test_kept(void **state)
 {
     (void)state;
@@ -826,7 +825,7 @@ static void test_kept(void **state)
     device_close(device);
 }
 
-/* What this program does as a child of its own. */
+/* Tasks of this program as a child of its own. */
 static int be_child(const char *task)
 {
     if (strcmp(task, "build") == 0) {

@@ -1,5 +1,5 @@
-/* What a driver is told before it opens a device: by its version, in a folder of our own, and not
- * where somebody else has said so. */
+/* Variables set for a driver before it opens a device: by its version, in a folder of our own, and
+ * only if they are not set already. */
 #include "compute/backend_ops.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static void assert_set(const char *name, const char *value)
     }
 }
 
-/* Of a driver of that version unified memory is `off`: "1", or NULL: nothing is said. */
+/* With a driver of that version, unified memory is `off`: "1", or NULL: not set. */
 static void assert_unified(const char *version, const char *off)
 {
     driver(version);

@@ -111,7 +111,7 @@ static void trees_are_brute_force(void **state)
                  {"direct:2:8x4:6x2:16:4:0:4", {SERIES_U8, 258, 37, 9, 333, 0, 0, 0}, GREATEST},
                  {"direct:2:16x1:2x4:16:3:0:16", {SERIES_U8, 21, 13, 11, 333, 1, 0, 0}, 0},
                  {"direct:2:16x2:4x8:8:0:0:4", {SERIES_U8, 1025, 37, 3.3, 1100, 0, 0, 0}, RARE},
-                 /* What four bits hold of high parts, beside single rows. */
+                 /* Four bytes of high parts, beside single rows. */
                  {"direct:2:32x1:2x8:32:20:0:4", {SERIES_U8, 1024, 21, 40, 500, 1, 0, 0}, GREATEST},
                  {"direct:2:32x2:4x4:4:0:0:4", {SERIES_U8, 700, 21, 0.1, 900, 1, 0, 0}, 0},
                  {"direct:1:16x2:2x4:8:0:0:8", {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 0}, RARE},
@@ -297,7 +297,7 @@ static float *run_chain(enum backend_kind kind)
     return result;
 }
 
-/* What one stage leaves on the device is the next one's input, and is not brought up again. */
+/* A stage's output on the device is the next one's input, and is not uploaded again. */
 static void stages_follow_each_other(void **state)
 {
     (void)state;
@@ -312,7 +312,7 @@ static void stages_follow_each_other(void **state)
     free(opencl);
 }
 
-/* What `auto` takes on a GPU with so much memory, which here is none: a small one, which this many
+/* Returns whether `auto` takes a tree on a GPU with `memory` bytes; a small GPU, which this many
  * tiles keep busy. */
 static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
 {
@@ -336,8 +336,8 @@ static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
     return shape.group > 0;
 }
 
-/* Nobody plans for the words that a tree folds rows into: without room for them all is as before.
- */
+/* The words into which a tree folds rows are not planned: without memory for them, brute force is
+ * used. */
 static void trees_without_room_are_brute_force(void **state)
 {
     enum { ROWS_ONLY = 2 << 20, ENOUGH = 64 << 20 };
@@ -353,7 +353,7 @@ static void trees_without_room_are_brute_force(void **state)
     bench_end(&b);
 }
 
-/* What cannot be is told apart before anything is compiled, and said. */
+/* Impossible shapes are refused before anything is compiled, and reported. */
 static void impossible_shapes_are_refused(void **state)
 {
     (void)state;

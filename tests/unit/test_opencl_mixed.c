@@ -77,7 +77,7 @@ static void shapes_are_whole(void **state)
     assert_true(known >= 70);
 }
 
-/* What leaves the kernel. */
+/* Output of the kernel. */
 enum leaving { SPECTRA, POWER, SUMS };
 
 /* Coefficients: the same from both ends; but for their sign, with the order's shift folded in;

@@ -8,7 +8,7 @@ static void agrees(const struct boxes *boxes, size_t stride, int is_missing, uin
     assert_true(is_missing || found >= 3);
 }
 
-/* Rows of so many floats begin where the fastest kernel wants them. */
+/* Rounds the floats of a row up, so that rows begin where the fastest kernel requires. */
 static size_t fours(size_t times)
 {
     return (times + 3) / 4 * 4;

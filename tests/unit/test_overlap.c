@@ -30,7 +30,7 @@ static int64_t floor_of(int64_t a, int64_t b)
     return q * b > a ? q - 1 : q;
 }
 
-/* What row r is made of, as the header says. */
+/* Returns the input of row r, as the header says. */
 static struct overlap_rows row_needs(const struct overlap *s, uint32_t stream, int64_t r)
 {
     int64_t at = floor_of(r * s->hop, s->per) + s->first;

@@ -38,7 +38,7 @@ struct recording {
     int is_complex;
     struct job_stream streams[32];
     uint32_t nstreams;
-    /* What its frames say: stored numbers, [period][thread] of a frame's payload. */
+    /* Content of its frames: stored numbers, [period][thread] of a frame's payload. */
     unsigned char *payloads;
     char *is_there;
     uint64_t payload_bytes;

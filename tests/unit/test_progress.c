@@ -27,8 +27,8 @@ static void forget_launchers(void)
     }
 }
 
-/* What a run says that has just begun, after so many seconds, and once more right behind it; stderr
- * is a file. */
+/* Prints the progress of a run that has just begun, after `seconds` seconds, and once more right
+ * after; stderr is a file. */
 static void say(double every, double seconds, char said[SAID])
 {
     struct progress progress = {

@@ -12,7 +12,7 @@
 
 enum { EXTRA = 3 };
 
-/* What volts / scale is stored as, and whether it does not fit. */
+/* Returns the stored value of volts / scale, and counts it if it does not fit. */
 static double stored_as(float volts, uint32_t bits, double scale, uint64_t *clipped)
 {
     double value = (double)volts / scale;

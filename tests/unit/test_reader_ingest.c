@@ -315,7 +315,7 @@ static void carrier_that_fails(void **state)
     assert_int_equal(reader_ingest_end(f.reader, tend_badly, sinks, &done), STATUS_DEVICE);
     assert_false(done);
     report_clear();
-    fixture_close(&f); /* nobody is left who uses the sinks */
+    fixture_close(&f); /* the sinks are no longer used */
     sink_free(sinks[0]);
     sink_free(sinks[1]);
 }
@@ -328,7 +328,7 @@ static void what_is_not_fit(void **state)
     assert_false(begin(&f, 0, 1000, sink)); /* too little */
     assert_int_equal(reader_lies_whole(f.archive, f.slab), 1);
     fixture_close(&f);
-    f = fixture_open(0, 1); /* nobody beside this thread */
+    f = fixture_open(0, 1); /* only this thread */
     assert_false(begin(&f, 0, COUNT, sink));
     fixture_close(&f);
     f = fixture_open(1 << 16, THREADS); /* in chunks */

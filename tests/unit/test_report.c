@@ -1,4 +1,4 @@
-/* Whose failure it is: each thread's own, until it is handed over. */
+/* Owner of a failure: each thread its own, until it is handed over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* What of a job is complete, of this job and its input, and need not be done again. */
+/* Products of a job that are complete, belong to this job and its input, and need not be made
+ * again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -90,7 +90,7 @@ static void counts(void **state)
     assert_int_equal(spans_touched(&place, 20, 21), 3);
 }
 
-/* About a MiB; never so many that their CRCs matter; never none. */
+/* About a MiB; few enough that their CRCs are small; at least one. */
 static void sizes(void **state)
 {
     (void)state;

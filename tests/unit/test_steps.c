@@ -46,7 +46,7 @@ static void settle(struct table *t, struct steps_form form)
     }
 }
 
-/* What a kernel on a device does, without the ends. */
+/* The operations of a kernel on a device, without the ends. */
 static float by_fma(float value, float offset, float factor)
 {
     const float whole = 0x1.8p23F;

@@ -32,8 +32,8 @@ struct wave {
     double iquv[4];
 };
 
-/* What is digitised of amplitude `a` at sky frequency `f` (of channels from the lower edge), sample
- * n of P a spectrum. */
+/* Returns the digitised sample n of P a spectrum, of amplitude `a` at sky frequency `f` (in
+ * channels from the lower edge). */
 static double complex digitise(const struct receiver *receiver, double complex a, double f,
                                size_t n)
 {

@@ -6,7 +6,7 @@
     for (struct tested *t = tested; t < tested + TESTED; t++)                                      \
         if (t->backend)
 
-/* Where kernels are slow to build, one case in so many. */
+/* Returns whether a case is skipped: if kernels are slow to build, only every Nth runs. */
 static int is_skipped(const struct tested *t, unsigned number, unsigned of)
 {
     return t->is_slow && !getenv("VOLTMILL_TEST_ALL") && number % of != 0;

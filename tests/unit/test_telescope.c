@@ -204,7 +204,7 @@ static void wrong_points_are_refused(void **state)
     free(b);
 }
 
-/* What numpy gives for sinc((arange(8192) - 4096) / 2048) (0.08 + 0.92 hanning(8192)), and for the
+/* Values of numpy for sinc((arange(8192) - 4096) / 2048) (0.08 + 0.92 hanning(8192)), and for the
  * formula of katgpucbf. */
 static void telescopes_are_as_published(void **state)
 {

@@ -365,8 +365,8 @@ static void last_words(backend_t *backend, const struct channelise_spec *spec, s
     free(list);
 }
 
-/* What the database has is timed beside what is searched, whatever it says of itself; a search
- * without time leaves it alone, and one that saw less says so. */
+/* A configuration of the database is timed beside the searched ones, whatever its time there. A
+ * search without time leaves it alone, and one that tried fewer reports that. */
 static void searches_begin_with_what_is_known(void **state)
 {
     (void)state;
@@ -402,7 +402,7 @@ static void searches_begin_with_what_is_known(void **state)
     backend_close(backend);
 }
 
-/* Records of the program that had no names for parameters are passed over. */
+/* Records of earlier programs, which had no names for parameters, are skipped. */
 static void old_records_are_not_read(void **state)
 {
     (void)state;
@@ -495,8 +495,8 @@ static void blocks_of_any_length_are_right(void **state)
     free(coeff);
 }
 
-/* What a search finds comes back, for problems that are near, too, but not for filter banks that
- * are computed otherwise. */
+/* Results of a search are found again, for near problems, too, but not for filter banks that are
+ * computed otherwise. */
 static void lengths_of_blocks_come_back(void **state)
 {
     (void)state;

@@ -197,7 +197,7 @@ static void names_are_told_apart(void **state)
     }
 }
 
-/* What is put under a key is found for the same case, and by the kernel's name alone; not for one
+/* A record is found under its key for the same case, and by the kernel's name alone; not for one
  * whose kernel differs. */
 static void keys_bring_records_back(void **state)
 {

@@ -326,7 +326,7 @@ static int yes(void)
     return 1;
 }
 
-/* What a search that was not done says of itself. */
+/* Report of a search that was cut. */
 static void searches_say_how_far_they_came(void **state)
 {
     (void)state;

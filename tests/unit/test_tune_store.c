@@ -106,7 +106,7 @@ static void gives_back_what_was_put(void **state)
     assert_nearest("256 other DMs", 256, "d", 0);
 }
 
-/* What a database holds that cannot be read for a moment is not replaced by one record. */
+/* Records of a database that is unreadable for a moment are not replaced by one record. */
 static void a_failing_read_loses_nothing(void **state)
 {
     (void)state;

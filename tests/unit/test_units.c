@@ -141,7 +141,7 @@ static void leap_seconds_count(void **state)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         assert_int_equal(units_parse_utc(none[i], &leap), 0);
     }
-    /* What damaged files say ends, too. */
+    /* Values of damaged files do not make loops endless. */
     assert_int_equal(utc_add((struct utc){60000, 1e300}, 1).mjd_day, 1000000000);
     assert_int_equal(utc_add((struct utc){60000, 0}, -1e300).mjd_day, -1000000000);
     /* There and back, over the second and over all of them. */
@@ -319,7 +319,7 @@ static void packed_values_come_back(void **state)
     assert_int_equal(unpack_check(&in, "a name"), STATUS_DATA);
     assert_string_equal(report_cause(), "a name came corrupt from another process");
     report_clear();
-    /* What no memory was left for is not corrupt. */
+    /* A shortage of memory is not corruption. */
     in.failed |= UNPACK_NO_MEMORY;
     assert_int_equal(unpack_check(&in, "a name"), STATUS_DEVICE);
     assert_string_equal(report_cause(), "out of memory: a name");

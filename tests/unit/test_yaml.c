@@ -466,7 +466,7 @@ static void what_is_left_out_has_its_default(void **state)
     assert_true(!tray.has_first && tray.room == 2000 && tray.ndms == 0);
     assert_string_equal(tray.word, "x");
     schema_free(tray_rows, &tray);
-    /* What is wrong has it, too, for checks of several keys. */
+    /* An error has it, too, for checks of several keys. */
     assert_int_equal(fill_tray("first: 3\nroom: 2T\nstart: 2000-13-01\nword: []\n", &tray),
                      STATUS_USAGE);
     assert_string_equal(report_cause(), "t.yaml has 4 mistakes:\n"

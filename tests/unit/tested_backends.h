@@ -28,7 +28,7 @@ enum { TESTED = sizeof tested / sizeof *tested };
 
 static struct tested *const reference = &tested[0];
 
-/* Those that have the stage, and a device; says which are left out. */
+/* Opens the backends that have the stage, and a device; reports those that are omitted. */
 static int open_tested(int (*has_stage)(const struct backend_ops *), const char *stage)
 {
     for (int i = 0; i < TESTED; i++) {

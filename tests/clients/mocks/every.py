@@ -8,7 +8,7 @@ import numpy as np
 
 from . import chunks, filterbanks, hdf5, packets, recorders
 
-# What follows `input` in a job of this kind, and the products.
+# The keys after `input` in a job of this kind, and the products.
 VOLTAGES = ({"channelise": {"channels": 16, "taps": 4, "backend": "cpu"},
              "products": [{"kind": "spectra", "file": "spectra.h5"}, {"kind": "power", "file": "power.h5", "integrate": 4}]},
             ["spectra.h5", "power.h5"])
@@ -235,7 +235,7 @@ def grex(at, rng):
 
 @mock()
 def native(at, rng):
-    """Of all streams and of single ones: gaps and numbers that are none; two files with a hole between them."""
+    """Missing data of all streams and of single ones: gaps and NaN; two files with a hole between them."""
     for i in range(2):
         stored = rng.normal(0, 9, (4000, 2, 2, 2)).astype("f4")
         stored[2000:2300, 1, 0, 1] = np.nan
