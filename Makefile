@@ -278,11 +278,12 @@ figures:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(abspath $(BUILD))/voltmill
 
-## lint: arrows between modules, circles, headings, layout, static checks, lines of code, documents and their tables; builds nothing
+## lint: arrows between modules, circles, headings, layout, static checks, lines of code, comments, subjects of commits, documents and their tables; builds nothing
 .PHONY: lint
 lint:
 	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
-	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; tests/tools/lint-docs || status=1; \
+	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; \
+	  tests/tools/lint-comments || status=1; tests/tools/lint-docs || status=1; \
 	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \
 	  { echo "docs/job-file.md: its tables are not those of docs/job-schema.json: make docs-tables"; status=1; }; \
 	  wait $$layout && exit $$status
