@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "io/file.h"
+#include "io/mapping.h"
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/spans.h"
@@ -307,6 +308,7 @@ static void rows_sum(void *context)
  * pages of a file no faster than 2.4 GB/s. */
 struct writing {
     const struct output *output;
+    mapping_t *mapping; /* of all of them; NULL: they are written */
     uint64_t at, bytes;
     const char *data;
     atomic_int failed; /* a status_t: of any of them */
@@ -320,6 +322,10 @@ static void rows_write_task(void *context, uint32_t thread, uint64_t task)
     uint64_t from = task * WRITE_TASK;
     uint64_t bytes = min_u64(WRITE_TASK, w->bytes - from);
     if (atomic_load(&w->failed) != STATUS_OK) {
+        return;
+    }
+    if (w->mapping) {
+        mapping_put(w->mapping, from, w->data + from, bytes);
         return;
     }
     status_t st = file_write(w->output->fd, w->output->part, w->at + from, w->data + from, bytes);
@@ -339,8 +345,13 @@ static status_t rows_write(const outputs_t *outputs, const struct output *output
     if (!outputs->writers || tasks < 2) {
         return file_write(output->fd, output->part, at, data, bytes);
     }
+    writing.mapping = mapping_open_write(output->fd, at, bytes);
     pool_run(outputs->writers, tasks, rows_write_task, &writing);
-    return (status_t)atomic_load(&writing.failed);
+    /* No memory, or the file was cut: plain writing says why. */
+    int is_cut = writing.mapping && mapping_is_cut(writing.mapping);
+    mapping_close(writing.mapping);
+    return is_cut ? file_write(output->fd, output->part, at, data, bytes)
+                  : (status_t)atomic_load(&writing.failed);
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
