@@ -124,30 +124,37 @@ static void write_random(const char *name, unsigned seed)
     free(numbers);
 }
 
-/* One or two files in a row, of random bytes; `chunk` as of small_archive_write(). */
-static struct fixture fixture_open_files(hsize_t chunk, uint32_t threads, int files)
+/* One or two files in a row, of random bytes; `chunk` as of small_archive_write(). `axes`: also
+ * "pol,time", blocks of samples. */
+static struct fixture fixture_open_axes(hsize_t chunk, uint32_t threads, int files,
+                                        const char *axes)
 {
     struct fixture f = {.archive = NULL};
     struct job *job = NULL;
     char text[512];
     const char *const names[] = {path, second};
     for (int i = 0; i < files; i++) {
-        small_archive_write(names[i], STEPS, POLS, chunk);
+        int is_turned = strcmp(axes, "pol,time") == 0;
+        small_archive_write(names[i], is_turned ? POLS : STEPS, is_turned ? STEPS : POLS, chunk);
         if (chunk == 0) {
             write_random(names[i], (unsigned)i + 1);
         }
     }
-    snprintf(
-        text, sizeof text,
-        "input: {files: [%s%s%s], layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
-        "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
-        path, files > 1 ? ", " : "", files > 1 ? second : "");
+    snprintf(text, sizeof text,
+             "input: {files: [%s%s%s], layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6}}\n"
+             "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
+             path, files > 1 ? ", " : "", files > 1 ? second : "", axes);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
     assert_int_equal(archive_open(job, &f.archive), STATUS_OK);
     job_destroy(job);
     assert_int_equal(slab_create(f.archive, 0, f.archive->nstreams, &f.slab), STATUS_OK);
     assert_int_equal(reader_create(f.archive, 1 << 20, threads, &f.reader), STATUS_OK);
     return f;
+}
+
+static struct fixture fixture_open_files(hsize_t chunk, uint32_t threads, int files)
+{
+    return fixture_open_axes(chunk, threads, files, "time,pol");
 }
 
 static struct fixture fixture_open(hsize_t chunk, uint32_t threads)
@@ -302,6 +309,24 @@ static void another_file(void **state)
     unlink(second);
 }
 
+/* Blocks of each polarisation lie apart in the file. */
+static void blocks_apart(void **state)
+{
+    struct fixture f = fixture_open_axes(0, THREADS, 1, "pol,time");
+    struct sink *sink = sink_make(0);
+    unsigned tended = 0;
+    int done = 0;
+    (void)state;
+    assert_int_equal(f.slab->nblocks, POLS);
+    assert_true(reader_can_ingest(f.archive, f.slab));
+    assert_true(begin(&f, 12345, COUNT, sink));
+    assert_int_equal(reader_ingest_end(f.reader, tend, &tended, &done), STATUS_OK);
+    assert_true(done);
+    assert_range(&f, sink, 12345);
+    sink_free(sink);
+    fixture_close(&f);
+}
+
 static void carrier_that_fails(void **state)
 {
     struct fixture f = fixture_open(0, THREADS);
@@ -326,14 +351,14 @@ static void what_is_not_fit(void **state)
     struct fixture f = fixture_open(0, THREADS);
     (void)state;
     assert_false(begin(&f, 0, 1000, sink)); /* too little */
-    assert_int_equal(reader_lies_whole(f.archive, f.slab), 1);
+    assert_int_equal(reader_can_ingest(f.archive, f.slab), 1);
     fixture_close(&f);
     f = fixture_open(0, 1); /* only this thread */
     assert_false(begin(&f, 0, COUNT, sink));
     fixture_close(&f);
     f = fixture_open(1 << 16, THREADS); /* in chunks */
     assert_false(begin(&f, 0, COUNT, sink));
-    assert_int_equal(reader_lies_whole(f.archive, f.slab), 0);
+    assert_int_equal(reader_can_ingest(f.archive, f.slab), 0);
     fixture_close(&f);
     assert_int_equal(atomic_load(&sink->rooms), 0);
     sink_free(sink);
@@ -341,12 +366,11 @@ static void what_is_not_fit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_behind_the_other),
-                                       cmocka_unit_test(piece_that_fails),
-                                       cmocka_unit_test(piece_that_fails_under_another),
-                                       cmocka_unit_test(another_file),
-                                       cmocka_unit_test(carrier_that_fails),
-                                       cmocka_unit_test(what_is_not_fit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_behind_the_other), cmocka_unit_test(blocks_apart),
+        cmocka_unit_test(piece_that_fails),     cmocka_unit_test(piece_that_fails_under_another),
+        cmocka_unit_test(another_file),         cmocka_unit_test(carrier_that_fails),
+        cmocka_unit_test(what_is_not_fit)};
     int fd = mkstemp(path);
     if (fd < 0) {
         return 1;

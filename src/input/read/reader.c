@@ -356,7 +356,11 @@ struct ingesting {
     struct reader_share share;
     const reader_t *reader;
     struct reader_pieces to;
-    uint64_t offset, bytes, piece;
+    const struct slab *slab;
+    struct reader_strip strip;
+    uint64_t count;          /* samples */
+    uint64_t slice, nslices; /* samples of a unit, and units of a block in a piece */
+    uint64_t offset, bytes;  /* of all that is read of the file, and what lies between */
 };
 
 struct reader_ingests {
@@ -374,28 +378,43 @@ static uint64_t ingest_piece_bytes(uint64_t bytes, uint64_t most, uint32_t threa
     return min_u64(most, max_u64(piece, LEAST_PIECE));
 }
 
+/* A slice of a block in a piece. */
 static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit)
 {
     status_t st = STATUS_OK;
     const struct ingesting *ingesting = context;
     const struct reader_pieces *to = &ingesting->to;
-    uint64_t at = unit * ingesting->piece;
-    uint64_t bytes = min_u64(ingesting->piece, ingesting->bytes - at);
+    const struct slab *slab = ingesting->slab;
+    const struct archive_run *run = ingesting->strip.run;
+    uint64_t first = ingesting->strip.first;
+    uint64_t slot = unit / ingesting->nslices % slab->nblocks;
+    uint64_t piece = first / run->steps + unit / ingesting->nslices / slab->nblocks;
+    uint64_t begin = piece * run->steps;
+    uint64_t from = max_u64(begin, first) + unit % ingesting->nslices * ingesting->slice;
+    uint64_t end =
+        min_u64(min_u64(begin + run->steps, first + ingesting->count), from + ingesting->slice);
+    uint64_t block = slab->blocks[slot] % ingesting->strip.blocks;
     void *out = NULL;
+    if (from >= end) {
+        goto out;
+    }
     TRY(to->room(to->context, thread - 1, &out));
-    TRY(file_read(ingesting->reader->fd, ingesting->reader->path, ingesting->offset + at, out,
-                  bytes));
-    to->put(to->context, thread - 1, at, bytes);
+    TRY(file_read(ingesting->reader->fd, ingesting->reader->path,
+                  run->file_offset + piece * run->piece_bytes +
+                      (block * run->stored + from - begin) * slab->width,
+                  out, (end - from) * slab->width));
+    to->put(to->context, thread - 1, (slot * ingesting->count + from - first) * slab->width,
+            (end - from) * slab->width);
 out:
     return st;
 }
 
 /* Where samples lie, if they can be ingested now. */
-static struct reader_lying ingest_find(const reader_t *reader, const struct slab *slab,
+static struct reader_strip ingest_find(const reader_t *reader, const struct slab *slab,
                                        uint64_t first, uint64_t count,
                                        const struct reader_pieces *to)
 {
-    struct reader_lying found = {.path = NULL};
+    struct reader_strip found = {.run = NULL};
     const struct archive *archive = reader->archive;
     const struct reader_ingests *all = reader->ingests;
     uint32_t under_way = all->begun - all->ended;
@@ -403,12 +422,33 @@ static struct reader_lying ingest_find(const reader_t *reader, const struct slab
                       slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
                       !lost_find(&archive->losses.lost, first, count);
     if (is_possible) {
-        found = reader_find_lying(archive, slab, first, count);
+        found = reader_find_strip(archive, slab, first, count);
     }
-    if (under_way > 0 && found.path != reader->path) {
-        found.path = NULL;
+    if (under_way > 0 && found.run && found.run->path != reader->path) {
+        found.run = NULL;
     }
     return found;
+}
+
+/* Cuts the samples into units; what of the file they are in. */
+static void ingest_cut(struct ingesting *ingesting, uint32_t threads)
+{
+    const struct slab *slab = ingesting->slab;
+    const struct archive_run *run = ingesting->strip.run;
+    uint64_t first = ingesting->strip.first;
+    uint64_t end = first + ingesting->count;
+    uint64_t pieces = (end - 1) / run->steps - first / run->steps + 1;
+    uint64_t bytes = slab_bytes(slab, ingesting->count);
+    uint64_t piece = ingest_piece_bytes(bytes, ingesting->to.piece, threads);
+    ingesting->slice = max_u64(piece / slab->width, 1);
+    ingesting->nslices = ceil_div_u64(min_u64(run->steps, ingesting->count), ingesting->slice);
+    ingesting->share.units = pieces * slab->nblocks * ingesting->nslices;
+    uint64_t block = slab->blocks[0] % ingesting->strip.blocks;
+    int is_one = pieces == 1 && slab->nblocks == 1;
+    uint64_t inside = is_one ? block * run->stored + first % run->steps : 0;
+    ingesting->offset =
+        run->file_offset + first / run->steps * run->piece_bytes + inside * slab->width;
+    ingesting->bytes = is_one ? bytes : pieces * run->piece_bytes;
 }
 
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
@@ -420,21 +460,19 @@ status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t
         TRY(memory_zeroed(1, sizeof *reader->ingests, "ingests", &reader->ingests));
     }
     struct reader_ingests *all = reader->ingests;
-    const struct reader_lying found = ingest_find(reader, slab, first, count, to);
-    if (!found.path) {
+    const struct reader_strip found = ingest_find(reader, slab, first, count, to);
+    if (!found.run) {
         goto out;
     }
-    TRY(reader_open_file(reader, found.part, found.path));
+    TRY(reader_open_file(reader, found.part, found.run->path));
     struct ingesting *ingesting = &all->items[all->begun % MOST_INGESTS];
-    uint64_t bytes = slab_bytes(slab, count);
-    uint64_t piece = ingest_piece_bytes(bytes, to->piece, reader->threads - 1);
-    *ingesting = (struct ingesting){
-        .share = {.units = ceil_div_u64(bytes, piece), .work = ingest_piece, .context = ingesting},
-        .reader = reader,
-        .to = *to,
-        .offset = found.file_offset,
-        .bytes = bytes,
-        .piece = piece};
+    *ingesting = (struct ingesting){.share = {.work = ingest_piece, .context = ingesting},
+                                    .reader = reader,
+                                    .to = *to,
+                                    .slab = slab,
+                                    .strip = found,
+                                    .count = count};
+    ingest_cut(ingesting, reader->threads - 1);
     TRY(reader_share_begin(reader, &ingesting->share));
     all->begun++;
     *begun = 1;

@@ -91,9 +91,9 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out);
 
-/* Returns whether the samples of each part lie in one piece of a file, as a slab, so that most
- * blocks of them, those without gaps, can be mapped or ingested. */
-int reader_lies_whole(const struct archive *archive, const struct slab *slab);
+/* Returns whether the samples of each part lie as plain blocks in pieces of a file, a recorder's or
+ * one dataset, so that most blocks of them, those without gaps, can be ingested. */
+int reader_can_ingest(const struct archive *archive, const struct slab *slab);
 
 /* The same samples in pieces, filled by threads beside the caller's: where each puts its next one,
  * of `piece` bytes at most, and that it has put there bytes at .. at + bytes - 1 of the slab. */
@@ -106,7 +106,7 @@ struct reader_pieces {
 };
 
 /* Sets the reader's threads to work. Gives *begun = 0, and does nothing, when the samples do not
- * lie in one file as a slab, are not all there, or are too few; when the reader has no threads
+ * lie in pieces of one file, are not all there, or are too few; when the reader has no threads
  * beside the caller's, or more than `to`; and while another ingest is under way, when they lie in
  * another file or two are. Fails with DATA, or DEVICE (memory). */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,

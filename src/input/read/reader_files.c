@@ -379,16 +379,23 @@ static void lying_in_run(const struct archive_part *part, uint64_t block, uint64
     }
 }
 
-/* Where samples lie as a slab, whether they are all there or not. */
-static struct reader_lying lying_find(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count)
+/* Blocks of a part: what the axes before time make of it. */
+static uint64_t lying_blocks(const struct archive *archive)
 {
-    struct reader_lying found = {.path = NULL};
     uint64_t blocks = 1;
     for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
          i++) {
         blocks *= archive->shape.dims[i].size;
     }
+    return blocks;
+}
+
+/* Where samples lie as a slab, whether they are all there or not. */
+static struct reader_lying lying_find(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_lying found = {.path = NULL};
+    uint64_t blocks = lying_blocks(archive);
     if (slab->nblocks != 1 || slab->width != slab->inner_bytes || !archive->stored.is_as_read) {
         return found;
     }
@@ -416,11 +423,54 @@ struct reader_lying reader_find_lying(const struct archive *archive, const struc
     return found;
 }
 
-int reader_lies_whole(const struct archive *archive, const struct slab *slab)
+/* The same in pieces: whether they are all there or not. */
+static struct reader_strip strip_find(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_strip found = {.run = NULL};
+    uint64_t blocks = lying_blocks(archive);
+    uint64_t stack = slab->blocks[0] / blocks;
+    if (slab->width != slab->inner_bytes || !archive->stored.is_as_read) {
+        return found;
+    }
+    for (uint64_t i = 1; i < slab->nblocks; i++) {
+        if (slab->blocks[i] / blocks != stack) {
+            return found;
+        }
+    }
+    uint32_t at = archive_part_at(archive, stack, first);
+    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
+    if (!part || part->stack != stack || part->reach != REACH_PIECES ||
+        first < part->first_sample || first + count > part->first_sample + part->samples) {
+        return found;
+    }
+    uint64_t local = first - part->first_sample;
+    uint32_t r = archive_run_at(part, local);
+    const struct archive_run *run = r < part->nruns ? &part->runs[r] : NULL;
+    if (run && run->first_sample <= local &&
+        local + count <= run->first_sample + run->pieces * run->steps &&
+        run->steps * slab->width >= STRIP_BYTES) {
+        found = (struct reader_strip){part, run, blocks, local - run->first_sample};
+    }
+    return found;
+}
+
+struct reader_strip reader_find_strip(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_strip found = strip_find(archive, slab, first, count);
+    if (found.run &&
+        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+        found.run = NULL;
+    }
+    return found;
+}
+
+int reader_can_ingest(const struct archive *archive, const struct slab *slab)
 {
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        if (!lying_find(archive, slab, part->first_sample, part->samples).path) {
+        if (!strip_find(archive, slab, part->first_sample, 1).run) {
             return 0;
         }
     }

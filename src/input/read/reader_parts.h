@@ -81,6 +81,18 @@ struct reader_lying {
 struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                       uint64_t first, uint64_t count);
 
+/* A slab as it lies in the pieces of a file, each of which has all blocks of some time steps. */
+struct reader_strip {
+    const struct archive_part *part;
+    const struct archive_run *run; /* NULL: it does not */
+    uint64_t blocks;               /* of a piece */
+    uint64_t first;                /* sample of the run */
+};
+enum { STRIP_BYTES = 64 << 10 /* of a block in a piece, at least */ };
+/* Finds samples that are stored in such pieces, uncut, plain and complete. */
+struct reader_strip reader_find_strip(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count);
+
 /* Allocates reader->bounce, of at least `bytes` bytes for each of its threads. Fails with
  * DEVICE. */
 status_t reader_make_bounce(reader_t *reader, size_t bytes);
