@@ -27,6 +27,15 @@ static inline uint64_t load_u64(const void *at, int swap)
     return swap ? bswap_64(bits) : bits;
 }
 
+/* A number of 24 bits in the high ones of 32; the low ones are 0. */
+static inline uint32_t load_u24(const void *at, int swap)
+{
+    const unsigned char *bytes = at;
+    int is_big = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != (swap != 0);
+    return (uint32_t)bytes[is_big ? 0 : 2] << 24 | (uint32_t)bytes[1] << 16 |
+           (uint32_t)bytes[is_big ? 2 : 0] << 8;
+}
+
 /* IEEE 754 numbers of these bits. */
 static inline float float_of_u32(uint32_t bits)
 {

@@ -54,7 +54,7 @@ enum number_kind {
 
 struct archive_number {
     enum number_kind kind;
-    uint32_t bits;         /* 1, 2, 4, 8, 16, 32, 64 */
+    uint32_t bits;         /* 1, 2, 4, 8, 16, 32, 64; 24 of NUMBER_SIGNED */
     int is_big_endian;     /* the order of bytes of larger ones */
     int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
     double offset;

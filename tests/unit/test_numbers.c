@@ -160,6 +160,13 @@ static void integers(void **context)
         }
     }
     check((struct archive_number){.kind = NUMBER_SIGNED, .bits = 8, .offset = 100}, 0, SAMPLE_I16);
+    for (int big = 0; big < 2; big++) {
+        struct archive_number number = {.kind = NUMBER_SIGNED, .bits = 24, .is_big_endian = big};
+        check(number, 0, SAMPLE_F32);
+        number.has_missing = 1; /* one that is there */
+        number.missing = -1;
+        check(number, 0, SAMPLE_F32);
+    }
 }
 
 static void floats(void **context)

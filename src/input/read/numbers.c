@@ -46,7 +46,7 @@ static status_t numbers_check(const struct archive *archive)
     }
     REQUIRE(number->kind == NUMBER_LEVELS  ? is_small
             : number->kind == NUMBER_FLOAT ? is_wide
-                                           : is_small || bits == 8 || is_wide,
+                                           : is_small || bits == 8 || bits == 24 || is_wide,
             STATUS_DATA, "%s: there are no %s of %u bits", path,
             number->kind == NUMBER_FLOAT    ? "floating point numbers"
             : number->kind == NUMBER_LEVELS ? "levels"
@@ -278,6 +278,10 @@ static void numbers_make_f32(const numbers_t *numbers, const char *restrict from
     case NUMBER_UNSIGNED * 128 + 16:
         NUMBERS_LOOPS(2, VALUE);
 #undef VALUE
+#define VALUE(swap) (double)((int32_t)load_u24(at, swap) / 256) - offset
+    case NUMBER_SIGNED * 128 + 24:
+        NUMBERS_LOOPS(3, VALUE);
+#undef VALUE
 #define VALUE(swap) (double)(int32_t)load_u32(at, swap) - offset
     case NUMBER_SIGNED * 128 + 32:
         NUMBERS_LOOPS(4, VALUE);
@@ -324,6 +328,8 @@ static double numbers_value(const numbers_t *numbers, const char *at)
         return is_float    ? (double)float_of_u16((uint16_t)bits)
                : is_signed ? (int16_t)bits
                            : (double)bits;
+    case 24:
+        return (int32_t)load_u24(at, swap) / 256;
     case 32:
         bits = load_u32(at, swap);
         return is_float    ? (double)float_of_u32((uint32_t)bits)
