@@ -2,6 +2,7 @@
 #include "base/terms.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct sample_type sample_types[SAMPLE_FORMATS] = {
@@ -122,6 +123,26 @@ int packing_parse(const char *text, struct packing *out)
         }
     }
     return nibbles_parse(text, &out->nibbles);
+}
+
+int number_type_parse(const char *text, struct number_type *out)
+{
+    static const char *const names[] = {"i8",  "u8",  "i16", "u16", "i24", "i32", "u32",
+                                        "i64", "u64", "f16", "f32", "f64", NULL};
+    *out = (struct number_type){.has_domain = *text == 'r' || *text == 'c'};
+    out->is_complex = *text == 'c';
+    text += out->has_domain;
+    for (int i = 0; names[i]; i++) {
+        size_t length = strlen(names[i]);
+        const char *order = text + length;
+        if (strncmp(text, names[i], length) == 0 && (*order == '\0' || *order == '_')) {
+            out->kind = *text;
+            out->bits = (uint32_t)strtoul(text + 1, NULL, 10);
+            out->is_big_endian = strcmp(order, "_be") == 0;
+            return *order == '\0' || strcmp(order, "_le") == 0 || out->is_big_endian;
+        }
+    }
+    return 0;
 }
 
 const char *file_format_name(enum file_format format)

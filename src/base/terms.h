@@ -54,6 +54,21 @@ struct packing {
 };
 #define PACKING_HIGH 3.3359 /* the outer levels of 2 bits, where the inner ones are -1, 1 */
 
+/* Type of a number in a file, in SigMF's notation: "ci16_le". */
+struct number_type {
+    int has_domain; /* the text begins with r or c */
+    int is_complex; /* real and imaginary part side by side */
+    char kind;      /* 'i', 'u': signed, unsigned integers; 'f': IEEE 754 */
+    uint32_t bits;  /* of one number: 8, 16, 32, 64; 24 of 'i'; 0: no type */
+    int is_big_endian;
+};
+#define NUMBER_TYPE_TEXTS                                                                          \
+    "i, u or f and the bits, such as i8, u8, i16, i24, i32, f32 or f64; r (real) or c (complex) "  \
+    "may precede them, _le or _be follow them: ci16_le"
+/* Returns 0 when the text is no such type; *out is then undefined. */
+int number_type_parse(const char *text, struct number_type *out)
+    __attribute__((warn_unused_result));
+
 /* How the rows of a product are made smaller. */
 enum compression {
     COMPRESSION_NONE,

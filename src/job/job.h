@@ -99,7 +99,8 @@ struct job_layout_numbers {
     int has_offset;
     double offset; /* of whole numbers: value = stored - offset */
     int has_missing_value;
-    double missing_value; /* as it is stored */
+    double missing_value;    /* as it is stored */
+    struct number_type type; /* of a file without a container: "ci16_le"; bits 0: not given */
     int has_scale;
     double scale; /* volts of 1 as it is stored, > 0 */
 };
@@ -149,6 +150,8 @@ struct job_layout {
     struct ratio oversample; /* as 32/27 */
     struct job_layout_sky sky;
     struct job_said said[SAID_KEYS];
+    int has_skip;
+    uint64_t skip; /* bytes before the first sample of a file without a container */
     char *station; /* whose packets are read */
     struct job_stream *streams;
     uint32_t nstreams;

@@ -62,6 +62,12 @@ static int job_layout_parse_packing(const char *text, void *out, char *message)
     return packing_parse(text, out);
 }
 
+static int job_layout_parse_type(const char *text, void *out, char *message)
+{
+    (void)message;
+    return number_type_parse(text, out);
+}
+
 /* "pol", "reim", "pol,reim": files_along, then is_reim_along. */
 static int job_layout_parse_along(const char *text, void *out, char *message)
 {
@@ -193,16 +199,24 @@ const struct schema job_layout_schema[] = {
     {"format", SCHEMA_TEXT,
      "instead of `dataset` and `axes`: name of the format, `native`, `digital_rf`, `lofar_bf`, "
      "`lofar_tbb`, `chime_beam`, `chime_raw`, `meerkat`, `pydaq`, `grex`, `spectra`, `guppi`, "
-     "`dada`, `vdif`, `drx`",
+     "`dada`, `vdif`, `drx`, `npy`, `sigmf`, `wav`, `raw`",
      .absent = "recognised", LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
     {"dataset", SCHEMA_TEXT, "path of the samples inside the file, such as `/voltages`",
      .absent = "required without `format`", LAYOUT(dataset),
      .expected = "the path of a dataset inside the file"},
     {"parts", SCHEMA_MAPPING, "instead of `dataset`: datasets of real and imaginary parts",
      .members = parts_rows},
-    {"axes", SCHEMA_TEXT, "dimensions of the dataset, outermost first (see axes)",
+    {"axes", SCHEMA_TEXT,
+     "dimensions of the dataset, outermost first (see axes); formats `raw`, `npy`, `sigmf`, `wav` "
+     "take them, too",
      .absent = "required without `format`", LAYOUT(axes), .parse = job_layout_parse_axes,
      .expected = "the dataset's axes, such as time,pol,reim"},
+    {"type", SCHEMA_PARSED,
+     "format `raw`: type of a number, such as `ci16_le` (formats-recorders.md)",
+     .absent = "required for `raw` without `packing`", LAYOUT(numbers.type),
+     .parse = job_layout_parse_type, .expected = NUMBER_TYPE_TEXTS},
+    {"skip", SCHEMA_WHOLE, "format `raw`: bytes before the first sample", LAYOUT(skip),
+     LAYOUT_HAS(has_skip), .max = 0x1p62, .otherwise = "0"},
     {"files_along", SCHEMA_PARSED,
      "axis along which one file continues the file before; with `reim`, files with real and "
      "imaginary parts alternate",
@@ -344,7 +358,7 @@ static status_t job_layout_check_place(struct tree *layout, struct mistakes *mis
     int has_dataset = tree_member(layout, "dataset") != NULL;
     int has_axes = tree_member(layout, "axes") != NULL;
     if (tree_member(layout, "format")) {
-        if (has_dataset || has_axes || has_parts) {
+        if (has_dataset || has_parts) {
             TRY(mistakes_at(mistakes, layout, "format",
                             "says where the samples lie; dataset and axes do so for a file of no "
                             "format: expected one or the other"));

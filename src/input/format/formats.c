@@ -62,6 +62,7 @@ static const struct unread_row unread_rows[] = {
     {0, BYTES("\x28\xb5\x2f\xfd"), "is compressed with zstd: uncompress it first (unzstd)"},
     {0, BYTES("\x04\x22\x4d\x18"), "is compressed with lz4: uncompress it first (unlz4)"},
     {0, BYTES("PK\3\4"), "is a zip archive: unpack it first (unzip)"},
+    {257, BYTES("ustar"), "is a tar archive without SigMF metadata: unpack it first (tar xf)"},
     {0, BYTES("\x89HDF"),
      "has a damaged signature of HDF5, as by a transfer in text mode: transfer it again"},
 };
@@ -289,11 +290,15 @@ static status_t formats_check_hdf5(const char *path)
             path, (uint64_t)info.st_size, looks.data);
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = names.length > 0 ? ", " : "";
-        TRY(rows[i]->is_no_product ? text_add(&names, "%s%s", comma, rows[i]->name) : STATUS_OK);
+        TRY(rows[i]->is_no_product && rows[i]->recognise
+                ? text_add(&names, "%s%s", comma, rows[i]->name)
+                : STATUS_OK);
     }
     FAIL(STATUS_DATA,
          "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
-         "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes)",
+         "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes); other "
+         "numbers: `layout: {format: raw, type: ci16_le, skip: BYTES, axes: \"time,pol:2\", "
+         "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}`",
          path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);
@@ -314,7 +319,7 @@ status_t formats_recognise(const char *path, const struct format **out)
             continue; /* VDIF searches megabytes for its frames */
         }
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
-        TRY(rows[i]->recognise(path, &is_it));
+        TRY(rows[i]->recognise ? rows[i]->recognise(path, &is_it) : STATUS_OK);
         *out = is_it ? rows[i] : NULL;
     }
 out:
@@ -391,6 +396,24 @@ out:
     return st;
 }
 
+/* Keys that are of files without a container. */
+static status_t formats_check_described(const struct format_input *input,
+                                        const struct format *format)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = input->layout;
+    int is_raw = format == &raw_format;
+    const char *key = layout->axes && !format->takes_axes && format != &described_format ? "axes"
+                      : layout->numbers.type.bits > 0 && !is_raw                         ? "type"
+                      : layout->has_skip && !is_raw                                      ? "skip"
+                                                                                         : NULL;
+    REQUIRE(!key, STATUS_USAGE, "input.layout.%s is of %s, but %s is read as format %s", key,
+            strcmp(key, "axes") == 0 ? "formats raw, npy, sigmf and wav" : "format raw",
+            input->paths[0], format->name);
+out:
+    return st;
+}
+
 status_t formats_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -421,6 +444,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
             "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
             input->paths[0]);
+    TRY(formats_check_described(input, format));
     TRY(format->open ? format->open(input, out) : gather_files(input, format->open_file, out));
     formats_check_position(input->paths[0], *out);
     TRY(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));

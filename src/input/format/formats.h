@@ -25,6 +25,7 @@ struct format {
                              the native layout alone is that worth saying */
 
     int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
+    int takes_axes;    /* input.layout.axes says how its samples lie */
     int is_product; /* products of voltmill alone: what is wrong with one is said of the product */
 
     /* Whether what is at `path` is of this format: by its contents, never by its name alone. Fails
@@ -41,9 +42,12 @@ struct format {
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);
 };
 
-/* Every format that can be recognised, in the order in which they are asked. */
+/* Every format, in the order in which they are asked: first those that a few bytes show. */
 /* clang-format off */
 #define FORMATS(row) \
+    row(npy_format) \
+    row(wav_format) \
+    row(sigmf_format) \
     row(guppi_format) \
     row(dada_format) \
     row(digital_rf_format) \
@@ -60,7 +64,8 @@ struct format {
     row(chime_beam_format) \
     row(chime_raw_format) \
     row(meerkat_format) \
-    row(grex_format)
+    row(grex_format) \
+    row(raw_format)
 /* clang-format on */
 
 #define FORMAT_DECLARED(name) extern const struct format name;

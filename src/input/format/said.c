@@ -114,6 +114,8 @@ status_t override_layout(const struct job_layout *layout, struct job_layout *own
              own->time.has_sample_rate = layout->time.has_sample_rate)
     OVERRIDE(numbers.has_packing, own->numbers.packing = layout->numbers.packing;
              own->numbers.nlevels = 0)
+    OVERRIDE(numbers.type.bits, own->numbers.type = layout->numbers.type)
+    OVERRIDE(has_skip, own->skip = layout->skip)
     OVERRIDE(numbers.has_offset, own->numbers.offset = layout->numbers.offset)
     OVERRIDE(has_dc, own->is_dc_at_edge = layout->is_dc_at_edge)
     OVERRIDE(sky.has_ra, own->sky.ra_deg = layout->sky.ra_deg)

@@ -6,7 +6,7 @@ import os
 import h5py
 import numpy as np
 
-from . import chunks, filterbanks, hdf5, packets, recorders
+from . import chunks, filterbanks, hdf5, packets, plain, recorders
 
 # The keys after `input` in a job of this kind, and the products.
 VOLTAGES = ({"channelise": {"channels": 16, "taps": 4, "backend": "cpu"},
@@ -153,6 +153,60 @@ def vdif_mask(at, rng):
             whole = packets.vdif_frame(rng.bytes(512), 1000 + frame // 40, frame % 40, bits=32, log2=1)
             file.write(packets.vdif_mask(whole, 2, 1 if 10 <= frame < 13 else 3))
     return {"files": "obs.vdif", "layout": {"freq_hz": [1e6, 2e6]}}
+
+
+# ---- files without a container
+
+@mock()
+def raw(at, rng):
+    """Two files behind a header, blocks of time, numbers that are not as any backend has them; a torn end."""
+    for i in range(2):
+        plain.write(at(f"{i}.bin"), b"header!", noise(rng, (60, 2, 2, 80, 2), ">u2", 400) + np.uint16(1000), b"torn" * i)
+    return {"files": ["0.bin", "1.bin"], "layout": {
+        "format": "raw", "type": "u16_be", "offset": 1000, "skip": 7, "axes": "time,pol:2,chan:2,time:80,reim", "sample_rate_hz": 1e6,
+        "freq_hz": {"start": 1e9, "step": 1e6}}}
+
+
+@mock()
+def npy(at, rng):
+    """Fortran order, so that time is innermost; big-endian."""
+    plain.write_npy(at("obs.npy"), noise(rng, (2, 3, 4000, 2), ">i2", 400).transpose(3, 1, 0, 2).tobytes(), descr="'>i2'",
+                    fortran_order=True, shape=(4000, 2, 3, 2))
+    return {"files": "obs.npy", "layout": {"format": "npy", "axes": "time,pol,chan,reim", "sample_rate_hz": 1e6,
+                                           "freq_hz": {"start": 1e9, "step": 1e6}}}
+
+
+@mock()
+def sigmf(at, rng):
+    """Captures with a gap and a header between them, in two recordings with another gap; trailing bytes."""
+    for i in range(2):
+        samples = noise(rng, (3000, 2, 2), "<i2", 400)
+        captures = [{"core:sample_start": 0, "core:global_index": 7, "core:frequency": 1e9, "core:datetime": f"2024-05-01T06:07:08.00{5 * i}Z"},
+                    {"core:sample_start": 1000, "core:global_index": 1207, "core:header_bytes": 12, "core:frequency": 1e9}]
+        plain.write_sigmf(at(f"obs{i}"), samples[:1000].tobytes() + b"some header!" + samples[1000:].tobytes() + b"end", plain.sigmf_meta(
+            captures=captures, num_channels=2, trailing_bytes=3, annotations=[{"core:sample_start": 5, "core:label": "\U0001F600"}]))
+    return "obs*.sigmf-meta"
+
+
+@mock()
+def sigmf_archive(at, rng):
+    plain.write_sigmf_archive(at("obs.sigmf"), noise(rng, (6000, 2), "u1", 30).tobytes(), plain.sigmf_meta("cu8"))
+    return "obs.sigmf"
+
+
+@mock()
+def wav(at, rng):
+    """24 bits, which none of the backends has, two real streams; the second file was cut off."""
+    for i in range(2):
+        plain.write_wav(at(f"{i}.wav"), plain.pack24(noise(rng, 8000, "i4", 1e5)), plain.wav_format(1, 2, 24, 1000000), size=24000 + 600 * i)
+    return {"files": ["0.wav", "1.wav"], "layout": {"format": "wav", "domain": "real"}}
+
+
+@mock()
+def rf64(at, rng):
+    plain.write_wav(at("obs.rf64"), noise(rng, 12000, "<i2", 400).tobytes(), plain.wav_format(1, 2, 16, 1000000), riff=b"RF64",
+                    before=plain.auxi())
+    return "obs.rf64"
 
 
 # ---- HDF5 formats of telescopes

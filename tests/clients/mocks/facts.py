@@ -185,6 +185,43 @@ DRX = [
 ]
 
 
+# ---- numpy's .npy (numpy/lib/_format_impl.py), SigMF (sigmf-spec.md), WAV (RFC 2361, EBU Tech 3306); docs/formats-recorders.md
+
+NPY = [
+    F("descr", "rows shape weights", says="dtype|descr|header", more={"little": "'<i2'", "floats": "'>f2'", "objects": "'|O'"}),
+    F("fortran_order", "rows shape weights", says="fortran_order|axes|header", more={"other": "False"}),
+    F("shape", "rows shape weights", says="shape|header", more={"of_more": "(8000, 2, 3, 2)", "of_less": "(2000, 2, 3, 2)"}),
+]
+
+SIGMF = [
+    F("global/core:datatype", "rows shape weights rate freq domain", says="datatype", known=True, more={"other": "ci16_be", "floats": "cf16_le"}),
+    F("global/core:sample_rate", RATE + " start", step={"rate": 1}, says="sample_rate|samples|overlap"),
+    F("global/core:num_channels", "rows shape weights names start", removed="default", says="num_channels|starts|axes|channels|captures"),
+    F("global/core:trailing_bytes", SPAN, removed="default", last="own", same="*", says="trailing_bytes|ends within"),
+    F("captures/./core:sample_start", SPAN + " start", removed="default", last="own", says="sample_start|capture|global_index"),
+    F("captures/0/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples behind|overlap|starts"),
+    F("captures/1/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples behind|overlap|starts|memory"),
+    F("captures/1/core:header_bytes", "rows shape weights", removed="default", last="own", says="header_bytes"),
+    F("captures/0/core:frequency", FREQ, "captures/1/core:frequency", removed="told", step={"freq": 1}),
+    F("captures/1/core:frequency", "", "captures/0/core:frequency", removed="told"),
+    F("captures/0/core:datetime", START + " " + SPAN, removed="default", last="own", says="datetime|overlap|starts", more={"another second": "2024-05-01T06:07:09Z"}),
+    F(".*", removed="default", same="*", last="free"),
+]
+
+WAV_BITS = {"code": (20, "<u2", 0, 16), "channels": (22, "<u2", 0, 16), "rate": (24, "<u4", 0, 32), "byte rate": (28, "<u4", 0, 32),
+            "frame": (32, "<u2", 0, 16), "bits": (34, "<u2", 0, 16), "data": (40, "<u4", 0, 32), "file size": (4, "<u4", 0, 32)}
+WAV = [
+    F("code", "rows", "bits", says="format code|bits"),
+    F("channels", "rows shape names", "frame", says="channels"),
+    F("rate", RATE + " start", "byte.rate", says="rate", step={"rate": 1}),
+    F("byte rate", "", "rate", says="byte rate"),
+    F("frame", "", "channels", says="frame"),
+    F("bits", "rows shape", "frame", says="bits"),
+    F("data", SPAN + " start", last="own", says="data chunk"),
+    *ignored("file size"),
+]
+
+
 # ---- SIGPROC: sigproc's header.h and read_header.c; docs/formats-recorders.md
 
 FIL_DOUBLES = ("az_start", "za_start", "src_raj", "src_dej", "tstart", "tsamp", "fch1", "foff", "refdm", "period")
@@ -525,6 +562,9 @@ FORMATS = {
     "vdif_mask": (frames(32 + 512, MASK_BITS), VDIF_MASK, {"bare": {}}),
     "drx": (frames(4128, DRX_BITS), DRX, {"bare": {}}),
     "drx8": (frames(8224, DRX_BITS, b"\xde\xc0\xde\x5c"), DRX, {"bare": {}}),
+    "npy": (headers.Npy, NPY, {"bare": {}}),
+    "sigmf": (lambda folder, names, more: headers.Json(folder, names, ".sigmf-meta"), SIGMF, {"bare": {}}),
+    "wav": (frames(44, WAV_BITS, b"RIFF"), WAV, {"bare": {}}),
     "digital_rf": (hdf5("rf_data$"), DIGITAL_RF, {"bare": {}, "rich": DIGITAL_RF_ALSO}),
     "lofar_bf": (hdf5("STOKES_.$"), LOFAR_BF, {"bare": {}, "rich": LOFAR_BF_ALSO}),
     "lofar_tbb": (hdf5("DIPOLE_"), LOFAR_TBB, {"bare": {}}),
@@ -544,7 +584,7 @@ FORMATS = {
 }
 
 # The job alone describes the samples of these; HDF5 describes the storage of compressed ones.
-NO_HEADER = ("described_heaps", "described_long", "virtual", "deflate", "lzf", "bitshuffle", "zstd", "lz4")
+NO_HEADER = ("raw", "sigmf_archive", "rf64", "described_heaps", "described_long", "virtual", "deflate", "lzf", "bitshuffle", "zstd", "lz4")
 
 
 def row(table, name):

@@ -6,12 +6,15 @@ the last alone, and the files written anew. Each editor has
     change(name, values)   files whose headers hold these values instead; None: the field is removed
 
 A value is a number or a text; an editor raises Impossible where its field cannot hold one."""
+import json
 import os
 import re
 import struct
 
 import h5py
 import numpy as np
+
+from .plain import npy_header
 
 
 class Impossible(Exception):
@@ -141,6 +144,64 @@ class Dada(Cards):
     def join(self, keys, payload):
         text = "".join(f"{key} {value}\n" for key, value in keys.items()).encode()
         return text + b"\0" * (4096 - len(text)) + payload
+
+
+class Npy(Cards):
+    """The words of an .npy's dictionary."""
+
+    long = 1000
+
+    def text(self, value, before):
+        return value if isinstance(value, str) else repr(value)
+
+    def split(self, data):
+        end = 10 + int.from_bytes(data[8:10], "little")
+        said = data[10:end].decode().strip()[1:-1]
+        yield {key: value.strip() for key, value in re.findall(r"'(\w+)': (\([^)]*\)|[^,]*),", said)}, data[end:]
+
+    def join(self, keys, payload):
+        return npy_header(**keys) + payload
+
+
+class Json(Editor):
+    """A document: its numbers and texts by their dotted paths, in all files of its ending together."""
+
+    long = 1000
+
+    def __init__(self, folder, names, ending, also=()):
+        self.files = Files(folder, sorted(name for name in names if name.endswith(ending)))
+        self.paths = list(self.files.sound)
+
+    def documents(self):
+        return [json.loads(self.files.sound[name]) for name in self.paths]
+
+    @staticmethod
+    def walk(document, path):
+        *way, key = [int(word) if word.isdigit() else word for word in path.split("/")]
+        for word in way:
+            document = document[word]
+        return document, key
+
+    def names(self):
+        def leaves(node, path):
+            for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+                if isinstance(value, (dict, list)):
+                    yield from leaves(value, f"{path}{key}/")
+                else:
+                    yield f"{path}{key}"
+        return list(leaves(self.documents()[0], ""))
+
+    def get(self, name):
+        return [place[key] for place, key in (self.walk(document, name) for document in self.documents())]
+
+    def change(self, name, values):
+        for path, document, value in zip(self.paths, self.documents(), values):
+            place, key = self.walk(document, name)
+            if value is None:
+                del place[key]
+            else:
+                place[key] = value
+            self.files.write(path, json.dumps(document).encode())
 
 
 class Frames(Editor):

@@ -1,0 +1,459 @@
+/* SigMF 1.x: samples of one type in one file, described by JSON beside it, or both in one tar file
+ * (github.com/sigmf/SigMF, sigmf-spec.md). */
+#include "base/memory.h"
+#include "input/assumed.h"
+#include "input/format/plain.h"
+#include "input/format/recorder.h"
+#include "input/format/said.h"
+#include "io/file.h"
+#include "job/yaml/schema.h"
+#include "job/yaml/tree_yaml.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SIGMF_META_BYTES = 32 << 20,
+    SIGMF_HEAD = 1 << 16, /* of metadata, in which core:datatype is sought */
+    TAR_BLOCK = 512,
+    TAR_NAME = 100,
+    TAR_SIZE_AT = 124,
+    TAR_MAGIC_AT = 257,
+    TAR_MEMBERS = 4096
+};
+
+/* Samples of which one frequency and time is stated. */
+struct sigmf_capture {
+    uint64_t first;        /* sample in the file */
+    uint64_t header_bytes; /* before it */
+    uint64_t index;        /* sample of the recorder's stream */
+    struct utc time;
+    double centre_hz;
+    int has_index, has_time, has_centre;
+};
+
+struct sigmf {
+    /* Where metadata and samples are: in two files, or in an archive (tar), which is both. */
+    char *meta_path, *data_path;
+    int is_archive;
+    uint64_t meta_at, meta_bytes, data_at, data_bytes;
+    uint64_t data_lacks; /* bytes of the samples beyond the archive's end */
+    /* Metadata. */
+    struct number_type type;
+    uint64_t channels, trailing_bytes;
+    int has_rate;
+    double rate_hz;
+    char *dataset; /* name of the file with the samples; NULL: as the metadata's */
+    struct sigmf_capture *captures;
+    uint32_t ncaptures;
+    char known[64];
+    uint64_t step; /* bytes of a time step */
+};
+
+/* Metadata as tables. */
+
+static int sigmf_parse_type(const char *text, void *out, char *message)
+{
+    struct number_type *type = out;
+    (void)message;
+    return number_type_parse(text, type) && type->has_domain;
+}
+
+/* Python writes +00:00 for Z. */
+static int sigmf_parse_time(const char *text, void *out, char *message)
+{
+    char utc[UNITS_TEXT];
+    const char *zone = strstr(text, "+00:00");
+    (void)message;
+    snprintf(utc, sizeof utc, "%.*s", zone ? (int)(zone - text) : (int)strlen(text), text);
+    return strlen(text) < sizeof utc && units_parse_utc(utc, out);
+}
+
+static int sigmf_parse_name(const char *text, void *out, char *message)
+{
+    (void)out;
+    (void)message;
+    return !strchr(text, '/');
+}
+
+#define CAPTURE(member) SCHEMA_AT(struct sigmf_capture, member)
+#define CAPTURE_HAS(member) SCHEMA_GIVEN(struct sigmf_capture, member, 1)
+static const struct schema capture_rows[] = {
+    {"core:sample_start", SCHEMA_WHOLE, NULL, CAPTURE(first), .max = 0x1p50},
+    {"core:header_bytes", SCHEMA_WHOLE, NULL, CAPTURE(header_bytes), .max = 0x1p50},
+    {"core:global_index", SCHEMA_WHOLE, NULL, CAPTURE(index), CAPTURE_HAS(has_index),
+     .max = 0x1p62},
+    {"core:frequency", SCHEMA_NUMBER, NULL, CAPTURE(centre_hz), CAPTURE_HAS(has_centre),
+     .min = -1e15, .max = 1e15},
+    {"core:datetime", SCHEMA_PARSED, NULL, CAPTURE(time), CAPTURE_HAS(has_time),
+     .parse = sigmf_parse_time, .expected = "a UTC date and time such as 2020-01-01T00:00:00.5Z"},
+    {.key = NULL}};
+
+#define SIGMF(member) SCHEMA_AT(struct sigmf, member)
+static const struct schema global_rows[] = {
+    {"core:datatype", SCHEMA_PARSED, NULL, SIGMF(type), .is_required = 1, .parse = sigmf_parse_type,
+     .expected = "a type such as cf32_le, ri16_le or cu8"},
+    {"core:num_channels", SCHEMA_WHOLE, NULL, SIGMF(channels), .min = 1, .max = 1 << 20,
+     .otherwise = "1"},
+    {"core:sample_rate", SCHEMA_NUMBER, NULL, SIGMF(rate_hz),
+     SCHEMA_GIVEN(struct sigmf, has_rate, 1), .is_above = 1, .max = 1e15},
+    {"core:trailing_bytes", SCHEMA_WHOLE, NULL, SIGMF(trailing_bytes), .max = 0x1p50},
+    {"core:dataset", SCHEMA_TEXT, NULL, SIGMF(dataset), .parse = sigmf_parse_name,
+     .expected = "the name of a file in the same folder"},
+    {.key = NULL}};
+
+static const struct schema sigmf_rows[] = {
+    {"global", SCHEMA_MAPPING, NULL, .members = global_rows, .is_required = 1},
+    {"captures", SCHEMA_MAPPING, NULL, .members = capture_rows,
+     SCHEMA_LIST(struct sigmf, captures, ncaptures, 0, 1 << 20)},
+    {.key = NULL}};
+
+/* Removes all members that no row describes. */
+static void sigmf_prune(struct tree *node, const struct schema *rows)
+{
+    for (size_t i = node->nchildren; i-- > 0;) {
+        const struct schema *row = rows;
+        while (row->key && node->kind == TREE_MAPPING &&
+               strcmp(row->key, node->child[i]->key) != 0) {
+            row++;
+        }
+        if (!row->key) {
+            tree_remove(node, i);
+        } else if (node->kind == TREE_LIST || row->members) {
+            sigmf_prune(node->child[i], node->kind == TREE_LIST ? rows : row->members);
+        }
+    }
+}
+
+/* Files of a recording. */
+
+static int sigmf_ends(const char *path, const char *ending)
+{
+    size_t length = strlen(path);
+    size_t letters = strlen(ending);
+    return length > letters && strcmp(path + length - letters, ending) == 0;
+}
+
+/* Members of a tar file, of which the first with metadata and with samples count. */
+static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
+{
+    status_t st = STATUS_OK;
+    struct identity identity = {.bytes = 0};
+    char block[TAR_BLOCK];
+    uint64_t at = 0;
+    int fd = -1;
+    TRY(recorder_open_begin(path, &fd, &identity));
+    for (int i = 0; i < TAR_MEMBERS && at + TAR_BLOCK <= identity.bytes; i++) {
+        TRY(file_read(fd, path, at, block, sizeof block));
+        if (memcmp(block + TAR_MAGIC_AT, "ustar", 5) != 0) {
+            break;
+        }
+        const uint64_t size = strtoull(block + TAR_SIZE_AT, NULL, 8); /* ends with a blank or NUL */
+        at += TAR_BLOCK;
+        const uint64_t held = min_u64(size, identity.bytes - at);
+        block[TAR_NAME] = '\0';
+        if (sigmf_ends(block, ".sigmf-meta") && out->meta_bytes == 0) {
+            out->meta_at = at;
+            out->meta_bytes = held;
+        } else if (sigmf_ends(block, ".sigmf-data") && out->data_bytes == 0) {
+            out->data_at = at;
+            out->data_bytes = held;
+            out->data_lacks = size - held;
+        }
+        at += ceil_div_u64(held, TAR_BLOCK) * TAR_BLOCK;
+    }
+    out->is_archive = out->meta_bytes > 0;
+    TRY(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
+    TRY(out->is_archive ? memory_text(path, &out->data_path) : STATUS_OK);
+out:
+    file_close(fd);
+    return st;
+}
+
+/* Finds the metadata that `path` is, or is beside, or contains; without any meta_path stays NULL.
+ */
+static status_t sigmf_find(const char *path, struct sigmf *out)
+{
+    status_t st = STATUS_OK;
+    static const char word[] = "\"core:datatype\"";
+    struct text head = {0};
+    struct identity identity = {.bytes = 0};
+    char *meta = NULL;
+    int is_beside = 0;
+    int fd = -1;
+    if (sigmf_ends(path, ".sigmf-data")) {
+        TRY(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
+        TRY(file_is_ordinary(meta, &is_beside));
+    }
+    const char *sought = is_beside ? meta : path;
+    TRY(recorder_open_begin(sought, &fd, &identity));
+    TRY(recorder_head(sought, SIGMF_HEAD, &head));
+    const size_t begin = head.length > 0 ? strspn(head.data, "\xef\xbb\xbf \t\r\n") : 0;
+    if (head.length > begin && head.data[begin] == '{' &&
+        (sigmf_ends(sought, ".sigmf-meta") || sigmf_ends(sought, ".sigmf-collection") ||
+         memmem(head.data, head.length, word, sizeof word - 1))) {
+        TRY(memory_text(sought, &out->meta_path));
+        out->meta_bytes = identity.bytes;
+    } else if (head.length > TAR_BLOCK && memcmp(head.data + TAR_MAGIC_AT, "ustar", 5) == 0) {
+        TRY(sigmf_walk_tar(sought, out));
+    }
+out:
+    text_free(&head);
+    free(meta);
+    file_close(fd);
+    return st;
+}
+
+static void sigmf_free(struct sigmf *sigmf)
+{
+    free(sigmf->meta_path);
+    free(sigmf->data_path);
+    schema_free(sigmf_rows, sigmf);
+}
+
+static status_t sigmf_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    struct sigmf sigmf = {.meta_path = NULL};
+    TRY(sigmf_find(path, &sigmf));
+    *is_it = sigmf.meta_path != NULL;
+out:
+    sigmf_free(&sigmf);
+    return st;
+}
+
+/* YAML's reader takes JSON but for two halves of a character as JSON escapes it, \uD83D\uDE00: it
+ * is written \U0001F600, in place; a lone half, and NUL, become \uFFFD. Returns the length. */
+static size_t sigmf_join_halves(char *text, size_t length)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < length;) {
+        char word[16] = "";
+        unsigned half[2] = {1, 0};
+        size_t taken = text[at] == '\\' && at + 1 < length ? 2 : 1;
+        size_t made = taken;
+        memcpy(word, text + at, min_u64(12, length - at));
+        int found = text[at] == '\\' ? sscanf(word, "\\u%4x\\u%4x", &half[0], &half[1]) : 0;
+        if (found == 2 && half[0] >> 10 == 0x36 && half[1] >> 10 == 0x37) {
+            made = (size_t)snprintf(word, sizeof word, "\\U%08X",
+                                    0x10000 + ((half[0] & 0x3ff) << 10 | (half[1] & 0x3ff)));
+            taken = 12;
+        } else if (found > 0 && (half[0] >> 11 == 0x1b || half[0] == 0) && length - at >= 6) {
+            made = taken = 6;
+            memcpy(word, "\\ufffd", made);
+        }
+        memcpy(text + to, word, made);
+        to += made;
+        at += taken;
+    }
+    return to;
+}
+
+static status_t sigmf_read_meta(struct sigmf *out)
+{
+    status_t st = STATUS_OK;
+    struct mistakes mistakes = {.file = out->meta_path};
+    struct tree *tree = NULL;
+    char *text = NULL;
+    int fd = -1;
+    REQUIRE(out->meta_bytes <= SIGMF_META_BYTES, STATUS_DATA,
+            "%s: its metadata have %" PRIu64 " bytes, expected at most %d", out->meta_path,
+            out->meta_bytes, SIGMF_META_BYTES);
+    TRY(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
+    TRY(file_open_read(out->meta_path, &fd));
+    TRY(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
+    size_t length = sigmf_join_halves(text, (size_t)out->meta_bytes);
+    text[length] = '\0';
+    TRY(tree_read(text, length, NULL, &mistakes, &tree));
+    TRY(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
+    REQUIRE(!tree_member(tree, "collection"), STATUS_DATA,
+            "%s is a SigMF collection: name its recordings (.sigmf-meta) under input.files",
+            out->meta_path);
+    const size_t annotations = tree_count(tree, "annotations");
+    if (annotations > 0) {
+        snprintf(out->known, sizeof out->known, "SigMF (%zu annotations, ignored)", annotations);
+    }
+    sigmf_prune(tree, sigmf_rows);
+    TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
+    TRY(plain_check_mistakes(&mistakes, "SigMF metadata"));
+    if (out->ncaptures == 0) {
+        TRY(memory_grown(1, sizeof *out->captures, "captures", &out->captures));
+        out->ncaptures = 1;
+    }
+out:
+    mistakes_free(&mistakes);
+    tree_destroy(tree);
+    free(text);
+    file_close(fd);
+    return st;
+}
+
+/* The file with the samples, which is beside the metadata, or the same. */
+static status_t sigmf_name_data(struct sigmf *sigmf)
+{
+    status_t st = STATUS_OK;
+    const char *meta = sigmf->meta_path;
+    int folder = (int)(text_basename(meta) - meta);
+    int stem = (int)strlen(meta) - (sigmf_ends(meta, ".sigmf-meta") ? 11 : 0);
+    REQUIRE(!sigmf->is_archive || sigmf->data_bytes > 0, STATUS_DATA,
+            "%s: this SigMF archive contains metadata, but no samples (.sigmf-data)", meta);
+    if (!sigmf->is_archive) {
+        TRY(sigmf->dataset
+                ? memory_format(&sigmf->data_path, "%.*s%s", folder, meta, sigmf->dataset)
+                : memory_format(&sigmf->data_path, "%.*s.sigmf-data", stem, meta));
+    }
+out:
+    return st;
+}
+
+/* From metadata to samples. */
+
+/* Samples that the recorder lost before a capture, by its index; times that differ are noted.
+ * Captures of one frequency are one observation. */
+static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_t *lost)
+{
+    status_t st = STATUS_OK;
+    const struct sigmf *sigmf = plain->context;
+    const double rate_hz = plain->archive->sample_rate_hz;
+    const struct sigmf_capture *one = &sigmf->captures[i - 1];
+    const struct sigmf_capture *next = &sigmf->captures[i];
+    const uint64_t steps = next->first - one->first;
+    REQUIRE(!next->has_centre || (one->has_centre && next->centre_hz == one->centre_hz) ||
+                override_has_frequencies(plain->layout),
+            STATUS_DATA,
+            "%s: core:frequency is %.15g Hz from sample %" PRIu64
+            " on, %.15g Hz before it: expected one frequency; input.layout.freq_hz states it",
+            sigmf->meta_path, next->centre_hz, next->first, one->has_centre ? one->centre_hz : NAN);
+    *lost = 0;
+    if (one->has_index && next->has_index) {
+        REQUIRE(next->index >= one->index + steps && next->index - one->index < UINT64_C(1) << 50,
+                STATUS_DATA,
+                "%s: core:global_index is %" PRIu64 ", then %" PRIu64 ", but %" PRIu64
+                " samples are between them",
+                sigmf->meta_path, one->index, next->index, steps);
+        *lost = next->index - one->index - steps;
+    }
+    if (one->has_time && next->has_time && rate_hz > 0) {
+        double apart = utc_difference(next->time, one->time);
+        double expected = (double)(steps + *lost) / rate_hz;
+        TRY(fabs(apart - expected) <= fmax(1 / rate_hz, 2e-6)
+                ? STATUS_OK
+                : assume(&plain->archive->assumed,
+                         "core:datetime of capture %u is %.9g s after the one before, but its "
+                         "samples are %.9g s: samples are counted%s",
+                         i, apart, expected, next->has_index ? " by core:global_index" : ""));
+    }
+out:
+    return st;
+}
+
+/* Samples of each capture, and what is missing between them. */
+static status_t sigmf_add_captures(struct plain *plain)
+{
+    status_t st = STATUS_OK;
+    const struct sigmf *sigmf = plain->context;
+    struct archive *archive = plain->archive;
+    const uint64_t total = archive->count[AXIS_TIME];
+    uint64_t place = plain->at;
+    uint64_t first = 0; /* in the file */
+    uint64_t end = 0;   /* in the stream */
+    for (uint32_t i = 0; i < sigmf->ncaptures && first < total; i++) {
+        const struct sigmf_capture *capture = &sigmf->captures[i];
+        uint64_t next = i + 1 < sigmf->ncaptures ? capture[1].first : total;
+        uint64_t lost = 0;
+        REQUIRE(next > max_u64(first, capture->first), STATUS_DATA,
+                "%s: core:sample_start is %" PRIu64 ", then %" PRIu64 " of %" PRIu64
+                " samples: expected ascending ones",
+                sigmf->meta_path, capture->first, next, total);
+        if (next > total) {
+            report_warn("%s ends early: captures from sample %" PRIu64 " on are missing",
+                        plain->path, next);
+            next = total;
+        }
+        TRY(i > 0 ? sigmf_lost_before(plain, i, &lost) : STATUS_OK);
+        place += capture->header_bytes;
+        const struct recorder_piece piece = {.file_offset = place,
+                                             .bytes = (next - first) * sigmf->step,
+                                             .first = end + lost,
+                                             .steps = next - first,
+                                             .stored = next - first};
+        TRY(recorder_add_piece(archive, end, &piece));
+        place += piece.bytes;
+        end = piece.first + piece.steps;
+        first = next;
+    }
+    archive->parts[0].samples = archive->count[AXIS_TIME] = end;
+    archive->shape.dims[archive->shape.time_dim].size = end;
+out:
+    return st;
+}
+
+/* All that metadata say, and where the samples are. */
+static status_t sigmf_read(struct plain *out)
+{
+    status_t st = STATUS_OK;
+    struct sigmf *sigmf = out->context;
+    const struct sigmf_capture *capture = &sigmf->captures[0];
+    struct sources *sources = &out->archive->parts[0].storage.sources;
+    uint64_t unused = sigmf->trailing_bytes;
+    TRY(sources_add(sources, sigmf->meta_path, SOURCE_NAMED, NULL));
+    out->archive->parts[0].file_bytes = sources_bytes(sources);
+    for (uint32_t i = 0; i < sigmf->ncaptures; i++) {
+        unused = min_u64(unused + sigmf->captures[i].header_bytes, UINT64_C(1) << 60);
+    }
+    out->known = sigmf->known;
+    out->type = sigmf->type;
+    out->offset = sigmf->type.kind == 'u' ? ldexp(1, (int)sigmf->type.bits - 1) : 0;
+    out->at = sigmf->data_at;
+    out->bytes = sigmf->is_archive ? sigmf->data_bytes : out->file_bytes;
+    sigmf->step = sigmf->channels * sigmf->type.bits / 8 * (sigmf->type.is_complex ? 2 : 1);
+    REQUIRE(out->bytes >= unused, STATUS_DATA,
+            "%s has %" PRIu64 " bytes, expected more than the %" PRIu64
+            " of core:header_bytes and core:trailing_bytes",
+            out->path, out->bytes, unused);
+    out->bytes -= unused;
+    if (sigmf->data_lacks > 0) {
+        report_warn("%s ends early: %" PRIu64 " bytes of its samples are missing", out->path,
+                    sigmf->data_lacks);
+    }
+    TRY(plain_assume_streams(out, sigmf->channels, 0));
+    TRY(capture->has_centre ? plain_set_centre(out, capture->centre_hz) : STATUS_OK);
+    out->own.time.has_sample_rate = sigmf->has_rate;
+    out->own.time.sample_rate_hz = sigmf->rate_hz;
+    out->own.time.has_start = capture->has_time && (capture->first == 0 || sigmf->has_rate);
+    out->own.time.start = capture->first > 0 && sigmf->has_rate
+                              ? utc_add(capture->time, -(double)capture->first / sigmf->rate_hz)
+                              : capture->time;
+out:
+    return st;
+}
+
+static status_t sigmf_open_file(const char *path, const struct job_layout *layout,
+                                struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct sigmf sigmf = {.known = "SigMF"};
+    TRY(sigmf_find(path, &sigmf));
+    REQUIRE(sigmf.meta_path, STATUS_DATA,
+            "%s is not SigMF: expected metadata (JSON, .sigmf-meta) or an archive (.sigmf)", path);
+    /* A pattern that lists both would read samples twice. */
+    REQUIRE(strcmp(sigmf.meta_path, path) == 0, STATUS_DATA,
+            "%s has the samples of a SigMF recording, expected its metadata: %s", path,
+            sigmf.meta_path);
+    TRY(sigmf_read_meta(&sigmf));
+    TRY(sigmf_name_data(&sigmf));
+    TRY(plain_open(sigmf.data_path, layout, sigmf_read, sigmf_add_captures, &sigmf, out));
+out:
+    sigmf_free(&sigmf);
+    return st;
+}
+
+const struct format sigmf_format = {.name = "sigmf",
+                                    .title = "SigMF",
+                                    .takes_axes = 1,
+                                    .is_no_product = 1,
+                                    .recognise = sigmf_recognise,
+                                    .open_file = sigmf_open_file};
