@@ -10,7 +10,9 @@
 #include "input/format/formats.h"
 #include "input/open.h"
 #include "input/propose/propose.h"
+#include "input/propose/raw_types.h"
 #include "io/file.h"
+#include "job/yaml/tree_yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +120,7 @@ static void describe_about(const struct about *about)
 struct info_settings {
     struct shared shared;
     int devices, json;
+    char *layout; /* YAML of input.layout; NULL: not given */
 };
 
 static void info_print_job(const struct text *job)
@@ -215,6 +218,21 @@ out:
     return st;
 }
 
+static status_t info_print_archive(const struct archive *archive, struct json *json)
+{
+    status_t st = STATUS_OK;
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_archive(json, archive);
+    } else {
+        describe_archive(archive);
+    }
+    TRY(info_about(archive->parts[0].path, archive->dataset, json));
+    TRY(elsewhere_of_archive(archive, json));
+out:
+    return st;
+}
+
 /* `format`: that of an only file. */
 static status_t info_archive(char **files, uint32_t count, const struct format *format,
                              struct json *json)
@@ -227,16 +245,59 @@ static status_t info_archive(char **files, uint32_t count, const struct format *
         goto out;
     }
     TRY(st);
-    if (json) {
-        json_text(json, "kind", "archive");
-        json_archive(json, archive);
-    } else {
-        describe_archive(archive);
-    }
-    TRY(info_about(archive->parts[0].path, archive->dataset, json));
-    TRY(elsewhere_of_archive(archive, json));
+    TRY(info_print_archive(archive, json));
 out:
     archive_destroy(archive);
+    return st;
+}
+
+/* Raw numbers of no type: measured as each that they may be. */
+static status_t info_raw_types(const struct job *job, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct text lines = {0};
+    TRY(raw_types_measure(job->files[0], job->layout.skip, &lines));
+    if (json) {
+        json_text(json, "kind", "raw");
+        json_lines(json, "types", lines.data);
+        goto out;
+    }
+    display_print("%s as raw numbers of each type; input.layout.type states which is right.\n"
+                  "Sixteenths of the band: real from 0 to rate/2, complex from -rate/2 to rate/2\n",
+                  job->files[0]);
+    fputs(lines.data, stdout);
+out:
+    text_free(&lines);
+    return st;
+}
+
+/* Files as --layout describes them. */
+static status_t info_described(const struct info_settings *s, struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct job_each each = {.is_input = 1};
+    struct text text = {0};
+    struct text layout = {0};
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    TRY(text_add(&text, "run: {on_bad: nan}\ninput:\n  external: allow\n  files: "));
+    TRY(tree_quote_list(s->shared.operands, s->shared.noperands, &text));
+    TRY(text_add(&layout, "input.layout=%s", s->layout));
+    const char *const sets[] = {layout.data};
+    TRY(job_parse_each("info", text.data, text.length, sets, 1, &each, &job));
+    const struct job_layout *said = &job->layout;
+    if (said->format && strcmp(said->format, raw_format.name) == 0 &&
+        said->numbers.type.bits == 0 && !said->numbers.has_packing) {
+        TRY(info_raw_types(job, json));
+        goto out;
+    }
+    TRY(archive_open(job, &archive));
+    TRY(info_print_archive(archive, json));
+out:
+    archive_destroy(archive);
+    job_destroy(job);
+    text_free(&text);
+    text_free(&layout);
     return st;
 }
 
@@ -292,12 +353,16 @@ out:
 }
 
 /* Several files, or what a pattern stands for, are one archive, as in a job. */
-static status_t info_describe(char **files, uint32_t count, struct json *json)
+static status_t info_describe(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
+    char **files = s->shared.operands;
+    uint32_t count = s->shared.noperands;
     int exists = 0;
     TRY(file_exists(files[0], &exists));
-    if (count > 1 || (!exists && strpbrk(files[0], "*?["))) {
+    if (s->layout) {
+        TRY(info_described(s, json));
+    } else if (count > 1 || (!exists && strpbrk(files[0], "*?["))) {
         TRY(info_archive(files, count, NULL, json));
     } else {
         TRY(info_describe_here(files[0], json));
@@ -306,9 +371,10 @@ out:
     return st;
 }
 
-static const struct pack_field operand_fields[] = {
-    PACK_LIST(struct shared, operands, noperands, &pack_texts)};
-static const struct pack_type operands_type = PACK_TYPE(struct shared, operand_fields);
+static const struct pack_field settings_fields[] = {
+    PACK_LIST(struct info_settings, shared.operands, shared.noperands, &pack_texts),
+    PACK_FIELD(struct info_settings, layout)};
+static const struct pack_type settings_type = PACK_TYPE(struct info_settings, settings_fields);
 
 /* Printed text comes through. */
 static status_t info_open(const struct apart_request *request, void **out)
@@ -316,22 +382,22 @@ static status_t info_open(const struct apart_request *request, void **out)
     status_t st = STATUS_OK;
     struct json json = {.depth = 0};
     struct json *to = request->wants ? &json : NULL;
-    struct shared shared = {.noperands = 0};
+    struct info_settings settings = {.layout = NULL};
     struct unpack in = {.data = request->more.data, .length = request->more.length};
     (void)out;
-    unpack_struct(&in, &shared, &operands_type);
+    unpack_struct(&in, &settings, &settings_type);
     TRY(unpack_check(&in, "names"));
     if (to) {
         json_begin(to, NULL);
     }
-    TRY(info_describe(shared.operands, shared.noperands, to));
+    TRY(info_describe(&settings, to));
     if (to) {
         json_end(to);
         TRY(json_print(to));
     }
 out:
     json_free(&json);
-    pack_free(&shared, &operands_type);
+    pack_free(&settings, &settings_type);
     return st;
 }
 
@@ -376,7 +442,7 @@ static status_t info_run(void *settings)
     if (s->devices) {
         TRY(info_devices(s->json));
     } else {
-        TRY(pack_struct(&request.more, &s->shared, &operands_type));
+        TRY(pack_struct(&request.more, s, &settings_type));
         TRY(apart_describe(&info_description, &request, &nothing));
     }
 out:
@@ -389,6 +455,9 @@ static const struct option_row rows[] = {
      "lists the OpenCL devices of this machine instead"},
     {"json", NULL, value_flag, offsetof(struct info_settings, json), NULL, NULL,
      "says it as a JSON object"},
+    {"layout", "YAML", value_text, offsetof(struct info_settings, layout), NULL, NULL,
+     "what input.layout of a job says of files that do not say it: --layout \"{format: raw, type: "
+     "ci16_le, sample_rate_hz: 1e6}\"; raw without a type measures the numbers as each type"},
     {.name = NULL}};
 
 const struct command cli_info = {
@@ -400,7 +469,7 @@ const struct command cli_info = {
         "words and units; of another HDF5 file what it holds, and a description to begin with. "
         "Several files, or a pattern in quotes, are one archive, as input.files of a job.",
     .operand = "file",
-    .ends = "h5|hdf5|raw|vdif|dada|dat|fil|fits",
+    .ends = "h5|hdf5|raw|vdif|dada|dat|npy|sigmf-meta|sigmf|wav|fil|fits",
     .takes_many = 1,
     .instead = "devices",
     .rows = rows,

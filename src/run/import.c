@@ -298,21 +298,6 @@ static void import_end(struct import *s)
     free(s->packed);
 }
 
-/* The files as a list in YAML, after `before`. */
-static status_t import_list(const struct import_options *options, const char *before,
-                            struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "%s[", before));
-    for (uint32_t i = 0; i < options->ninputs; i++) {
-        TRY(text_add(out, i > 0 ? ", " : ""));
-        TRY(tree_quote(options->inputs[i], out));
-    }
-    TRY(text_add(out, "]"));
-out:
-    return st;
-}
-
 /* The job whose input is read: the user's, or these files. */
 static status_t import_write_job(const struct import_options *options, struct text *out)
 {
@@ -321,7 +306,8 @@ static status_t import_write_job(const struct import_options *options, struct te
         TRY(text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)"));
         goto out;
     }
-    TRY(import_list(options, "input:\n  files: ", out));
+    TRY(text_add(out, "input:\n  files: "));
+    TRY(tree_quote_list(options->inputs, options->ninputs, out));
 out:
     return st;
 }
@@ -339,7 +325,8 @@ static status_t import_open_all(struct import *s)
     const struct job_each each = {.is_input = 1};
     TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
     if (options->job && options->ninputs > 0) {
-        TRY(import_list(options, "input.files=", &files));
+        TRY(text_add(&files, "input.files="));
+        TRY(tree_quote_list(options->inputs, options->ninputs, &files));
         sets[nsets++] = files.data;
     }
     if (options->layout) {

@@ -388,3 +388,16 @@ status_t tree_quote(const char *text, struct text *out)
 out:
     return st;
 }
+
+status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "["));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(text_add(out, i > 0 ? ", " : ""));
+        TRY(tree_quote(texts[i], out));
+    }
+    TRY(text_add(out, "]"));
+out:
+    return st;
+}
