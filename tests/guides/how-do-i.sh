@@ -50,7 +50,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import h5py
 import numpy as np
-from mocks import packets, recorders
+from mocks import packets, plain, recorders
 
 with h5py.File("obs.h5") as file:
     stored = file["voltages"][...].reshape(-1, 2, 1, 2)  # [time][pol][chan][re, im]
@@ -62,6 +62,10 @@ for number, half in enumerate(halves):
 recorders.write_dada("obs.dada", stored.transpose(0, 2, 1, 3).tobytes(), NBIT=8, NDIM=2, NPOL=2, NCHAN=1, FREQ=320.0,
                      BW=16.0, TSAMP=0.0625)
 packets.write_vdif("obs.vdif", 2, 0, 1, 0, 1000, 1000, 4000, generator=np.random.default_rng(1))
+plain.write("capture.bin", stored)
+plain.write_npy("capture.npy", stored.tobytes(), shape=(len(stored), 2, 2))
+plain.write_sigmf("capture", stored.tobytes(), plain.sigmf_meta("ci8", num_channels=2))
+plain.write_wav("capture.wav", stored.astype("<i2").tobytes(), plain.wav_format(1, 2, 16))
 with h5py.File("plain.h5", "w") as file:
     file["samples"] = stored[:, :, 0]
 END
