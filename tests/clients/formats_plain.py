@@ -207,7 +207,7 @@ def sigmf_files():
     about, gaps, _ = check("SigMF ci16", volts, scratch("obs.sigmf-meta"), "")
     ok(about["freq_hz"][0] == 1.42e9 and about["start_second"] == 22028.25 and about["sample_rate_hz"] == 1e6 and gaps == [],
        "SigMF: frequency, start, rate", about)
-    ok("2 annotations" in voltmill("info", scratch("obs.sigmf-meta")), "SigMF: info counts annotations")
+    ok("SigMF (2 annotations, ignored)" in voltmill("info", scratch("obs.sigmf-meta")), "SigMF: info counts annotations")
     refused("SigMF, samples instead of metadata", scratch("obs.sigmf-data"), "has the samples of a SigMF recording, expected its metadata: ")
     by_sigmf(scratch("obs.sigmf-meta"), volts, "SigMF ci16")
     f = (noise((3000, 2), "f8") / 7).astype("<f4")
@@ -274,7 +274,7 @@ def sigmf_files():
     refused("SigMF of a time that is none", meta(captures=[{"core:datetime": "yesterday"}]), "core:datetime: is yesterday")
     refused("SigMF, more trailing bytes than there are", meta(trailing_bytes=20000), "expected more than the 20000 of core:header_bytes")
     refused("SigMF, samples elsewhere", meta(dataset="/etc/passwd"), "expected the name of a file in the same folder")
-    refused("SigMF collection", plain.write(scratch("a.sigmf-collection"), b'{"collection": {"core:version": "1.0.0"}}'), "is a SigMF collection")
+    refused("SigMF collection", plain.write(scratch("a.sigmf-collection"), b'{"collection": {"core:version": "1.0.0"}}'), "global: is missing")
     os.remove(scratch("obs.sigmf-data"))
     refused("SigMF without samples", meta() and os.remove(scratch("obs.sigmf-data")) or scratch("obs.sigmf-meta"), "obs.sigmf-data")
     archive = open(scratch("obs.sigmf"), "rb").read()

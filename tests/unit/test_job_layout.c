@@ -24,6 +24,32 @@ static void layout_refused(const char *more, const char *message)
     set_refused(set, expected);
 }
 
+/* Types of numbers as SigMF writes them, with and without domain and order. */
+static void types_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        struct number_type type;
+    } right[] = {{"i8", {0, 0, 'i', 8, 0}},       {"cu8", {1, 1, 'u', 8, 0}},
+                 {"ri16_le", {1, 0, 'i', 16, 0}}, {"cf32_be", {1, 1, 'f', 32, 1}},
+                 {"i24_be", {0, 0, 'i', 24, 1}},  {"f64", {0, 0, 'f', 64, 0}}};
+    static const char *const wrong[] = {"",       "i",   "i12",   "f8",      "u24",       "ci8_",
+                                        "ci8_xe", "xi8", "i16le", "i16_le ", "i16_le_be", "cc8"};
+    struct number_type type;
+    (void)state;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        assert_true(number_type_parse(right[i].text, &type));
+        assert_int_equal(type.has_domain, right[i].type.has_domain);
+        assert_int_equal(type.is_complex, right[i].type.is_complex);
+        assert_int_equal(type.kind, right[i].type.kind);
+        assert_int_equal(type.bits, right[i].type.bits);
+        assert_int_equal(type.is_big_endian, right[i].type.is_big_endian);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(number_type_parse(wrong[i], &type));
+    }
+}
+
 static void wrong_layouts(void **state)
 {
     (void)state;
@@ -331,13 +357,10 @@ static void input_reaches_a_child_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_layouts),
-        cmocka_unit_test(axes_are_read),
-        cmocka_unit_test(what_the_file_says),
-        cmocka_unit_test(put_from_the_file),
-        cmocka_unit_test(wrong_words_of_the_file),
-        cmocka_unit_test(wrong_axes),
-        cmocka_unit_test(input_reaches_a_child_process),
+        cmocka_unit_test(types_are_read),    cmocka_unit_test(wrong_layouts),
+        cmocka_unit_test(axes_are_read),     cmocka_unit_test(what_the_file_says),
+        cmocka_unit_test(put_from_the_file), cmocka_unit_test(wrong_words_of_the_file),
+        cmocka_unit_test(wrong_axes),        cmocka_unit_test(input_reaches_a_child_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

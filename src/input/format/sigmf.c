@@ -15,15 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SIGMF_META_BYTES = 32 << 20,
-    SIGMF_HEAD = 1 << 16, /* of metadata, in which core:datatype is sought */
-    TAR_BLOCK = 512,
-    TAR_NAME = 100,
-    TAR_SIZE_AT = 124,
-    TAR_MAGIC_AT = 257,
-    TAR_MEMBERS = 4096
-};
+/* Bytes of metadata; of their begin, in which core:datatype is sought. */
+enum { SIGMF_META_BYTES = 32 << 20, SIGMF_HEAD = 1 << 16 };
+/* Bytes of tar: a block, the name in a header, places of size and magic; members that are listed.
+ */
+enum { TAR_BLOCK = 512, TAR_NAME = 100, TAR_SIZE_AT = 124, TAR_MAGIC_AT = 257, MEMBERS = 4096 };
 
 /* Samples of which one frequency and time is stated. */
 struct sigmf_capture {
@@ -72,13 +68,6 @@ static int sigmf_parse_time(const char *text, void *out, char *message)
     return strlen(text) < sizeof utc && units_parse_utc(utc, out);
 }
 
-static int sigmf_parse_name(const char *text, void *out, char *message)
-{
-    (void)out;
-    (void)message;
-    return !strchr(text, '/');
-}
-
 #define CAPTURE(member) SCHEMA_AT(struct sigmf_capture, member)
 #define CAPTURE_HAS(member) SCHEMA_GIVEN(struct sigmf_capture, member, 1)
 static const struct schema capture_rows[] = {
@@ -101,8 +90,7 @@ static const struct schema global_rows[] = {
     {"core:sample_rate", SCHEMA_NUMBER, NULL, SIGMF(rate_hz),
      SCHEMA_GIVEN(struct sigmf, has_rate, 1), .is_above = 1, .max = 1e15},
     {"core:trailing_bytes", SCHEMA_WHOLE, NULL, SIGMF(trailing_bytes), .max = 0x1p50},
-    {"core:dataset", SCHEMA_TEXT, NULL, SIGMF(dataset), .parse = sigmf_parse_name,
-     .expected = "the name of a file in the same folder"},
+    {"core:dataset", SCHEMA_TEXT, NULL, SIGMF(dataset)},
     {.key = NULL}};
 
 static const struct schema sigmf_rows[] = {
@@ -146,7 +134,7 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
     uint64_t at = 0;
     int fd = -1;
     TRY(recorder_open_begin(path, &fd, &identity));
-    for (int i = 0; i < TAR_MEMBERS && at + TAR_BLOCK <= identity.bytes; i++) {
+    for (int i = 0; i < MEMBERS && at + TAR_BLOCK <= identity.bytes; i++) {
         TRY(file_read(fd, path, at, block, sizeof block));
         if (memcmp(block + TAR_MAGIC_AT, "ustar", 5) != 0) {
             break;
@@ -167,7 +155,6 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
     }
     out->is_archive = out->meta_bytes > 0;
     TRY(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
-    TRY(out->is_archive ? memory_text(path, &out->data_path) : STATUS_OK);
 out:
     file_close(fd);
     return st;
@@ -269,12 +256,10 @@ static status_t sigmf_read_meta(struct sigmf *out)
     text[length] = '\0';
     TRY(tree_read(text, length, NULL, &mistakes, &tree));
     TRY(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
-    REQUIRE(!tree_member(tree, "collection"), STATUS_DATA,
-            "%s is a SigMF collection: name its recordings (.sigmf-meta) under input.files",
-            out->meta_path);
     const size_t annotations = tree_count(tree, "annotations");
     if (annotations > 0) {
-        snprintf(out->known, sizeof out->known, "SigMF (%zu annotations, ignored)", annotations);
+        snprintf(out->known, sizeof out->known, "SigMF (%zu %s, ignored)", annotations,
+                 units_plural(annotations, "annotation", "annotations"));
     }
     sigmf_prune(tree, sigmf_rows);
     TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
@@ -296,15 +281,17 @@ static status_t sigmf_name_data(struct sigmf *sigmf)
 {
     status_t st = STATUS_OK;
     const char *meta = sigmf->meta_path;
+    const char *name = sigmf->dataset;
     int folder = (int)(text_basename(meta) - meta);
     int stem = (int)strlen(meta) - (sigmf_ends(meta, ".sigmf-meta") ? 11 : 0);
+    REQUIRE(!name || !strchr(name, '/'), STATUS_DATA,
+            "%s: core:dataset is %.80s, expected the name of a file in the same folder", meta,
+            name);
     REQUIRE(!sigmf->is_archive || sigmf->data_bytes > 0, STATUS_DATA,
             "%s: this SigMF archive contains metadata, but no samples (.sigmf-data)", meta);
-    if (!sigmf->is_archive) {
-        TRY(sigmf->dataset
-                ? memory_format(&sigmf->data_path, "%.*s%s", folder, meta, sigmf->dataset)
-                : memory_format(&sigmf->data_path, "%.*s.sigmf-data", stem, meta));
-    }
+    TRY(sigmf->is_archive ? memory_text(meta, &sigmf->data_path)
+        : name            ? memory_format(&sigmf->data_path, "%.*s%s", folder, meta, name)
+                          : memory_format(&sigmf->data_path, "%.*s.sigmf-data", stem, meta));
 out:
     return st;
 }
@@ -424,9 +411,8 @@ static status_t sigmf_read(struct plain *out)
     out->own.time.has_sample_rate = sigmf->has_rate;
     out->own.time.sample_rate_hz = sigmf->rate_hz;
     out->own.time.has_start = capture->has_time && (capture->first == 0 || sigmf->has_rate);
-    out->own.time.start = capture->first > 0 && sigmf->has_rate
-                              ? utc_add(capture->time, -(double)capture->first / sigmf->rate_hz)
-                              : capture->time;
+    out->own.time.start =
+        utc_add(capture->time, sigmf->has_rate ? -(double)capture->first / sigmf->rate_hz : 0);
 out:
     return st;
 }

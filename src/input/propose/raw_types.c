@@ -22,18 +22,15 @@ struct raw_sums {
 
 static double raw_types_number(const struct number_type *type, const unsigned char *at)
 {
-    int swap = type->is_big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-    int is_signed = type->kind == 'i';
-    switch (type->bits) {
-    case 8:
-        return is_signed ? (int8_t)*at : *at;
-    case 16:
-        return is_signed ? (int16_t)load_u16(at, swap) : load_u16(at, swap);
-    case 32:
-        return is_signed ? (int32_t)load_u32(at, swap) : (double)float_of_u32(load_u32(at, swap));
-    default:
-        return float_of_u64(load_u64(at, swap));
+    uint64_t code = 0;
+    for (uint32_t i = 0; i < type->bits / 8; i++) {
+        code |= (uint64_t)at[i] << (type->is_big_endian ? type->bits - 8 - 8 * i : 8 * i);
     }
+    if (type->kind == 'f') {
+        return type->bits == 32 ? (double)float_of_u32((uint32_t)code) : float_of_u64(code);
+    }
+    int is_negative = type->kind == 'i' && code >> (type->bits - 1);
+    return (double)code - (is_negative ? ldexp(1, (int)type->bits) : 0);
 }
 
 /* Adds the power of numbers less their mean, in a Hann window, as they are and as pairs. */
