@@ -235,8 +235,8 @@ def sigmf_files():
     plain.write_sigmf_archive(scratch("obs.sigmf"), x.tobytes(), plain.sigmf_meta(captures=[capture]))
     check("SigMF archive", volts, scratch("obs.sigmf"), "")
     by_sigmf(scratch("obs.sigmf"), volts, "SigMF archive")
-    os.rename(scratch("obs.sigmf-data"), scratch("other.bin"))
-    plain.write(scratch("obs.sigmf-meta"), json.dumps(plain.sigmf_meta(dataset="other.bin")).replace("/", "\\/").encode())
+    os.rename(scratch("obs.sigmf-data"), scratch("\U0001F600.bin"))
+    plain.write(scratch("obs.sigmf-meta"), json.dumps(plain.sigmf_meta(dataset="\U0001F600.bin")).replace("/", "\\/").encode())
     check("SigMF, another name of the samples", volts, scratch("obs.sigmf-meta"), "")
     for path in [plain.write_sigmf(scratch(f"part{i}"), x[1500 * i:1500 * i + 1500].tobytes(), plain.sigmf_meta(captures=[
         {**capture, "core:datetime": f"2024-05-01T06:07:08.{2517 - 17 * i}+00:00"}])) for i in range(2)]:

@@ -217,7 +217,7 @@ WAV = [
     F("byte rate", "", "rate", says="byte rate"),
     F("frame", "", "channels", says="frame"),
     F("bits", "rows shape", "frame", says="bits"),
-    F("data", SPAN + " start", last="own", says="data chunk"),
+    F("data", SPAN + " start", last="own", says="data chunk|bytes of samples"),
     *ignored("file size"),
 ]
 
