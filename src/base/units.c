@@ -1,6 +1,7 @@
 /* Numbers with units and dates as text, there and back; leap seconds. */
 #include "base/units.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -142,6 +143,78 @@ int units_parse_bytes(const char *text, uint64_t *bytes)
     }
     *bytes = (uint64_t)product;
     return 1;
+}
+
+/* 1 of the unit is factor * 10^exponent of the dimension's first unit. */
+static const struct unit {
+    const char *name;
+    enum units_dimension dimension;
+    int exponent;
+    double factor;
+} units[] = {
+    {"Hz", UNITS_FREQUENCY, 0, 1},  {"kHz", UNITS_FREQUENCY, 3, 1},
+    {"MHz", UNITS_FREQUENCY, 6, 1}, {"GHz", UNITS_FREQUENCY, 9, 1},
+    {"sps", UNITS_RATE, 0, 1},      {"ksps", UNITS_RATE, 3, 1},
+    {"Msps", UNITS_RATE, 6, 1},     {"Gsps", UNITS_RATE, 9, 1},
+    {"Hz", UNITS_RATE, 0, 1},       {"kHz", UNITS_RATE, 3, 1},
+    {"MHz", UNITS_RATE, 6, 1},      {"GHz", UNITS_RATE, 9, 1},
+    {"s", UNITS_TIME, 0, 1},        {"ms", UNITS_TIME, -3, 1},
+    {"us", UNITS_TIME, -6, 1},      {"ns", UNITS_TIME, -9, 1},
+    {"min", UNITS_TIME, 0, 60},     {"h", UNITS_TIME, 0, 3600},
+    {"deg", UNITS_ANGLE, 0, 1},     {"rad", UNITS_ANGLE, 0, 180 / 3.14159265358979323846},
+    {"hours", UNITS_ANGLE, 0, 15},  {"dB", UNITS_DECIBEL, 0, 1},
+    {"pc/cm3", UNITS_DM, 0, 1},
+};
+
+static const struct unit *units_find(enum units_dimension dimension, size_t i)
+{
+    for (const struct unit *unit = units; unit < units + sizeof units / sizeof *units; unit++) {
+        if (unit->dimension == dimension && i-- == 0) {
+            return unit;
+        }
+    }
+    return NULL;
+}
+
+const char *units_name(enum units_dimension dimension, size_t i)
+{
+    const struct unit *unit = units_find(dimension, i);
+    return unit ? unit->name : NULL;
+}
+
+const char *units_of(const char *text)
+{
+    double value = 0;
+    char *end = NULL;
+    value = strtod(text, &end);
+    int is_number = isfinite(value) && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
+    const char *unit = end + strspn(end, " ");
+    return end > text && is_number && isalpha((unsigned char)*unit) ? unit : NULL;
+}
+
+int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)
+{
+    enum { DIGITS = 64 };
+    char number[DIGITS + 24];
+    const char *name = units_of(text);
+    const struct unit *unit = NULL;
+    size_t i = 0;
+    do {
+        unit = units_find(dimension, i++);
+    } while (unit && name && strcmp(unit->name, name) != 0);
+    size_t digits = strcspn(text, "eE ");
+    if (!name || !unit || name - text > DIGITS) {
+        return 0;
+    }
+    digits = digits < (size_t)(name - text) ? digits : (size_t)(name - text);
+    int has_exponent = text[digits] == 'e' || text[digits] == 'E';
+    long exponent = has_exponent && text + digits < name ? strtol(text + digits + 1, NULL, 10) : 0;
+    snprintf(number, sizeof number, "%.*se%ld", (int)digits, text, exponent + unit->exponent);
+    double read = strtod(number, NULL) * unit->factor;
+    if (isfinite(read)) {
+        *value = read;
+    }
+    return isfinite(read);
 }
 
 const char *units_plural(uint64_t count, const char *one, const char *many)

@@ -29,6 +29,29 @@ int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unu
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
+/* Dimensions of values that may have a unit. */
+enum units_dimension {
+    UNITS_NONE,
+    UNITS_FREQUENCY, /* in Hz */
+    UNITS_RATE,      /* samples per second */
+    UNITS_TIME,      /* in seconds */
+    UNITS_ANGLE,     /* in degrees */
+    UNITS_DECIBEL,
+    UNITS_DM /* in pc cm^-3 */
+};
+
+/* Name i of a unit of the dimension, from 0; NULL after the last. The first is that of a number
+ * without a unit. */
+const char *units_name(enum units_dimension dimension, size_t i);
+
+/* The unit in "10 ms" or "10ms"; NULL if the text is no number with letters after it. */
+const char *units_of(const char *text);
+
+/* Reads "1420.4 MHz" as the double that "1420.4e6" gives. Returns 0 if the text is no number with a
+ * unit of the dimension. */
+int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)
+    __attribute__((warn_unused_result));
+
 /* A UTC instant: Modified Julian Day and second of that day, which is 86400 or more in a leap
  * second. */
 struct utc {

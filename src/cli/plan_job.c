@@ -326,6 +326,9 @@ static void bank_print_products(const struct channelise_pass *bank)
                           (unsigned long long)product->spec.steps.rows);
         }
         enum file_format format = work->job->products[i].format;
+        if (product->spec.integrate > 1) {
+            display_print(", of %s spectra", units_count(product->spec.integrate, a));
+        }
         display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),
                       units_bytes(bank->pass.bytes[i], b),
                       format == FILE_HDF5 ? "" : ", as HDF5, then written as ",

@@ -355,6 +355,7 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     }
     TRY(yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
     TRY(each && each->is_input ? job_input_alone(root) : STATUS_OK);
+    TRY(division ? job_resolve(root, division) : STATUS_OK);
     TRY(division ? job_divide(root, division) : STATUS_OK);
     TRY(schema_fill(root, job_schema, &mistakes, job));
     TRY(job_check(job, root, &mistakes));
@@ -420,6 +421,18 @@ const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT])
 int job_reads_voltages(const struct job *job)
 {
     return job->nproducts > 0;
+}
+
+int job_needs_rate(const struct job *job)
+{
+    int needs = 0;
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        needs |= job->banks[i].width_hz > 0;
+    }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        needs |= job->products[i].integrate_s > 0;
+    }
+    return needs;
 }
 
 int job_is_divided(const struct job *job)

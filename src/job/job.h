@@ -210,9 +210,12 @@ struct job_droop {
 struct job_product {
     enum product_kind kind;
     char *file;
-    char *bank_name;    /* as written; NULL: not at all */
-    uint32_t bank;      /* place among the job's banks: that of this name, else 0 */
-    uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
+    char *bank_name; /* as written; NULL: not at all */
+    uint32_t bank;   /* place among the job's banks: that of this name, else 0 */
+    struct {
+        uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
+        double integrate_s; /* to make `integrate` of (job_needs_rate()); 0: it is given */
+    };
     /* Frequencies that are kept: by number, the last included, or those from .. to; of power the
      * mean of several neighbours. */
     int has_channels, has_freq;
@@ -258,7 +261,8 @@ struct job_window {
 /* `channelise`: one filter bank. */
 struct job_bank {
     char *name;        /* NULL: none, as of an only bank */
-    uint32_t channels; /* 2 .. 2^30, even */
+    uint32_t channels; /* 2 .. 2^30, even; 0: to be made of */
+    double width_hz;   /* (job_needs_rate()) */
     uint32_t taps;     /* 1 .. 2^24 */
     struct job_window window;
     uint32_t window_points; /* coefficients of a tap in its file; 0: those of a raw spectrum */
@@ -491,9 +495,12 @@ struct job_dm_range {
     int is_unsearched; /* its series are too short to be searched: without `search` */
 };
 
-/* How dedispersions are divided (dm.is_divided), by their places in the job; count 0: that one is
- * not. */
+/* What becomes of a job when its input is known: numbers of channels and spectra that are given as
+ * a width and a time (0: as written); and how dedispersions are divided (dm.is_divided), by their
+ * places in the job; count 0: that one is not. */
 struct job_division {
+    uint32_t channels[JOB_BANKS];
+    uint64_t integrate[JOB_PRODUCTS];
     uint32_t count[JOB_DEDISPERSE];
     struct job_dm_range ranges[JOB_DEDISPERSE][JOB_DEDISPERSE];
 };
@@ -501,12 +508,15 @@ struct job_division {
 /* Takes the place of the range's number, from 0, in its files' names. */
 #define JOB_RANGE_PLACE "{range}"
 
-/* The same of a job whose dedispersions are known to be divided: as if each range were written in
- * the file, `dm: {start, end, tolerance, width}` and behind it `downsample`, the rest as it is.
- * Fails with USAGE, DEVICE (memory). */
+/* The same of a job whose input is known: as if these numbers, and each range, were written in the
+ * file, `dm: {start, end, tolerance, width}` and after it `downsample`, the rest as it is. Fails
+ * with USAGE, DEVICE (memory). */
 status_t job_parse_divided(const char *path, const char *text, size_t length,
                            const char *const *sets, uint32_t nsets, const struct job_each *each,
                            const struct job_division *division, struct job **out);
+
+/* Whether a number of channels or spectra is still to be made of a width or a time. */
+int job_needs_rate(const struct job *job);
 
 /* Whether any dedispersion of the job is still to be divided. */
 int job_is_divided(const struct job *job);

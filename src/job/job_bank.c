@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `synthesise` in a job file: its keys, and what they need of each other and of the rest. */
@@ -34,7 +35,7 @@ const struct schema job_synthesise_schema[] = {
      .min = 1, .max = 4096, .may_be_auto = 1},
     {"accuracy", SCHEMA_NUMBER,
      "largest error of white noise, in dB below the signal: uses the fewest taps that reach it",
-     SYNTHESISE(accuracy), .min = 10, .max = 200, .otherwise = "100"},
+     SYNTHESISE(accuracy), .unit = UNITS_DECIBEL, .min = 10, .max = 200, .otherwise = "100"},
     {"origin", SCHEMA_WHOLE,
      "samples of the stream, before its first, from which phases of the channels count: 0 for "
      "spectra of voltmill, else see the telescope's documents",
@@ -165,6 +166,10 @@ static status_t job_flag_check_spectra(struct tree *product, struct tree *flag,
     uint64_t spectra = (uint64_t)tree_number(flag, "spectra", 0);
     uint64_t cell = spectra > 0 ? spectra : job_flag_spectra(max_u64(integrate, 1));
     const char *key = spectra > 0 ? "spectra" : NULL;
+    const char *written = tree_value(product, "integrate");
+    if (written && units_of(written)) {
+        return STATUS_OK; /* a time: the number of spectra is not known yet */
+    }
     if (integrate % cell != 0) {
         TRY(mistakes_at(mistakes, flag, key,
                         "is %llu, expected a number that divides integrate, %llu: a dump is made "
@@ -256,7 +261,11 @@ const struct schema job_bank_schema[] = {
      .absent = "none; required in a list of several", BANK(name), JOB_WITHOUT_EFFECT,
      .expected = "a name for products to call the bank by"},
     {"channels", SCHEMA_WHOLE, "channels made of each coarse channel (C)", BANK(channels),
-     .is_required = 1, .is_even = 1, .min = 2, .max = 1 << 30},
+     .unless = "width", .is_even = 1, .min = 2, .max = 1 << 30},
+    {"width", SCHEMA_NUMBER,
+     "instead of `channels`: spacing of the channels, Hz, of which the nearest even number of "
+     "channels is made",
+     BANK(width_hz), .unit = UNITS_FREQUENCY, .is_above = 1, .max = 1e15},
     {"taps", SCHEMA_WHOLE, "length of the filter in spectra (T); 1 is a windowed Fourier transform",
      BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1, .max = 1 << 24,
      .otherwise = "8"},
@@ -267,7 +276,7 @@ const struct schema job_bank_schema[] = {
     {"attenuation", SCHEMA_NUMBER,
      "with `oversample`, instead of `taps`: attenuation, in dB, of what aliases into the part of a "
      "channel that is kept",
-     .absent = "as `taps` reach", BANK(attenuation), .min = 20, .max = 200},
+     .absent = "as `taps` reach", BANK(attenuation), .unit = UNITS_DECIBEL, .min = 20, .max = 200},
     {"window", SCHEMA_TEXT, "window of the filter", BANK(window),
      SCHEMA_GIVEN(struct job_bank, has_window, 1), .parse = job_bank_parse_window,
      .otherwise = "hann",
@@ -482,11 +491,55 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
                 bank->channels, bank->taps, (unsigned long long)coefficients,
                 (unsigned long long)most));
         }
+        if (bank->width_hz > 0 && tree_member(entry, "channels")) {
+            TRY(mistakes_at(
+                mistakes, entry, "width",
+                "gives the number of channels, as channels does: expected one of them"));
+        }
         TRY(job_bank_check_name(banks, entry, mistakes));
         TRY(job_bank_check_window(bank, entry, mistakes));
         TRY(job_bank_check_cutoff(bank, entry, mistakes));
         TRY(job_bank_check_oversample(bank, entry, mistakes));
         TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+/* Puts a number under `key` in the place of the member `was` of an entry of a list at the root. */
+static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t i, const char *was,
+                                  const char *key, uint64_t number)
+{
+    status_t st = STATUS_OK;
+    char digits[UNITS_TEXT];
+    char *copy = NULL;
+    struct tree *entries = tree_member(root, list);
+    struct tree *entry = entries && entries->kind == TREE_LIST ? entries->child[i] : entries;
+    struct tree *member = tree_member(entry, was);
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    TRY(memory_text(digits, &copy));
+    free(member->text);
+    member->text = copy;
+    copy = NULL;
+    TRY(memory_text(key, &copy));
+    free(member->key);
+    member->key = copy;
+out:
+    return st;
+}
+
+status_t job_resolve(struct tree *root, const struct job_division *division)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < JOB_BANKS; i++) {
+        TRY(division->channels[i] ? job_resolve_entry(root, "channelise", i, "width", "channels",
+                                                      division->channels[i])
+                                  : STATUS_OK);
+    }
+    for (uint32_t i = 0; i < JOB_PRODUCTS; i++) {
+        TRY(division->integrate[i] ? job_resolve_entry(root, "products", i, "integrate",
+                                                       "integrate", division->integrate[i])
+                                   : STATUS_OK);
     }
 out:
     return st;

@@ -443,7 +443,12 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     status_t st = STATUS_OK;
     double integrate = tree_number(product, "integrate", 1);
     int is_voltages = tree_says(product, "kind", "voltages");
-    if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
+    const char *time = tree_value(product, "integrate");
+    time = time && units_of(time) ? time : NULL;
+    if ((is_voltages || tree_says(product, "kind", "spectra")) && time) {
+        TRY(mistakes_at(mistakes, product, "integrate",
+                        "is %s, but only products of kind power are integrated", time));
+    } else if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
         TRY(mistakes_at(mistakes, product, "integrate",
                         "is %.0f, but only products of kind power are integrated", integrate));
     }

@@ -102,6 +102,9 @@ status_t job_divide(struct tree *root, const struct job_division *division)
     status_t st = STATUS_OK;
     struct tree *list = NULL;
     struct tree *entries = tree_member(root, "dedisperse");
+    if (!entries) {
+        return STATUS_OK;
+    }
     TRY(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
     TRY(tree_new(TREE_LIST, NULL, &list));
     list->line = entries->line;
@@ -194,12 +197,13 @@ static int job_dedisperse_parse_channels(const char *text, void *out, char *mess
 #define DM(member) SCHEMA_AT(struct job_dms, member)
 
 static const struct schema dm_rows[] = {
-    {"start", SCHEMA_NUMBER, "first DM", .absent = "0", DM(start), .max = JOB_MOST_DM},
-    {"step", SCHEMA_NUMBER, "spacing of DMs; with `count`", DM(step), .is_above = 1,
+    {"start", SCHEMA_NUMBER, "first DM", .absent = "0", DM(start), .unit = UNITS_DM,
      .max = JOB_MOST_DM},
+    {"step", SCHEMA_NUMBER, "spacing of DMs; with `count`", DM(step), .unit = UNITS_DM,
+     .is_above = 1, .max = JOB_MOST_DM},
     {"count", SCHEMA_WHOLE, "number of DMs; with `step`", DM(count), .min = 1, .max = JOB_DMS},
     {"end", SCHEMA_NUMBER, "the first DM that reaches it is the last; with `tolerance`", DM(end),
-     .max = JOB_MOST_DM},
+     .unit = UNITS_DM, .max = JOB_MOST_DM},
     {"tolerance", SCHEMA_NUMBER,
      "largest factor by which smearing may widen a pulse (algorithm of L. Levin, as in dedisp)",
      DM(tolerance), .is_above = 1, .min = 1, .max = 1e3,
@@ -207,12 +211,12 @@ static const struct schema dm_rows[] = {
     {"width", SCHEMA_NUMBER,
      "width of the pulse in seconds, besides the sampling time and the smearing within a channel; "
      "with `tolerance`",
-     .absent = "0", DM(width), .max = 1e3},
+     .absent = "0", DM(width), .unit = UNITS_TIME, .max = 1e3},
     {"downsample", SCHEMA_CHOICE,
      "`auto`: divides DMs into ranges, each with its own downsampling and steps; with `tolerance`",
      DM(is_divided), .choices = (const char *const[]){"none", "auto", NULL}},
     {"list", SCHEMA_NUMBER, "DMs, ascending", SCHEMA_LIST(struct job_dms, list, count, 1, JOB_DMS),
-     .max = JOB_MOST_DM, SCHEMA_GIVEN(struct job_dms, kind, DM_LIST),
+     .unit = UNITS_DM, .max = JOB_MOST_DM, SCHEMA_GIVEN(struct job_dms, kind, DM_LIST),
      .expected = "a list of DMs from 0 to 1e6"},
     {.key = NULL},
 };
@@ -247,14 +251,15 @@ const struct schema job_dedisperse_schema[] = {
      .is_required = 1, .list_key = "list",
      .expected = "a list of DMs, or a mapping with start, step, count or start, end, tolerance"},
     {"coherent", SCHEMA_NUMBER, "DMs of a semi-coherent search, ascending (see coherent)",
-     SCHEMA_LIST(struct job_dedisperse, coherent, ncoherent, 1, JOB_COHERENT), .max = JOB_MOST_DM,
-     .expected = "a DM, or an ascending list of them, 4096 at most"},
+     SCHEMA_LIST(struct job_dedisperse, coherent, ncoherent, 1, JOB_COHERENT), .unit = UNITS_DM,
+     .max = JOB_MOST_DM, .expected = "a DM, or an ascending list of them, 4096 at most"},
     {"edges", SCHEMA_CHOICE,
      "`valid`: only times with every sample; `pad`: all times of the input, with zeros outside "
      "(not with `search`, which would find the ramps of these zeros)",
      ENTRY(is_padded), .choices = (const char *const[]){"valid", "pad", NULL}},
     {"reference", SCHEMA_NUMBER, "frequency, in Hz, whose times the series keep",
-     .absent = "that of the highest channel", ENTRY(reference_hz), .is_above = 1, .max = 1e15},
+     .absent = "that of the highest channel", ENTRY(reference_hz), .unit = UNITS_FREQUENCY,
+     .is_above = 1, .max = 1e15},
     {"constant", SCHEMA_TEXT,
      "dispersion constant, s MHz^2 pc^-1 cm^3: `tempo` is 1/2.41e-4 (TEMPO, PRESTO), `handbook` "
      "4148.808, `sigproc` 4148.741601, `codata` 4148.8064239, or a number above 0",

@@ -62,16 +62,16 @@ static const struct schema design_rows[] = {
     {"kind", SCHEMA_CHOICE, "type of the band", DESIGN(kind), .is_required = 1,
      .choices = (const char *const[]){"lowpass", "highpass", "bandpass", "bandstop", NULL}},
     {"edges", SCHEMA_NUMBER, "start and end of each transition band, Hz on the sky, ascending",
-     SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4), .min = -1e15, .max = 1e15,
-     .is_required = 1,
+     SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4), .unit = UNITS_FREQUENCY,
+     .min = -1e15, .max = 1e15, .is_required = 1,
      .expected = "2 frequencies in Hz (lowpass, highpass) or 4 (bandpass, bandstop)"},
     {"offset", SCHEMA_CHOICE, "`true`: edges count from the centre of each coarse channel",
      DESIGN(is_offset), .choices = (const char *const[]){"false", "true", NULL}},
     /* Below that, and above the attenuation's bound, coefficients in double cannot keep it. */
     {"ripple", SCHEMA_NUMBER, "largest difference of gains in the passband, dB", DESIGN(ripple),
-     .min = 1e-9, .max = 3, .otherwise = "0.1"},
-    {"attenuation", SCHEMA_NUMBER, "attenuation of the stopband, dB", DESIGN(attenuation), .min = 8,
-     .max = 200, .otherwise = "60"},
+     .unit = UNITS_DECIBEL, .min = 1e-9, .max = 3, .otherwise = "0.1"},
+    {"attenuation", SCHEMA_NUMBER, "attenuation of the stopband, dB", DESIGN(attenuation),
+     .unit = UNITS_DECIBEL, .min = 8, .max = 200, .otherwise = "60"},
     {.key = NULL},
 };
 
@@ -93,17 +93,17 @@ static const struct schema deripple_rows[] = {
 
 static const struct schema dispersion_rows[] = {
     {"dm", SCHEMA_NUMBER, "dispersion measure, pc cm^-3; negative values disperse", DISPERSION(dm),
-     .min = -JOB_MOST_DM, .max = JOB_MOST_DM, .is_required = 1},
+     .unit = UNITS_DM, .min = -JOB_MOST_DM, .max = JOB_MOST_DM, .is_required = 1},
     {"reference", SCHEMA_PARSED,
      "frequency that keeps its times; `channel` is the centre of each coarse channel",
      .absent = "`channel`", DISPERSION(reference_hz), .parse = job_filter_parse_reference,
-     .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
+     .unit = UNITS_FREQUENCY, .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
     {"constant", SCHEMA_TEXT, "dispersion constant, as in `dedisperse`", .absent = "`tempo`",
      DISPERSION(constant)},
     {"span", SCHEMA_NUMBER,
      "with the reference `channel`: the filter is as long as that of this DM, so that filters of "
      "several DMs make rows of the same times",
-     .absent = "0: its own length", DISPERSION(span), .max = JOB_MOST_DM},
+     .absent = "0: its own length", DISPERSION(span), .unit = UNITS_DM, .max = JOB_MOST_DM},
     {"deripple", SCHEMA_MAPPING, "undoes the telescope's filter bank in the same step",
      DISPERSION(deripple), .members = deripple_rows},
     {.key = NULL},

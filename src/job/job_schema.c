@@ -11,7 +11,7 @@ static const struct schema select_rows[] = {
     {"samples", SCHEMA_WHOLE, "first and end sample", BETWEEN(first_sample, SELECT_SAMPLES),
      .max = 0x1p62, .expected = "two whole numbers [first, end], at most 4611686018427387904"},
     {"seconds", SCHEMA_NUMBER, "start and end in seconds after the first sample",
-     BETWEEN(from_second, SELECT_SECONDS), .max = 1e12,
+     BETWEEN(from_second, SELECT_SECONDS), .unit = UNITS_TIME, .max = 1e12,
      .expected = "two numbers of at least 0: [from, to]"},
     {"utc", SCHEMA_UTC, "start and end in UTC", BETWEEN(from_utc, SELECT_UTC),
      .expected = "two UTC dates: [2014-06-29T01:39:20, 2014-06-29T01:39:30]"},
@@ -25,8 +25,8 @@ static const struct schema select_rows[] = {
      STREAMS(AXIS_CHAN)},
     {"freq_hz", SCHEMA_NUMBER, "instead of `chans`: coarse channels that overlap this band",
      .absent = "all", SCHEMA_PAIR(struct job_select, from_hz),
-     SCHEMA_GIVEN(struct job_select, has_freq, 1), .min = -1e15, .max = 1e15,
-     .expected = "two frequencies in Hz: [from, to]"},
+     SCHEMA_GIVEN(struct job_select, has_freq, 1), .unit = UNITS_FREQUENCY, .min = -1e15,
+     .max = 1e15, .expected = "two frequencies in Hz: [from, to]"},
     {.key = NULL},
 };
 
@@ -85,8 +85,13 @@ static const struct schema product_rows[] = {
     {"bank", SCHEMA_TEXT, "name of the filter bank that makes it", .absent = "the first",
      SCHEMA_AT(struct job_product, bank_name), JOB_WITHOUT_EFFECT,
      .expected = "the name of an entry of channelise"},
-    {"integrate", SCHEMA_WHOLE, "spectra summed into one row (only `power`)",
-     SCHEMA_AT(struct job_product, integrate), .min = 1, .max = 0x1p40, .otherwise = "1"},
+    {"integrate", SCHEMA_WHOLE,
+     "spectra summed into one row (only `power`), or a time such as `10 ms`, of which the nearest "
+     "number of spectra is made",
+     SCHEMA_AT(struct job_product, integrate), .unit = UNITS_TIME,
+     .amount_at = offsetof(struct job_product, integrate_s), .min = 1, .max = 0x1p40,
+     .otherwise = "1",
+     .expected = "a whole number from 1 to 1099511627776, or a time with a unit, such as 10 ms"},
     {"channels", SCHEMA_WHOLE,
      "channels to keep, by number on the product's frequency axis (coarse channels side by side, "
      "from 0); the last is included",
@@ -97,8 +102,8 @@ static const struct schema product_rows[] = {
      "instead of `channels`: keeps the channels with their centres in this band; with `average`, "
      "and as many more as complete a mean",
      .absent = "all", SCHEMA_PAIR(struct job_product, from_hz),
-     SCHEMA_GIVEN(struct job_product, has_freq, 1), .min = -1e15, .max = 1e15,
-     .expected = "two frequencies in Hz: [from, to]", .needs = for_rows},
+     SCHEMA_GIVEN(struct job_product, has_freq, 1), .unit = UNITS_FREQUENCY, .min = -1e15,
+     .max = 1e15, .expected = "two frequencies in Hz: [from, to]", .needs = for_rows},
     {"average", SCHEMA_WHOLE,
      "`power`: number of neighbouring channels averaged into one, without NaN; it divides the "
      "number of channels that are kept",
@@ -215,7 +220,8 @@ const struct schema job_run_schema[] = {
     {"sync", SCHEMA_NUMBER,
      "seconds between syncs of finished rows to the disk and the journal: a crash of the machine "
      "loses at most so much work",
-     JOB(sync_seconds), JOB_WITHOUT_EFFECT, .min = 0.01, .max = 86400, .otherwise = "10"},
+     JOB(sync_seconds), JOB_WITHOUT_EFFECT, .unit = UNITS_TIME, .min = 0.01, .max = 86400,
+     .otherwise = "10"},
     {.key = NULL},
 };
 

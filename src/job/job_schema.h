@@ -53,6 +53,10 @@ status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes);
 void job_synthesise_settle(struct job *job);
 
+/* Before the tables see it: puts the numbers of channels and spectra in the place of widths and
+ * times. Fails with DEVICE (memory). */
+status_t job_resolve(struct tree *root, const struct job_division *division);
+
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);

@@ -136,6 +136,10 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
     struct job *job = NULL;
     if (o->of == PLOT_FILTER) {
         TRY(job_load(o->files[0], o->sets, o->nsets, &job));
+        REQUIRE(!job_needs_rate(job), STATUS_USAGE,
+                "%s: channelise.width or products.integrate needs the rate of the input, which is "
+                "not opened here: expected numbers",
+                o->files[0]);
         TRY(coefficients_read(job));
     }
     const struct drawing drawing = {.of = o->of,

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "dsp/boxes.h"
 #include "dsp/dispersion/ddplan.h"
+#include "dsp/fir/prototype.h"
 #include "input/archive.h"
 #include "input/assumed.h"
 #include "input/coefficients.h"
@@ -13,10 +14,12 @@
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"
+#include "plan/filter_plan.h"
 #include "plan/stage_plan.h"
 #include "ranks/agree.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,6 +318,57 @@ out:
     return st;
 }
 
+/* Channels of a bank that are `width_hz` apart, as nearly as may be, in a band. */
+static uint32_t rate_channels(const struct job_bank *bank, double band_hz)
+{
+    const double most = 1 << 30;
+    uint32_t pairs = (uint32_t)fmin(fmax(rint(band_hz / bank->width_hz / 2), 1), most / 2);
+    return bank->is_oversampled ? oversampled_channels(bank->oversample, 2 * pairs) : 2 * pairs;
+}
+
+/* Numbers of channels and spectra that the job gives as a width and a time, by the rate of the
+ * samples that the filters leave. Coefficients of filters are read already. */
+static status_t rate_resolve(const struct job *job, const struct archive *archive,
+                             struct job_division *out)
+{
+    status_t st = STATUS_OK;
+    struct filter_plan *filters = NULL;
+    uint32_t channels[JOB_BANKS] = {0};
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
+    const struct archive *seen = filters ? filter_plan_seen(filters) : archive;
+    const double band_hz = archive_chan_width_hz(seen);
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        const struct job_bank *bank = &job->banks[i];
+        channels[i] = bank->channels;
+        if (bank->width_hz > 0) {
+            channels[i] = out->channels[i] = rate_channels(bank, band_hz);
+            report_note("channelise.%u.width %s: %" PRIu32 " channels of %s", i,
+                        units_hertz(bank->width_hz, a), channels[i],
+                        units_hertz(band_hz / channels[i], b));
+        }
+    }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        const struct job_product *product = &job->products[i];
+        const struct job_bank *bank = &job->banks[product->bank];
+        if (product->integrate_s > 0 && product->bank < job->nbanks) {
+            const double seconds = channels[product->bank] / band_hz *
+                                   (bank->is_oversampled ? bank->oversample.den : 1) /
+                                   (bank->is_oversampled ? bank->oversample.num : 1);
+            out->integrate[i] =
+                (uint64_t)fmin(fmax(rint(product->integrate_s / seconds), 1), 0x1p40);
+            report_note("products.%u.integrate %s: %" PRIu64 " %s, %s", i,
+                        units_seconds(product->integrate_s, a), out->integrate[i],
+                        units_plural(out->integrate[i], "spectrum", "spectra"),
+                        units_seconds((double)out->integrate[i] * seconds, b));
+        }
+    }
+out:
+    filter_plan_destroy(filters);
+    return st;
+}
+
 /* Ranges of every dedispersion of the job that is to be divided; filterbanks of the job's own are
  * foreseen
  * (`archive`; NULL: the input is a filterbank). Coefficients of filters are read already. Fails
@@ -326,7 +380,6 @@ static status_t ranges_find(const struct job *job, const struct archive *archive
     status_t st = STATUS_OK;
     struct channelise_plan *work = NULL;
     uint32_t all = 0;
-    *out = (struct job_division){.count = {0}};
     if (archive) {
         /* One thread: the memory of threads does not matter here. */
         TRY(channelise_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &work));
@@ -401,19 +454,19 @@ out:
     return st;
 }
 
-/* Where rank 0 divides dedispersions, the job is read once more, with these ranges. */
+/* Where rank 0 finds numbers in the input that the job leaves open, the job is read once more, with
+ * these: as rate_resolve() or ranges_find() does. */
 static status_t share_divided_all(MPI_Comm comm, const char *path, const struct text *text,
                                   const char *const *sets, uint32_t nsets,
                                   const struct job_each *each, const struct archive *archive,
-                                  struct job **job)
+                                  status_t (*find)(const struct job *, const struct archive *,
+                                                   struct job_division *),
+                                  struct job_division *known, struct job **job)
 {
     status_t st = STATUS_OK;
-    struct job_division division;
+    struct job_division division = *known;
     struct job *divided = NULL;
-    if (!job_is_divided(*job)) {
-        return STATUS_OK;
-    }
-    TRY(agree_all(comm, agree_rank(comm) == 0 ? ranges_find(*job, archive, &division) : STATUS_OK));
+    TRY(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
     share_bytes_all(comm, &division, sizeof division);
     st = job_parse_divided(path, text->data, text->length, sets, nsets, each, &division, &divided);
     TRY(agree_all(comm, st));
@@ -421,6 +474,7 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
     job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
     *job = divided;
+    *known = division;
     divided = NULL;
 out:
     job_destroy(divided);
@@ -447,6 +501,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
                        opened_t *opened, struct job **out_job, struct archive **out_archive)
 {
     struct job *job = NULL;
+    struct job_division division = {.count = {0}};
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, text));
     st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
@@ -457,8 +512,13 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, *out_archive, job));
     }
-    TRY(share_divided_all(comm, path, text, sets, nsets, each,
-                          job_reads_voltages(job) ? *out_archive : NULL, &job));
+    const struct archive *archive = job_reads_voltages(job) ? *out_archive : NULL;
+    TRY(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                rate_resolve, &division, &job)
+                            : STATUS_OK);
+    TRY(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                ranges_find, &division, &job)
+                            : STATUS_OK);
     *out_job = job;
     job = NULL;
 out:
@@ -475,7 +535,7 @@ status_t share_load_job(const char *path, const char *const *sets, uint32_t nset
     TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
     TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
-    if (job_is_divided(job)) {
+    if (job_is_divided(job) || job_needs_rate(job)) {
         job_destroy(job);
         job = NULL;
         TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,

@@ -469,7 +469,7 @@ static const struct schema polarisation_rows[] = {
     {"q", SCHEMA_NUMBER, STOKES(q), .min = -1e9, .max = 1e9},
     {"u", SCHEMA_NUMBER, STOKES(u), .min = -1e9, .max = 1e9},
     {"v", SCHEMA_NUMBER, STOKES(v), .min = -1e9, .max = 1e9},
-    {"linear_deg", SCHEMA_NUMBER, POLARISATION(linear_deg),
+    {"linear_deg", SCHEMA_NUMBER, POLARISATION(linear_deg), .unit = UNITS_ANGLE,
      SCHEMA_GIVEN(struct synth_polarisation, has_linear, 1), .min = -360, .max = 360},
     {"circular", SCHEMA_CHOICE, POLARISATION(circular),
      .choices = (const char *const[]){"right", "left", NULL}, .values = (const int[]){1, -1}},
@@ -486,7 +486,8 @@ static const struct schema polarisation_rows[] = {
 #define PULSED(member) SCHEMA_AT(struct synth_pulsed, member)
 
 static const struct schema pulsed_rows[] = {
-    {"period_s", SCHEMA_NUMBER, PULSED(period_s), .is_required = 1, .is_above = 1, .max = 1e9},
+    {"period_s", SCHEMA_NUMBER, PULSED(period_s), .unit = UNITS_TIME, .is_required = 1,
+     .is_above = 1, .max = 1e9},
     {"duty", SCHEMA_NUMBER, PULSED(duty), .is_above = 1, .max = 1, .otherwise = "0.5"},
     {"phase", SCHEMA_NUMBER, PULSED(phase), .min = -1e6, .max = 1e6},
     {.key = NULL},
@@ -500,7 +501,8 @@ static const struct schema pulsed_rows[] = {
     }
 
 static const struct schema tone_rows[] = {
-    {"freq_hz", SCHEMA_NUMBER, TONE(freq_hz), .is_required = 1, .min = -1e15, .max = 1e15},
+    {"freq_hz", SCHEMA_NUMBER, TONE(freq_hz), .unit = UNITS_FREQUENCY, .is_required = 1,
+     .min = -1e15, .max = 1e15},
     {"amplitude", SCHEMA_NUMBER, TONE(amplitude), .is_required = 1, .max = 1e9},
     {"phase", SCHEMA_NUMBER, TONE(phase), .min = -1e6, .max = 1e6},
     {"drift_hz_per_s", SCHEMA_NUMBER, TONE(drift_hz_per_s), .min = -1e15, .max = 1e15},
@@ -514,7 +516,8 @@ static const struct schema tone_rows[] = {
 static const struct schema noise_source_rows[] = {
     {"amplitude", SCHEMA_NUMBER, NOISE(amplitude), .is_required = 1, .max = 1e9},
     {"band_hz", SCHEMA_NUMBER, SCHEMA_PAIR(struct synth_noise_source, from_hz),
-     SCHEMA_GIVEN(struct synth_noise_source, has_band, 1), .min = -1e15, .max = 1e15},
+     .unit = UNITS_FREQUENCY, SCHEMA_GIVEN(struct synth_noise_source, has_band, 1), .min = -1e15,
+     .max = 1e15},
     PULSED_OF(struct synth_noise_source),
     POLARISED(struct synth_noise_source),
     {.key = NULL},
@@ -524,7 +527,8 @@ static const struct schema noise_source_rows[] = {
 
 static const struct schema impulses_rows[] = {
     {"amplitude", SCHEMA_NUMBER, IMPULSES(amplitude), .is_required = 1, .max = 1e9},
-    {"period_s", SCHEMA_NUMBER, IMPULSES(period_s), .is_required = 1, .is_above = 1, .max = 1e9},
+    {"period_s", SCHEMA_NUMBER, IMPULSES(period_s), .unit = UNITS_TIME, .is_required = 1,
+     .is_above = 1, .max = 1e9},
     {"phase", SCHEMA_NUMBER, IMPULSES(phase), .min = -1e6, .max = 1e6},
     {"times", SCHEMA_CHOICE, IMPULSES(is_random), .otherwise = "periodic",
      .choices = (const char *const[]){"periodic", "random", NULL}},
@@ -533,7 +537,7 @@ static const struct schema impulses_rows[] = {
 
 static const struct schema pulsar_rows[] = {
     {"period", SCHEMA_NUMBER, PULSAR(period), .is_required = 1, .is_above = 1, .max = 1e9},
-    {"dm", SCHEMA_NUMBER, PULSAR(dm), .max = 1e6},
+    {"dm", SCHEMA_NUMBER, PULSAR(dm), .unit = UNITS_DM, .max = 1e6},
     {"amplitude", SCHEMA_NUMBER, PULSAR(amplitude), .is_required = 1, .max = 1e9},
     {"width", SCHEMA_NUMBER, PULSAR(width), .is_above = 1, .max = 0.5, .otherwise = "0.05"},
     {"phase", SCHEMA_NUMBER, PULSAR(phase), .min = -1e6, .max = 1e6},
@@ -542,11 +546,13 @@ static const struct schema pulsar_rows[] = {
 };
 
 static const struct schema burst_rows[] = {
-    {"time_s", SCHEMA_NUMBER, BURST(time_s), .is_required = 1, .min = -1e9, .max = 1e9},
-    {"dm", SCHEMA_NUMBER, BURST(dm), .max = 1e6},
+    {"time_s", SCHEMA_NUMBER, BURST(time_s), .unit = UNITS_TIME, .is_required = 1, .min = -1e9,
+     .max = 1e9},
+    {"dm", SCHEMA_NUMBER, BURST(dm), .unit = UNITS_DM, .max = 1e6},
     {"amplitude", SCHEMA_NUMBER, BURST(amplitude), .is_required = 1, .max = 1e9},
-    {"width_s", SCHEMA_NUMBER, BURST(width_s), .max = 1e9},
-    {"reference_hz", SCHEMA_NUMBER, BURST(reference_hz), .is_above = 1, .max = 1e15},
+    {"width_s", SCHEMA_NUMBER, BURST(width_s), .unit = UNITS_TIME, .max = 1e9},
+    {"reference_hz", SCHEMA_NUMBER, BURST(reference_hz), .unit = UNITS_FREQUENCY, .is_above = 1,
+     .max = 1e15},
     {.key = NULL},
 };
 
@@ -573,9 +579,10 @@ static const struct schema spec_rows[] = {
      .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0}},
     {"sideband", SCHEMA_CHOICE, SPEC(sideband), .otherwise = "1",
      .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1}},
-    {"sample_rate_hz", SCHEMA_NUMBER, SPEC(sample_rate_hz), .is_required = 1, .is_above = 1,
-     .max = 1e15},
-    {"freq_hz", SCHEMA_NUMBER, SPEC(freq_hz), .is_required = 1, .min = -1e15, .max = 1e15},
+    {"sample_rate_hz", SCHEMA_NUMBER, SPEC(sample_rate_hz), .unit = UNITS_RATE, .is_required = 1,
+     .is_above = 1, .max = 1e15},
+    {"freq_hz", SCHEMA_NUMBER, SPEC(freq_hz), .unit = UNITS_FREQUENCY, .is_required = 1,
+     .min = -1e15, .max = 1e15},
     {"noise", SCHEMA_NUMBER, SPEC(noise), .max = 1e9},
     {"tones", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, tones, ntones, 0, SYNTH_TONES),
      .members = tone_rows, .expected = "a list of tones, each with freq_hz and amplitude"},

@@ -210,9 +210,9 @@ static void ten_mistakes_at_once(void **state)
             "  job.yaml:9: channelise.windw: unknown key, did you mean window?\n"
             "  job.yaml:10: channelise.cutoff: is wide, expected flat or a number from 0 to 64\n"
             "  job.yaml:14: products.0.integrate: is 0, expected a whole number from 1 to "
-            "1099511627776\n"
+            "1099511627776, or a time with a unit, such as 10 ms\n"
             "  job.yaml:15: products.1.integrate: is 1.5, expected a whole number from 1 to "
-            "1099511627776\n"
+            "1099511627776, or a time with a unit, such as 10 ms\n"
             "  job.yaml:17: products.1.file: is the same as products.0.file, expected a file of "
             "its own\n"
             "  job.yaml:19: run.memory: is 10MiB, expected auto or an amount of memory of at least "
@@ -353,6 +353,30 @@ static void wrong_together(void **state)
             "axis of a power product must ascend");
 }
 
+/* What is open until the input is known: then the text has the numbers, as if they were written. */
+static void widths_and_times(void **state)
+{
+    static const char open[] = "input: {files: a.h5}\n"
+                               "channelise: {width: 3 kHz, taps: 4}\n"
+                               "products: [{kind: power, file: p.h5, integrate: 0.5 ms}]\n";
+    const struct job_division known = {.channels = {64}, .integrate = {5}};
+    const char *const sets[] = {"channelise={channels: 64, taps: 4}", "products.0.integrate=5"};
+    struct job *job = accepted(open, NULL, 0);
+    (void)state;
+    assert_true(job_needs_rate(job));
+    assert_true(job->banks[0].width_hz == 3000 && job->products[0].integrate_s == 0.0005);
+    job_destroy(job);
+    assert_int_equal(job_parse_divided("job.yaml", open, strlen(open), NULL, 0, NULL, &known, &job),
+                     STATUS_OK);
+    struct job *same = accepted(open, sets, 2);
+    assert_int_equal(job_needs_rate(job) || job_needs_rate(same), 0);
+    assert_int_equal(job->banks[0].channels, 64);
+    assert_int_equal(job->products[0].integrate, 5);
+    assert_string_equal(job->products[0].text, same->products[0].text);
+    job_destroy(same);
+    job_destroy(job);
+}
+
 static void the_text_is_canonical(void **state)
 {
     (void)state;
@@ -370,8 +394,8 @@ static void the_text_is_canonical(void **state)
                                                "    missing_value: -128\n"
                                                "    sideband: -1\n"
                                                "    freq_hz:\n"
-                                               "    - 100e6\n"
-                                               "    - 101e6\n"
+                                               "    - 100000000\n"
+                                               "    - 101000000\n"
                                                "    start: 2014-06-29T01:39:20.5\n"
                                                "    oversampling: 32/27\n"
                                                "    telescope: SKA-Low\n"
@@ -541,6 +565,7 @@ int main(void)
         cmocka_unit_test(wrong_values),
         cmocka_unit_test(wrong_selections),
         cmocka_unit_test(wrong_together),
+        cmocka_unit_test(widths_and_times),
         cmocka_unit_test(the_text_is_canonical),
         cmocka_unit_test(the_text_forgets_what_does_not_matter),
         cmocka_unit_test(the_text_is_a_job),

@@ -76,6 +76,7 @@ static const struct sample {
     VALUES("channelise.oversample.num", "channelise.0.oversample.den=2", "3", "5"),
     VALUES("channelise.oversample.den", "channelise.0.oversample.num=8", "5", "7"),
     NEEDS("channelise.attenuation", "channelise.0.oversample={num: 4, den: 3}"),
+    NEEDS("channelise.width", "channelise=[{taps: 4}]"),
     VALUES("channelise.window", NULL, "hann", "rect"),
     {"channelise.order", NULL, {NULL}, undedispersed},
     NEEDS("channelise.window_points", "channelise.0.window=file:w"),
@@ -183,7 +184,7 @@ struct place {
     unsigned without;           /* effect on these products: its own bits and theirs */
 };
 
-static int keys, wrong;
+static int keys, with_unit, wrong;
 /* Keys on which no byte depends, one a line. */
 static const char without_identity[] = "input.external\n"
                                        "channelise.name\n"
@@ -249,6 +250,40 @@ static void compare(const struct place *place, int counts, const struct job *fir
     }
 }
 
+/* A value with a unit makes the text that its number makes. */
+static void check_unit(const struct schema *row, const struct place *place, const struct job *first)
+{
+    static const char *const same[] = {
+        [UNITS_FREQUENCY] = "e-6 MHz", [UNITS_RATE] = "e-3ksps", [UNITS_TIME] = "e3 ms",
+        [UNITS_ANGLE] = " deg",        [UNITS_DECIBEL] = " dB",  [UNITS_DM] = " pc/cm3"};
+    const struct sample *sample = sample_of(place->path);
+    const char *base = sample->job ? sample->job : usual;
+    char number[VALUE];
+    char set[PATH + 2 * VALUE];
+    const char *sets[] = {sample->with, set};
+    struct job *job = NULL;
+    value_of(row, 0, number);
+    if (sample->values[0] || row->is_pair) {
+        return; /* lists and pairs are of such values */
+    }
+    snprintf(set, sizeof set, "%s=%s%s", place->set, number,
+             strchr(number, 'e') ? units_name(row->unit, 0) : same[row->unit]);
+    report_clear();
+    const uint32_t skipped = sample->with == NULL;
+    if (job_parse("job.yaml", base, strlen(base), sets + skipped, 2 - skipped, &job) != STATUS_OK) {
+        print_error("%s: %s\n", set, report_cause());
+        wrong++;
+        return;
+    }
+    if (differ(first->products[0].text, job->products[0].text) ||
+        (job->dedisperse && differ(first->dedisperse[0].text, job->dedisperse[0].text))) {
+        print_error("%s: another text than the number\n", set);
+        wrong++;
+    }
+    with_unit++;
+    job_destroy(job);
+}
+
 static void check_key(const struct schema *row, const struct place *place)
 {
     int counts = 0;
@@ -256,6 +291,9 @@ static void check_key(const struct schema *row, const struct place *place)
     struct job *second = job_of(row, place, 1, &counts);
     if (first && second) {
         compare(place, counts, first, second);
+    }
+    if (first && row->unit && !row->amount_at) {
+        check_unit(row, place, first);
     }
     keys++;
     if (place->without == JOB_ALL) {
@@ -301,6 +339,7 @@ static void every_key_has_the_effect_that_its_row_says(void **state)
     text_free(&found_without);
     assert_int_equal(wrong, 0);
     assert_true(keys >= 150);
+    assert_true(with_unit >= 15);
 }
 
 /* A key of which one value alone has an effect. */

@@ -55,7 +55,7 @@ static void wrong_layouts(void **state)
     (void)state;
     layout_refused("axes: pol", "axes: is pol: the axis time is missing");
     layout_refused("axes: time, sample_rate_hz: 0",
-                   "sample_rate_hz: is 0, expected a number above 0, at most 1e+15");
+                   "sample_rate_hz: is 0, expected a number above 0, at most 1e+15 sps");
     layout_refused("axes: time, packing: 4+4", "packing: is 4+4, expected " PACKING_TEXTS);
     layout_refused("axes: time, packing: 8 bit offset high first",
                    "packing: is \"8 bit offset high first\", expected " PACKING_TEXTS);

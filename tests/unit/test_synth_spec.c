@@ -161,16 +161,16 @@ static void everything_missing(void **state)
     (void)state;
     refused("tones: [{phase: 0}]\npulsar: {dm: 1}\n",
             "s.yaml has 9 mistakes:\n"
-            "  s.yaml:1: tones.0.freq_hz: is missing, expected a number from -1e+15 to 1e+15\n"
+            "  s.yaml:1: tones.0.freq_hz: is missing, expected a number from -1e+15 Hz to 1e+15\n"
             "  s.yaml:1: tones.0.amplitude: is missing, expected a number from 0 to 1000000000\n"
             "  s.yaml:1: file: is missing, expected the path of the archive to write\n"
             "  s.yaml:1: samples: is missing, expected a whole number from 1 to "
             "4611686018427387904\n"
             "  s.yaml:1: bits: is missing, expected one of 4, 8, 16, 32\n"
-            "  s.yaml:1: sample_rate_hz: is missing, expected a number above 0, at most 1e+15\n"
-            "  s.yaml:1: freq_hz: is missing, expected a number from -1e+15 to 1e+15\n"
+            "  s.yaml:1: sample_rate_hz: is missing, expected a number above 0, at most 1e+15 sps\n"
+            "  s.yaml:1: freq_hz: is missing, expected a number from -1e+15 Hz to 1e+15\n"
             "  s.yaml:2: pulsar.period: is missing, expected a number above 0, at most "
-            "1000000000\n"
+            "1000000000 s\n"
             "  s.yaml:2: pulsar.amplitude: is missing, expected a number from 0 to 1000000000");
 }
 
@@ -182,7 +182,7 @@ static void wrong_values(void **state)
     set_refused("samples=4611686018427387905", "samples: is 4611686018427387905, expected a whole "
                                                "number from 1 to 4611686018427387904");
     set_refused("sample_rate_hz=-1",
-                "sample_rate_hz: is -1, expected a number above 0, at most 1e+15");
+                "sample_rate_hz: is -1, expected a number above 0, at most 1e+15 sps");
     set_refused("noise=-0.1", "noise: is -0.1, expected a number from 0 to 1000000000");
     set_refused("streams.pols=0", "streams.pols: is 0, expected a whole number from 1 to 65536");
     set_refused("seed=-1", "seed: is -1, expected a whole number");
@@ -195,9 +195,9 @@ static void wrong_values(void **state)
     set_refused("pulsar={period: 1, amplitude: 1, width: 0.6}",
                 "pulsar.width: is 0.6, expected a number above 0, at most 0.5");
     set_refused("burst={amplitude: 1}",
-                "burst.time_s: is missing, expected a number from -1000000000 to 1000000000");
+                "burst.time_s: is missing, expected a number from -1000000000 to 1000000000 s");
     set_refused("burst={time_s: 1, amplitude: 1, reference_hz: 0}",
-                "burst.reference_hz: is 0, expected a number above 0, at most 1e+15");
+                "burst.reference_hz: is 0, expected a number above 0, at most 1e+15 Hz");
     set_refused("burst=frb", "burst: is frb, expected a list of bursts, each with time_s and "
                              "amplitude");
     set_refused("pulsar=vela", "pulsar: is vela, expected a mapping with period, amplitude and "
@@ -301,7 +301,7 @@ static void sources(void **state)
                 "from 1399500000 to 1400500000");
     set_refused("noise_sources={amplitude: 1, pulsed: {duty: 0.5}}",
                 "noise_sources.pulsed.period_s: is missing, expected a number above 0, at most "
-                "1000000000");
+                "1000000000 s");
     set_refused("noise_sources={amplitude: 1, pulsed: {period_s: 1, duty: 1.5}}",
                 "noise_sources.pulsed.duty: is 1.5, expected a number above 0, at most 1");
     set_refused("impulses={amplitude: 1, period_s: 1e-7}",

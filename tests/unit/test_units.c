@@ -476,9 +476,58 @@ static void only_the_first_failure_is_the_cause(void **state)
     report_clear();
 }
 
+static void quantities(void **state)
+{
+    static const struct {
+        const char *text;
+        enum units_dimension dimension;
+        double value;
+    } good[] = {
+        {"1420.4 MHz", UNITS_FREQUENCY, 1420400000},
+        {"1420.4MHz", UNITS_FREQUENCY, 1420400000},
+        {"1.4204e3 MHz", UNITS_FREQUENCY, 1420.4e6},
+        {"-3E-1 kHz", UNITS_FREQUENCY, -300},
+        {"2.048 Msps", UNITS_RATE, 2048000},
+        {"2.048 MHz", UNITS_RATE, 2048000},
+        {"10 ms", UNITS_TIME, 0.01},
+        {"0.1 us", UNITS_TIME, 1e-7},
+        {"1.5 h", UNITS_TIME, 5400},
+        {"2 min", UNITS_TIME, 120},
+        {"6 hours", UNITS_ANGLE, 90},
+        {"60 dB", UNITS_DECIBEL, 60},
+        {"26.7 pc/cm3", UNITS_DM, 26.7},
+    };
+    static const struct {
+        const char *text;
+        enum units_dimension dimension;
+    } bad[] = {
+        {"10 ms", UNITS_FREQUENCY}, {"10", UNITS_TIME},      {"ms", UNITS_TIME},
+        {"10 mss", UNITS_TIME},     {"0x10 ms", UNITS_TIME}, {"1e400 s", UNITS_TIME},
+        {"nan s", UNITS_TIME},      {"1 s 2", UNITS_TIME},   {"1 s", UNITS_NONE},
+        {"", UNITS_TIME},           {"1e309ms", UNITS_TIME}, {"1 Hz", UNITS_TIME},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = 0;
+        assert_int_equal(units_parse_quantity(good[i].text, good[i].dimension, &value), 1);
+        assert_true(value == good[i].value);
+        assert_non_null(units_of(good[i].text));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 7;
+        assert_int_equal(units_parse_quantity(bad[i].text, bad[i].dimension, &value), 0);
+        assert_true(value == 7);
+    }
+    assert_null(units_of("10"));
+    assert_null(units_of("file.h5"));
+    assert_string_equal(units_name(UNITS_TIME, 1), "ms");
+    assert_null(units_name(UNITS_DM, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities),
         cmocka_unit_test(bytes_are_read_and_written),
         cmocka_unit_test(dates_are_read_and_written),
         cmocka_unit_test(no_time_zone_matters),

@@ -70,6 +70,20 @@ static void words_append_range(char *out, const struct schema *row)
     }
 }
 
+/* "Hz, kHz, MHz or GHz". Returns `out`. */
+static const char *words_units(enum units_dimension unit, char out[MISTAKE_BYTES])
+{
+    out[0] = '\0';
+    for (size_t i = 0; units_name(unit, i); i++) {
+        words_append(out, "%s%s",
+                     i == 0                    ? ""
+                     : units_name(unit, i + 1) ? ", "
+                                               : " or ",
+                     units_name(unit, i));
+    }
+    return out;
+}
+
 static void words_append_keys(char *out, const struct schema *rows)
 {
     for (const struct schema *row = rows; row->key; row++) {
@@ -88,6 +102,7 @@ const char *words_expected(const struct schema *row, char out[MISTAKE_BYTES])
                      : row->is_even             ? "an even whole number"
                                                 : "a whole number");
         words_append_range(out, row);
+        words_append(out, "%s%s", row->unit ? " " : "", row->unit ? units_name(row->unit, 0) : "");
     } else if (row->type == SCHEMA_CHOICE) {
         for (size_t i = 0; row->choices[i]; i++) {
             words_append(out, "%s%s", i ? ", " : "one of ", row->choices[i]);
@@ -223,6 +238,14 @@ out:
 /* Proposed jobs (`info`) have it for what is not known. */
 static const char schema_placeholder[] = "???";
 
+/* Whether a value has another unit than its row. */
+static int schema_expects_unit(const struct tree *node, const struct schema *row)
+{
+    double value = 0;
+    return row->unit && node->kind == TREE_VALUE && units_of(node->text) &&
+           !units_parse_quantity(node->text, row->unit, &value);
+}
+
 /* Tells that `node` is wrong, for the reason in `message` if there is one. */
 static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const struct schema *row,
                              const char *message, char *base)
@@ -234,6 +257,9 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
     if (node->kind == TREE_VALUE && strstr(node->text, schema_placeholder)) {
         TRY(mistakes_at(mistakes, node, NULL, "%s: replace %s by %s", words_is(node, is),
                         schema_placeholder, words_expected(row, expected)));
+    } else if (schema_expects_unit(node, row)) {
+        TRY(mistakes_at(mistakes, node, NULL, "%s, expected the unit %s", words_is(node, is),
+                        words_units(row->unit, expected)));
     } else if (*message) {
         TRY(mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message));
     } else {
@@ -244,24 +270,65 @@ out:
     return st;
 }
 
+static status_t schema_rewrite(struct tree *node, const char *text)
+{
+    status_t st = STATUS_OK;
+    char *copy = NULL;
+    TRY(memory_text(text, &copy));
+    free(node->text);
+    node->text = copy;
+out:
+    return st;
+}
+
+/* Writes a number in the one form that it has in the text of a job. */
+static status_t schema_rewrite_number(struct tree *node, const struct schema *row)
+{
+    char digits[UNITS_TEXT];
+    uint64_t whole = 0;
+    double number = 0;
+    if (row->type == SCHEMA_WHOLE && tree_parse_whole(node->text, &whole)) {
+        snprintf(digits, sizeof digits, "%" PRIu64, whole);
+    } else if (row->type == SCHEMA_NUMBER && tree_parse_number(node->text, &number)) {
+        units_exact(number, digits);
+    } else {
+        return STATUS_OK;
+    }
+    return schema_rewrite(node, digits);
+}
+
+/* Takes a value with a unit. *is_amount: it is one in place of a whole number. */
+static status_t schema_take_unit(struct tree *node, const struct schema *row, char *base,
+                                 int *is_amount)
+{
+    status_t st = STATUS_OK;
+    char digits[UNITS_TEXT];
+    double number = 0;
+    int has_unit = row->unit && units_parse_quantity(node->text, row->unit, &number);
+    *is_amount = has_unit && row->amount_at && number > 0;
+    if (*is_amount) {
+        memcpy(base + row->amount_at, &number, sizeof number);
+        TRY(schema_fill_default(row, base));
+    } else if (has_unit && !row->amount_at) {
+        TRY(schema_rewrite(node, units_exact(number, digits)));
+    }
+out:
+    return st;
+}
+
 static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
                                   const struct schema *row, char *base)
 {
     status_t st = STATUS_OK;
     char message[MISTAKE_BYTES] = "";
-    uint64_t whole = 0;
-    struct text digits = {0};
+    int is_amount = 0;
     int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text &&
              strcmp(node->text, schema_placeholder) != 0;
-    if (ok) {
+    TRY(ok ? schema_take_unit(node, row, base, &is_amount) : STATUS_OK);
+    if (ok && !is_amount) {
         TRY(schema_store(row, node->text, base + row->at, message, &ok));
     }
-    if (ok && row->type == SCHEMA_WHOLE && tree_parse_whole(node->text, &whole)) {
-        TRY(text_add(&digits, "%" PRIu64, whole));
-        free(node->text);
-        node->text = digits.data;
-    }
-    TRY(ok ? STATUS_OK : schema_wrong(mistakes, node, row, message, base));
+    TRY(ok ? schema_rewrite_number(node, row) : schema_wrong(mistakes, node, row, message, base));
 out:
     return st;
 }

@@ -7,6 +7,7 @@
 #define VOLTMILL_JOB_YAML_SCHEMA_H
 
 #include "base/json.h"
+#include "base/units.h"
 #include "io/pack.h"
 #include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"
@@ -43,9 +44,15 @@ struct schema {
     int is_pair;     /* exactly two values, which lie in the struct itself */
     size_t count_at; /* of other lists: offset of their uint32_t count */
 
-    double min, max; /* of numbers and bytes; no range where min = max; max may be INFINITY */
-    int is_above;    /* `min` itself is not allowed */
-    int is_even;     /* of a whole number */
+    struct {
+        double min, max; /* of numbers and bytes; no range where min = max; max may be INFINITY */
+        int is_above;    /* `min` itself is not allowed */
+        int is_even;     /* of a whole number */
+        enum units_dimension unit; /* that a number may have: its text becomes the bare number */
+        /* A whole number: offset of a double that such a quantity fills instead, for the caller to
+         * make the number of; 0: none. */
+        size_t amount_at;
+    };
     const char *const *choices; /* ends with NULL */
     const int *values;          /* of the choices; NULL: their places in the list, from 0 on */
     const struct schema *members;
@@ -94,7 +101,7 @@ struct schema {
 /* Fills the zeroed struct *out with what `root` says and with defaults, adds the mistakes of `root`
  * and marks the nodes that have them; a value that is wrong leaves its default. Brings the tree
  * into one form: a single entry becomes a list of one, a list a mapping where `list_key` says so,
- * auto and empty optional mappings are dropped, whole numbers are written in decimal digits.
+ * auto and empty optional mappings are dropped, numbers are written in one form, without units.
  * Mappings have at most 32 different keys. Fails with DEVICE (memory). Afterwards, also when it
  * failed, what *out owns is for schema_free(). */
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
@@ -112,8 +119,8 @@ status_t schema_require(struct mistakes *mistakes, struct tree *node, const stru
 
 /* Adds members to a JSON object that is open: what a document may contain, as a JSON Schema (draft
  * 2020-12). Members of keys beyond that standard: x-values and x-default, values and default in
- * words; x-identity: false where none of `all` products depends on the key, or the only value that
- * they depend on. */
+ * words; x-units: units that a number may have, the first that of a bare number; x-identity: false
+ * where none of `all` products depends on the key, or the only value that they depend on. */
 void schema_json(const struct schema *rows, unsigned all, struct json *json);
 
 /* Frees the texts and lists that `out` owns. */

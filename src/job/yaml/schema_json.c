@@ -103,6 +103,32 @@ static void schema_json_instead(struct json *json, const struct schema *row, uns
     schema_json_mapping(json, row->instead, all);
 }
 
+/* A number with a unit. */
+static void schema_json_quantity(struct json *json, const struct schema *row, unsigned all)
+{
+    char pattern[256] = "^[-+0-9.eE]+ *(";
+    (void)all;
+    for (size_t i = 0; units_name(row->unit, i); i++) {
+        size_t used = strlen(pattern);
+        snprintf(pattern + used, sizeof pattern - used, "%s%s", i ? "|" : "",
+                 units_name(row->unit, i));
+    }
+    strcat(pattern, ")$");
+    json_text(json, "type", "string");
+    json_text(json, "pattern", pattern);
+}
+
+static void schema_json_units(struct json *json, const struct schema *row)
+{
+    if (row->unit) {
+        json_list(json, "x-units");
+        for (size_t i = 0; units_name(row->unit, i); i++) {
+            json_text(json, NULL, units_name(row->unit, i));
+        }
+        json_list_end(json);
+    }
+}
+
 static void schema_json_value(struct json *json, const struct schema *row, unsigned all)
 {
     static const char *const types[][2] = {[SCHEMA_TEXT] = {"string", "number"},
@@ -143,7 +169,10 @@ static void schema_json_list_key(struct json *json, const struct schema *row, un
 static void schema_json_entry(struct json *json, const struct schema *row, unsigned all)
 {
     const form forms[] = {row->type == SCHEMA_MAPPING ? schema_json_mapping : schema_json_value,
-                          row->list_key ? schema_json_list_key : NULL, NULL};
+                          row->list_key                             ? schema_json_list_key
+                          : row->unit && row->type != SCHEMA_PARSED ? schema_json_quantity
+                                                                    : NULL,
+                          NULL};
     schema_json_any(json, row, all, forms);
 }
 
@@ -209,6 +238,7 @@ static void schema_json_row(struct json *json, const char *key, const struct sch
     if (row->expected) {
         json_text(json, "x-values", row->expected);
     }
+    schema_json_units(json, row);
     if ((row->without_effect_on & all) == all) {
         json_bool(json, "x-identity", 0);
     } else if (row->only) {

@@ -2,6 +2,7 @@
 #include "output/journal/journal_head.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "io/crc.h"
 #include "io/file.h"
 #include "product/flagged.h"
@@ -88,6 +89,28 @@ out:
     return st;
 }
 
+/* Whether lines of a job have the same key and values of the same number: programs before 0.3
+ * wrote numbers as their jobs did. */
+static int origin_is_same_number(struct line then, struct line now)
+{
+    char words[2][64];
+    double values[2];
+    const struct line lines[2] = {then, now};
+    size_t keys[2];
+    for (int i = 0; i < 2; i++) {
+        keys[i] = lines[i].length;
+        while (keys[i] > 0 && lines[i].at[keys[i] - 1] != ' ') {
+            keys[i]--;
+        }
+        snprintf(words[i], sizeof words[i], "%.*s", (int)(lines[i].length - keys[i]),
+                 lines[i].at + keys[i]);
+        if (!units_parse_f64(words[i], &values[i])) {
+            return 0;
+        }
+    }
+    return keys[0] == keys[1] && strncmp(then.at, now.at, keys[0]) == 0 && values[0] == values[1];
+}
+
 static status_t origin_compare_words(const char *what, const char *then, const char *now,
                                      struct text *out)
 {
@@ -99,7 +122,7 @@ static status_t origin_compare_words(const char *what, const char *then, const c
     while (*then || *now) {
         struct line before = origin_line_at(then);
         struct line after = origin_line_at(now);
-        if (!origin_is_equal(before, after)) {
+        if (!origin_is_equal(before, after) && !origin_is_same_number(before, after)) {
             TRY(origin_say(what, before, after, out));
             break;
         }
