@@ -266,7 +266,9 @@ const struct schema job_bank_schema[] = {
      "instead of `channels`: spacing of the channels, Hz, of which the nearest even number of "
      "channels is made",
      BANK(width_hz), .unit = UNITS_FREQUENCY, .is_above = 1, .max = 1e15},
-    {"taps", SCHEMA_WHOLE, "length of the filter in spectra (T); 1 is a windowed Fourier transform",
+    {"taps", SCHEMA_WHOLE,
+     "length of the filter in spectra (T); 1 is a windowed Fourier transform, without `cutoff` the "
+     "bare one of the window",
      BANK(taps), SCHEMA_GIVEN(struct job_bank, has_taps, 1), .min = 1, .max = 1 << 24,
      .otherwise = "8"},
     {"oversample", SCHEMA_MAPPING,
@@ -288,7 +290,7 @@ const struct schema job_bank_schema[] = {
     {"cutoff", SCHEMA_PARSED,
      "bandwidth of the filter in channels: 1 puts -6 dB at the edges of a channel, 0 uses the "
      "window alone; `flat` finds the bandwidth with -3 dB there",
-     .absent = "1; oversampled: `num` / `den`", BANK(cutoff),
+     .absent = "1; with `taps: 1` 0; oversampled: `num` / `den`", BANK(cutoff),
      SCHEMA_GIVEN(struct job_bank, has_cutoff, 1), .parse = job_bank_parse_cutoff, .otherwise = "1",
      .expected = "flat or a number from 0 to 64"},
     {"normalise", SCHEMA_CHOICE,
@@ -565,7 +567,14 @@ out:
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
 {
     status_t st = STATUS_OK;
+    struct tree *cutoff = NULL;
     struct ratio *ratio = &bank->oversample;
+    if (bank->taps == 1 && !bank->has_cutoff && !bank->is_oversampled) {
+        /* In the text, too: before 0.3 it was 1, unsaid. */
+        bank->cutoff = 0;
+        TRY(tree_new(TREE_VALUE, "0", &cutoff));
+        TRY(tree_add(entry, "cutoff", &cutoff));
+    }
     uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
     if (common > 1) {
         struct tree *written = tree_member(entry, "oversample");
@@ -574,5 +583,6 @@ status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
         TRY(job_bank_put_number(written, "den", ratio->den));
     }
 out:
+    tree_destroy(cutoff);
     return st;
 }

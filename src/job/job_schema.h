@@ -31,7 +31,7 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
 /* The same of `channelise`; and of a product and its bank. Fails with DEVICE (memory). */
 status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 /* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
- * of the same job. Fails with DEVICE (memory). */
+ * of the same job, and writes the cutoff of a bare transform there. Fails with DEVICE (memory). */
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
 status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
 /* The same of its `flag`; then the spectra of a cell, where that is left to us. Fails with DEVICE

@@ -400,7 +400,10 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
     uint64_t dumps = ceil_div_u64(least, max_u64(product->integrate, 1));
     snprintf(chunk, sizeof chunk, "run.chunk=%llu",
              (unsigned long long)(dumps * product->integrate));
-    const char *const before[] = {VERIFY_EXTERNAL, NULL};
+    /* Before 0.3, one tap had cutoff 1 where the job named none. */
+    int is_older = is_bank && spectra_names(product, "  taps: 1\n") &&
+                   !spectra_names(product, "  cutoff:") && !spectra_names(product, "  oversample:");
+    const char *const before[] = {VERIFY_EXTERNAL, is_older ? "channelise.cutoff=1" : NULL, NULL};
     const char *after[JOB_FILTERS + 5] = {"products.0.file=verify.h5",
                                           /* nothing is written: any name will do */ chunk};
     uint32_t count = 2;

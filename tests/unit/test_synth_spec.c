@@ -161,16 +161,16 @@ static void everything_missing(void **state)
     (void)state;
     refused("tones: [{phase: 0}]\npulsar: {dm: 1}\n",
             "s.yaml has 9 mistakes:\n"
-            "  s.yaml:1: tones.0.freq_hz: is missing, expected a number from -1e+15 Hz to 1e+15\n"
+            "  s.yaml:1: tones.0.freq_hz: is missing, expected a number from -1e+15 to 1e+15 Hz\n"
             "  s.yaml:1: tones.0.amplitude: is missing, expected a number from 0 to 1000000000\n"
             "  s.yaml:1: file: is missing, expected the path of the archive to write\n"
             "  s.yaml:1: samples: is missing, expected a whole number from 1 to "
             "4611686018427387904\n"
             "  s.yaml:1: bits: is missing, expected one of 4, 8, 16, 32\n"
             "  s.yaml:1: sample_rate_hz: is missing, expected a number above 0, at most 1e+15 sps\n"
-            "  s.yaml:1: freq_hz: is missing, expected a number from -1e+15 Hz to 1e+15\n"
+            "  s.yaml:1: freq_hz: is missing, expected a number from -1e+15 to 1e+15 Hz\n"
             "  s.yaml:2: pulsar.period: is missing, expected a number above 0, at most "
-            "1000000000 s\n"
+            "1000000000\n"
             "  s.yaml:2: pulsar.amplitude: is missing, expected a number from 0 to 1000000000");
 }
 
