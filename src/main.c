@@ -18,6 +18,8 @@
     ROW(run)                                                                                       \
     ROW(plan)                                                                                      \
     ROW(ddplan)                                                                                    \
+    ROW(spec)                                                                                      \
+    ROW(new)                                                                                       \
     ROW(job)                                                                                       \
     ROW(info)                                                                                      \
     ROW(status)                                                                                    \

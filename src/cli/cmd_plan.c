@@ -9,14 +9,15 @@ struct plan_settings {
 
 static status_t plan_run(void *settings)
 {
+    status_t st = STATUS_OK;
     const struct plan_settings *s = settings;
-    const struct shared *options = &s->shared;
-    const struct run_options run = {.path = options->operand,
-                                    .sets = options->sets.items,
-                                    .nsets = options->sets.count,
-                                    .force = options->force,
-                                    .restart = options->restart};
-    return s->json ? plan_job_write(&run) : plan_job_print(&run);
+    struct text given = {0};
+    struct run_options run;
+    TRY(plan_job_take(&s->shared, &given, &run));
+    TRY(s->json ? plan_job_write(&run) : plan_job_print(&run));
+out:
+    text_free(&given);
+    return st;
 }
 
 static const struct option_row rows[] = {
@@ -34,13 +35,14 @@ static const struct option_row rows[] = {
 const struct command cli_plan = {
     .name = "plan",
     .summary = "say what `run` would do: sizes, memory, the filter's report",
-    .usage = "[OPTION]... JOB",
+    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...",
     .about = "Says what `voltmill run JOB` would do, and checks that it can: files, streams, "
              "samples, chunks, bytes in and out, memory a rank, free space, what the filter does "
              "to a tone, what is complete and where a run would go on, and which files the archive "
              "leads to in other folders. Writes nothing.",
     .operand = "job file",
     .ends = "yaml",
+    .without = "set",
     .rows = rows,
     .bytes = sizeof(struct plan_settings),
     .run = plan_run};

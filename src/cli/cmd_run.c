@@ -99,6 +99,7 @@ static status_t run_reported_all(const struct run_settings *s, struct run_option
     int rank = s->shared.rank;
     struct report_run about = {.path = s->report,
                                .job = run->path,
+                               .given = run->given,
                                .sets = run->sets,
                                .nsets = run->nsets,
                                .ranks = s->shared.ranks,
@@ -125,32 +126,36 @@ out:
 
 static status_t run_run_all(void *settings)
 {
+    status_t st = STATUS_OK;
     const struct run_settings *s = settings;
-    struct run_options run = {.path = s->shared.operand,
-                              .sets = s->shared.sets.items,
-                              .nsets = s->shared.sets.count,
-                              .force = s->shared.force,
-                              .restart = s->shared.restart};
+    struct text given = {0};
+    struct run_options run;
+    TRY(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, &given, &run)));
     if (s->dry_run) {
-        return s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
+        st = s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
+        goto out;
     }
     struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
     run.patience = s->stall;
     run.database = s->shared.database;
     run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
     run.progress = s->shared.progress;
-    return s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
-           : s->report   ? run_reported_all(s, &run)
-                         : run_job_all(MPI_COMM_WORLD, &run);
+    st = s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
+         : s->report   ? run_reported_all(s, &run)
+                       : run_job_all(MPI_COMM_WORLD, &run);
+out:
+    text_free(&given);
+    return st;
 }
 
 const struct command cli_run = {
     .name = "run",
     .summary = "grind an archive into products, as a job file says",
-    .usage = "[OPTION]... JOB\n--each PATTERN [OPTION]... JOB",
+    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB",
     .about =
         "Grinds the voltages of an archive into spectra, and power into dedispersed series, as the "
-        "job file JOB says (docs/job-file.md).\n"
+        "job file JOB says (docs/job-file.md); - is standard input. Without JOB, options --set are "
+        "the job.\n"
         "A product is written as FILE.part and renamed when it is complete. A run that was killed, "
         "stopped or failed leaves what it has done, and FILE.journal beside it: the same command "
         "goes on from there, on any number of ranks. SIGTERM and SIGINT (Ctrl-C), to any rank, "
@@ -164,6 +169,7 @@ const struct command cli_run = {
         "stopped: the same command goes on.",
     .operand = "job file",
     .ends = "yaml",
+    .without = "set",
     .is_parallel = 1,
     .rows = rows,
     .bytes = sizeof(struct run_settings),

@@ -384,7 +384,7 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     char *own = NULL;
     struct job *job = NULL;
-    TRY(share_load_job(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
+    TRY(share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
     REQUIRE(!job->is_synthesised, STATUS_USAGE,
             "%s: synthesise: a synthesis has nothing that tune measures", job->path);

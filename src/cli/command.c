@@ -105,10 +105,21 @@ static const char *command_help_or_none(const char *text)
     return text && *text ? text : "-";
 }
 
+/* A row of the table for each line of a text. */
+static void command_help_lines(const char *kind, const char *name, const char *lines)
+{
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        printf("%s\t%s\t-\t-\t-\t-\t%.*s\n", kind, name, (int)length, lines);
+    }
+}
+
 /* `voltmill --options`, for the makers of the man page and for shells: a line for each command and
  * each of its options, with tabs between. What is not there is "-".
  *
  *   command  NAME  OPERAND  -       ENDS   -             SUMMARY
+ *   usage    NAME  -        -       -      -             a line of the synopsis
+ *   about    NAME  -        -       -      -             a paragraph
  *   option   NAME  OPTION   LETTER  VALUE  ALTERNATIVES  TEXT
  *   heading  NAME  -        -       -      -             TEXT */
 static void command_help_table(const struct command *const *commands)
@@ -117,6 +128,8 @@ static void command_help_table(const struct command *const *commands)
         const struct command *c = *commands;
         printf("command\t%s\t%s\t-\t%s\t-\t%s\n", c->name, command_help_or_none(c->operand),
                command_help_or_none(c->ends), c->summary);
+        command_help_lines("usage", c->name, c->usage);
+        command_help_lines("about", c->name, c->about);
         for (size_t i = 0; options_row(c, i); i++) {
             const struct option_row *row = options_row(c, i);
             if (!row->name) {
@@ -179,16 +192,17 @@ static status_t command_run(const struct command *command, int argc, char **argv
     st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
     int has_work = st == STATUS_OK && !is_help;
-    if (has_work && settings->operand && launch_rank() == 0) {
+    if (has_work && (settings->operand || settings->sets.count > 0) && launch_rank() == 0) {
         apart_fork(); /* it will look into a file */
     }
     if (command->is_parallel && (has_work || launch_is_used())) {
         st = command_start_all(st, &settings->rank, &settings->ranks);
     }
-    if (is_help && settings->rank == 0) {
+    if (is_help && (command->is_parallel ? settings->rank : launch_rank()) == 0) {
         command_help(command);
     }
-    if (st == STATUS_OK && !is_help) {
+    /* Under a launcher, a command that is not parallel acts once. */
+    if (st == STATUS_OK && !is_help && (command->is_parallel || launch_rank() == 0)) {
         claim_adopt(settings->adopt);
         st = command->run(settings);
     }
@@ -240,7 +254,10 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     for (size_t i = 0; commands[i]; i++) {
         text_guess(&guess, commands[i]->name);
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    if (word[0] == '-' && launch_rank() != 0) {
+        st = STATUS_OK;
+    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+               strcmp(word, "help") == 0) {
         command_help_list(commands, group);
     } else if (strcmp(word, "--version") == 0) {
         puts("voltmill " VOLTMILL_VERSION);

@@ -147,11 +147,13 @@ static status_t options_take_operand(const struct command *command, int count, c
     REQUIRE(!has_instead || count == 0 || command->takes_many, STATUS_USAGE,
             "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
             command->instead, name);
-    int is_right = command->takes_many ? count >= 1 : count == 1;
+    int is_missing = count == 0 && command->without && options_first(out, command->without);
+    int is_right = is_missing || (command->takes_many ? count >= 1 : count == 1);
+    const char *other = command->instead ? command->instead : command->without;
     REQUIRE(!command->operand || has_instead || is_right, STATUS_USAGE,
             "%s: expected one %s%s%s%s, got %d; see voltmill %s --help", name, command->operand,
-            command->takes_many ? " or more" : "", command->instead ? " or --" : "",
-            command->instead ? command->instead : "", count, name);
+            command->takes_many ? " or more" : "", other ? " or --" : "", other ? other : "", count,
+            name);
     out->operand = words[0];
     out->operands = words;
     out->noperands = (uint32_t)count;

@@ -34,6 +34,7 @@ struct command {
     const char *ends;    /* of the operand's name, for completion: "h5|part" */
     int takes_many;      /* such operands, one or more */
     const char *instead; /* the option that takes the operand's place; NULL: there is none */
+    const char *without; /* the option with which the operand may be missing; NULL: none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
     /* Older names of options, which still work and which --help omits, and their present ones; ends

@@ -9,6 +9,7 @@
 #include "cli/elsewhere.h"
 #include "dsp/fir/filter_report.h"
 #include "io/folder.h"
+#include "job/yaml/yaml_file.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "plan/channelise_needs.h"
@@ -621,6 +622,28 @@ static status_t plan_job_print_passes(const struct run_plan *plan)
         if (left->dedisperse[i]) {
             plan_job_print_complete(job_series_name(&job->dedisperse[i]));
         }
+    }
+out:
+    return st;
+}
+
+status_t plan_job_take(const struct shared *shared, struct text *given, struct run_options *run)
+{
+    status_t st = STATUS_OK;
+    int is_stdin = shared->operand && strcmp(shared->operand, "-") == 0;
+    *run = (struct run_options){.path = shared->operand,
+                                .sets = shared->sets.items,
+                                .nsets = shared->sets.count,
+                                .force = shared->force,
+                                .restart = shared->restart};
+    if (is_stdin && shared->rank == 0) {
+        TRY(text_read_file(given, "/dev/stdin", YAML_FILE_BYTES, "a job (YAML)"));
+    } else if (!shared->operand) {
+        TRY(text_add(given, "{}"));
+    }
+    if (is_stdin || !shared->operand) {
+        run->path = is_stdin ? "standard input" : "--set";
+        run->given = given;
     }
 out:
     return st;

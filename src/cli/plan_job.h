@@ -2,7 +2,13 @@
 #ifndef VOLTMILL_CLI_PLAN_JOB_H
 #define VOLTMILL_CLI_PLAN_JOB_H
 
+#include "cli/options.h"
 #include "run/run_plan.h"
+
+/* Settles the job of `run` and `plan` in *run: a file; "-", the text that stdin has; or, if there
+ * is no operand, options --set alone. Such a text goes into *given, which is for text_free(). Fails
+ * with USAGE, DATA. */
+status_t plan_job_take(const struct shared *shared, struct text *given, struct run_options *run);
 
 /* Plans the job of the options as a run would, prints it, and fails as the run would: NO_SPACE only
  * when all is printed. */

@@ -380,7 +380,7 @@ static status_t report_add_job(const struct report_run *run, struct text *page)
 {
     status_t st = STATUS_OK;
     struct text job = {0};
-    TRY(text_read_file(&job, run->job, MOST_JOB, "a job file (YAML)"));
+    TRY(share_read_job(run->job, run->given, &job));
     TRY(page_add(page, "<h2>%</h2>\n", "The job"));
     TRY(page_add(page, "<pre>%</pre>\n", job.data ? job.data : ""));
 out:
@@ -421,7 +421,7 @@ status_t report_write(const struct report_run *run)
     struct text page = {0};
     const struct guard reads = {0};
     int is_before = 0;
-    TRY(share_load_job(run->job, run->sets, run->nsets, &job));
+    TRY(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
     TRY(report_compose(run, job, &page));
     TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);

@@ -8,9 +8,12 @@
 #include <stdint.h>
 #include <time.h>
 
+struct text;
+
 struct report_run {
-    const char *path; /* of the page */
-    const char *job;  /* path of the job file */
+    const char *path;         /* of the page */
+    const char *job;          /* path of the job file */
+    const struct text *given; /* as in struct run_options */
     const char *const *sets;
     uint32_t nsets;
     int ranks;

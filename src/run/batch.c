@@ -309,7 +309,7 @@ static status_t batch_check(const struct run_options *options, const char *const
 {
     status_t st = STATUS_OK;
     struct batch_work work = {.options = options, .observations = files};
-    TRY(text_read_file(&work.text, options->path, YAML_FILE_BYTES, "a job file (YAML)"));
+    TRY(share_read_job(options->path, options->given, &work.text));
     for (uint32_t i = 0; i < count; i++) {
         TRY(batch_add_job(&work, i));
     }

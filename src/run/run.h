@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct channelise_plan;
+struct text;
 struct job_each;
 struct backend;
 struct tune_budget;
@@ -38,7 +39,8 @@ struct run_times {
 };
 
 struct run_options {
-    const char *path; /* of the job file */
+    const char *path;         /* of the job file, */
+    const struct text *given; /* or what messages call this text of a job; NULL: the file */
     const char *const *sets;
     uint32_t nsets;
     int force;   /* replace products that exist */

@@ -151,7 +151,7 @@ status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct 
     status_t st = STATUS_OK;
     *out = (struct run_begin){.job = NULL};
     if (agree_rank(comm) == 0) {
-        st = text_read_file(&out->text, options->path, YAML_FILE_BYTES, "a job file (YAML)");
+        st = share_read_job(options->path, options->given, &out->text);
     }
     TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
                       options->each, options->opened, &out->job, &out->archive));

@@ -526,13 +526,20 @@ out:
     return st;
 }
 
-status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets, struct job **out)
+status_t share_read_job(const char *path, const struct text *given, struct text *out)
+{
+    return given ? text_add_bytes(out, given->data, given->length)
+                 : text_read_file(out, path, YAML_FILE_BYTES, "a job file (YAML)");
+}
+
+status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
+                        uint32_t nsets, struct job **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     struct job *job = NULL;
     struct archive *archive = NULL;
-    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
+    TRY(share_read_job(path, given, &text));
     TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job) || job_needs_rate(job)) {

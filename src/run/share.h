@@ -38,10 +38,13 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **job, struct archive **archive);
 
-/* Alone: loads the job of a file, its dedispersions divided. Fails as job_load(), archive_open(),
- * ranges_find(). */
-status_t share_load_job(const char *path, const char *const *sets, uint32_t nsets,
-                        struct job **out);
+/* Reads the file of a job into an empty text, or copies `given`. Fails as text_read_file(). */
+status_t share_read_job(const char *path, const struct text *given, struct text *out);
+
+/* Alone: loads the job of a file or of `given`, its dedispersions divided. Fails as job_load(),
+ * archive_open(), ranges_find(). */
+status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
+                        uint32_t nsets, struct job **out);
 
 /* Returns the kind that AUTO means: OPENCL if all ranks have a GPU. */
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);

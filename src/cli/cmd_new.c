@@ -1,0 +1,152 @@
+/* voltmill new FILE... */
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/derived.h"
+#include "cli/options.h"
+#include "input/open.h"
+#include "input/propose/propose_parts.h"
+#include "job/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Sizes of the job: channels of all coarse channels together, channels of one, rows of a product
+ * that is a picture. */
+enum { CHANNELS = 4096, LEAST_CHANNELS = 16, TAPS = 8, ROWS = 1024 };
+
+struct new_shape {
+    uint32_t channels, taps;
+    uint64_t integrate;
+    double spectrum_s;
+};
+
+/* Powers of two. Of a short observation fewer channels, so that the filter bank has some rows. */
+static struct new_shape new_settle(const struct archive *archive)
+{
+    struct new_shape shape = {.channels = LEAST_CHANNELS, .taps = TAPS, .integrate = 1};
+    const uint64_t period = archive->is_complex ? 1 : 2;
+    while ((uint64_t)shape.channels * 2 * archive->nselected[AXIS_CHAN] <= CHANNELS) {
+        shape.channels *= 2;
+    }
+    while (shape.channels > 2 && archive->samples / (shape.channels * period) < 8 * TAPS) {
+        shape.channels /= 2;
+    }
+    uint64_t spectra = archive->samples / (shape.channels * period);
+    shape.taps = (uint32_t)min_u64(shape.taps, max_u64(spectra / 2, 1));
+    while (spectra / (2 * shape.integrate) >= ROWS) {
+        shape.integrate *= 2;
+    }
+    shape.spectrum_s = (double)(shape.channels * period) / archive->sample_rate_hz;
+    return shape;
+}
+
+/* Appends "NAME-power.h5" of a file or a pattern. */
+static status_t new_add_output(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text name = {0};
+    const char *base = text_basename(path);
+    const char *dot = strrchr(base, '.');
+    size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    for (size_t i = 0; i < length; i++) {
+        TRY(strchr("*?[].", base[i]) ? STATUS_OK : text_add(&name, "%c", base[i]));
+    }
+    TRY(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
+    TRY(propose_add_path(out, name.data));
+out:
+    text_free(&name);
+    return st;
+}
+
+static status_t new_add_input(char **files, uint32_t count, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "input:\n  files:\n"));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(text_add(out, "    - "));
+        TRY(propose_add_path(out, files[i]));
+        TRY(text_add(out, "\n"));
+    }
+out:
+    return st;
+}
+
+static status_t new_compose(const struct archive *archive, char **files, uint32_t count,
+                            struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct new_shape shape = new_settle(archive);
+    const struct derived_band band = derived_band_of_archive(archive);
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(text_add(out, "# %s: %s, %u %s of %s %s samples,\n", archive->layout,
+                 units_seconds((double)archive->samples / archive->sample_rate_hz, a),
+                 archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
+                 units_count(archive->samples, b), archive->is_complex ? "complex" : "real"));
+    TRY(text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz, a),
+                 archive->nselected[AXIS_CHAN],
+                 units_plural(archive->nselected[AXIS_CHAN], "channel", "channels"),
+                 units_hertz(band.low_hz, b)));
+    TRY(text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz, a)));
+    TRY(new_add_input(files, count, out));
+    TRY(text_add(out,
+                 "channelise:\n"
+                 "  channels: %-10u # of each coarse channel: %s apart; or width: 1 kHz\n"
+                 "  taps: %-14u # length of the filter; 1: a windowed Fourier transform\n",
+                 shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels, a),
+                 shape.taps));
+    TRY(text_add(out, "products:\n  - kind: power\n    file: "));
+    TRY(new_add_output(files[0], out));
+    TRY(text_add(out,
+                 " # .fil or .fits: SIGPROC or PSRFITS\n"
+                 "    integrate: %-7llu # spectra of %s in a row: %s; or a time such as 10 ms\n",
+                 (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s, a),
+                 units_seconds((double)shape.integrate * shape.spectrum_s, b)));
+    if (archive->nselected[AXIS_POL] == 2) {
+        TRY(text_add(out, "#   polarisation: I      # the sum of both; IQUV: Stokes parameters\n"));
+    }
+out:
+    return st;
+}
+
+static status_t new_run(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct shared *s = settings;
+    const struct job_each input = {.is_input = 1};
+    struct text text = {0};
+    struct text out = {0};
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    TRY(new_add_input(s->operands, s->noperands, &text));
+    TRY(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
+    TRY(archive_open(job, &archive));
+    TRY(new_compose(archive, s->operands, s->noperands, &out));
+    display_print("%s", out.data);
+out:
+    archive_destroy(archive);
+    job_destroy(job);
+    text_free(&text);
+    text_free(&out);
+    return st;
+}
+
+static const struct option_row rows[] = {{.name = NULL}};
+
+const struct command cli_new = {
+    .name = "new",
+    .summary = "print a job for these files, ready to run",
+    .usage = "FILE...",
+    .about = "Prints a commented job for an archive of voltages: power in channels that suit its "
+             "band and length, about a thousand rows. It runs as it is:\n"
+             "voltmill new FILE > job.yaml && voltmill run job.yaml\n"
+             "Several files, or a pattern in quotes, are one archive. `voltmill info` proposes a "
+             "description of an HDF5 file of no known format.",
+    .operand = "file",
+    .ends = "h5|hdf5|raw|vdif|dada|dat",
+    .takes_many = 1,
+    .rows = rows,
+    .bytes = sizeof(struct shared),
+    .run = new_run};

@@ -1,0 +1,130 @@
+/* voltmill spec -c CHANNELS -o FILE INPUT... */
+#include "base/display.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/plan_job.h"
+#include "cli/values.h"
+#include "input/propose/propose_parts.h"
+#include "ranks/agree.h"
+#include "ranks/stop.h"
+
+struct spec_settings {
+    struct shared shared;
+    const char *channels, *integrate, *pol, *taps, *output; /* NULL: not given */
+    int dry_run;
+};
+
+#define AT(field) offsetof(struct spec_settings, field)
+
+static const struct option_row rows[] = {
+    {"c,channels", "N", value_text, AT(channels), NULL, NULL,
+     "channels of each coarse channel, or their width: -c 64, -c 3Hz"},
+    {"t,integrate", "N", value_text, AT(integrate), NULL, NULL,
+     "spectra summed into a row, or a time: -t 16, -t 10ms (default: 1)"},
+    {"p,pol", "KIND", value_word, AT(pol), "separate|I|IQUV|coherency", NULL,
+     "each polarisation by itself, their sum, Stokes parameters, or coherencies (default: "
+     "separate)"},
+    {"taps", "N", value_text, AT(taps), NULL, NULL, "length of the filter (default: 8)"},
+    {"o,output", "FILE", value_text, AT(output), NULL, NULL,
+     "product: .fil SIGPROC, .fits PSRFITS, else HDF5 (FBH5)"},
+    {.name = "set"},
+    {.name = "force"},
+    {.name = "restart"},
+    {.name = "adopt"},
+    {.name = "progress"},
+    {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
+     "only prints the job and what would be done, as `voltmill plan`"},
+    {.name = NULL}};
+
+/* Appends `before`, and the value as a text of YAML; nothing for NULL. */
+static status_t spec_add(struct text *out, const char *before, const char *value)
+{
+    status_t st = STATUS_OK;
+    double number = 0;
+    if (!value) {
+        return STATUS_OK;
+    }
+    TRY(text_add(out, "%s", before));
+    TRY(units_parse_f64(value, &number) ? text_add(out, "%s", value)
+                                        : propose_add_path(out, value));
+out:
+    return st;
+}
+
+static status_t spec_compose(const struct spec_settings *s, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "input:\n  files: ["));
+    for (uint32_t i = 0; i < s->shared.noperands; i++) {
+        TRY(spec_add(out, i > 0 ? ", " : "", s->shared.operands[i]));
+    }
+    TRY(text_add(out, "]\nchannelise: {"));
+    TRY(spec_add(out, units_of(s->channels) ? "width: " : "channels: ", s->channels));
+    TRY(spec_add(out, ", taps: ", s->taps));
+    TRY(text_add(out, "}\nproducts:\n  - {kind: power"));
+    TRY(spec_add(out, ", file: ", s->output));
+    TRY(spec_add(out, ", integrate: ", s->integrate));
+    TRY(spec_add(out, ", polarisation: ", s->pol));
+    TRY(text_add(out, "}\n"));
+out:
+    return st;
+}
+
+static status_t spec_check(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct spec_settings *s = settings;
+    REQUIRE(s->channels && s->output, STATUS_USAGE,
+            "spec: expected %s; see voltmill spec --help (voltmill new FILE proposes a job)",
+            s->channels ? "-o FILE, the product to write" : "-c N, channels or their width");
+    stop_hold(1);
+out:
+    return st;
+}
+
+static status_t spec_run_all(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct spec_settings *s = settings;
+    struct text text = {0};
+    TRY(agree_all(MPI_COMM_WORLD, spec_compose(s, &text)));
+    if (s->shared.rank == 0) {
+        display_print("%s", text.data);
+        for (uint32_t i = 0; i < s->shared.sets.count; i++) {
+            display_print("# --set %s\n", s->shared.sets.items[i]);
+        }
+    }
+    const struct run_options run = {.path = "spec",
+                                    .given = &text,
+                                    .sets = s->shared.sets.items,
+                                    .nsets = s->shared.sets.count,
+                                    .force = s->shared.force,
+                                    .restart = s->shared.restart,
+                                    .patience = -1,
+                                    .progress = s->shared.progress};
+    st = !s->dry_run           ? run_job_all(MPI_COMM_WORLD, &run)
+         : s->shared.rank == 0 ? plan_job_print(&run)
+                               : STATUS_OK;
+out:
+    text_free(&text);
+    return st;
+}
+
+const struct command cli_spec = {
+    .name = "spec",
+    .summary = "make power spectra of an archive, without a job file",
+    .usage = "[OPTION]... -c CHANNELS -o OUTPUT FILE...",
+    .about =
+        "Prints the job that its options make, and runs it: voltages become power in channels, "
+        "summed over time. The same command resumes it.\n"
+        "voltmill spec -c 64 -t 16 -p I -o x.fil 'x.*.raw'\n"
+        "Several files, or a pattern in quotes, are one archive. --set adds any other key.",
+    .ending = "Exit status: as that of `voltmill run`.",
+    .operand = "file",
+    .ends = "h5|hdf5|raw|vdif|dada|dat",
+    .takes_many = 1,
+    .is_parallel = 1,
+    .rows = rows,
+    .bytes = sizeof(struct spec_settings),
+    .check = spec_check,
+    .run = spec_run_all};
