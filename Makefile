@@ -286,12 +286,15 @@ lint:
 	  tests/tools/lint-comments || status=1; tests/tools/lint-docs || status=1; \
 	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \
 	  { echo "docs/job-file.md: its tables are not those of docs/job-schema.json: make docs-tables"; status=1; }; \
-	  wait $$layout && exit $$status
+	  tests/tools/man docs/options.tsv docs/voltmill.1 | diff - docs/voltmill.1 || \
+  { echo "docs/voltmill.1: it is not made of docs/options.tsv: make man"; status=1; }; \
+  wait $$layout && exit $$status
 
-## man: write the options of all commands, as the program has them, into docs/voltmill.1
+## man: write the table of commands and options, as the program has it, into docs/options.tsv, and the page docs/voltmill.1 from it
 .PHONY: man
 man: all
-	$(Q)tests/tools/man $(BUILD)/voltmill docs/voltmill.1 >$(BUILD)/voltmill.1
+	$(Q)$(BUILD)/voltmill --options >$(BUILD)/options.tsv && cp $(BUILD)/options.tsv docs/options.tsv
+	$(Q)tests/tools/man docs/options.tsv docs/voltmill.1 >$(BUILD)/voltmill.1
 	$(Q)cp $(BUILD)/voltmill.1 docs/voltmill.1
 
 ## docs-tables: write the job's schema, as the program has it, into docs/job-schema.json, and the tables of docs/job-file.md

@@ -80,7 +80,10 @@ fails "one with a value" 2 'unknown option --stal-timeout=2 \(did you mean --sta
 same "help without dashes" "$("$voltmill" --help)" "$("$voltmill" help)"
 
 # The man page.
-runs "the man page is what make man makes" diff <("$here/tests/tools/man" "$voltmill" "$here/docs/voltmill.1") "$here/docs/voltmill.1"
+runs "docs/options.tsv is what make man makes" diff table "$here/docs/options.tsv"
+runs "the man page is what make man makes" diff <("$here/tests/tools/man" table "$here/docs/voltmill.1") "$here/docs/voltmill.1"
+same "every command is in it" "$(grep -c ^command table)" \
+    "$(sed -n '/^.SH COMMANDS/,/^.SH OPTIONS/p' "$here/docs/voltmill.1" | grep -c '^.TP')"
 same "every option is in it" "$(grep -c ^option table)" "$(sed -n '/^.SH OPTIONS/,/^.SH EXIT/p' "$here/docs/voltmill.1" | grep -c '^.TP')"
 
 # Completion, called as bash calls it.
