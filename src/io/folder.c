@@ -75,6 +75,27 @@ out:
     return st;
 }
 
+/* Fails where more than the last folder on the way to `path` is missing, behind `nearest`. */
+static status_t folder_check_depth(const char *path, const char *folder, const char *nearest)
+{
+    status_t st = STATUS_OK;
+    char *missing = NULL;
+    uint32_t count = 0;
+    TRY(memory_text(folder, &missing));
+    while (strcmp(missing, nearest) != 0 && *missing) {
+        const char *name = text_basename(missing);
+        count += *name != '\0' && strcmp(name, ".") != 0;
+        REQUIRE(count < 2, STATUS_USAGE,
+                "%s cannot be made: folder %s is missing, expected it to exist: only the last "
+                "folder of a path is made",
+                path, missing);
+        folder_go_up(missing);
+    }
+out:
+    free(missing);
+    return st;
+}
+
 status_t folder_check(const char *path, int *is_there)
 {
     status_t st = STATUS_OK;
@@ -91,6 +112,7 @@ status_t folder_check(const char *path, int *is_there)
     TRY(st);
     REQUIRE(access(nearest, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
             path, nearest, strerror(errno));
+    TRY(folder_check_depth(path, folder, nearest));
     *is_there = strcmp(folder, nearest) == 0;
 out:
     free(cause);
@@ -138,7 +160,9 @@ status_t folder_make(const char *path, char **made)
     char *whole = NULL;
     char *first = NULL;
     struct stat info;
+    int is_known = 0;
     *made = NULL;
+    TRY(folder_check(path, &is_known));
     TRY(memory_text(path, &whole));
     /* From the left: each prefix in front of a slash. */
     for (char *slash = strchr(whole, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -151,6 +175,9 @@ status_t folder_make(const char *path, char **made)
             TRY(memory_text(whole, &first));
         }
         *slash = '/';
+    }
+    if (first) {
+        report_note("made the folder %s", first);
     }
     *made = first;
     first = NULL;

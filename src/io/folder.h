@@ -15,13 +15,13 @@ status_t folder_of(const char *path, char **out);
  * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere. */
 status_t folder_nearest(const char *path, char **out);
 
-/* Sets *is_there to whether the folder of `path` is there. Fails with USAGE: no file can be made in
- * it, nor it itself; `path` cannot be made, says the message. */
+/* Sets *is_there to whether the folder of `path` exists; only the last folder of the path may be
+ * missing. Fails with USAGE: no file can be made in it, nor it itself; `path` cannot be made, says the message. */
 status_t folder_check(const char *path, int *is_there);
 
-/* Creates the missing folders on the way to `path`, with the umask's modes, and syncs their names.
- * *made is the first of them, for folder_unmake(); NULL: none was missing. Removes them again if it
- * fails: USAGE, NO_SPACE. */
+/* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints a
+ * note. *made is its name, for folder_unmake(); NULL: it exists. Removes it again if it fails:
+ * USAGE, NO_SPACE. */
 status_t folder_make(const char *path, char **made);
 /* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */
 void folder_unmake(const char *path, char *made);
