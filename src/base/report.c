@@ -214,7 +214,7 @@ void report_say(enum report_kind kind, const char *format, ...)
     display_format_list(message, sizeof message, format, args);
     va_end(args);
     if ((kind != REPORT_LOUD && is_quiet) ||
-        ((kind == REPORT_WARNING || kind == REPORT_ASSUMED) && report_was_warned_of(message))) {
+        (kind != REPORT_LOUD && report_was_warned_of(message))) {
         return;
     }
     if (copy_to) {

@@ -68,8 +68,8 @@ enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD, REPORT_ASSUMED };
 const char *report_word(enum report_kind kind);
 
 /* Prints "warning: ...", "note: ..." or "assumed: ..." (how a contradiction of the input is read)
- * on stderr, unless this process is quiet; the same warning or assumption only once. A loud warning
- * is about an event that perhaps only this rank met, and is printed by quiet processes, too. */
+ * on stderr, unless this process is quiet; the same text only once. A loud warning is about an
+ * event that perhaps only this rank met, and is printed by quiet processes, too. */
 void report_say(enum report_kind kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -240,10 +241,51 @@ static size_t text_distance(const char *a, const char *b)
     return d[na][nb];
 }
 
+/* Words that other programs have, and ours. */
+static const char *const text_synonyms[][2] = {
+    {"sample_rate", "sample_rate_hz"},
+    {"samp_rate", "sample_rate_hz"},
+    {"tsamp", "sample_period_s"},
+    {"frequency", "freq_hz"},
+    {"freq", "freq_hz"},
+    {"channelize", "channelise"},
+    {"channelizer", "channelise"},
+    {"nchan", "channels"},
+    {"nchans", "channels"},
+    {"nfft", "channels"},
+    {"fft_size", "channels"},
+    {"ntaps", "taps"},
+    {"hanning", "hann"},
+    {"none", "rect"},
+    {"boxcar", "rect"},
+    {"polarization", "polarisation"},
+    {"stokes", "polarisation"},
+    {"tint", "integrate"},
+    {"output", "file"},
+    {"filename", "file"},
+    {"path", "file"},
+    {"nbits", "bits"},
+    {"source_name", "source"},
+    {"cuda", "opencl"},
+    {"gpu", "opencl"},
+    {"-v", "--version"},
+    {"-V", "--version"},
+    {"version", "--version"},
+};
+
+static int text_is_synonym(const char *typed, const char *word)
+{
+    int is = strcasecmp(typed, word) == 0;
+    for (size_t i = 0; i < sizeof text_synonyms / sizeof *text_synonyms; i++) {
+        is |= strcasecmp(typed, text_synonyms[i][0]) == 0 && strcmp(word, text_synonyms[i][1]) == 0;
+    }
+    return is;
+}
+
 int text_guess(struct text_guess *guess, const char *word)
 {
     enum { MOST = 2 };
-    size_t far = text_distance(guess->typed, word);
+    size_t far = text_is_synonym(guess->typed, word) ? 0 : text_distance(guess->typed, word);
     /* At least half of a short word must be right for it to be meant. */
     int is_near = far <= MOST && 2 * far <= strlen(word) && (!guess->meant || far < guess->far);
     guess->meant = is_near ? word : guess->meant;

@@ -254,6 +254,8 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     for (size_t i = 0; commands[i]; i++) {
         text_guess(&guess, commands[i]->name);
     }
+    text_guess(&guess, "--version");
+    text_guess(&guess, "--help");
     if (word[0] == '-' && launch_rank() != 0) {
         st = STATUS_OK;
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||

@@ -17,7 +17,7 @@ const struct schema job_synthesise_schema[] = {
      "filter that made the channels: `auto` reads it from the archive (spectra of voltmill have "
      "it); a file as in `filter.coefficients`, oldest sample first; or the name of a telescope, "
      "`chime` or `katgpucbf`",
-     SYNTHESISE(prototype), .may_be_auto = 1,
+     SYNTHESISE(prototype), .is_path = 1, .may_be_auto = 1,
      .expected =
          "the path of a file with the prototype of the channels' filter bank, or a telescope's "
          "name"},
@@ -137,7 +137,7 @@ const struct schema job_flag_schema[] = {
      "hundreds",
      .absent = "1024 if that divides `integrate`, else `integrate`", FLAG(spectra), .min = 1,
      .max = 0x1p40},
-    {"mask", SCHEMA_TEXT, "file of channels and times to omit", FLAG(mask),
+    {"mask", SCHEMA_TEXT, "file of channels and times to omit", FLAG(mask), .is_path = 1,
      .expected = "the path of a text file of frequencies and times, or of a product with /flags"},
     {"channels", SCHEMA_MAPPING,
      "channels to omit, by number among those of the filter bank (coarse channels side by side, "
@@ -280,7 +280,7 @@ const struct schema job_bank_schema[] = {
      "channel that is kept",
      .absent = "as `taps` reach", BANK(attenuation), .unit = UNITS_DECIBEL, .min = 20, .max = 200},
     {"window", SCHEMA_TEXT, "window of the filter", BANK(window),
-     SCHEMA_GIVEN(struct job_bank, has_window, 1), .parse = job_bank_parse_window,
+     SCHEMA_GIVEN(struct job_bank, has_window, 1), .parse = job_bank_parse_window, .is_path = 1,
      .otherwise = "hann",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
     {"window_points", SCHEMA_WHOLE,

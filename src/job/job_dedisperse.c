@@ -227,11 +227,13 @@ const char *const job_modes[] = {"auto", "brute", "tree", "two-step", NULL};
 
 static const struct schema search_rows[] = {
     {"file", SCHEMA_TEXT, "HDF5 file of candidates (products.md#candidates)", ENTRY(search.file),
-     .is_required = 1, JOB_WITHOUT_EFFECT, .expected = "the path of the file to write"},
+     .is_path = 1, .is_required = 1, JOB_WITHOUT_EFFECT,
+     .expected = "the path of the file to write"},
     {"csv", SCHEMA_TEXT,
      "text file of the same table, as `voltmill export --format csv` writes it "
      "(products.md#candidates): written when `file` is complete",
-     ENTRY(search.csv), JOB_WITHOUT_EFFECT, .expected = "the path of the text file to write"},
+     ENTRY(search.csv), .is_path = 1, JOB_WITHOUT_EFFECT,
+     .expected = "the path of the text file to write"},
     {"widths", SCHEMA_WHOLE, "samples of the widest box, after `downsample`: a power of two",
      ENTRY(search.widths), .min = 1, .max = JOB_MOST_WIDTHS, .otherwise = "64"},
     {"threshold", SCHEMA_NUMBER, "S/N of a peak", ENTRY(search.threshold), .min = 1, .max = 1e6,
@@ -298,7 +300,8 @@ const struct schema job_dedisperse_schema[] = {
      .members = search_rows, .without_effect_on = JOB_SERIES},
     {"file", SCHEMA_TEXT,
      "HDF5 file to write, another one for each; its directory is made if necessary", ENTRY(file),
-     .unless = "search", JOB_WITHOUT_EFFECT, .expected = "the path of the file to write"},
+     .is_path = 1, .unless = "search", JOB_WITHOUT_EFFECT,
+     .expected = "the path of the file to write"},
     {.key = NULL},
 };
 

@@ -81,7 +81,7 @@ static const struct schema deripple_rows[] = {
     {"prototype", SCHEMA_TEXT,
      "coefficients of that filter bank, oldest sample first (a path, or `FILE:NAME` as in "
      "`coefficients`), or the name of a telescope, `chime` or `katgpucbf` (filters.md#deripple)",
-     DERIPPLE(prototype), .is_required = 1,
+     DERIPPLE(prototype), .is_path = 1, .is_required = 1,
      .expected = "the path of the coefficients of the telescope's filter bank, or its name"},
     {"points", SCHEMA_WHOLE,
      "coefficients per tap: samples from spectrum to spectrum with critical sampling",
@@ -112,7 +112,7 @@ static const struct schema dispersion_rows[] = {
 #define FILTER(member) SCHEMA_AT(struct job_filter, member)
 
 const struct schema job_filter_schema[] = {
-    {"coefficients", SCHEMA_TEXT, "file of coefficients", FILTER(coefficients),
+    {"coefficients", SCHEMA_TEXT, "file of coefficients", FILTER(coefficients), .is_path = 1,
      .expected = "the path of a file of coefficients"},
     {"design", SCHEMA_MAPPING, "band designed with Kaiser's formulas", FILTER(design),
      .members = design_rows, SCHEMA_GIVEN(struct job_filter, source, FILTER_DESIGN)},

@@ -36,7 +36,7 @@ const struct schema job_input_schema[] = {
     {"files", SCHEMA_TEXT,
      "files of the archive, in order; or, in a job without `channelise`, one filterbank. `*`, `?` "
      "and `[...]` match several files",
-     SCHEMA_LIST(struct job, files, nfiles, 1, UINT32_MAX), .is_required = 1,
+     SCHEMA_LIST(struct job, files, nfiles, 1, UINT32_MAX), .is_path = 1, .is_required = 1,
      .expected = "the path of a file, or a list of them"},
     {"layout", SCHEMA_MAPPING,
      "description of the files (see input.layout); `auto` recognises the format. Its keys take "
@@ -47,7 +47,7 @@ const struct schema job_input_schema[] = {
      .members = select_rows},
     {"external", SCHEMA_TEXT,
      "where external storage of the files may be, besides their own directories (archives.md)",
-     SCHEMA_LIST(struct job, external, nexternal, 1, UINT32_MAX),
+     SCHEMA_LIST(struct job, external, nexternal, 1, UINT32_MAX), .is_path = 1,
      JOB_WITHOUT_EFFECT, /* it says what may be read, not what is */
      .expected = "allow, or the path of a file or folder, or a list of them"},
     {.key = NULL},
@@ -80,7 +80,7 @@ static const struct schema product_rows[] = {
      .choices = (const char *const[]){PRODUCT_KINDS_OF_JOB(PRODUCT_NAME) NULL}},
     {"file", SCHEMA_TEXT,
      "file to write, another one for each product; its directory is made if necessary",
-     SCHEMA_AT(struct job_product, file), .is_required = 1, JOB_WITHOUT_EFFECT,
+     SCHEMA_AT(struct job_product, file), .is_path = 1, .is_required = 1, JOB_WITHOUT_EFFECT,
      .expected = "the path of the file to write"},
     {"bank", SCHEMA_TEXT, "name of the filter bank that makes it", .absent = "the first",
      SCHEMA_AT(struct job_product, bank_name), JOB_WITHOUT_EFFECT,
@@ -127,7 +127,7 @@ static const struct schema product_rows[] = {
     {"sum_weights", SCHEMA_TEXT,
      "`sum`: text file with a factor for the power of each station or beam (of both: of each beam "
      "of each station), separated by blanks or line ends; # starts a comment",
-     .absent = "all 1", SCHEMA_AT(struct job_product, sum_file),
+     .absent = "all 1", SCHEMA_AT(struct job_product, sum_file), .is_path = 1,
      .expected = "the path of a text file with a number for each station or beam",
      .needs = for_sums},
     {"weights", SCHEMA_CHOICE,
@@ -144,7 +144,7 @@ static const struct schema product_rows[] = {
     {"droop", SCHEMA_TEXT,
      "`power` and `spectra`: divides channels by the gain of earlier stages: `correct` for the "
      "job's own filters, `file:PATH` for a table (filters.md#droop)",
-     SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2), .parse = job_droop_parse,
+     SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2), .parse = job_droop_parse, .is_path = 1,
      .expected = "correct, file:PATH, or a list of both", .needs = for_rows},
     {"bits", SCHEMA_CHOICE,
      "32-bit floating point, or integers of 8 or 16 bits: `power` and `spectra` with a scale and "

@@ -442,28 +442,42 @@ out:
     return st;
 }
 
+/* Adds a line of all that is left over at the end of the observation. */
+static status_t plan_note_dropped(const struct channelise_plan *work, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    const char *comma = "dropped at the end: ";
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        if (bank->dropped_samples > 0) {
+            TRY(text_add(out, "%s%s %s of each stream (a spectrum takes %" PRIu64 ")", comma,
+                         units_count(bank->dropped_samples, count),
+                         units_plural(bank->dropped_samples, "sample", "samples"), bank->hop));
+            comma = ", ";
+        }
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        if (work->products[i].dropped_spectra > 0) {
+            TRY(text_add(out, "%s%s %s of %s (a row has %" PRIu64 ")", comma,
+                         units_count(work->products[i].dropped_spectra, count),
+                         units_plural(work->products[i].dropped_spectra, "spectrum", "spectra"),
+                         work->job->products[i].file, work->job->products[i].integrate));
+            comma = ", ";
+        }
+    }
+    TRY(*comma == ',' ? text_add(out, "\n") : STATUS_OK);
+out:
+    return st;
+}
+
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];
+    TRY(plan_note_dropped(work, out));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
-        if (bank->dropped_samples > 0 && bank->hop < bank->samples_per_spectrum) {
-            TRY(text_add(out,
-                         "the last %s %s of each stream %s not reach the next spectrum, %" PRIu64
-                         " behind the one before: dropped\n",
-                         units_count(bank->dropped_samples, count),
-                         units_plural(bank->dropped_samples, "sample", "samples"),
-                         units_plural(bank->dropped_samples, "does", "do"), bank->hop));
-        } else if (bank->dropped_samples > 0) {
-            TRY(text_add(out,
-                         "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64
-                         ": dropped\n",
-                         units_count(bank->dropped_samples, count),
-                         units_plural(bank->dropped_samples, "sample", "samples"),
-                         units_plural(bank->dropped_samples, "does", "do"),
-                         bank->samples_per_spectrum));
-        }
         TRY(plan_note_aliasing(bank, out));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
@@ -471,13 +485,6 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
         const struct product_spec *spec = &work->products[i].spec;
         if (product->kind == PRODUCT_VOLTAGES) {
             archive_warn_unweighed(work->archive, product->file);
-        }
-        if (work->products[i].dropped_spectra > 0) {
-            TRY(text_add(
-                out, "%s: the last %s %s not fill a dump of %" PRIu64 ": dropped\n", product->file,
-                units_count(work->products[i].dropped_spectra, count),
-                units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
-                product->integrate));
         }
         if (product_is_filterbank(product->kind) && !plan_is_even(work, spec->bank.channels)) {
             TRY(text_add(out,

@@ -306,7 +306,7 @@ chans=3..1|3\.\.1 ends before it begins
 chans=2..5|5 is none of the 5 chans
 chans=[1, 0..2]|names chan 0\.\.2 twice
 freq_hz=[2e9, 3e9]|has no coarse channel between 2000000000 and 3000000000 Hz
-freq_hz=[2e9, 1e9]|ends at 1e9, expected more than 2e9
+freq_hz=[2e9, 1e9]|ends at 1000000000, expected more than 2000000000
 LIST
 
 # --- info proposes a layout, which a job can begin with

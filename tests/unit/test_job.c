@@ -250,8 +250,9 @@ static void wrong_values(void **state)
                 "channelise.taps: is 16777217, expected a whole number from 1 to 16777216");
     set_refused("channelise.cutoff=64.1",
                 "channelise.cutoff: is 64.1, expected flat or a number from 0 to 64");
-    set_refused("channelise.normalise=Peak",
-                "channelise.normalise: is Peak, expected one of energy, peak, none");
+    set_refused(
+        "channelise.normalise=Peak",
+        "channelise.normalise: is Peak, expected one of energy, peak, none; did you mean peak?");
     set_refused("channelise.order=down",
                 "channelise.order: is down, expected one of ascending, fft");
     set_refused("channelise.backend=gpu",

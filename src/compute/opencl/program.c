@@ -224,6 +224,7 @@ static status_t program_make(const device_t *device, const char *what, const cha
     int lock = cache_lock(cache_kind, key);
     TRY(program_load(device, key, options, &program));
     if (!program) {
+        report_note("compiling kernels for %s (once)", device->info.name);
         program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
         CL_TRY(device, error, "take a program's source");
         error = clBuildProgram(program, 1, &id, options, NULL, NULL);

@@ -4,12 +4,14 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How values are quoted, what a row expects in words, and which key a misspelt one was meant to be.
  */
@@ -125,6 +127,23 @@ static const struct schema *words_nearest(const char *key, const struct schema *
         meant = text_guess(&guess, row->key) ? row : meant;
     }
     return meant;
+}
+
+/* Of the words that a value may be, the one that was meant; NULL: none is near. Uses `words`. */
+static const char *words_meant(const struct tree *node, const struct schema *row,
+                               char words[MISTAKE_BYTES])
+{
+    struct text_guess guess = {.typed = node->text};
+    words_expected(row, words);
+    char *rest = strstr(words, "one of ");
+    rest = rest && node->kind == TREE_VALUE && isalpha((unsigned char)*node->text)
+               ? rest + strlen("one of ")
+               : NULL;
+    while (rest) {
+        char *word = strsep(&rest, ",");
+        text_guess(&guess, word + strspn(word, " "));
+    }
+    return guess.meant;
 }
 
 /* "unknown key, did you mean taps?" or, when no key is near, all that there are. Returns `out`. */
@@ -253,6 +272,7 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
     status_t st = STATUS_OK;
     char is[WORDS_IS_BYTES];
     char expected[MISTAKE_BYTES];
+    char meant_word[MISTAKE_BYTES];
     TRY(schema_fill_default(row, base));
     if (node->kind == TREE_VALUE && strstr(node->text, schema_placeholder)) {
         TRY(mistakes_at(mistakes, node, NULL, "%s: replace %s by %s", words_is(node, is),
@@ -263,8 +283,10 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
     } else if (*message) {
         TRY(mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message));
     } else {
-        TRY(mistakes_at(mistakes, node, NULL, "%s, expected %s", words_is(node, is),
-                        words_expected(row, expected)));
+        const char *meant = words_meant(node, row, meant_word);
+        TRY(mistakes_at(mistakes, node, NULL, "%s, expected %s%s%s%s", words_is(node, is),
+                        words_expected(row, expected), meant ? "; did you mean " : "",
+                        meant ? meant : "", meant ? "?" : ""));
     }
 out:
     return st;
@@ -316,6 +338,30 @@ out:
     return st;
 }
 
+/* Puts the home directory in the place of ~. *ok = 0, with a reason, where the shell was meant to
+ * expand more. */
+static status_t schema_expand_path(struct tree *node, char *message, int *ok)
+{
+    status_t st = STATUS_OK;
+    static const char prefix[] = "file:";
+    const char *home = getenv("HOME");
+    struct text whole = {0};
+    size_t before = strncmp(node->text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+    const char *path = node->text + before;
+    if (strchr(path, '$') && access(path, F_OK) != 0) {
+        *ok = 0;
+        snprintf(message, MISTAKE_BYTES, "$ is not expanded, expected a path without it (~ is)");
+    } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {
+        *ok = home && *home;
+        snprintf(message, MISTAKE_BYTES, "~ is HOME, which is not set");
+        TRY(text_add(&whole, "%.*s%s%s", (int)before, node->text, home ? home : "", path + 1));
+        TRY(schema_rewrite(node, whole.data));
+    }
+out:
+    text_free(&whole);
+    return st;
+}
+
 static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
                                   const struct schema *row, char *base)
 {
@@ -325,6 +371,7 @@ static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
     int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text &&
              strcmp(node->text, schema_placeholder) != 0;
     TRY(ok ? schema_take_unit(node, row, base, &is_amount) : STATUS_OK);
+    TRY(ok && row->is_path ? schema_expand_path(node, message, &ok) : STATUS_OK);
     if (ok && !is_amount) {
         TRY(schema_store(row, node->text, base + row->at, message, &ok));
     }

@@ -64,6 +64,8 @@ struct schema {
      * otherwise the mistake tells what was expected. */
     int (*parse)(const char *text, void *out, char *message);
 
+    int is_path; /* of a file, or "file:PATH": ~ is expanded, and $ refused unless it is in the name
+                  */
     int is_required;
     const char *unless;              /* required unless this key stands beside it */
     const struct schema_need *needs; /* the first that fails is told; ends with a NULL key */

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What a mistyped job or command is told: words of other programs, paths with ~ and $; and what a run says once.
+. "$(dirname "$0")/../tools/lib.sh"
+no_devices
+cd "$work" || exit 1
+echo '{file: obs.h5, samples: 4001, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e8, noise: 20}' >synth.yaml
+"$voltmill" synth synth.yaml >output || cat output
+cat >job.yaml <<'END'
+input: {files: obs.h5}
+channelise: {channels: 64, taps: 2, backend: cpu}
+products: [{kind: power, file: power.h5, integrate: 4}]
+END
+
+meant() { # meant WORD SET...: the message asks whether WORD was meant
+    local word=$1
+    shift
+    fails "$* is $word" 2 "did you mean $word\?" "$voltmill" plan job.yaml --set "$@"
+}
+meant sample_rate_hz input.layout.sample_rate=1e6
+meant channelise 'channelize={channels: 4}'
+meant hann channelise.window=hanning
+meant hann channelise.window=Hann
+meant rect channelise.window=boxcar
+meant dm 'dedisperse={DM: [1], file: s.h5}'
+meant polarisation products.0.stokes=IQUV
+meant channels channelise.nchan=4
+meant IQUV products.0.polarisation=iquv
+meant hdf5 products.0.format=hdf
+fails "no word that is near" 2 'expected one of hann, hamming, .*file:PATH$' "$voltmill" plan job.yaml --set channelise.window=zzz
+fails "-v" 2 'unknown command -v \(did you mean --version\?\)' "$voltmill" -v
+fails "version" 2 'unknown command version \(did you mean --version\?\)' "$voltmill" version
+
+mkdir home
+cp obs.h5 home/in.h5
+echo 1 >home/window.txt
+run() { HOME=$work/home "$voltmill" run job.yaml "$@"; }
+runs "~ in paths" run --set input.files='~/in*.h5' --set products.0.file='~/out.h5'
+same "is the home directory" "files: [$work/home/in*.h5]" "files: [$(warm -c 'import h5py, sys
+print(h5py.File(sys.argv[1], "r")["provenance"].attrs["job"].decode().split("- ")[1].split("\n")[0])' home/out.h5)]"
+fails "behind file:, too" 4 'home/nowhere.txt' env HOME="$work/home" "$voltmill" run job.yaml --set channelise.window='file:~/nowhere.txt'
+fails "without HOME" 2 '~ is HOME, which is not set' env -u HOME "$voltmill" plan job.yaml --set products.0.file='~/x.h5'
+fails "\$ in a path" 2 'products.0.file: is "\$HOME/x.h5": \$ is not expanded' "$voltmill" plan job.yaml --set 'products.0.file=$HOME/x.h5'
+fails "\$ in an input" 2 'input.files: is "\$DATA/\*.h5": \$ is not expanded' "$voltmill" plan job.yaml --set 'input.files=$DATA/*.h5'
+cp obs.h5 'a$b.h5'
+runs "a file of such a name" "$voltmill" plan job.yaml --set 'input.files=a$b.h5'
+
+runs "a run" "$voltmill" run job.yaml
+same "says in one line what is dropped" \
+    'note: dropped at the end: 33 samples of each stream (a spectrum takes 64), 1 spectrum of power.h5 (a row has 4)' \
+    "$(grep dropped output)"
+plan
