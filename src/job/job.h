@@ -495,9 +495,9 @@ struct job_dm_range {
     int is_unsearched; /* its series are too short to be searched: without `search` */
 };
 
-/* What becomes of a job when its input is known: numbers of channels and spectra that are given as
- * a width and a time (0: as written); and how dedispersions are divided (dm.is_divided), by their
- * places in the job; count 0: that one is not. */
+/* Values that a job gets from its input: numbers of channels and spectra given as a width and a
+ * time (0: as written), and the ranges of divided dedispersions (dm.is_divided), by their places in
+ * the job (count 0: not divided). */
 struct job_division {
     uint32_t channels[JOB_BANKS];
     uint64_t integrate[JOB_PRODUCTS];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a mistyped job or command is told: words of other programs, paths with ~ and $; and what a run says once.
+# Messages about mistyped jobs and commands: words of other programs, paths with ~ and $; notes that are printed once.
 . "$(dirname "$0")/../tools/lib.sh"
 no_devices
 cd "$work" || exit 1

@@ -38,6 +38,17 @@ if has_pictures; then
 else
     for _ in 1 2; do skip "matplotlib is not installed"; done
 fi
+# A guide, in a folder that looks like the tree as docs/guides/README.md says.
+mkdir -p "$work/practice" "$work/path" && ln -s "$work"/root/opt/volt/share/voltmill/* "$work/practice"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" >"$work/path/python3" && chmod +x "$work/path/python3"
+if has_pictures; then
+    PATH=$work/root/opt/volt/bin:$work/path:$PATH "$python" "$here/tests/tools/run-guide" \
+        "$work/root/opt/volt/share/doc/voltmill/docs/guides/guppi.md" "$work/practice" >"$work/output" 2>&1
+    same "commands of a guide run with the installed program" 0 "$(grep -c '^not ok' "$work/output")"
+    grep -q '^not ok' "$work/output" && note <"$work/output"
+else
+    skip "a guide: matplotlib is not installed"
+fi
 # Links among the documents lead somewhere, but for those to what only the tree has.
 lost=$(cd "$work/root/opt/volt/share/doc/voltmill" && grep -oE '\]\([A-Za-z0-9_./-]+\.(md|png)(#[a-z-]*)?\)' -r . |
     sed -E 's/#[a-z-]*\)$/)/; s/^([^:]*):\]\((.*)\)$/\1 \2/' | while read -r from to; do

@@ -255,8 +255,8 @@ static void wrong_values(void **state)
         "channelise.normalise: is Peak, expected one of energy, peak, none; did you mean peak?");
     set_refused("channelise.order=down",
                 "channelise.order: is down, expected one of ascending, fft");
-    set_refused("channelise.backend=gpu",
-                "channelise.backend: is gpu, expected one of auto, cpu, opencl, reference");
+    set_refused("channelise.backend=gpu", "channelise.backend: is gpu, expected one of auto, cpu, "
+                                          "opencl, reference; did you mean opencl?");
     set_refused("run.threads=4097",
                 "run.threads: is 4097, expected auto or a whole number from 1 to 4096");
     set_refused("run.chunk=0",
@@ -354,7 +354,7 @@ static void wrong_together(void **state)
             "axis of a power product must ascend");
 }
 
-/* What is open until the input is known: then the text has the numbers, as if they were written. */
+/* Values that need the input: afterwards the text has the numbers, as if they were written. */
 static void widths_and_times(void **state)
 {
     static const char open[] = "input: {files: a.h5}\n"

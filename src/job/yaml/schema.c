@@ -129,7 +129,7 @@ static const struct schema *words_nearest(const char *key, const struct schema *
     return meant;
 }
 
-/* Of the words that a value may be, the one that was meant; NULL: none is near. Uses `words`. */
+/* Returns the allowed word nearest to a mistyped value; NULL: none is near. Uses `words`. */
 static const char *words_meant(const struct tree *node, const struct schema *row,
                                char words[MISTAKE_BYTES])
 {
