@@ -36,6 +36,9 @@ products:
 YAML
 
 runs "a job with two products" "$voltmill" run job.yaml
+same "says once that kernels are compiled" 1 "$(grep -c '^note: compiling kernels for .* (once)$' output)"
+runs "the same again" "$voltmill" run --force job.yaml
+same "takes them from the cache" 0 "$(grep -c 'compiling' output)"
 runs "verify: power" "$voltmill" verify --all out.h5
 runs "verify: spectra" "$voltmill" verify --chunks 6 spectra.h5
 expected=$(sha256sum <out.h5; sha256sum <spectra.h5)
