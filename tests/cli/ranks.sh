@@ -5,7 +5,7 @@ cd "$work" || exit 1
 three=(mpirun -n 3 "$voltmill")
 
 fails "bench run, an unknown option" 2 'bench run: unknown option --bogus' "${three[@]}" bench run --bogus
-fails "run without a job" 2 'run: expected one job file, got 0' "${three[@]}" run
+fails "run without a job" 2 'run: expected one job file or --set, got 0' "${three[@]}" run
 fails "run, two options that do not go together" 2 'each does not go with' "${three[@]}" run --each 'x*' --dry-run job.yaml
 fails "verify, an unknown option" 2 'verify: unknown option --bogus' "${three[@]}" verify --bogus product.h5
 fails "synth, a value that is none" 2 'synth --progress x' "${three[@]}" synth --progress x spec.yaml
