@@ -22,7 +22,7 @@ struct new_shape {
     double spectrum_s;
 };
 
-/* Powers of two. Of a short observation fewer channels, so that the filter bank has some rows. */
+/* Chooses powers of two; fewer channels for a short observation, so that there are some rows. */
 static struct new_shape new_settle(const struct archive *archive)
 {
     struct new_shape shape = {.channels = LEAST_CHANNELS, .taps = TAPS, .integrate = 1};

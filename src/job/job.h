@@ -495,9 +495,9 @@ struct job_dm_range {
     int is_unsearched; /* its series are too short to be searched: without `search` */
 };
 
-/* Values that a job gets from its input: numbers of channels and spectra given as a width and a
- * time (0: as written), and the ranges of divided dedispersions (dm.is_divided), by their places in
- * the job (count 0: not divided). */
+/* Numbers of a job that its input decides: channels and spectra that are given as a width and a
+ * time (0: as written), and the ranges of DMs of each dedispersion with dm.is_divided (count 0:
+ * none). */
 struct job_division {
     uint32_t channels[JOB_BANKS];
     uint64_t integrate[JOB_PRODUCTS];

@@ -39,8 +39,8 @@ struct run_times {
 };
 
 struct run_options {
-    const char *path;         /* of the job file, */
-    const struct text *given; /* or what messages call this text of a job; NULL: the file */
+    const char *path;         /* of the job file; with `given`, its name in messages */
+    const struct text *given; /* text of the job, on rank 0; NULL: the file has it */
     const char *const *sets;
     uint32_t nsets;
     int force;   /* replace products that exist */

@@ -454,8 +454,8 @@ out:
     return st;
 }
 
-/* Where rank 0 finds numbers in the input that the job leaves open, the job is read once more, with
- * these: as rate_resolve() or ranges_find() does. */
+/* Reads the job once more, with the numbers that `find` (rate_resolve() or ranges_find()) takes
+ * from the input on rank 0, beside those that are known. Collective. */
 static status_t share_divided_all(MPI_Comm comm, const char *path, const struct text *text,
                                   const char *const *sets, uint32_t nsets,
                                   const struct job_each *each, const struct archive *archive,

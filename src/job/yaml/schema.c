@@ -129,7 +129,8 @@ static const struct schema *words_nearest(const char *key, const struct schema *
     return meant;
 }
 
-/* Returns the allowed word nearest to a mistyped value; NULL: none is near. Uses `words`. */
+/* Finds the word that was meant among those that the value may be, which go into `words`; NULL:
+ * none is near. */
 static const char *words_meant(const struct tree *node, const struct schema *row,
                                char words[MISTAKE_BYTES])
 {
