@@ -144,7 +144,8 @@ static void formats(void **state)
         synth_spec_destroy(spec);
     }
     set_refused("bits=12", "bits: is 12, expected one of 4, 8, 16, 32");
-    set_refused("domain=complex64", "domain: is complex64, expected one of complex, real");
+    set_refused("domain=complex64",
+                "domain: is complex64, expected one of complex, real; did you mean complex?");
     refused(SMALL "domain: real\nstreams:\n  pol: 2\n",
             "s.yaml:8: streams.pol: unknown key, did you mean pols?");
     static const char *const real[] = {"bits=4", "domain=real"};
