@@ -446,6 +446,32 @@ static void another_plan_is_named(void **state)
     journal_head_free(&now);
 }
 
+/* Older programs wrote numbers as their jobs did. */
+static void numbers_have_one_value(void **state)
+{
+    static const struct {
+        const char *then, *now;
+        status_t st;
+    } pairs[] = {
+        {"    rate: 1e6\n    - 2.50\n", "    rate: 1000000\n    - 2.5\n", STATUS_OK},
+        {"    rate: 1e6\n", "    rate: 1000001\n", STATUS_USAGE},
+        {"    rate: 1e6\n", "    band: 1000000\n", STATUS_USAGE},
+        {"    station: 01\n", "    station: 1\n", STATUS_USAGE},
+        {"    rate: 1e6x\n", "    rate: 1000000\n", STATUS_USAGE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct journal_head begun = {.job = (char *)(uintptr_t)pairs[i].then};
+        struct journal_head now = {.job = (char *)(uintptr_t)pairs[i].now};
+        report_clear();
+        assert_int_equal(journal_head_compare("x.journal", &begun, &now), pairs[i].st);
+    }
+    struct journal_head begun = {.coefficients = (char[]){"CRC-32 00001e02"}};
+    struct journal_head now = {.coefficients = (char[]){"CRC-32 100"}};
+    assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_USAGE);
+    report_clear();
+}
+
 /* Whole lines are compared, and of long ones that part is shown where they differ. */
 static void long_lines_count_to_their_end(void **state)
 {
@@ -529,6 +555,7 @@ int main(void)
         cmocka_unit_test(what_is_no_journal),
         cmocka_unit_test(complete),
         cmocka_unit_test(another_plan_is_named),
+        cmocka_unit_test(numbers_have_one_value),
         cmocka_unit_test(long_lines_count_to_their_end),
         cmocka_unit_test(heads_are_not_trusted),
     };

@@ -89,26 +89,24 @@ out:
     return st;
 }
 
-/* Whether lines of a job have the same key and values of the same number: programs before 0.3
- * wrote numbers as their jobs did. */
+/* Whether lines of a job differ only in the form of a number: programs before 0.3 wrote 1e6 where
+ * the job did. */
 static int origin_is_same_number(struct line then, struct line now)
 {
-    char words[2][64];
-    double values[2];
-    const struct line lines[2] = {then, now};
-    size_t keys[2];
-    for (int i = 0; i < 2; i++) {
-        keys[i] = lines[i].length;
-        while (keys[i] > 0 && lines[i].at[keys[i] - 1] != ' ') {
-            keys[i]--;
-        }
-        snprintf(words[i], sizeof words[i], "%.*s", (int)(lines[i].length - keys[i]),
-                 lines[i].at + keys[i]);
-        if (!units_parse_f64(words[i], &values[i])) {
-            return 0;
-        }
+    char word[UNITS_TEXT];
+    char exact[UNITS_TEXT];
+    double value = 0;
+    size_t key = then.length;
+    while (key > 0 && then.at[key - 1] != ' ') {
+        key--;
     }
-    return keys[0] == keys[1] && strncmp(then.at, now.at, keys[0]) == 0 && values[0] == values[1];
+    int length = snprintf(word, sizeof word, "%.*s", (int)(then.length - key), then.at + key);
+    if (length >= UNITS_TEXT || !strpbrk(word, ".eE+") || !units_parse_f64(word, &value)) {
+        return 0;
+    }
+    units_exact(value, exact);
+    return now.length == key + strlen(exact) && strncmp(then.at, now.at, key) == 0 &&
+           strncmp(now.at + key, exact, strlen(exact)) == 0;
 }
 
 static status_t origin_compare_words(const char *what, const char *then, const char *now,
@@ -122,7 +120,8 @@ static status_t origin_compare_words(const char *what, const char *then, const c
     while (*then || *now) {
         struct line before = origin_line_at(then);
         struct line after = origin_line_at(now);
-        if (!origin_is_equal(before, after) && !origin_is_same_number(before, after)) {
+        int is_number = strcmp(what, "job") == 0 && origin_is_same_number(before, after);
+        if (!origin_is_equal(before, after) && !is_number) {
             TRY(origin_say(what, before, after, out));
             break;
         }
