@@ -132,6 +132,7 @@ out:
 }
 
 const struct command cli_ddplan = {
+    .only_prints = 1,
     .name = "ddplan",
     .summary = "choose DMs and downsampling for a filterbank",
     .usage = "--dms A..B [OPTION]... FILTERBANK",

@@ -461,6 +461,7 @@ static const struct option_row rows[] = {
     {.name = NULL}};
 
 const struct command cli_info = {
+    .only_prints = 1,
     .name = "info",
     .summary = "describe an archive or a product, or list compute devices",
     .usage = "[OPTION]... FILE...\n--devices",

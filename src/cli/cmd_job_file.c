@@ -34,6 +34,7 @@ static status_t job_file_run(void *settings)
 }
 
 const struct command cli_job = {
+    .only_prints = 1,
     .name = "job",
     .summary = "describe the keys of a job file",
     .usage = "--schema",

@@ -136,6 +136,7 @@ out:
 static const struct option_row rows[] = {{.name = NULL}};
 
 const struct command cli_new = {
+    .only_prints = 1,
     .name = "new",
     .summary = "print a job for these files, ready to run",
     .usage = "FILE...",

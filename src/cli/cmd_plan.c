@@ -33,6 +33,7 @@ static const struct option_row rows[] = {
     {.name = NULL}};
 
 const struct command cli_plan = {
+    .only_prints = 1,
     .name = "plan",
     .summary = "say what `run` would do: sizes, memory, the filter's report",
     .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...",

@@ -246,6 +246,7 @@ static const struct option_row rows[] = {{"json", NULL, value_flag,
                                          {.name = NULL}};
 
 const struct command cli_status = {
+    .only_prints = 1,
     .name = "status",
     .summary = "say how far a product is, and whether a run is at work",
     .usage = "[OPTION]... PRODUCT",

@@ -201,8 +201,10 @@ static status_t command_run(const struct command *command, int argc, char **argv
     if (is_help && (command->is_parallel ? settings->rank : launch_rank()) == 0) {
         command_help(command);
     }
-    /* Under a launcher, a command that is not parallel acts once. */
-    if (st == STATUS_OK && !is_help && (command->is_parallel || launch_rank() == 0)) {
+    /* Under a launcher, a command that only prints acts once. Others may write a file for each
+     * process, by its own arguments. */
+    int acts = command->is_parallel || !command->only_prints || launch_rank() == 0;
+    if (st == STATUS_OK && !is_help && acts) {
         claim_adopt(settings->adopt);
         st = command->run(settings);
     }

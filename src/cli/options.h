@@ -36,6 +36,7 @@ struct command {
     const char *instead; /* the option that takes the operand's place; NULL: there is none */
     const char *without; /* the option with which the operand may be missing; NULL: none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
+    int only_prints;     /* it writes no file: only the first rank of an MPI job runs it */
     const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
     /* Older names of options, which still work and which --help omits, and their present ones; ends
      * with NULLs; NULL: there are none. */

@@ -16,11 +16,12 @@ status_t folder_of(const char *path, char **out);
 status_t folder_nearest(const char *path, char **out);
 
 /* Sets *is_there to whether the folder of `path` exists; only the last folder of the path may be
- * missing. Fails with USAGE: no file can be made in it, nor it itself; `path` cannot be made, says the message. */
+ * missing. Fails with USAGE: no file can be made in it, nor it itself; `path` cannot be made, says
+ * the message. */
 status_t folder_check(const char *path, int *is_there);
 
-/* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints a
- * note. *made is its name, for folder_unmake(); NULL: it exists. Removes it again if it fails:
+/* Creates the folder of `path` if it is missing, with the umask's mode, syncs its name, and prints
+ * a note. *made is its name, for folder_unmake(); NULL: it exists. Removes it again if it fails:
  * USAGE, NO_SPACE. */
 status_t folder_make(const char *path, char **made);
 /* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */

@@ -115,7 +115,7 @@ struct channelising {
     uint32_t scaled_from[JOB_BANKS];
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
-    uint64_t in_bytes; /* of a slot's samples */
+    uint64_t in_bytes;                        /* of a slot's samples */
     int has_warned;                           /* of input that cannot be read: the reader's */
     struct chunk_counts counts[MOST_OUTPUTS]; /* so far in the chunk: the writer's */
     char *stored;                             /* rows of voltages as they are stored, likewise */

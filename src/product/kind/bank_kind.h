@@ -18,8 +18,8 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);
 
-/* Writes the values of /frequency, double [spec->frequencies], which lie at `offset` of the file, by
- * several threads. Fails with NO_SPACE or DATA. */
+/* Writes the values of /frequency, double [spec->frequencies], which lie at `offset` of the file,
+ * by several threads. Fails with NO_SPACE or DATA. */
 status_t bank_write_frequencies(int fd, const char *path, const struct product_spec *spec,
                                 uint64_t offset);
 
