@@ -15,12 +15,17 @@
 
 #include <mpi.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct run_settings {
     struct shared shared;
     struct option_texts each;
+    const char *list;
+    uint32_t part[2]; /* from 1 on, of so many */
     int keep_going, dry_run, tune;
     const char *report;
     double stall, budget; /* seconds */
@@ -34,6 +39,17 @@ static int run_read_stall(const struct option_row *row, const char *text, void *
     return units_parse_f64(text, field) && *(double *)field >= 0;
 }
 
+/* "3/16" */
+static int run_read_part(const struct option_row *row, const char *text, void *field)
+{
+    uint32_t *part = field;
+    char end = '\0';
+    (void)row;
+    int found = sscanf(text, "%" SCNu32 "/%" SCNu32 "%c", &part[0], &part[1], &end);
+    return found == 2 && strspn(text, "0123456789/") == strlen(text) && part[0] >= 1 &&
+           part[0] <= part[1];
+}
+
 static const struct option_row rows[] = {
     {.name = "set"},
     {.name = "force"},
@@ -43,11 +59,17 @@ static const struct option_row rows[] = {
      "fails when a rank does not get on for so long, its files or its device hang (default: 300; "
      "0: never)"},
     {"each", "PATTERN", value_texts, AT(each), NULL, NULL,
-     "does the job for each file that matches, one after the other: it is the job's input, and its "
-     "name without folder and ending stands for {name} in the job: file: \"out/{name}.h5\". "
-     "Observations that would make one file are refused. What is complete is passed over; a table "
-     "at the end says what became of each. One pattern, which may match many files, in several "
-     "folders, too"},
+     "does the job for each observation that matches, one after the other: it is the job's input, "
+     "and its name without folder and ending stands for {name} in the job: file: "
+     "\"out/{name}.h5\". Files of a sequence are one observation: x.0000.raw and x.0001.raw, the "
+     "components of LOFAR, a channel of Digital RF. Observations that would make one file are "
+     "refused. Those that are complete are skipped; a table at the end shows the state of each. "
+     "One pattern, which may match many files, in several folders, too"},
+    {"list", "FILE", value_text, AT(list), NULL, NULL,
+     "the same for each line of FILE: a file, a folder or a pattern"},
+    {"part", "I/N", run_read_part, AT(part), "a number I from 1 to N, such as 3/16", NULL,
+     "with --each or --list: only observations I, I+N, I+2N, ..., as one of N commands that share "
+     "them, such as the elements of a job array"},
     {"keep-going", NULL, value_flag, AT(keep_going), NULL, NULL,
      "goes on with the next when one fails"},
     {"tune", NULL, value_flag, AT(tune), NULL, NULL,
@@ -76,9 +98,13 @@ static status_t run_check(void *settings)
             "run: --each is given twice, %s and %s: it takes one pattern, which may match many "
             "files",
             each[0], each[1]);
-    REQUIRE(s->each.count == 0 || !s->dry_run, STATUS_USAGE,
-            "run: --each does not go with --dry-run: plan one of the files");
-    REQUIRE(!s->report || (s->each.count == 0 && !s->dry_run), STATUS_USAGE,
+    REQUIRE(s->each.count == 0 || !s->list, STATUS_USAGE, "run: either --each or --list, not both");
+    int is_batch = s->each.count > 0 || s->list;
+    REQUIRE(is_batch || !s->part[1], STATUS_USAGE, "run: --part is for --each and --list");
+    REQUIRE(!is_batch || !s->dry_run, STATUS_USAGE,
+            "run: --%s does not go with --dry-run: plan one of the files",
+            s->list ? "list" : "each");
+    REQUIRE(!s->report || (!is_batch && !s->dry_run), STATUS_USAGE,
             "run: --report is of one run: it goes neither with --each nor with --dry-run");
     stop_hold(1);
     if (options_first(s, "stall-timeout")) {
@@ -140,9 +166,14 @@ static status_t run_run_all(void *settings)
     run.database = s->shared.database;
     run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
     run.progress = s->shared.progress;
-    st = s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
-         : s->report   ? run_reported_all(s, &run)
-                       : run_job_all(MPI_COMM_WORLD, &run);
+    const struct batch_choice choice = {.pattern = s->each.count ? s->each.items[0] : NULL,
+                                        .list = s->list,
+                                        .part = s->part[1] ? s->part[0] - 1 : 0,
+                                        .parts = s->part[1] ? s->part[1] : 1,
+                                        .keep_going = s->keep_going};
+    st = choice.pattern || choice.list ? batch_run_all(MPI_COMM_WORLD, &run, &choice)
+         : s->report                   ? run_reported_all(s, &run)
+                                       : run_job_all(MPI_COMM_WORLD, &run);
 out:
     text_free(&given);
     return st;
@@ -151,7 +182,8 @@ out:
 const struct command cli_run = {
     .name = "run",
     .summary = "grind an archive into products, as a job file says",
-    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB",
+    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB\n"
+             "--list FILE [OPTION]... JOB",
     .about =
         "Grinds the voltages of an archive into spectra, and power into dedispersed series, as the "
         "job file JOB says (docs/job-file.md); - is standard input. Without JOB, options --set are "

@@ -349,8 +349,8 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     struct job *job = NULL;
     TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     TRY(memory_text(path, &job->path));
-    if (each && each->file) {
-        TRY(text_add(&input, "input.files=%s", each->file));
+    if (each && each->files) {
+        TRY(text_add(&input, "input.files=%s", each->files));
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
     TRY(yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));

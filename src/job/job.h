@@ -476,9 +476,9 @@ status_t job_load(const char *path, const char *const *sets, uint32_t nsets, str
 
 /* Use of a job's text for one of many observations, or for its input alone. */
 struct job_each {
-    const char *name; /* takes the place of {name} in the job's values; NULL: none does */
-    const char *file; /* its input: this very file, no pattern */
-    int is_input;     /* only `input` and `run` count; all else is ignored, with its mistakes */
+    const char *name;  /* takes the place of {name} in the job's values; NULL: none does */
+    const char *files; /* its input: a file, a pattern, or several files, one a line */
+    int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
 /* The same from text in memory; `path` names it in messages; `each` may be NULL. Fail with USAGE,

@@ -12,10 +12,10 @@
 #include "output/journal/product_files.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
+#include "run/observations.h"
 #include "run/run.h"
 #include "run/share.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,39 +36,6 @@ struct batch_files {
     struct batch_file *list;
     size_t count;
 };
-
-/* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
- */
-static size_t batch_character(const char *text)
-{
-    return *text == '/' ? 0 : display_character(text, strlen(text));
-}
-
-/* Appends the value of {name}: "a" of "obs/a.h5". It is one component of a path, so that no name
- * leads elsewhere. Fails with USAGE if the file has no such name. */
-static status_t batch_name(const char *path, struct text *name)
-{
-    status_t st = STATUS_OK;
-    const char *last = text_basename(path);
-    const char *dot = strrchr(last, '.');
-    size_t length = dot && dot > last ? (size_t)(dot - last) : strlen(last);
-    int is_sound = length > 0 && strncmp(last, "..", length) != 0;
-    for (size_t i = 0, step = 0; i < length && is_sound; i += step) {
-        step = batch_character(last + i);
-        is_sound = step > 0;
-    }
-    for (const char *c = path; *c && is_sound; c += is_sound) {
-        is_sound = *c == '/' ? 1 : (int)batch_character(c);
-    }
-    REQUIRE(
-        is_sound, STATUS_USAGE,
-        "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
-        "control characters, that is more than dots",
-        path);
-    TRY(text_add(name, "%.*s", (int)length, last));
-out:
-    return st;
-}
 
 static void batch_files_free(struct batch_files *files)
 {
@@ -145,27 +112,44 @@ out:
 struct batch_work {
     const struct run_options *options;
     struct text text; /* of the job */
-    const char *const *observations;
+    const struct observations *observations;
     struct batch_files files;
 };
+
+static struct job_each batch_each(const struct observation *observation)
+{
+    return (struct job_each){.name = observation->name, .files = observation->files};
+}
 
 /* The job of one of them; NULL: it has mistakes. */
 static status_t batch_job(const struct batch_work *work, uint32_t observation, struct job **out)
 {
-    status_t st = STATUS_OK;
     const struct run_options *options = work->options;
-    const char *file = work->observations[observation];
-    struct text name = {0};
-    TRY(batch_name(file, &name));
-    struct job_each each = {.name = name.data, .file = file};
-    st = job_parse_each(options->path, work->text.data, work->text.length, options->sets,
-                        options->nsets, &each, out);
+    struct job_each each = batch_each(&work->observations->items[observation]);
+    status_t st = job_parse_each(options->path, work->text.data, work->text.length, options->sets,
+                                 options->nsets, &each, out);
     if (st == STATUS_USAGE) {
         report_clear(); /* its run says so */
         st = STATUS_OK;
     }
+    return st;
+}
+
+/* Its own files, one a line; a pattern is no file. */
+static status_t batch_add_lines(struct batch_work *work, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    size_t length = 0;
+    char *path = NULL;
+    const char *lines = work->observations->items[observation].files;
+    for (size_t i = 0; text_line(lines, i, &length) != NULL; i++) {
+        TRY(memory_format(&path, "%.*s", (int)length, text_line(lines, i, &length)));
+        TRY(batch_add(&work->files, path, observation, 1));
+        free(path);
+        path = NULL;
+    }
 out:
-    text_free(&name);
+    free(path);
     return st;
 }
 
@@ -175,7 +159,7 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(batch_job(work, observation, &job));
-    TRY(batch_add(&work->files, work->observations[observation], observation, 1));
+    TRY(batch_add_lines(work, observation));
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
         TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
@@ -276,7 +260,7 @@ static void batch_find_clash(const struct batch_files *files, const struct batch
 static status_t batch_judge(const struct batch_work *work)
 {
     status_t st = STATUS_OK;
-    const char *const *observations = work->observations;
+    const struct observation *observations = work->observations->items;
     const struct batch_file *one = NULL;
     const struct batch_file *other = NULL;
     qsort(work->files.list, work->files.count, sizeof *work->files.list, batch_compare);
@@ -284,17 +268,18 @@ static status_t batch_judge(const struct batch_work *work)
     if (one && (one->is_input || other->is_input)) {
         const struct batch_file *input = one->is_input ? one : other;
         const struct batch_file *output = one->is_input ? other : one;
-        const char *observation = observations[input->observation];
+        const char *observation = observations[input->observation].shown;
         REQUIRE(strcmp(input->path, observation) != 0, STATUS_USAGE,
                 "--each: %s, which the job of %s would make, is the observation %s", output->path,
-                observations[output->observation], input->path);
+                observations[output->observation].shown, input->path);
         FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
-             output->path, observations[output->observation], input->path, observation);
+             output->path, observations[output->observation].shown, input->path, observation);
     }
     REQUIRE(!one, STATUS_USAGE,
             "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
             "job's outputs, and observations of different names",
-            observations[one->observation], observations[other->observation], other->path);
+            observations[one->observation].shown, observations[other->observation].shown,
+            other->path);
 out:
     return st;
 }
@@ -302,13 +287,14 @@ out:
 /* Rank 0, before anything is made: no file that the job of one observation makes, under its final
  * name or another, is that of another one, whatever path leads to it, nor an observation itself or
  * what leads to a sample of one. Observations are opened for that if any such file is there.
- * Fails with USAGE, naming both observations and the file; as batch_name(); with DATA: the job
- * cannot be read. Mistakes in a job wait for its run. */
-static status_t batch_check(const struct run_options *options, const char *const *files,
-                            uint32_t count)
+ * Fails with USAGE, naming both observations and the file; with DATA: the job cannot be read.
+ * Mistakes in a job wait for its run. */
+static status_t batch_check(const struct run_options *options,
+                            const struct observations *observations)
 {
     status_t st = STATUS_OK;
-    struct batch_work work = {.options = options, .observations = files};
+    struct batch_work work = {.options = options, .observations = observations};
+    uint32_t count = observations->count;
     TRY(share_read_job(options->path, options->given, &work.text));
     for (uint32_t i = 0; i < count; i++) {
         TRY(batch_add_job(&work, i));
@@ -338,45 +324,25 @@ struct batch {
     MPI_Comm comm;
     int rank;
     const struct run_options *options;
+    const struct batch_choice *choice;
     opened_t *opened;
-    struct text list; /* names of files, each with '\0' behind it */
-    const char **files;
+    struct observations observations;
     enum outcome *outcomes;
-    uint32_t count;
+    char **causes; /* of those that failed */
 };
 
-/* Rank 0. */
-static status_t batch_look_up(struct batch *batch, const char *pattern)
+static status_t batch_list_all(struct batch *batch)
 {
     status_t st = STATUS_OK;
-    glob_t paths = {0};
-    REQUIRE(glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0, STATUS_USAGE,
-            "no file matches --each %s", pattern);
-    for (size_t i = 0; i < paths.gl_pathc; i++) {
-        TRY(text_add_bytes(&batch->list, paths.gl_pathv[i], strlen(paths.gl_pathv[i]) + 1));
-    }
-out:
-    globfree(&paths);
-    return st;
-}
-
-static status_t batch_list_all(struct batch *batch, const char *pattern)
-{
-    status_t st = STATUS_OK;
+    struct observations *list = &batch->observations;
     if (batch->rank == 0) {
-        st = batch_look_up(batch, pattern);
+        st = observations_find(batch->choice->pattern, batch->choice->list, &list->texts);
     }
     TRY(agree_all(batch->comm, st));
-    TRY(share_text_all(batch->comm, &batch->list));
-    for (size_t at = 0; at < batch->list.length; at++) {
-        batch->count += batch->list.data[at] == '\0';
-    }
-    TRY(memory_zeroed(batch->count, sizeof *batch->files, "names", &batch->files));
-    TRY(memory_zeroed(batch->count, sizeof *batch->outcomes, "names", &batch->outcomes));
-    const char *name = batch->list.data;
-    for (uint32_t i = 0; i < batch->count; i++, name += strlen(name) + 1) {
-        batch->files[i] = name;
-    }
+    TRY(share_text_all(batch->comm, &list->texts));
+    TRY(observations_index(list));
+    TRY(memory_zeroed(list->count, sizeof *batch->outcomes, "names", &batch->outcomes));
+    TRY(memory_zeroed(list->count, sizeof *batch->causes, "names", &batch->causes));
 out:
     return agree_all(batch->comm, st);
 }
@@ -398,38 +364,48 @@ static enum outcome batch_outcome_of(status_t st, int was_complete)
 /* One of them; its message is printed. */
 static status_t batch_run_one_all(struct batch *batch, uint32_t i)
 {
-    status_t st = STATUS_OK;
-    struct text name = {0};
     int was_complete = 0;
-    report_next();
-    TRY(agree_all(batch->comm, batch_name(batch->files[i], &name)));
-    struct job_each each = {.name = name.data, .file = batch->files[i]};
+    struct job_each each = batch_each(&batch->observations.items[i]);
     struct run_options one = *batch->options;
     one.each = &each;
     one.was_complete = &was_complete;
     one.opened = batch->opened;
-    TRY(run_job_all(batch->comm, &one));
-out:
+    report_next();
+    status_t st = run_job_all(batch->comm, &one);
     if (st != STATUS_OK) {
+        (void)memory_text(report_cause(), &batch->causes[i]);
         report_print();
     }
     batch->outcomes[i] = batch_outcome_of(st, was_complete);
-    text_free(&name);
     return st;
 }
 
-/* Rank 0: what became of each. */
+/* Rank 0: what became of each, with the first line of the cause. */
 static uint32_t batch_print_table(const struct batch *batch)
 {
     static const char *const words[] = {"not begun",  "complete", "complete before",
                                         "with holes", "stopped",  "failed"};
+    const struct batch_choice *choice = batch->choice;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = choice->part; i < batch->observations.count; i += choice->parts) {
         enum outcome outcome = batch->outcomes[i];
-        display_print("%-15s  %s\n", words[outcome], batch->files[i]);
+        const char *cause = outcome == OUTCOME_FAILED ? batch->causes[i] : NULL;
+        display_print("%-15s  %s%s%.*s\n", words[outcome], batch->observations.items[i].shown,
+                      cause ? ": " : "", cause ? (int)strcspn(cause, "\n") : 0, cause ? cause : "");
         left += outcome != OUTCOME_COMPLETE && outcome != OUTCOME_BEFORE;
     }
     return left;
+}
+
+static void batch_free(struct batch *batch)
+{
+    for (uint32_t i = 0; batch->causes && i < batch->observations.count; i++) {
+        free(batch->causes[i]);
+    }
+    opened_destroy(batch->opened);
+    free(batch->outcomes);
+    free(batch->causes);
+    observations_free(&batch->observations);
 }
 
 /* Returns whether any rank was asked to stop. Observations that are skipped, or fail at once, do
@@ -442,28 +418,29 @@ static int batch_is_stopped_all(MPI_Comm comm)
     return any;
 }
 
-status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const char *pattern,
-                       int keep_going)
+status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
+                       const struct batch_choice *choice)
 {
     status_t st = STATUS_OK;
-    struct batch batch = {.comm = comm, .options = options};
+    struct batch batch = {.comm = comm, .options = options, .choice = choice};
     MPI_Comm_rank(comm, &batch.rank);
-    TRY(batch_list_all(&batch, pattern));
+    TRY(batch_list_all(&batch));
     TRY(opened_create_all(comm, 1, &batch.opened));
-    st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
+    st = batch.rank == 0 ? batch_check(options, &batch.observations) : STATUS_OK;
     TRY(agree_all(comm, st));
+    uint32_t count = batch.observations.count;
     status_t first = STATUS_OK;
     int is_over = 0;
     int is_stopped = 0;
-    for (uint32_t i = 0; i < batch.count && !is_over; i++) {
-        is_stopped = i > 0 && batch_is_stopped_all(comm);
+    for (uint32_t i = choice->part; i < count && !is_over; i += choice->parts) {
+        is_stopped = i > choice->part && batch_is_stopped_all(comm);
         if (is_stopped) {
             break;
         }
         status_t one = batch_run_one_all(&batch, i);
         int failed = one != STATUS_OK && one != STATUS_HOLES;
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
-        is_over = one == STATUS_STOPPED || (failed && !keep_going);
+        is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);
     }
     uint32_t left = batch.rank == 0 ? batch_print_table(&batch) : 0;
     if (is_over) {
@@ -471,13 +448,11 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
         goto out;
     }
     report_next();
+    uint32_t mine = choice->part < count ? 1 + (count - 1 - choice->part) / choice->parts : 0;
     REQUIRE(!is_stopped, STATUS_STOPPED,
-            "%u of %u observations are not complete; the same command goes on", left, batch.count);
-    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, batch.count);
+            "%u of %u observations are not complete; the same command goes on", left, mine);
+    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, mine);
 out:
-    opened_destroy(batch.opened);
-    free(batch.files);
-    free(batch.outcomes);
-    text_free(&batch.list);
+    batch_free(&batch);
     return st;
 }

@@ -168,13 +168,36 @@ out:
     return st;
 }
 
+/* A text, or of several lines a list of them. */
+static status_t yaml_file_texts(const char *text, struct tree **out)
+{
+    status_t st = STATUS_OK;
+    struct tree *one = NULL;
+    struct text line = {0};
+    if (!strchr(text, '\n')) {
+        return tree_new(TREE_VALUE, text, out);
+    }
+    TRY(tree_new(TREE_LIST, NULL, out));
+    for (size_t length = 0; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        line.length = 0;
+        TRY(text_add_bytes(&line, text, length));
+        TRY(tree_new(TREE_VALUE, line.data, &one));
+        TRY(tree_add(*out, NULL, &one));
+    }
+out:
+    tree_destroy(one);
+    text_free(&line);
+    return st;
+}
+
 static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *each,
                                    struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
     struct tree *value = NULL;
     TRY(yaml_file_put_word(root, "{name}", each->name));
-    TRY(tree_new(TREE_VALUE, strchr(each->set, '=') + 1, &value));
+    TRY(yaml_file_texts(strchr(each->set, '=') + 1, &value));
     value->set = each->set;
     TRY(yaml_file_put(root, each->set, mistakes, &value));
 out:

@@ -12,7 +12,8 @@ enum { YAML_FILE_BYTES = 1 << 20 };
 struct yaml_each {
     const char *name; /* takes the place of {name} in all values, those of overrides included; they
                          are texts then, as if in quotes: what it holds can never become YAML */
-    const char *set;  /* the last override, "key.path=text": the text as it is, no YAML */
+    const char *set;  /* the last override, "key.path=text": the text as it is, no YAML; of several
+                         lines a list of texts */
 };
 
 /* Puts `word` in the place of every `place` in the values (not the keys) of `root`, as texts in

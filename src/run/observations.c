@@ -1,0 +1,179 @@
+/* Looks up patterns, and puts the files of a sequence together. */
+#include "run/observations.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "input/sequence.h"
+#include "io/file.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_BYTES = 1 << 26 };
+
+/* Files that belong together. */
+struct group {
+    struct text pattern, name; /* of sequence_of() */
+    struct text files;         /* one a line */
+    uint32_t count;
+    int opens_others;
+};
+
+struct groups {
+    struct group *items;
+    uint32_t count;
+};
+
+static void group_free(struct group *group)
+{
+    text_free(&group->pattern);
+    text_free(&group->name);
+    text_free(&group->files);
+}
+
+/* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
+ */
+static size_t group_character(const char *text)
+{
+    return *text == '/' ? 0 : display_character(text, strlen(text));
+}
+
+/* The name stands for {name}: one component of a path, so that no name leads elsewhere. Fails with
+ * USAGE. */
+static status_t group_check_name(const struct group *group, const char *path)
+{
+    status_t st = STATUS_OK;
+    const char *name = group->name.data;
+    int is_sound = name && strspn(name, ".") < strlen(name);
+    for (const char *c = path; *c && is_sound; c += is_sound) {
+        is_sound = *c == '/' ? 1 : (int)group_character(c);
+    }
+    REQUIRE(
+        is_sound, STATUS_USAGE,
+        "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
+        "control characters, that is more than dots",
+        path);
+out:
+    return st;
+}
+
+static status_t groups_add(struct groups *groups, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct group new = {.count = 0};
+    struct group *group = NULL;
+    TRY(sequence_of(path, &new.pattern, &new.name, &new.opens_others));
+    TRY(group_check_name(&new, path));
+    for (uint32_t i = groups->count; i-- > 0 && new.pattern.data && !group;) {
+        const char *pattern = groups->items[i].pattern.data;
+        group = pattern && strcmp(pattern, new.pattern.data) == 0 ? &groups->items[i] : NULL;
+    }
+    if (!group) {
+        TRY(memory_grow(groups->count, sizeof new, "observations", &groups->items));
+        group = &groups->items[groups->count++];
+        *group = new;
+        new = (struct group){.count = 0};
+    }
+    TRY(text_add_line(&group->files, path));
+    group->count++;
+out:
+    group_free(&new);
+    return st;
+}
+
+static status_t groups_find(struct groups *groups, const char *option, const char *pattern)
+{
+    status_t st = STATUS_OK;
+    glob_t paths = {0};
+    int exists = 0;
+    TRY(file_exists(pattern, &exists));
+    int found = exists ? GLOB_NOMATCH : glob(pattern, 0, NULL, &paths);
+    REQUIRE(exists || (found == 0 && paths.gl_pathc > 0), STATUS_USAGE, "no file matches %s%s",
+            option, pattern);
+    TRY(exists ? groups_add(groups, pattern) : STATUS_OK);
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        TRY(groups_add(groups, paths.gl_pathv[i]));
+    }
+out:
+    globfree(&paths);
+    return st;
+}
+
+static status_t groups_find_listed(struct groups *groups, const char *list)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(text_read_file(&text, list, LIST_BYTES, "a list of observations"));
+    char *rest = text.data;
+    for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL;) {
+        line[strcspn(line, "\r")] = '\0';
+        TRY(*line && *line != '#' ? groups_find(groups, "--list: ", line) : STATUS_OK);
+    }
+    REQUIRE(groups->count > 0, STATUS_USAGE, "%s: names no observation: expected one a line", list);
+out:
+    text_free(&text);
+    return st;
+}
+
+/* Appends the texts of an observation; warns of files of its sequence that no pattern matches. */
+static status_t group_write(const struct group *group, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const char *files = group->files.data;
+    const char *pattern = group->pattern.data;
+    glob_t all = {0};
+    size_t count = pattern && glob(pattern, 0, NULL, &all) == 0 ? all.gl_pathc : 0;
+    if (count > group->count && !group->opens_others) {
+        report_warn("--each: %s is split: %zu of its %zu files match no pattern and are not read; "
+                    "all are %s",
+                    group->name.data, count - group->count, count, pattern);
+    }
+    TRY(text_add_bytes(out, group->name.data, group->name.length + 1));
+    TRY(text_add_bytes(out, files, strcspn(files, "\n")));
+    TRY(group->count > 1 ? text_add(out, " and %u more", group->count - 1) : STATUS_OK);
+    TRY(text_add_bytes(out, "", 1));
+    files = group->count > 1 && count == group->count ? pattern : files;
+    TRY(text_add_bytes(out, files, strlen(files) + 1));
+out:
+    globfree(&all);
+    return st;
+}
+
+status_t observations_find(const char *pattern, const char *list, struct text *texts)
+{
+    status_t st = STATUS_OK;
+    struct groups groups = {.count = 0};
+    TRY(list ? groups_find_listed(&groups, list) : groups_find(&groups, "--each ", pattern));
+    for (uint32_t i = 0; i < groups.count; i++) {
+        TRY(group_write(&groups.items[i], texts));
+    }
+out:
+    for (uint32_t i = 0; i < groups.count; i++) {
+        group_free(&groups.items[i]);
+    }
+    free(groups.items);
+    return st;
+}
+
+status_t observations_index(struct observations *o)
+{
+    status_t st = STATUS_OK;
+    const char *at = o->texts.data;
+    for (const char *end = at + o->texts.length; at < end;) {
+        struct observation one = {.name = at};
+        one.shown = one.name + strlen(one.name) + 1;
+        one.files = one.shown + strlen(one.shown) + 1;
+        at = one.files + strlen(one.files) + 1;
+        TRY(memory_grow(o->count, sizeof one, "observations", &o->items));
+        o->items[o->count++] = one;
+    }
+out:
+    return st;
+}
+
+void observations_free(struct observations *observations)
+{
+    text_free(&observations->texts);
+    free(observations->items);
+}

@@ -1,0 +1,33 @@
+/* The observations of `run --each` and `--list`: names of files, put together to sequences. */
+#ifndef VOLTMILL_RUN_OBSERVATIONS_H
+#define VOLTMILL_RUN_OBSERVATIONS_H
+
+#include "base/text.h"
+
+#include <stdint.h>
+
+struct observation {
+    const char *name;  /* stands for {name}: one component of a path */
+    const char *shown; /* "obs/night.0000.raw and 2 more" */
+    const char *files; /* its input: a file, a folder, a pattern of all files of a sequence, or
+                          some of them, one a line */
+};
+
+struct observations {
+    struct text texts; /* name, shown, files of each, each with its '\0' */
+    struct observation *items;
+    uint32_t count;
+};
+
+/* Finds the files of a pattern, or of each line of the file `list` (empty lines and those that
+ * begin with '#' do not count). A file that exists is meant, even if its name looks like a pattern.
+ * Files of one sequence are one observation; a warning says how many of its files no pattern
+ * matches. Fails with USAGE: nothing matches; a name that cannot stand for {name}; with DATA: no
+ * list. Fills in `texts` alone. */
+status_t observations_find(const char *pattern, const char *list, struct text *texts);
+
+/* Fills in items and count from `texts`. Fails with DEVICE (memory). */
+status_t observations_index(struct observations *observations);
+void observations_free(struct observations *observations);
+
+#endif

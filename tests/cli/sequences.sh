@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Files of a sequence are one observation for --each and --list; a pattern that splits one is warned of; --part shares
+# the observations out.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+mkdir obs out
+PYTHONPATH="$here/tests/clients" warm - <<'PYTHON'
+import os
+import shutil
+import numpy as np
+from mocks import every, recorders
+rng = np.random.default_rng(5)
+every.guppi(lambda name: os.path.join("obs", name.replace("obs", "night")), rng)
+shutil.copy("obs/night.0000.raw", "obs/other[1].0000.raw")
+for i in range(2):
+    recorders.write_dada(f"obs/2024-01-01-00:00:00_{0:016}.{i:06}.dada", every.noise(rng, (4000, 2, 2, 2)).tobytes(), NBIT=8,
+                         NDIM=2, NPOL=2, NCHAN=2, BW=-2.0, FILE_NUMBER=i, OBS_OFFSET=8 * 4000 * i)
+os.mkdir("lofar")
+every.lofar_bf(lambda *names: os.path.join("lofar", *names), rng)
+os.mkdir("drf")
+every.digital_rf(lambda *names: os.path.join("drf", *names), rng)
+PYTHON
+cat >job.yaml <<'YAML'
+input: {files: [nothing, at all]}
+channelise: {channels: 16, taps: 4, backend: cpu}
+products: [{kind: power, file: "out/{name}.h5", integrate: 4}]
+YAML
+
+run() { # run EXPECTED OPTION...
+    local expected=$1 status=0
+    shift
+    rm -rf out
+    mkdir out
+    "$voltmill" run "$@" job.yaml >stdout 2>stderr || status=$?
+    [ "$status" = "$expected" ] || note <stderr
+    [ "$status" = "$expected" ]
+}
+made() { (cd out && echo ./* | sed 's#\./##g'); }
+
+run 0 --each 'obs/*.raw'
+ok $? "GUPPI RAW: one job for two observations"
+same "of their stems" "night.h5 other[1].h5" "$(made)"
+same "the table" "complete obs/night.0000.raw and 2 more|complete obs/other[1].0000.raw|" \
+    "$(sed -n 's/^complete  */complete /p' stdout | tr '\n' '|')"
+! grep -q split stderr
+ok $? "nothing is split"
+runs "a job of the pattern" "$voltmill" run --set 'input.files=obs/night.*.raw' --set products.0.file=plain.h5 job.yaml
+same "makes the same rows" "$(data plain.h5)" "$(data out/night.h5)"
+runs "an observation of several files verifies" "$voltmill" verify out/night.h5
+runs "the same again" "$voltmill" run --each 'obs/*.raw' job.yaml
+same "has been complete" 2 "$(grep -c '^complete before' output)"
+
+run 0 --each 'obs/night.000[01].raw'
+ok $? "a pattern that splits a sequence runs"
+grep -q '^warning: --each: night is split: 1 of its 3 files match no pattern and are not read; all are obs/night\.[[]0-9[]].*\.raw$' stderr
+ok $? "with a warning"
+same "of what it matches" "obs/night.0000.raw obs/night.0001.raw" \
+    "$(warm -c 'import h5py
+print(h5py.File("out/night.h5")["provenance"].attrs["inputs"])' | grep -o 'obs/night.[0-9]*.raw' | tr '\n' ' ' | sed 's/ $//')"
+run 0 --each 'obs/night.0000.raw'
+grep -q 'split: 2 of its 3 files' stderr
+ok $? "one file of a sequence: a warning"
+
+run 0 --each 'obs/*.dada'
+same "PSRDADA" "2024-01-01-00:00:00.h5" "$(made)"
+run 0 --each 'lofar/*.h5'
+same "LOFAR: four components" 1 "$(made | wc -w)"
+grep -q '^complete  *lofar/.*_S0_.* and 3 more$' stdout
+ok $? "are one observation"
+run 0 --each "$(find lofar -name '*_S1_*.h5')"
+! grep -q split stderr
+ok $? "one of which leads to the others"
+channel=$(dirname "$(dirname "$(find drf -name 'rf@*.h5' | head -n 1)")")
+for pattern in "$channel" "$channel/2*" "$channel/2*/rf@*.h5"; do
+    run 0 --each "$pattern"
+    same "Digital RF: $pattern" "${channel##*/}.h5" "$(made)"
+    grep -q split stderr
+    same "is not split" 1 $?
+    sum=$(data out/*.h5)
+    same "the same rows" "${before:=$sum}" "$sum"
+done
+
+# --- a list, and parts of it
+printf '%s\n' '# nights' obs/night.*.raw '' 'obs/other[1].0000.raw' 'obs/*.dada' >list.txt
+run 0 --list list.txt
+ok $? "a list of files and patterns"
+same "is three observations" "2024-01-01-00:00:00.h5 night.h5 other[1].h5" "$(made)"
+all=""
+for part in 1 2 3 4; do
+    run 0 --list list.txt --part $part/4
+    all+="$(made)|"
+done
+same "in parts, of which the last has none" "night.h5|other[1].h5|2024-01-01-00:00:00.h5|*|" "$all"
+run 0 --each 'obs/*.raw' --part 2/2
+same "of a pattern" "other[1].h5" "$(made)"
+: >empty
+run 2 --list empty && grep -q '^error: empty: names no observation: expected one a line' stderr
+ok $? "an empty list"
+run 4 --list no-list && grep -q '^error: .*no-list' stderr
+ok $? "no list"
+echo obs/no.raw >empty
+run 2 --list empty && grep -q '^error: no file matches --list: obs/no\.raw$' stderr
+ok $? "a line that matches nothing"
+for words in "--part 0/2" "--part 3/2" "--part 1" "--part 1/2x" "--part -1/2"; do
+    run 2 --list list.txt $words && grep -q 'part' stderr
+    ok $? "refused: $words"
+done
+run 2 --part 1/2 && grep -q 'part is for --each and --list' stderr
+ok $? "--part alone"
+run 2 --list list.txt --each 'x*' && grep -q 'not both' stderr
+ok $? "--list and --each"
+plan
