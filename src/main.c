@@ -22,6 +22,7 @@
     ROW(new)                                                                                       \
     ROW(job)                                                                                       \
     ROW(info)                                                                                      \
+    ROW(look)                                                                                      \
     ROW(status)                                                                                    \
     ROW(verify)                                                                                    \
     ROW(plot)                                                                                      \

@@ -8,20 +8,26 @@
         hertz, times = power.frequency, power.time   # Hz, datetime64[ns]
 
     voltmill.run("job.yaml", ranks=4)
+    voltmill.info("obs.dada")["sample_rate_hz"]
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._job import Error as Error, info as info, plan as plan, program as program, run as run, verify as verify
+    from ._product import Product as Product, open as open
+
 __version__ = "0.2.0"
-__all__ = ["Error", "Product", "open", "program", "run"]
-_HOMES = {"Error": "_job", "program": "_job", "run": "_job", "Product": "_product",
-          "open": "_product"}
+__all__ = ["Error", "Product", "info", "open", "plan", "program", "run", "verify"]
+_HOMES = {"Product": "_product", "open": "_product"}  # all others are in _job
 
 
 def __getattr__(name):
     """Loads a module when one of its names is used: pictures of the program need no h5py."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    value = getattr(importlib.import_module(f".{_HOMES.get(name, '_job')}", __name__), name)
     globals()[name] = value
     return value
 

@@ -3,6 +3,8 @@
 A pixel is the mean of its times and, of its channels, the one that stands out: a line of one
 channel is seen however many channels share a pixel."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +36,7 @@ class Sheet:
     ifs: int
     chans: int
     read: object
-    coarse_hz: np.ndarray = None
+    coarse_hz: np.ndarray | None = None
 
 
 @dataclass
@@ -66,9 +68,9 @@ class Bank:
     frequency: np.ndarray
     step: float
     first_s: float = 0.0
-    start: str = None
-    source: str = None
-    telescope: str = None
+    start: str | None = None
+    source: str | None = None
+    telescope: str | None = None
     channel_hz: float = 0.0
     names: list = field(default_factory=list)
     types: list = field(default_factory=list)

@@ -1,5 +1,7 @@
 """Pictures of bursts: filterbanks dedispersed around one, and the candidates of a search."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -358,11 +360,11 @@ class Search:
     widths: int
     reference_hz: float
     constant: float
-    start: str = None
-    source: str = None
-    telescope: str = None
+    start: str | None = None
+    source: str | None = None
+    telescope: str | None = None
     bank: object = None
-    searched: str = None
+    searched: str | None = None
 
 
 class SearchFigure:

@@ -1,5 +1,7 @@
 """Pictures before they are drawn: panels with axes, lines and images; drawn by matplotlib."""
 
+from __future__ import annotations
+
 import base64
 import csv
 import html
@@ -36,7 +38,7 @@ class Line:
     title: str = ""
     look: str = "line"
     colour: str = "blue"
-    size: np.ndarray = None
+    size: np.ndarray | None = None
 
 
 @dataclass
@@ -44,8 +46,8 @@ class Axis:
     """Label, limits (None: those of the numbers), base of a logarithmic axis (None: linear)."""
 
     label: str = ""
-    limits: tuple = None
-    base: float = None
+    limits: tuple | None = None
+    base: float | None = None
 
 
 @dataclass
@@ -70,9 +72,9 @@ class Panel:
     title: str
     x: Axis
     y: Axis
-    z: Axis = None
-    image: np.ndarray = None
-    about: float = None
+    z: Axis | None = None
+    image: np.ndarray | None = None
+    about: float | None = None
     blank: str = BLANK
     lines: list = field(default_factory=list)
     column: int = 0

@@ -1,9 +1,12 @@
 """A product of voltmill (or an archive in its native layout, or any FBH5 file) with its axes."""
 
+from __future__ import annotations
+
 import io
 import os
 import re
 from types import MappingProxyType
+from typing import Any, Mapping, Sequence, Union
 
 import h5py
 import numpy as np
@@ -77,7 +80,16 @@ class Product:
     attributes  what the file says of itself: those of its root, then of its rows
     """
 
-    def __init__(self, path):
+    path: str
+    kind: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    ndim: int
+    attributes: Mapping[str, Any]
+    _start: tuple[int, float] | None
+
+    def __init__(self, path: str) -> None:
         self.path = os.fspath(path)
         _refuse_unfinished(self.path)
         try:
@@ -141,23 +153,23 @@ class Product:
 
     # What is asked of it
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> np.ndarray:
         return self._rows[key]
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         out = self._rows[...]
         return out if dtype is None else out.astype(dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __enter__(self):
+    def __enter__(self) -> Product:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         self._file.close()
 
     def __repr__(self):
@@ -172,7 +184,7 @@ class Product:
         return "\n".join(lines)
 
     @property
-    def axes(self):
+    def axes(self) -> Mapping[str, np.ndarray]:
         return MappingProxyType({name: self._axis(name) for name in self.dims})
 
     def _axis(self, name):
@@ -197,73 +209,73 @@ class Product:
         return np.arange(count)
 
     @property
-    def seconds(self):
+    def seconds(self) -> np.ndarray:
         """Seconds after `start` of each row (of dedispersed series: of each time)."""
         return self._axis("time")
 
     @property
-    def start(self):
+    def start(self) -> np.datetime64 | None:
         """UTC from which `seconds` count, as datetime64[ns]; None when the file does not say."""
         return None if self._start is None else _times.datetimes(*self._start, 0)
 
     @property
-    def time(self):
+    def time(self) -> np.ndarray:
         """datetime64[ns], UTC, of each row: the centre of the samples that made it."""
         return _times.datetimes(*self._known_start(), self.seconds)
 
     @property
-    def mjd(self):
+    def mjd(self) -> np.ndarray:
         """The same as Modified Julian Days."""
         return _times.days(*self._known_start(), self.seconds)
 
-    def _known_start(self):
+    def _known_start(self) -> tuple[int, float]:
         if self._start is None:
             raise ValueError(f"{self.path} does not say when it starts: only .seconds are known")
         return self._start
 
     @property
-    def frequency(self):
+    def frequency(self) -> np.ndarray:
         """Hz: the centre of each channel, of voltages of each coarse channel."""
         return self._axis("chan" if "chan" in self.dims else "frequency")
 
     @property
-    def candidates(self):
+    def candidates(self) -> np.ndarray:
         """The table of what a search has found: a structured array, for pandas.DataFrame()."""
         return self._file["candidates"][()]
 
     @property
-    def dm(self):
+    def dm(self) -> np.ndarray:
         """pc cm^-3, of dedispersed series."""
         return self._axis("dm")
 
     @property
-    def names(self):
+    def names(self) -> dict[str, list[str]]:
         """What the stream axes are called: {"pol": ["X", "Y"], ...}; of power of several stations or beams "CS001/X"."""
         return {n: list(map(str, self._axis(n))) for n in self.dims if n in ("station", "beam", "pol")}
 
     @property
-    def stored(self):
+    def stored(self) -> Any:
         """The rows as they are stored (an h5py.Dataset), without scale or offset."""
         return self._rows.dataset
 
     @property
-    def weights(self):
+    def weights(self) -> Any:
         """Shares of each dump that were there, [time][pol][coarse channel], read as they are indexed; None: nothing
         could be missing."""
         return self._file["weights"] if "weights" in self._file else None
 
     @property
-    def coarse_frequency(self):
+    def coarse_frequency(self) -> np.ndarray | None:
         """Hz, of the last axis of `weights`; None without them."""
         return self._file["coarse_frequency"][()] if "coarse_frequency" in self._file else None
 
     @property
-    def gaps(self):
+    def gaps(self) -> np.ndarray | None:
         """Of voltages: [n][2] or [n][3], first sample, count (and stream) of what is missing; None: nothing is."""
         return self._file["gaps"][()] if "gaps" in self._file else None
 
     @property
-    def others(self):
+    def others(self) -> dict[str, Any]:
         """{name: h5py.Dataset} of what else lies beside the rows: coefficients, weights, kurtosis, flags, delays."""
         rows = self._rows.dataset.name
         found = {}
@@ -272,16 +284,16 @@ class Product:
         return found
 
     @property
-    def provenance(self):
+    def provenance(self) -> dict[str, Any]:
         """What made it: job, inputs, versions, conventions in words."""
         return _attributes(self._file["provenance"]) if "provenance" in self._file else {}
 
     @property
-    def job(self):
+    def job(self) -> str | None:
         """The job, as YAML."""
         return self.provenance.get("job")
 
-    def index(self, **ranges):
+    def index(self, **ranges: Any) -> tuple[Any, ...]:
         """A key for [] from ranges of axes: index(frequency=(1.4e9, 1.41e9), time=(0, 10), pol="X"). A range is (low,
         high) in the axis' units, both included, None for no limit; times may be seconds or datetime64; a single number
         is the nearest, a name the one that is called so."""
@@ -314,19 +326,35 @@ class Product:
 
     # For others
 
-    def to_xarray(self):
+    def to_xarray(self) -> Any:
         """An xarray.DataArray: coordinates time (datetime64 where the start is known, else s), frequency (Hz), dm and
         names; lazily read (the file stays open as long as it is)."""
         from . import _xarray
         return _xarray.make(self)
 
-    def plot(self, axes=None, **which):
+    def plot(self, axes: Any = None, **which: Any) -> Any:
         """A picture by matplotlib: power and |spectra|^2 over time and frequency, series over time and DM, the spectrum
         of voltages. `which` is of index(): plot(pol="X", time=(0, 1)). Returns the matplotlib axes."""
         from . import _plot
         return _plot.draw(self, axes, which)
 
 
-def open(path): # pylint: disable=redefined-builtin
-    """Opens a product, or another file in the native layout or FBH5. OSError: it cannot be read; ValueError: it is none."""
-    return Product(path)
+def open(path: Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]]]]) -> Product: # pylint: disable=redefined-builtin
+    """Opens a product, an archive in the native layout or FBH5, by h5py; any other file that voltmill reads (SIGPROC,
+    PSRFITS, recorder files, archives of telescopes; a pattern, or a list of files of one observation; a job.yaml:
+    its input), through the program. OSError: it cannot be read, and why;
+    ValueError: HDF5 that voltmill does not know."""
+    reason: Exception | None = None
+    if isinstance(path, (str, os.PathLike)):
+        name = os.fspath(path)
+        is_there = os.path.exists(name)
+        if h5py.is_hdf5(name) if is_there else not set(name) & set("*?["):
+            try:
+                return Product(name)
+            except ValueError as error: # perhaps HDF5 of a telescope
+                reason = error
+    from . import _job, _served
+    try:
+        return _served.Served(path)
+    except (_job.Error, FileNotFoundError) as error:
+        raise (reason or OSError(str(error))) from error

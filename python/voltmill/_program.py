@@ -20,12 +20,24 @@ class Program:
     def task(self):
         return json.loads(self.file.read(int(self.file.readline())))
 
+    def ended(self):
+        sys.exit(1)  # the program says why by itself
+
     def say(self, kind, text):
         line = "@" + kind + " " + " ".join(str(text).split("\n"))
         self.socket.sendall((line + "\n").encode("utf-8", "replace"))
 
     def give(self, kind, data):
         self.socket.sendall(b"@%s %d\n" % (kind.encode(), len(data)) + data)
+
+    def numbers(self, name, row, rows, first_if, ifs, chan, chans):
+        """The same as an array of floats without axes, if that is no more than a request may have."""
+        from array import array
+        self.say("rows", f"{name} {row} {rows} {first_if} {ifs} {chan} {chans}")
+        out = array("f", self.file.read(4 * rows * ifs * chans))
+        if len(out) < rows * ifs * chans:
+            self.ended()
+        return out
 
     def rows(self, name, kind, row, rows, first_if, ifs, chan, chans):
         """Numbers [rows][ifs][chans] of a set, asked for in pieces that the program gives."""
@@ -40,7 +52,7 @@ class Program:
                 self.say("rows", " ".join(str(word) for word in words))
                 data = self.file.read(part.size * part.dtype.itemsize)
                 if len(data) < part.size * part.dtype.itemsize:
-                    sys.exit(1)  # the program has ended, or says why by itself
+                    self.ended()
                 part[...] = np.frombuffer(data, kind).reshape(part.shape)
         return out
 
@@ -121,9 +133,12 @@ def draw(program, task):
 
 
 def answer(program, task):
+    give(program, task, draw(program, task))
+
+
+def give(program, task, figure):
     """Draws, and gives picture, numbers and summary to the program."""
     from . import _figure
-    figure = draw(program, task)
     if task["format"] == "html":
         program.give("picture", _figure.fragment(figure))
         return
@@ -136,9 +151,34 @@ def answer(program, task):
     program.give("picture", picture)
 
 
+def look(program, task):
+    """Whether there is a picture left to draw: the text is given, unless both come together."""
+    from . import _look
+    looked = _look.Looked(program, task)
+    said = list(_look.text(looked, task["files"][0]))
+    reason = None
+    for name in ("numpy", "matplotlib"):
+        if task["format"] and not reason and not importlib.util.find_spec(name):
+            reason = (f"pictures need {name}, which {sys.executable} does not have (Debian, Ubuntu: apt-get install "
+                      f"python3-{name}; VOLTMILL_PYTHON names another Python)")
+    if reason and task["wanted"]:
+        program.say("fail", f"5 {reason}")
+        return
+    if not task["format"] or reason:
+        for line in said:
+            program.say("said", line)
+        if reason:
+            program.say("note", f"no picture: {reason}")
+        return
+    give(program, task, _look.figure(looked, program, task, said))
+
+
 def main():
     program = Program()
     task = program.task()
+    if task["of"] == "look":
+        look(program, task)
+        return
     try:
         from ._bank import Refused
         if not importlib.util.find_spec("matplotlib"):

@@ -1,5 +1,7 @@
 """Pictures of dedispersed series: S/N over DM and time, against DM, and the strongest pulse."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,9 +68,9 @@ class Series:
     step: float
     read: object
     origin: float = 0.0  # seconds of the first sample's leading edge
-    start: str = None
-    source: str = None
-    telescope: str = None
+    start: str | None = None
+    source: str | None = None
+    telescope: str | None = None
 
 
 def rows_of_dms(dms, low, step, count):

@@ -132,7 +132,7 @@ static status_t drawing_take_line(struct child *child, struct source *source, ch
     return STATUS_OK;
 }
 
-static status_t drawing_serve(struct child *child, struct source *source, struct drawn *out)
+static status_t drawing_attend(struct child *child, struct source *source, struct drawn *out)
 {
     status_t st = STATUS_OK;
     char *line = NULL;
@@ -176,7 +176,8 @@ static status_t drawing_end(struct child *child, status_t st, const struct drawn
     if (st == STATUS_OK && WIFSIGNALED(status)) {
         st = report_fail(STATUS_DEVICE, "%s was ended by signal %d (%s)", python_program(),
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
-    } else if (st == STATUS_OK && (status != 0 || drawn->picture.length == 0)) {
+    } else if (st == STATUS_OK &&
+               (status != 0 || drawn->picture.length + drawn->said.length == 0)) {
         st = report_fail(STATUS_DEVICE, "%s drew nothing, and ended with exit status %d: %.*s",
                          python_program(), WEXITSTATUS(status), (int)WORDS,
                          drawing_last_words(&child->words));
@@ -211,13 +212,14 @@ static void drawing_add_choice(const struct plot_choice *choice, struct json *js
 /* One object: the drawing, with the description of its files. */
 static status_t drawing_describe(const struct drawing *d, struct text *out, struct source **source)
 {
-    static const char *const of[] = {"product", "filter", "bench", "tuner"};
+    static const char *const of[] = {"product", "filter", "bench", "tuner", "look"};
     status_t st = STATUS_OK;
     struct json json = {.depth = 0};
     json_begin(&json, NULL);
     json_text(&json, "of", of[d->of]);
     json_text(&json, "format", d->format);
     json_bool(&json, "numbers", d->has_numbers);
+    json_bool(&json, "wanted", d->is_wanted);
     json_list(&json, "files");
     for (uint32_t i = 0; i < d->nfiles; i++) {
         json_text(&json, NULL, d->files[i]);
@@ -243,11 +245,29 @@ status_t drawing_make(const struct drawing *d, struct drawn *out)
     TRY(drawing_describe(d, &description, &source));
     TRY(drawing_begin(&child));
     drawing_send(&child, &description);
-    TRY(drawing_serve(&child, source, out));
+    TRY(drawing_attend(&child, source, out));
 out:
     st = drawing_end(&child, st, out);
     source_close(source);
     text_free(&description);
+    return st;
+}
+
+status_t drawing_serve(const struct drawing *d)
+{
+    status_t st = STATUS_OK;
+    struct child child = {.fd = STDIN_FILENO, .in = stdin};
+    struct source *source = NULL;
+    struct text description = {0};
+    struct drawn none = {.said = {0}};
+    TRY(drawing_describe(d, &description, &source));
+    drawing_send(&child, &description);
+    TRY(drawing_attend(&child, source, &none));
+out:
+    source_close(source);
+    text_free(&description);
+    text_free(&child.words);
+    drawn_free(&none);
     return st;
 }
 

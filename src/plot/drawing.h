@@ -7,7 +7,7 @@
 #include "input/hdf5/sources.h"
 #include "job/job.h"
 
-enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };
+enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER, PLOT_LOOK };
 
 /* The part of a product that is drawn. */
 struct plot_choice {
@@ -28,8 +28,10 @@ struct drawing {
     char *const *files; /* [nfiles] */
     uint32_t nfiles;
     const struct job *job; /* of PLOT_FILTER */
-    const char *format;    /* "png", "svg", or "html": an element with a picture of each panel */
-    int has_numbers;       /* print the table of the numbers drawn, too */
+    const char *format;    /* "png", "svg", or "html": an element with a picture of each panel;
+                              NULL: only what is said */
+    int is_wanted;         /* of PLOT_LOOK: fails when no picture can be drawn */
+    int has_numbers;       /* the table of the numbers drawn is wanted, too */
     struct plot_choice choice;
 };
 
@@ -42,5 +44,9 @@ struct drawn {
 /* Draws. Fails with USAGE, DATA, or DEVICE (memory; no Python with matplotlib). */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn);
+
+/* Serves a drawing's numbers over standard input, a socket, to a process that began this one, until
+ * it closes that. Fails with USAGE, DATA, DEVICE. */
+status_t drawing_serve(const struct drawing *drawing);
 
 #endif

@@ -121,7 +121,9 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     const char *base = text_basename(first);
     const char *dot = strrchr(base, '.');
     int length = (int)(dot && dot > base ? (size_t)(dot - first) : strlen(first));
-    TRY(o->output ? memory_text(o->output, out) : memory_format(out, "%.*s.png", length, first));
+    TRY(o->output
+            ? memory_text(o->output, out)
+            : memory_format(out, "%.*s%s.png", length, first, o->of == PLOT_LOOK ? "-look" : ""));
     const char *ending = strrchr(text_basename(*out), '.');
     REQUIRE(ending && (strcmp(ending, ".png") == 0 || strcmp(ending, ".svg") == 0), STATUS_USAGE,
             "%s: expected a name that ends in .png or .svg", *out);
@@ -146,7 +148,8 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
                                     .files = o->files,
                                     .nfiles = o->nfiles,
                                     .job = job,
-                                    .format = format,
+                                    .format = o->is_text ? NULL : format,
+                                    .is_wanted = o->output != NULL,
                                     .has_numbers = o->data != NULL,
                                     .choice = o->choice};
     TRY(drawing_make(&drawing, drawn));
@@ -167,6 +170,10 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     TRY(plot_name(o, &output, &format));
     TRY(plot_protect(o, output, &guard));
     TRY(plot_draw(o, format, &drawn));
+    if (!drawn.picture.data) {
+        TRY(text_add_bytes(said, drawn.said.data, drawn.said.length));
+        goto out;
+    }
     if (o->data) {
         TRY(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
     }

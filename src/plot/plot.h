@@ -11,7 +11,9 @@ struct plot_options {
     enum plot_of of;
     char *const *files; /* [nfiles] */
     uint32_t nfiles;
-    const char *output;      /* .png or .svg; NULL: the first file's name, ending in .png */
+    const char *output;      /* .png or .svg; NULL: the first file's name, ending in .png, or for
+                                PLOT_LOOK in -look.png */
+    int is_text;             /* of PLOT_LOOK: no picture */
     const char *data;        /* a table of the numbers drawn; NULL: none */
     const char *const *sets; /* of PLOT_FILTER, keys of the job */
     uint32_t nsets;

@@ -8,8 +8,11 @@
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
 #include "input/fbh5/fbh5.h"
+#include "input/format/formats.h"
 #include "input/open.h"
+#include "io/file.h"
 #include "plan/filter_coefficients.h"
+#include "plot/volts.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
 #include "product/pack/rows.h"
@@ -25,6 +28,7 @@ static const char *const besides[BESIDES] = {"weights", "kurtosis", "flags", "ba
 
 struct source {
     const char *path;
+    struct volts *volts;
     struct fbh5 *fbh5;
     fbh5_reader_t *reader;
     struct product *product;
@@ -369,6 +373,25 @@ out:
     return st;
 }
 
+/* Several files or a pattern are voltages; an only file is known by its contents. */
+static status_t source_open_any(struct source *s, const struct drawing *d, struct json *json)
+{
+    status_t st = STATUS_OK;
+    const struct format *format = NULL;
+    int exists = 0;
+    TRY(file_exists(s->path, &exists));
+    TRY(d->nfiles == 1 && exists ? report_forgive(formats_recognise(s->path, &format)) : STATUS_OK);
+    if (format && format->open_filterbank) {
+        TRY(source_open_bank(s, s->path, d->choice.external));
+        return source_add_bank(s, json);
+    }
+    json_begin(json, "volts");
+    TRY(volts_open(d, json, &s->volts));
+    json_end(json);
+out:
+    return st;
+}
+
 status_t source_open(const struct drawing *d, struct json *json, struct source **out)
 {
     status_t st = STATUS_OK;
@@ -380,6 +403,9 @@ status_t source_open(const struct drawing *d, struct json *json, struct source *
     } else if (d->of == PLOT_PRODUCT) {
         s->path = d->files[0];
         TRY(source_open_product(s, &d->choice, json));
+    } else if (d->of == PLOT_LOOK) {
+        s->path = d->files[0];
+        TRY(source_open_any(s, d, json));
     }
     *out = s;
     s = NULL;
@@ -391,6 +417,7 @@ out:
 void source_close(struct source *s)
 {
     if (s) {
+        volts_close(s->volts);
         fbh5_reader_destroy(s->reader);
         fbh5_destroy(s->fbh5);
         rows_close(s->peaks);
@@ -455,6 +482,8 @@ static status_t source_read_set(struct source *s, const struct source_block *b, 
         TRY(source_read_sheet(s, sheet, b, out));
     } else if (s->reader && strcmp(b->set, "bank") == 0) {
         TRY(source_read_bank(s, b, out));
+    } else if (s->volts && strcmp(b->set, "volts") == 0) {
+        TRY(volts_read(s->volts, b, out));
     } else if (strcmp(b->set, "frequency") == 0) {
         const double *hz = s->fbh5 ? s->fbh5->freq_hz : s->product->frequency_hz;
         memcpy(out, hz + b->chan, (size_t)b->chans * sizeof *hz);

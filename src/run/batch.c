@@ -139,17 +139,16 @@ static status_t batch_job(const struct batch_work *work, uint32_t observation, s
 static status_t batch_add_lines(struct batch_work *work, uint32_t observation)
 {
     status_t st = STATUS_OK;
-    size_t length = 0;
-    char *path = NULL;
-    const char *lines = work->observations->items[observation].files;
-    for (size_t i = 0; text_line(lines, i, &length) != NULL; i++) {
-        TRY(memory_format(&path, "%.*s", (int)length, text_line(lines, i, &length)));
-        TRY(batch_add(&work->files, path, observation, 1));
-        free(path);
-        path = NULL;
+    struct text path = {0};
+    const char *at = work->observations->items[observation].files;
+    for (size_t length = 0; *at; at += length + (at[length] == '\n')) {
+        length = strcspn(at, "\n");
+        path.length = 0;
+        TRY(text_add_bytes(&path, at, length));
+        TRY(batch_add(&work->files, path.data, observation, 1));
     }
 out:
-    free(path);
+    text_free(&path);
     return st;
 }
 
@@ -311,15 +310,6 @@ out:
     return st;
 }
 
-enum outcome {
-    OUTCOME_NONE,
-    OUTCOME_COMPLETE,
-    OUTCOME_BEFORE,
-    OUTCOME_HOLES,
-    OUTCOME_STOPPED,
-    OUTCOME_FAILED
-};
-
 struct batch {
     MPI_Comm comm;
     int rank;
@@ -327,8 +317,8 @@ struct batch {
     const struct batch_choice *choice;
     opened_t *opened;
     struct observations observations;
-    enum outcome *outcomes;
-    char **causes; /* of those that failed */
+    struct text table;
+    uint32_t left; /* not complete */
 };
 
 static status_t batch_list_all(struct batch *batch)
@@ -341,24 +331,16 @@ static status_t batch_list_all(struct batch *batch)
     TRY(agree_all(batch->comm, st));
     TRY(share_text_all(batch->comm, &list->texts));
     TRY(observations_index(list));
-    TRY(memory_zeroed(list->count, sizeof *batch->outcomes, "names", &batch->outcomes));
-    TRY(memory_zeroed(list->count, sizeof *batch->causes, "names", &batch->causes));
 out:
     return agree_all(batch->comm, st);
 }
 
-static enum outcome batch_outcome_of(status_t st, int was_complete)
+static const char *batch_word(status_t st, int was_complete)
 {
-    switch (st) {
-    case STATUS_OK:
-        return was_complete ? OUTCOME_BEFORE : OUTCOME_COMPLETE;
-    case STATUS_HOLES:
-        return OUTCOME_HOLES;
-    case STATUS_STOPPED:
-        return OUTCOME_STOPPED;
-    default:
-        return OUTCOME_FAILED;
-    }
+    return st == STATUS_OK        ? was_complete ? "complete before" : "complete"
+           : st == STATUS_HOLES   ? "with holes"
+           : st == STATUS_STOPPED ? "stopped"
+                                  : "failed";
 }
 
 /* One of them; its message is printed. */
@@ -372,40 +354,15 @@ static status_t batch_run_one_all(struct batch *batch, uint32_t i)
     one.opened = batch->opened;
     report_next();
     status_t st = run_job_all(batch->comm, &one);
+    const char *cause = st == STATUS_OK || st == STATUS_STOPPED ? "" : report_cause();
+    batch->left += st != STATUS_OK;
+    (void)text_add_shown(&batch->table, "%-15s  %s%s%.*s\n", batch_word(st, was_complete),
+                         batch->observations.items[i].shown, *cause ? ": " : "",
+                         (int)strcspn(cause, "\n"), cause);
     if (st != STATUS_OK) {
-        (void)memory_text(report_cause(), &batch->causes[i]);
         report_print();
     }
-    batch->outcomes[i] = batch_outcome_of(st, was_complete);
     return st;
-}
-
-/* Rank 0: what became of each, with the first line of the cause. */
-static uint32_t batch_print_table(const struct batch *batch)
-{
-    static const char *const words[] = {"not begun",  "complete", "complete before",
-                                        "with holes", "stopped",  "failed"};
-    const struct batch_choice *choice = batch->choice;
-    uint32_t left = 0;
-    for (uint32_t i = choice->part; i < batch->observations.count; i += choice->parts) {
-        enum outcome outcome = batch->outcomes[i];
-        const char *cause = outcome == OUTCOME_FAILED ? batch->causes[i] : NULL;
-        display_print("%-15s  %s%s%.*s\n", words[outcome], batch->observations.items[i].shown,
-                      cause ? ": " : "", cause ? (int)strcspn(cause, "\n") : 0, cause ? cause : "");
-        left += outcome != OUTCOME_COMPLETE && outcome != OUTCOME_BEFORE;
-    }
-    return left;
-}
-
-static void batch_free(struct batch *batch)
-{
-    for (uint32_t i = 0; batch->causes && i < batch->observations.count; i++) {
-        free(batch->causes[i]);
-    }
-    opened_destroy(batch->opened);
-    free(batch->outcomes);
-    free(batch->causes);
-    observations_free(&batch->observations);
 }
 
 /* Returns whether any rank was asked to stop. Observations that are skipped, or fail at once, do
@@ -432,7 +389,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     status_t first = STATUS_OK;
     int is_over = 0;
     int is_stopped = 0;
-    for (uint32_t i = choice->part; i < count && !is_over; i += choice->parts) {
+    uint32_t i = choice->part;
+    for (; i < count && !is_over; i += choice->parts) {
         is_stopped = i > choice->part && batch_is_stopped_all(comm);
         if (is_stopped) {
             break;
@@ -442,7 +400,13 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
         is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);
     }
-    uint32_t left = batch.rank == 0 ? batch_print_table(&batch) : 0;
+    for (; i < count; i += choice->parts, batch.left++) {
+        TRY(text_add_shown(&batch.table, "not begun        %s\n",
+                           batch.observations.items[i].shown));
+    }
+    if (batch.rank == 0) {
+        fputs(batch.table.data ? batch.table.data : "", stdout);
+    }
     if (is_over) {
         st = first; /* its message is the last */
         goto out;
@@ -450,9 +414,11 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     report_next();
     uint32_t mine = choice->part < count ? 1 + (count - 1 - choice->part) / choice->parts : 0;
     REQUIRE(!is_stopped, STATUS_STOPPED,
-            "%u of %u observations are not complete; the same command goes on", left, mine);
-    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, mine);
+            "%u of %u observations are not complete; the same command goes on", batch.left, mine);
+    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", batch.left, mine);
 out:
-    batch_free(&batch);
+    opened_destroy(batch.opened);
+    text_free(&batch.table);
+    observations_free(&batch.observations);
     return st;
 }

@@ -32,13 +32,6 @@ static void group_free(struct group *group)
     text_free(&group->files);
 }
 
-/* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
- */
-static size_t group_character(const char *text)
-{
-    return *text == '/' ? 0 : display_character(text, strlen(text));
-}
-
 /* The name stands for {name}: one component of a path, so that no name leads elsewhere. Fails with
  * USAGE. */
 static status_t group_check_name(const struct group *group, const char *path)
@@ -47,7 +40,7 @@ static status_t group_check_name(const struct group *group, const char *path)
     const char *name = group->name.data;
     int is_sound = name && strspn(name, ".") < strlen(name);
     for (const char *c = path; *c && is_sound; c += is_sound) {
-        is_sound = *c == '/' ? 1 : (int)group_character(c);
+        is_sound = *c == '/' ? 1 : (int)display_character(c, strlen(c));
     }
     REQUIRE(
         is_sound, STATUS_USAGE,
