@@ -320,7 +320,7 @@ install: all
 	install -m 755 tests/tools/practice $(DESTDIR)$(PREFIX)/share/voltmill/tests/tools
 	install -m 644 tests/clients/mocks/*.py $(DESTDIR)$(PREFIX)/share/voltmill/tests/clients/mocks
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
-	install -m 755 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -m 755 slurm/* $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 	install -m 644 python/voltmill/*.py python/voltmill/py.typed $(DESTDIR)$(PREFIX)/share/voltmill/python/voltmill
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
 	install -m 644 docs/*.md docs/*.png docs/*.json $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs

@@ -404,8 +404,10 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         TRY(text_add_shown(&batch.table, "not begun        %s\n",
                            batch.observations.items[i].shown));
     }
-    if (batch.rank == 0) {
-        fputs(batch.table.data ? batch.table.data : "", stdout);
+    if (batch.rank == 0 && batch.table.data) {
+        fputs(batch.table.data, stdout);
+    } else if (batch.rank == 0) {
+        display_print("part %u/%u has no observation\n", choice->part + 1, choice->parts);
     }
     if (is_over) {
         st = first; /* its message is the last */

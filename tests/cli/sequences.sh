@@ -94,6 +94,28 @@ done
 same "in parts, of which the last has none" "night.h5|other[1].h5|2024-01-01-00:00:00.h5|*|" "$all"
 run 0 --each 'obs/*.raw' --part 2/2
 same "of a pattern" "other[1].h5" "$(made)"
+# --- a job array of PBS, and its summary
+rm -rf out && mkdir out
+head -c 5000 obs/night.0000.raw >obs/broken.0000.raw
+echo obs/broken.0000.raw >>list.txt
+printf 'a\nb\n' >nodes
+for part in 1 2 3; do
+    PBS_ARRAY_INDEX=$part PBS_NODEFILE=$PWD/nodes NCPUS=2 PARTS=3 JOB=job.yaml LIST=list.txt OPTIONS="--set run.threads=1" \
+        VOLTMILL=$voltmill bash "$here/slurm/each.pbs" >each.$part 2>&1
+    [ $? = $((part == 1 ? 4 : 0)) ]
+    ok $? "PBS: element $part"
+done
+status=0
+"$here/slurm/each-summary" each.1 each.2 each.3 >stdout || status=$?
+same "the summary: status" 1 $status
+same "counts" "== 3 of 4 observations are complete, 1 failed" "$(tail -n 1 stdout)"
+grep -q '^failed  *obs/broken.0000.raw: .' stdout
+ok $? "and says what failed, and why"
+echo "each.pbs: part 4/4 of list.txt" >killed
+"$here/slurm/each-summary" each.2 each.3 killed >stdout
+same "an element without a table: status" 1 $?
+grep -q '^no table in killed: ' stdout
+ok $? "is named"
 : >empty
 run 2 --list empty && grep -q '^error: empty: names no observation: expected one a line' stderr
 ok $? "an empty list"

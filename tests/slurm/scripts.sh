@@ -85,6 +85,42 @@ PYTHON
 ok $? "h5py reads them"
 [ "$(state "$array" JobState) $(state "$after" JobState)" = "COMPLETED COMPLETED" ] || logs
 
+# --- one job over many observations, one of which fails, in an array that is shorter than their list
+rm -f ./*.log
+mkdir many
+for i in {1..9}; do ln "obs-$((i % 3 + 1)).h5" "many/night-$i.h5"; done
+head -c 3000 obs-1.h5 >many/night-10.h5
+chown -R --reference="$home" many
+ls many/*.h5 >many.txt
+sed 's#out/power-1.h5#"out/{name}.h5"#' job-1.yaml | as tee each.yaml >/dev/null
+each=$(submit --array=1-4 slurm/each.sbatch each.yaml many.txt --set run.threads=1)
+await 60 ended "$each"
+same "one element fails" "COMPLETED FAILED" "$(state "$each" JobState)"
+status=0
+slurm/each-summary voltmill-each-*.log >summary || status=$?
+same "the summary: status" 1 $status
+same "its last line" "== 9 of 10 observations are complete, 1 failed" "$(tail -n 1 summary)"
+grep -q '^failed  *many/night-10.h5: .' summary && [ "$(wc -l <summary)" = 2 ]
+ok $? "it has the one that failed, and why"
+[ "$(wc -l <summary)" = 2 ] || { note <summary; logs; }
+"$python" -c 'import h5py
+for i in range(1, 10):
+    one, plain = (h5py.File(name)["data"][()] for name in (f"out/night-{i}.h5", f"plain-{i % 3 + 1}.h5"))
+    assert (one == plain).all(), i'
+ok $? "products have the rows of plain runs"
+cp obs-1.h5 many/night-10.h5
+rm -f ./*.log
+each=$(submit --array=5-7 slurm/each.sbatch each.yaml many.txt --set run.threads=1)
+await 60 ended "$each"
+same "the same again, in another array" COMPLETED "$(state "$each" JobState)"
+same "skips what is complete" "9 1" "$(grep -h '^complete before' ./*.log | wc -l) $(grep -h '^complete  ' ./*.log | wc -l)"
+[ "$(slurm/each-summary voltmill-each-*.log)" = "== 10 of 10 observations are complete" ]
+ok $? "and the summary says so"
+sparse=$(submit --array=1,3 slurm/each.sbatch each.yaml many.txt)
+await 20 ended "$sparse"
+same "an array with holes fails" "FAILED 2:0" "$(state "$sparse" JobState) $(state "$sparse" ExitCode)"
+rm -f out/night-*
+
 missing=$(submit slurm/after.sbatch out/power-1.h5 out/power-4.h5)
 await 20 ended "$missing"
 same "a product that is not there: what follows fails" "FAILED 1:0" "$(state "$missing" JobState) $(state "$missing" ExitCode)"
