@@ -337,6 +337,12 @@ uninstall:
 deb:
 	$(Q)packaging/deb $(CURDIR)/build/deb
 
+## site: README.md and docs/ as a site, build/site/html/index.html, by mkdocs-material from PyPI in build/site/venv
+.PHONY: site
+site:
+	$(Q)packaging/site $(CURDIR)/build/site
+	$(Q)echo build/site/html/index.html
+
 ## print-VAR: print a variable of this Makefile
 print-%:
 	@echo '$*=$($*)'
