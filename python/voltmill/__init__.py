@@ -14,11 +14,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._job import Error as Error, info as info, plan as plan, program as program, run as run, verify as verify
+    from ._job import Error as Error, info as info, plan as plan, program as program, run as run
+    from ._job import synth as synth, verify as verify
     from ._product import Product as Product, open as open
 
 __version__ = "0.2.0"
-__all__ = ["Error", "Product", "info", "open", "plan", "program", "run", "verify"]
+__all__ = ["Error", "Product", "info", "open", "plan", "program", "run", "synth", "verify"]
 _HOMES = {"Product": "_product", "open": "_product"}  # all others are in _job
 
 

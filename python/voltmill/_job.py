@@ -106,3 +106,9 @@ def verify(product: Path, crc: bool = False, chunks: int | None = None,
     not."""
     options = ["--crc"] * bool(crc) + (["--chunks", str(chunks)] if chunks is not None else [])
     return json.loads(_ask([program(), "verify", "--json", *options, *_sets(sets), "--", os.fspath(product)]))
+
+
+def synth(spec: Job, sets: Mapping[str, Any] | None = None, force: bool = False) -> str:
+    """Makes a synthetic observation of a specification (docs/synth.md), a YAML file or a dict."""
+    with _job_file(spec) as path:
+        return _ask([program(), "synth", *_sets(sets), *["--force"] * bool(force), "--", path])

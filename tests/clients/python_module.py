@@ -331,4 +331,12 @@ else:
     ok(done.returncode == 0, "pip install, without a network", done.stdout, done.stderr)
     done = inside("-c", "import voltmill; print(voltmill.__file__); print(voltmill.open('out/p.h5').shape)")
     ok(done.stdout.startswith(os.path.join(folder, "lib")) and "(" in done.stdout, "what was installed works", done.stdout, done.stderr)
+    found = glob.glob(os.path.join(folder, "lib/python*/site-packages/voltmill/py.typed"))
+    equal(len(found), 1, "with the mark of its type hints")
+    os.mkdir("bin")
+    os.symlink(VOLTMILL, "bin/voltmill")
+    for name, place in (("VOLTMILL", {"VOLTMILL": VOLTMILL}), ("PATH", {"PATH": scratch("bin") + os.pathsep + os.environ["PATH"]})):
+        alone = {key: value for key, value in alone.items() if key != "VOLTMILL"} | place
+        done = inside("-c", "import voltmill; print(voltmill.program(), voltmill.info('out/p.h5')['kind'])")
+        ok(done.stdout.split()[-1:] == ["product"], f"it finds the program by {name}", done.stdout, done.stderr)
 finish()
