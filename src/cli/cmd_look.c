@@ -21,35 +21,23 @@ static const struct option_row rows[] = {
      "nothing of that: hands numbers to the Python module over standard input, a socket"},
     {.name = NULL}};
 
-static status_t look_check(void *settings)
-{
-    status_t st = STATUS_OK;
-    const struct look_settings *s = settings;
-    REQUIRE(!s->output || !(s->text || s->serve), STATUS_USAGE,
-            "look: -o is for a picture: neither --text nor --serve draws one");
-out:
-    return st;
-}
-
 static status_t look_run(void *settings)
 {
     status_t st = STATUS_OK;
     const struct look_settings *s = settings;
     struct text said = {0};
-    const struct plot_choice choice = {
-        .external = {s->shared.externals.items, s->shared.externals.count}};
-    const struct drawing served = {.of = PLOT_LOOK,
-                                   .files = s->shared.operands,
-                                   .nfiles = s->shared.noperands,
-                                   .choice = choice};
-    const struct plot_options options = {.of = PLOT_LOOK,
-                                         .files = s->shared.operands,
-                                         .nfiles = s->shared.noperands,
-                                         .output = s->output,
-                                         .is_text = s->text,
-                                         .choice = choice,
-                                         .force = s->shared.force};
-    TRY(s->serve ? drawing_serve(&served) : plot_make(&options, &said));
+    const struct plot_options options = {
+        .of = PLOT_LOOK,
+        .files = s->shared.operands,
+        .nfiles = s->shared.noperands,
+        .output = s->output,
+        .is_text = s->text || s->serve,
+        .is_served = s->serve,
+        .choice.external = {s->shared.externals.items, s->shared.externals.count},
+        .force = s->shared.force};
+    REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
+            "look: -o is for a picture: neither --text nor --serve draws one");
+    TRY(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
 out:
     text_free(&said);
@@ -60,16 +48,14 @@ const struct command cli_look = {
     .name = "look",
     .summary = "show bandpass, levels, clipping and gaps of an observation",
     .usage = "[OPTION]... FILE...",
-    .about = "Reads some samples at places spread over an observation (voltages or power, of any "
-             "format; of a job file its input), and prints levels, clipping and missing samples "
-             "of each polarisation. Draws the bandpass, the level in time and a histogram with "
-             "Python and matplotlib; without these it only prints (docs/plot.md). Large files "
-             "take seconds.",
+    .about = "Reads samples at places spread over an observation (voltages or power of any format; "
+             "of FILE.yaml the job's input), and prints levels, clipping and missing samples of "
+             "each polarisation. Draws bandpass, level in time, gaps and histogram with Python "
+             "and matplotlib; without these it only prints (docs/plot.md).",
     .ending = "Exit status: 0 looked, 2 usage, 3 no space, 4 data, 5 memory, or -o without Python.",
     .operand = "input file",
     .ends = "h5|hdf5|raw|vdif|dada|dat|fil|fits|yaml",
     .takes_many = 1,
     .rows = rows,
     .bytes = sizeof(struct look_settings),
-    .check = look_check,
     .run = look_run};

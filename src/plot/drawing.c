@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,12 +38,19 @@ struct child {
     struct text words; /* on its standard error */
 };
 
-static status_t drawing_begin(struct child *child)
+static status_t drawing_begin(const struct drawing *d, struct child *child)
 {
     status_t st = STATUS_OK;
     const struct timeval limit = {SILENT_SECONDS, 0};
     const char *const none = NULL;
     int pair[2] = {-1, -1};
+    struct stat in;
+    if (d->is_served) {
+        *child = (struct child){.fd = STDIN_FILENO, .in = stdin};
+        REQUIRE(fstat(STDIN_FILENO, &in) == 0 && S_ISSOCK(in.st_mode), STATUS_USAGE,
+                "look: --serve needs a socket as standard input: the Python module starts it");
+        return STATUS_OK;
+    }
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
             "a socket for Python: %s", strerror(errno));
     child->fd = pair[0];
@@ -132,7 +140,7 @@ static status_t drawing_take_line(struct child *child, struct source *source, ch
     return STATUS_OK;
 }
 
-static status_t drawing_attend(struct child *child, struct source *source, struct drawn *out)
+static status_t drawing_serve(struct child *child, struct source *source, struct drawn *out)
 {
     status_t st = STATUS_OK;
     char *line = NULL;
@@ -176,7 +184,7 @@ static status_t drawing_end(struct child *child, status_t st, const struct drawn
     if (st == STATUS_OK && WIFSIGNALED(status)) {
         st = report_fail(STATUS_DEVICE, "%s was ended by signal %d (%s)", python_program(),
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
-    } else if (st == STATUS_OK &&
+    } else if (st == STATUS_OK && child->pid > 0 &&
                (status != 0 || drawn->picture.length + drawn->said.length == 0)) {
         st = report_fail(STATUS_DEVICE, "%s drew nothing, and ended with exit status %d: %.*s",
                          python_program(), WEXITSTATUS(status), (int)WORDS,
@@ -243,31 +251,13 @@ status_t drawing_make(const struct drawing *d, struct drawn *out)
     struct source *source = NULL;
     struct text description = {0};
     TRY(drawing_describe(d, &description, &source));
-    TRY(drawing_begin(&child));
+    TRY(drawing_begin(d, &child));
     drawing_send(&child, &description);
-    TRY(drawing_attend(&child, source, out));
+    TRY(drawing_serve(&child, source, out));
 out:
     st = drawing_end(&child, st, out);
     source_close(source);
     text_free(&description);
-    return st;
-}
-
-status_t drawing_serve(const struct drawing *d)
-{
-    status_t st = STATUS_OK;
-    struct child child = {.fd = STDIN_FILENO, .in = stdin};
-    struct source *source = NULL;
-    struct text description = {0};
-    struct drawn none = {.said = {0}};
-    TRY(drawing_describe(d, &description, &source));
-    drawing_send(&child, &description);
-    TRY(drawing_attend(&child, source, &none));
-out:
-    source_close(source);
-    text_free(&description);
-    text_free(&child.words);
-    drawn_free(&none);
     return st;
 }
 

@@ -30,8 +30,9 @@ struct drawing {
     const struct job *job; /* of PLOT_FILTER */
     const char *format;    /* "png", "svg", or "html": an element with a picture of each panel;
                               NULL: only what is said */
-    int is_wanted;         /* of PLOT_LOOK: fails when no picture can be drawn */
-    int has_numbers;       /* the table of the numbers drawn is wanted, too */
+    int is_served;   /* of PLOT_LOOK: answers requests on standard input, a socket, until its end */
+    int is_wanted;   /* of PLOT_LOOK: fails when no picture can be drawn */
+    int has_numbers; /* the table of the numbers drawn is wanted, too */
     struct plot_choice choice;
 };
 
@@ -44,9 +45,5 @@ struct drawn {
 /* Draws. Fails with USAGE, DATA, or DEVICE (memory; no Python with matplotlib). */
 status_t drawing_make(const struct drawing *drawing, struct drawn *out);
 void drawn_free(struct drawn *drawn);
-
-/* Serves a drawing's numbers over standard input, a socket, to a process that began this one, until
- * it closes that. Fails with USAGE, DATA, DEVICE. */
-status_t drawing_serve(const struct drawing *drawing);
 
 #endif

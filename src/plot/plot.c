@@ -148,8 +148,9 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
                                     .files = o->files,
                                     .nfiles = o->nfiles,
                                     .job = job,
-                                    .format = o->is_text ? NULL : format,
+                                    .format = format,
                                     .is_wanted = o->output != NULL,
+                                    .is_served = o->is_served,
                                     .has_numbers = o->data != NULL,
                                     .choice = o->choice};
     TRY(drawing_make(&drawing, drawn));
@@ -167,8 +168,10 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     char *output = NULL;
     int has_numbers = 1;
     int has_picture = 0;
-    TRY(plot_name(o, &output, &format));
-    TRY(plot_protect(o, output, &guard));
+    if (!o->is_text) {
+        TRY(plot_name(o, &output, &format));
+        TRY(plot_protect(o, output, &guard));
+    }
     TRY(plot_draw(o, format, &drawn));
     if (!drawn.picture.data) {
         TRY(text_add_bytes(said, drawn.said.data, drawn.said.length));

@@ -116,39 +116,16 @@ struct batch_work {
     struct batch_files files;
 };
 
-static struct job_each batch_each(const struct observation *observation)
-{
-    return (struct job_each){.name = observation->name, .files = observation->files};
-}
-
 /* The job of one of them; NULL: it has mistakes. */
 static status_t batch_job(const struct batch_work *work, uint32_t observation, struct job **out)
 {
     const struct run_options *options = work->options;
-    struct job_each each = batch_each(&work->observations->items[observation]);
     status_t st = job_parse_each(options->path, work->text.data, work->text.length, options->sets,
-                                 options->nsets, &each, out);
+                                 options->nsets, &work->observations->items[observation], out);
     if (st == STATUS_USAGE) {
         report_clear(); /* its run says so */
         st = STATUS_OK;
     }
-    return st;
-}
-
-/* Its own files, one a line; a pattern is no file. */
-static status_t batch_add_lines(struct batch_work *work, uint32_t observation)
-{
-    status_t st = STATUS_OK;
-    struct text path = {0};
-    const char *at = work->observations->items[observation].files;
-    for (size_t length = 0; *at; at += length + (at[length] == '\n')) {
-        length = strcspn(at, "\n");
-        path.length = 0;
-        TRY(text_add_bytes(&path, at, length));
-        TRY(batch_add(&work->files, path.data, observation, 1));
-    }
-out:
-    text_free(&path);
     return st;
 }
 
@@ -158,7 +135,7 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(batch_job(work, observation, &job));
-    TRY(batch_add_lines(work, observation));
+    TRY(batch_add(&work->files, work->observations->items[observation].files, observation, 1));
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
         TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
@@ -259,7 +236,7 @@ static void batch_find_clash(const struct batch_files *files, const struct batch
 static status_t batch_judge(const struct batch_work *work)
 {
     status_t st = STATUS_OK;
-    const struct observation *observations = work->observations->items;
+    const struct job_each *observations = work->observations->items;
     const struct batch_file *one = NULL;
     const struct batch_file *other = NULL;
     qsort(work->files.list, work->files.count, sizeof *work->files.list, batch_compare);
@@ -267,17 +244,17 @@ static status_t batch_judge(const struct batch_work *work)
     if (one && (one->is_input || other->is_input)) {
         const struct batch_file *input = one->is_input ? one : other;
         const struct batch_file *output = one->is_input ? other : one;
-        const char *observation = observations[input->observation].shown;
+        const char *observation = observations[input->observation].files;
         REQUIRE(strcmp(input->path, observation) != 0, STATUS_USAGE,
                 "--each: %s, which the job of %s would make, is the observation %s", output->path,
-                observations[output->observation].shown, input->path);
+                observations[output->observation].files, input->path);
         FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
-             output->path, observations[output->observation].shown, input->path, observation);
+             output->path, observations[output->observation].files, input->path, observation);
     }
     REQUIRE(!one, STATUS_USAGE,
             "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
             "job's outputs, and observations of different names",
-            observations[one->observation].shown, observations[other->observation].shown,
+            observations[one->observation].files, observations[other->observation].files,
             other->path);
 out:
     return st;
@@ -335,29 +312,24 @@ out:
     return agree_all(batch->comm, st);
 }
 
-static const char *batch_word(status_t st, int was_complete)
-{
-    return st == STATUS_OK        ? was_complete ? "complete before" : "complete"
-           : st == STATUS_HOLES   ? "with holes"
-           : st == STATUS_STOPPED ? "stopped"
-                                  : "failed";
-}
-
 /* One of them; its message is printed. */
 static status_t batch_run_one_all(struct batch *batch, uint32_t i)
 {
     int was_complete = 0;
-    struct job_each each = batch_each(&batch->observations.items[i]);
     struct run_options one = *batch->options;
-    one.each = &each;
+    one.each = &batch->observations.items[i];
     one.was_complete = &was_complete;
     one.opened = batch->opened;
     report_next();
     status_t st = run_job_all(batch->comm, &one);
+    const char *word = st == STATUS_OK        ? was_complete ? "complete before" : "complete"
+                       : st == STATUS_HOLES   ? "with holes"
+                       : st == STATUS_STOPPED ? "stopped"
+                                              : "failed";
     const char *cause = st == STATUS_OK || st == STATUS_STOPPED ? "" : report_cause();
     batch->left += st != STATUS_OK;
-    (void)text_add_shown(&batch->table, "%-15s  %s%s%.*s\n", batch_word(st, was_complete),
-                         batch->observations.items[i].shown, *cause ? ": " : "",
+    (void)text_add_shown(&batch->table, "%-15s  %s%s%.*s\n", word,
+                         batch->observations.items[i].files, *cause ? ": " : "",
                          (int)strcspn(cause, "\n"), cause);
     if (st != STATUS_OK) {
         report_print();
@@ -402,7 +374,7 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     }
     for (; i < count; i += choice->parts, batch.left++) {
         TRY(text_add_shown(&batch.table, "not begun        %s\n",
-                           batch.observations.items[i].shown));
+                           batch.observations.items[i].files));
     }
     if (batch.rank == 0 && batch.table.data) {
         fputs(batch.table.data, stdout);

@@ -123,9 +123,6 @@ static status_t group_write(const struct group *group, struct text *out)
                     group->name.data, count - group->count, count, pattern);
     }
     TRY(text_add_bytes(out, group->name.data, group->name.length + 1));
-    TRY(text_add_bytes(out, files, strcspn(files, "\n")));
-    TRY(group->count > 1 ? text_add(out, " and %u more", group->count - 1) : STATUS_OK);
-    TRY(text_add_bytes(out, "", 1));
     files = group->count > 1 && count == group->count ? pattern : files;
     TRY(text_add_bytes(out, files, strlen(files) + 1));
 out:
@@ -154,9 +151,7 @@ status_t observations_index(struct observations *o)
     status_t st = STATUS_OK;
     const char *at = o->texts.data;
     for (const char *end = at + o->texts.length; at < end;) {
-        struct observation one = {.name = at};
-        one.shown = one.name + strlen(one.name) + 1;
-        one.files = one.shown + strlen(one.shown) + 1;
+        struct job_each one = {.name = at, .files = at + strlen(at) + 1};
         at = one.files + strlen(one.files) + 1;
         TRY(memory_grow(o->count, sizeof one, "observations", &o->items));
         o->items[o->count++] = one;

@@ -3,19 +3,15 @@
 #define VOLTMILL_RUN_OBSERVATIONS_H
 
 #include "base/text.h"
+#include "job/job.h"
 
 #include <stdint.h>
 
-struct observation {
-    const char *name;  /* stands for {name}: one component of a path */
-    const char *shown; /* "obs/night.0000.raw and 2 more" */
-    const char *files; /* its input: a file, a folder, a pattern of all files of a sequence, or
-                          some of them, one a line */
-};
-
+/* Names, and as files of each: a file, a folder, a pattern of all files of a sequence, or some of
+ * them, one a line. */
 struct observations {
-    struct text texts; /* name, shown, files of each, each with its '\0' */
-    struct observation *items;
+    struct text texts; /* name and files of each, each with its '\0' */
+    struct job_each *items;
     uint32_t count;
 };
 
