@@ -25,7 +25,7 @@ struct run_settings {
     struct shared shared;
     struct option_texts each;
     const char *list;
-    uint32_t part[2]; /* from 1 on, of so many */
+    uint32_t part[2]; /* number from 1 on, and count */
     int keep_going, dry_run, tune;
     const char *report;
     double stall, budget; /* seconds */
