@@ -515,6 +515,7 @@ static status_t compare_make_expected(const struct comparison *comparison,
             strerror(errno));
     TRY(h5_file_create(*fd, "what a product must say", MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
+    TRY(kind_put_frequencies(*expected, *fd, "what a product must say", &what));
 out:
     return st;
 }

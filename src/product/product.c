@@ -6,7 +6,7 @@
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
 #include "product/contents.h"
-#include "product/kind/bank_kind.h"
+#include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/places.h"
@@ -95,30 +95,11 @@ out:
     return st;
 }
 
-/* Where the values of /frequency lie that product_create() writes; HADDR_UNDEF: it writes none. */
-static status_t product_find_frequencies(hid_t file, const char *path,
-                                         const struct product_spec *spec, haddr_t *out)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset frequency = {0};
-    *out = HADDR_UNDEF;
-    if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
-        goto out;
-    }
-    TRY(h5_dataset_open(file, path, "frequency", &frequency));
-    *out = h5_offset(frequency.id);
-    REQUIRE(*out != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
-out:
-    h5_dataset_close(&frequency);
-    return st;
-}
-
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place)
 {
     status_t st = STATUS_OK;
     struct h5_dataset rows = {0};
-    haddr_t frequencies = HADDR_UNDEF;
     hid_t file = -1;
     TRY(h5_file_create(fd, path, MARK_RUN, &file));
     TRY(kind_describe(file, spec, place));
@@ -131,12 +112,10 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     place->data_offset = at;
     h5_dataset_close(&rows);
     TRY(product_find_places(file, path, spec, place));
-    TRY(product_find_frequencies(file, path, spec, &frequencies));
+    TRY(kind_put_frequencies(file, fd, path, spec));
     hid_t whole = file;
     file = -1;
     TRY(h5_file_finish(whole, &place->file_bytes));
-    TRY(frequencies != HADDR_UNDEF ? bank_write_frequencies(fd, path, spec, (uint64_t)frequencies)
-                                   : STATUS_OK);
 out:
     h5_dataset_close(&rows);
     h5_close(file);

@@ -1,6 +1,8 @@
 /* The table of the kinds of products, made of the list in base/terms.h. */
 #include "product/kind/kinds.h"
 
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/bank_kind.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/spans.h"
 
@@ -31,4 +33,20 @@ status_t kind_describe(hid_t file, const struct product_spec *spec, struct produ
     *place = (struct product_place){.rows = spec->rows, .row_bytes = kind_row_bytes(spec)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
     return kind->describe(file, spec, place);
+}
+
+status_t kind_put_frequencies(hid_t file, int fd, const char *path, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset frequency = {0};
+    if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
+        goto out;
+    }
+    TRY(h5_dataset_open(file, path, "frequency", &frequency));
+    haddr_t at = h5_offset(frequency.id);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
+    TRY(bank_write_frequencies(fd, path, spec, (uint64_t)at));
+out:
+    h5_dataset_close(&frequency);
+    return st;
 }

@@ -38,5 +38,10 @@ uint64_t kind_row_bytes(const struct product_spec *spec);
  * complete: how many rows, how long, and how many of them in a span. Fails with NO_SPACE or DATA.
  */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
+/* Writes the values of /frequency of a filter bank's product into the open file that
+ * kind_describe() has described, past HDF5, by all threads; of other kinds nothing. Fails with
+ * NO_SPACE or DATA. */
+status_t kind_put_frequencies(hid_t file, int fd, const char *path,
+                              const struct product_spec *spec);
 
 #endif
