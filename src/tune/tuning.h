@@ -80,8 +80,8 @@ status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind k
 /* The automatic choice: the few configurations that are known to be good, timed once for a case and
  * device, and remembered in the cache folder.
  *
- * Gives the fastest of `list`, which are those that begin() of the problem gives for `is_few`,
- * measured in `memory` bytes of this machine's (0: any number).
+ * Gives the fastest of `list`, those that begin() of the problem gives for `is_few`, measured in
+ * `memory` bytes of this machine's (0: any number). A list of one is only verified.
  *
  *   list     uint32 [count][nparameters]
  *   values   [nparameters] in: the one by rule, which stays where nothing is to be measured, none
