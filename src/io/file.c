@@ -213,7 +213,7 @@ static status_t file_fail_no_space(const char *path, uint64_t bytes)
 
 /* In a file system in memory, reserving allocates every page, one rank after the other, and no page
  * sooner than writing would. */
-int file_is_in_memory(int fd)
+static int file_is_in_memory(int fd)
 {
     enum { TMPFS = 0x01021994 };
     struct statfs info;

@@ -49,9 +49,6 @@ int file_is_on(int fd, const char *path);
 /* Makes a file of our own in place of whatever had the name. Fails with USAGE. */
 status_t file_open_new(const char *path, int *fd);
 
-/* Returns whether the file lies in memory alone (tmpfs). */
-int file_is_in_memory(int fd);
-
 /* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
  * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes
  * needed and free. Also fails with USAGE, DATA. */

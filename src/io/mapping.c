@@ -2,22 +2,16 @@
  * process. */
 #include "io/mapping.h"
 
-#include "io/file.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* Linux 5.14, as the next */
-#endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
 /* State of the signal handler, so it must be static. Blocks in flight in all pipelines of a process
@@ -38,13 +32,12 @@ struct window {
     ino_t inode;
     uint64_t offset; /* in the file */
     uint32_t users;  /* mappings */
-    int protection;  /* of its pages */
     int is_cut;      /* zeros were put into it */
 };
 
 struct mapping {
     uintptr_t begin, end; /* whole pages; 0: free */
-    char *data;
+    const char *data;
     struct window *window;
     int is_cut;
 };
@@ -62,9 +55,8 @@ static struct mapping *mapping_with(int i, uintptr_t address)
     return begin > 0 && address >= begin && address < mappings[i].end ? &mappings[i] : NULL;
 }
 
-/* Marks all mappings of this page as cut; returns its protection, 0: there are none. Marks the
- * window first, so that a mapping that is opened there meanwhile is marked here, or sees the mark.
- */
+/* Marks all mappings of this page as cut; 0: there are none. Marks the window first, so that a
+ * mapping that is opened there meanwhile is marked here, or sees the mark. */
 static int mapping_tell(uintptr_t address)
 {
     int found = 0;
@@ -72,7 +64,7 @@ static int mapping_tell(uintptr_t address)
         struct mapping *mapping = mapping_with(i, address);
         if (mapping) {
             __atomic_store_n(&mapping->window->is_cut, 1, __ATOMIC_SEQ_CST);
-            found = mapping->window->protection;
+            found = 1;
         }
     }
     for (int i = 0; i < MAPPINGS; i++) {
@@ -88,11 +80,10 @@ static int mapping_tell(uintptr_t address)
 static void mapping_catch(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
-    int protection = mapping_tell(address);
-    if (protection) {
+    if (mapping_tell(address)) {
         void *page = (void *)(address / page_bytes * page_bytes);
         void *got =
-            mmap(page, page_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (got != MAP_FAILED) {
             return;
         }
@@ -171,15 +162,14 @@ static void window_drop_unused(void)
 /* A window around whole pages of a file, made where there is none; NULL when it cannot be. With the
  * lock. */
 static struct window *window_around(int fd, const struct stat *file, uint64_t start,
-                                    uint64_t length, int protection)
+                                    uint64_t length)
 {
     struct window *out = NULL;
     for (int i = 0; i < MAPPINGS; i++) {
         struct window *window = &windows[i];
         if (window->base && !__atomic_load_n(&window->is_cut, __ATOMIC_ACQUIRE) &&
-            window->protection == protection && window->device == file->st_dev &&
-            window->inode == file->st_ino && start >= window->offset &&
-            start + length <= window->offset + window->length) {
+            window->device == file->st_dev && window->inode == file->st_ino &&
+            start >= window->offset && start + length <= window->offset + window->length) {
             return window;
         }
     }
@@ -191,7 +181,7 @@ static struct window *window_around(int fd, const struct stat *file, uint64_t st
         uint64_t left = (uint64_t)file->st_size - start;
         uint64_t most = left < window_bytes ? left : window_bytes;
         size_t bytes = (size_t)(length > most ? length : most);
-        char *base = mmap(NULL, bytes, protection, MAP_SHARED, fd, (off_t)start);
+        char *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)start);
         if (base == MAP_FAILED) {
             return NULL;
         }
@@ -199,15 +189,13 @@ static struct window *window_around(int fd, const struct stat *file, uint64_t st
                                .length = bytes,
                                .device = file->st_dev,
                                .inode = file->st_ino,
-                               .protection = protection,
                                .offset = start};
     }
     return out;
 }
 
 /* Without bringing the bytes yet. */
-static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes, int protection,
-                                struct stat *file)
+static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes, struct stat *file)
 {
     struct mapping *out = NULL;
     if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd) || fstat(fd, file) != 0 ||
@@ -220,9 +208,9 @@ static mapping_t *mapping_begin(int fd, uint64_t offset, uint64_t bytes, int pro
     if (place) {
         uint64_t start = offset / page_bytes * page_bytes;
         uint64_t length = offset - start + bytes;
-        struct window *window = window_around(fd, file, start, length, protection);
+        struct window *window = window_around(fd, file, start, length);
         if (window) {
-            char *from = window->base + (start - window->offset);
+            const char *from = window->base + (start - window->offset);
             window->users++;
             place->window = window;
             place->data = from + (offset - start);
@@ -284,28 +272,12 @@ static int mapping_bring(const mapping_t *mapping, const struct stat *file)
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
 {
     struct stat file;
-    mapping_t *mapping = mapping_begin(fd, offset, bytes, PROT_READ, &file);
+    mapping_t *mapping = mapping_begin(fd, offset, bytes, &file);
     if (mapping && !mapping_bring(mapping, &file)) {
         mapping_close(mapping);
         mapping = NULL;
     }
     return mapping;
-}
-
-mapping_t *mapping_open_write(int fd, uint64_t offset, uint64_t bytes)
-{
-    struct stat file;
-    return file_is_in_memory(fd) ? mapping_begin(fd, offset, bytes, PROT_READ | PROT_WRITE, &file)
-                                 : NULL;
-}
-
-void mapping_put(const mapping_t *mapping, uint64_t at, const void *data, uint64_t bytes)
-{
-    char *into = mapping->data + at;
-    uintptr_t page = (uintptr_t)into / page_bytes * page_bytes;
-    /* Pages are taken by one call; where that fails, each by its first byte. */
-    (void)madvise((void *)page, (uintptr_t)into + bytes - page, MADV_POPULATE_WRITE);
-    memcpy(into, data, bytes);
 }
 
 void mapping_close(mapping_t *mapping)

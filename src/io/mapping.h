@@ -13,15 +13,6 @@ typedef struct mapping mapping_t;
 
 /* Gives NULL when these bytes cannot be mapped: read them, then. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
-
-/* Maps bytes of a file in memory (tmpfs), all of which exist, to be written by several threads at
- * once: the kernel lets one write() at a time into a file, at 2.4 GB/s. Gives NULL elsewhere. If
- * there is no memory for a page, what is written there is lost and mapping_is_cut() reports that.
- */
-mapping_t *mapping_open_write(int fd, uint64_t offset, uint64_t bytes);
-/* Copies `bytes` bytes to `at` of such a mapping. For any thread. */
-void mapping_put(const mapping_t *mapping, uint64_t at, const void *data, uint64_t bytes);
-
 void mapping_close(mapping_t *mapping);
 
 /* Unmaps unused windows. Neighbouring ranges share a window of the file's address space, which is

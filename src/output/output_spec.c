@@ -61,14 +61,6 @@ static void spec_plan_item(struct output_spec_item *item, const struct product_s
     item->row_bytes = row_bytes;
 }
 
-/* A backend that computes on the cores leaves few of them. */
-static uint32_t spec_writers(enum backend_kind backend, uint32_t threads)
-{
-    enum { MOST_WRITERS = 8, SHARE = 2, CPU_SHARE = 4 };
-    uint32_t share = backend_abilities(backend)->uses_threads ? CPU_SHARE : SHARE;
-    return (uint32_t)min_u64(threads / share, MOST_WRITERS);
-}
-
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
 {
     for (uint32_t i = 0; i < spec->count; i++) {
@@ -93,7 +85,6 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     spec->is_planned = 1;
     spec->chunking = work->chunking;
     spec->backend = work->backend;
-    spec->writers = spec_writers(work->backend, work->threads);
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         spec->filters[i] = work->filters->stages[i].spec.choice;
     }
@@ -150,7 +141,6 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
     spec->is_planned = 1;
     spec->chunking = d->chunking;
     spec->backend = d->backend;
-    spec->writers = spec_writers(d->backend, d->threads);
     for (uint32_t i = 0; i < spec->count; i++) {
         struct output_spec_item *item = &spec->items[i];
         const struct product_spec *product = item->column > 1 ? &d->bursts.spec : &d->spec;

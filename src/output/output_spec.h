@@ -43,7 +43,6 @@ struct output_spec {
     int is_planned;
     struct chunking chunking;
     enum backend_kind backend;
-    uint32_t writers;                          /* threads of a rank that write its rows */
     struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
     struct synthesise_choice synthesis;
 };

@@ -191,9 +191,6 @@ static status_t outputs_open_files(outputs_t *outputs)
     }
     TRY(sync_thread_create(&work, &outputs->sync));
     TRY(thread_worker_create("crc", &outputs->worker));
-    TRY(outputs->spec->writers > 1
-            ? pool_create(POOL_HELPERS, "rows", outputs->spec->writers, &outputs->writers)
-            : STATUS_OK);
 out:
     return st;
 }
@@ -342,7 +339,6 @@ void outputs_destroy(outputs_t *outputs)
     resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
     thread_worker_destroy(outputs->worker);
-    pool_destroy(outputs->writers);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];

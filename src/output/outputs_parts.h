@@ -5,7 +5,6 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
-#include "base/pool.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -78,7 +77,6 @@ struct outputs {
     struct output *outputs;
     sync_thread_t *sync;
     thread_worker_t *worker; /* sums rows while the writer thread writes them */
-    pool_t *writers;         /* help the writer thread with long rows; NULL: it is alone */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's report of a chunk */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */

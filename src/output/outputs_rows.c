@@ -3,14 +3,12 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "io/file.h"
-#include "io/mapping.h"
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/spans.h"
 #include "ranks/progress.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,56 +302,6 @@ static void rows_sum(void *context)
               output->sums + (span - first_span));
 }
 
-/* Rows that follow each other, on their way into the file by several threads: one alone fills new
- * pages of a file no faster than 2.4 GB/s. */
-struct writing {
-    const struct output *output;
-    mapping_t *mapping; /* of all of them; NULL: they are written */
-    uint64_t at, bytes;
-    const char *data;
-    atomic_int failed; /* a status_t: of any of them */
-};
-
-enum { WRITE_TASK = 4 << 20 /* bytes */ };
-
-static void rows_write_task(void *context, uint32_t thread, uint64_t task)
-{
-    struct writing *w = context;
-    uint64_t from = task * WRITE_TASK;
-    uint64_t bytes = min_u64(WRITE_TASK, w->bytes - from);
-    if (atomic_load(&w->failed) != STATUS_OK) {
-        return;
-    }
-    if (w->mapping) {
-        mapping_put(w->mapping, from, w->data + from, bytes);
-        return;
-    }
-    status_t st = file_write(w->output->fd, w->output->part, w->at + from, w->data + from, bytes);
-    if (st != STATUS_OK) {
-        atomic_store(&w->failed, (int)st);
-    }
-    if (st != STATUS_OK && thread > 0) {
-        report_hand_over();
-    }
-}
-
-static status_t rows_write(const outputs_t *outputs, const struct output *output, uint64_t at,
-                           const void *data, uint64_t bytes)
-{
-    struct writing writing = {.output = output, .at = at, .bytes = bytes, .data = data};
-    uint64_t tasks = ceil_div_u64(bytes, WRITE_TASK);
-    if (!outputs->writers || tasks < 2) {
-        return file_write(output->fd, output->part, at, data, bytes);
-    }
-    writing.mapping = mapping_open_write(output->fd, at, bytes);
-    pool_run(outputs->writers, tasks, rows_write_task, &writing);
-    /* No memory, or the file was cut: plain writing says why. */
-    int is_cut = writing.mapping && mapping_is_cut(writing.mapping);
-    mapping_close(writing.mapping);
-    return is_cut ? file_write(output->fd, output->part, at, data, bytes)
-                  : (status_t)atomic_load(&writing.failed);
-}
-
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes)
 {
@@ -375,7 +323,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
         rows_sum(&summing);
     }
     if (piece == row_bytes) {
-        TRY(rows_write(outputs, output, at, data, rows * row_bytes));
+        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
         TRY(rows_flush(output, at, rows * row_bytes));
     } else {
         for (uint64_t i = 0; i < rows; i++) {

@@ -1,7 +1,6 @@
 /* Files seen as memory: the right bytes, none where there are none, and files cut short meanwhile.
  */
 #include "base/thread.h"
-#include "io/file.h"
 #include "io/mapping.h"
 
 #include <fcntl.h>
@@ -152,54 +151,12 @@ static void a_thread_is_told_of_a_file_cut_short(void **state)
     close(fd);
 }
 
-/* A file in memory gets its bytes by a mapping; one that was cut meanwhile is reported. */
-static void a_file_in_memory_is_written(void **state)
-{
-    (void)state;
-    enum { AT = 5000, COUNT = 300000 };
-    char name[] = "/dev/shm/voltmill-mapping-XXXXXX";
-    int fd = mkstemp(name);
-    unsigned char *bytes = malloc(COUNT);
-    unsigned char *found = malloc(COUNT);
-    if (fd < 0 || !file_is_in_memory(fd)) {
-        print_message("/dev/shm is not in memory\n");
-        skip();
-    }
-    unlink(name);
-    assert_int_equal(ftruncate(fd, BYTES), 0);
-    for (int i = 0; i < COUNT; i++) {
-        bytes[i] = (unsigned char)(i * 5 + i / 4096);
-    }
-    mapping_t *mapping = mapping_open_write(fd, AT, COUNT);
-    assert_non_null(mapping);
-    mapping_put(mapping, COUNT / 2, bytes + COUNT / 2, COUNT - COUNT / 2);
-    mapping_put(mapping, 0, bytes, COUNT / 2);
-    assert_false(mapping_is_cut(mapping));
-    mapping_close(mapping);
-    assert_int_equal(pread(fd, found, COUNT, AT), COUNT);
-    assert_memory_equal(found, bytes, COUNT);
-    mapping = mapping_open_write(fd, AT, COUNT);
-    assert_non_null(mapping);
-    assert_int_equal(ftruncate(fd, AT + COUNT / 2), 0);
-    mapping_put(mapping, 0, bytes, COUNT);
-    assert_true(mapping_is_cut(mapping));
-    mapping_close(mapping);
-    assert_null(mapping_open_write(fd, AT, COUNT));
-    close(fd);
-    fd = make_file();
-    assert_true(file_is_in_memory(fd) || !mapping_open_write(fd, 0, COUNT));
-    close(fd);
-    free(bytes);
-    free(found);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_the_files),
                                        cmocka_unit_test(beyond_the_end_there_is_nothing),
                                        cmocka_unit_test(a_file_cut_short_is_told),
                                        cmocka_unit_test(what_was_cut_is_not_seen_again),
-                                       cmocka_unit_test(a_thread_is_told_of_a_file_cut_short),
-                                       cmocka_unit_test(a_file_in_memory_is_written)};
+                                       cmocka_unit_test(a_thread_is_told_of_a_file_cut_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
