@@ -50,6 +50,7 @@ static const struct sample {
     VALUES("input.layout.packing", NULL, "2 bit offset", "1 bit"),
     VALUES("input.layout.levels", "input.layout.packing=1 bit", "[0, 1]", "[1, 0]"),
     VALUES("input.layout.oversampling", NULL, "4/3", "32/27"),
+    VALUES("input.layout.type", NULL, "i8", "ci16_le"),
     VALUES("input.layout.freq_hz.attribute", NULL, "/@a", "/@b"),
     NEEDS("input.layout.freq_hz.start", "input.layout.freq_hz.step=1"),
     NEEDS("input.layout.freq_hz.step", "input.layout.freq_hz.start=1"),

@@ -313,11 +313,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     *out = NULL;
     apart_at("%s", path);
     TRY(mark_refuse(path));
-    const int is_hdf5 = h5_is_hdf5(path) > 0;
     for (size_t i = 0; i < ROWS && !is_it; i++) {
-        if (is_hdf5 && rows[i]->is_no_product) {
-            continue; /* VDIF searches megabytes for its frames */
-        }
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
         TRY(rows[i]->recognise ? rows[i]->recognise(path, &is_it) : STATUS_OK);
         *out = is_it ? rows[i] : NULL;

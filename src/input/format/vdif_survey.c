@@ -10,6 +10,7 @@
 #include "io/apart.h"
 #include "io/file.h"
 #include "io/file_rights.h"
+#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -178,7 +179,8 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     int fd = -1;
     *is_it = 0;
     TRY(recorder_open_begin(path, &fd, &identity));
-    if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES) {
+    /* Others' files are searched for frames for long. */
+    if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES || h5_is_hdf5(path) > 0) {
         goto out;
     }
     TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
