@@ -152,17 +152,29 @@ static const struct unit {
     int exponent;
     double factor;
 } units[] = {
-    {"Hz", UNITS_FREQUENCY, 0, 1},  {"kHz", UNITS_FREQUENCY, 3, 1},
-    {"MHz", UNITS_FREQUENCY, 6, 1}, {"GHz", UNITS_FREQUENCY, 9, 1},
-    {"sps", UNITS_RATE, 0, 1},      {"ksps", UNITS_RATE, 3, 1},
-    {"Msps", UNITS_RATE, 6, 1},     {"Gsps", UNITS_RATE, 9, 1},
-    {"Hz", UNITS_RATE, 0, 1},       {"kHz", UNITS_RATE, 3, 1},
-    {"MHz", UNITS_RATE, 6, 1},      {"GHz", UNITS_RATE, 9, 1},
-    {"s", UNITS_TIME, 0, 1},        {"ms", UNITS_TIME, -3, 1},
-    {"us", UNITS_TIME, -6, 1},      {"ns", UNITS_TIME, -9, 1},
-    {"min", UNITS_TIME, 0, 60},     {"h", UNITS_TIME, 0, 3600},
-    {"deg", UNITS_ANGLE, 0, 1},     {"rad", UNITS_ANGLE, 0, 180 / 3.14159265358979323846},
-    {"hours", UNITS_ANGLE, 0, 15},  {"dB", UNITS_DECIBEL, 0, 1},
+    {"Hz", UNITS_FREQUENCY, 0, 1},
+    {"kHz", UNITS_FREQUENCY, 3, 1},
+    {"MHz", UNITS_FREQUENCY, 6, 1},
+    {"GHz", UNITS_FREQUENCY, 9, 1},
+    {"sps", UNITS_RATE, 0, 1},
+    {"ksps", UNITS_RATE, 3, 1},
+    {"Msps", UNITS_RATE, 6, 1},
+    {"Gsps", UNITS_RATE, 9, 1},
+    {"Hz", UNITS_RATE, 0, 1},
+    {"kHz", UNITS_RATE, 3, 1},
+    {"MHz", UNITS_RATE, 6, 1},
+    {"GHz", UNITS_RATE, 9, 1},
+    {"s", UNITS_TIME, 0, 1},
+    {"ms", UNITS_TIME, -3, 1},
+    {"us", UNITS_TIME, -6, 1},
+    {"ns", UNITS_TIME, -9, 1},
+    {"\xc2\xb5s", UNITS_TIME, -6, 1},
+    {"min", UNITS_TIME, 0, 60},
+    {"h", UNITS_TIME, 0, 3600},
+    {"deg", UNITS_ANGLE, 0, 1},
+    {"rad", UNITS_ANGLE, 0, 180 / 3.14159265358979323846},
+    {"hours", UNITS_ANGLE, 0, 15},
+    {"dB", UNITS_DECIBEL, 0, 1},
     {"pc/cm3", UNITS_DM, 0, 1},
 };
 
@@ -189,7 +201,10 @@ const char *units_of(const char *text)
     value = strtod(text, &end);
     int is_number = isfinite(value) && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
     const char *unit = end + strspn(end, " ");
-    return end > text && is_number && isalpha((unsigned char)*unit) ? unit : NULL;
+    return end > text && is_number &&
+                   (isalpha((unsigned char)*unit) || (unsigned char)*unit >= 0x80)
+               ? unit
+               : NULL;
 }
 
 int units_parse_quantity(const char *text, enum units_dimension dimension, double *value)

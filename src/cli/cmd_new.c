@@ -105,7 +105,7 @@ static status_t new_compose(const struct archive *archive, char **files, uint32_
                  (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s, a),
                  units_seconds((double)shape.integrate * shape.spectrum_s, b)));
     if (archive->nselected[AXIS_POL] == 2) {
-        TRY(text_add(out, "#   polarisation: I      # the sum of both; IQUV: Stokes parameters\n"));
+        TRY(text_add(out, "    # polarisation: I    # the sum of both; IQUV: Stokes parameters\n"));
     }
 out:
     return st;

@@ -8,6 +8,8 @@
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 
+#include <string.h>
+
 struct spec_settings {
     struct shared shared;
     const char *channels, *integrate, *pol, *taps, *output; /* NULL: not given */
@@ -70,6 +72,18 @@ out:
     return st;
 }
 
+static int spec_has_ending(const char *name)
+{
+    static const char *const endings[] = {".h5", ".hdf5", ".fil", ".fits", ".sf"};
+    const char *dot = strrchr(text_basename(name), '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(dot, endings[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static status_t spec_check(void *settings)
 {
     status_t st = STATUS_OK;
@@ -77,6 +91,9 @@ static status_t spec_check(void *settings)
     REQUIRE(s->channels && s->output, STATUS_USAGE,
             "spec: expected %s; see voltmill spec --help (voltmill new FILE proposes a job)",
             s->channels ? "-o FILE, the product to write" : "-c N, channels or their width");
+    REQUIRE(spec_has_ending(s->output), STATUS_USAGE,
+            "spec -o %s: expected a name that ends in .h5, .fil or .fits, which says the format",
+            s->output);
     stop_hold(1);
 out:
     return st;

@@ -128,6 +128,10 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     REQUIRE(ending && (strcmp(ending, ".png") == 0 || strcmp(ending, ".svg") == 0), STATUS_USAGE,
             "%s: expected a name that ends in .png or .svg", *out);
     *format = ending + 1;
+    /* The name of a picture of a pattern is none. */
+    for (char *c = *out + (text_basename(*out) - *out); !o->output && *c; c++) {
+        *c = strchr("*?[]", *c) ? '_' : *c;
+    }
 out:
     return st;
 }

@@ -156,7 +156,7 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
     forked=$(about_child "$voltmill" info good.h5)
     same "the first child is forked" 0 "$(<loaded)"
     same "it is called" "voltmill --apart PARENT" "${forked%%$'\n'*}"
-    # Of commands that only print, no other rank is at work.
+    # Commands that only print run on the first rank alone.
     spawned=$(about_child PMI_RANK=1 "$voltmill" export --format fil good.h5)
     same "another rank's is spawned" 1 "$(<loaded)"
     same "both are alike" "$spawned" "$forked"

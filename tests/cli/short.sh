@@ -74,6 +74,7 @@ same "spec: width and time" 2 "$(grep -c 'width 15 kHz: 66 channels\|integrate 1
 runs "spec --dry-run" "$voltmill" spec -c 64 -o dry.h5 --dry-run obs.h5
 same "writes nothing" 1 "$([ ! -e dry.h5 ] && grep -c '^filter bank' output)"
 fails "spec without -c" 2 'spec: expected -c N' "$voltmill" spec -o x.h5 obs.h5
+fails "spec -o x.txt" 2 'spec -o x.txt: expected a name that ends in' "$voltmill" spec -c 4 -o x.txt obs.h5
 fails "spec without -o" 2 'spec: expected -o FILE' "$voltmill" spec -c 4 obs.h5
 fails "spec -p" 2 'spec --pol Q: expected separate, I, IQUV or coherency' "$voltmill" spec -c 4 -p Q -o x.h5 obs.h5
 fails "spec -c" 2 'spec:[0-9]*: channelise.channels: is 3' "$voltmill" spec -c 3 -o x.h5 obs.h5

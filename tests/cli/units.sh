@@ -46,7 +46,7 @@ says "whose channels suit the ratio" 'width 15 kHz: 6[48] channels' 'integrate 3
 
 fails "a wrong unit" 2 'channelise.width: is "3 ms", expected the unit Hz, kHz, MHz or GHz' \
     "$voltmill" plan units.yaml --set 'channelise.width=3 ms'
-fails "no such unit" 2 'integrate: is 3sec, expected the unit s, ms, us, ns, min or h' \
+fails "no such unit" 2 'integrate: is 3sec, expected the unit s, ms, us, ns, µs, min or h' \
     "$voltmill" plan units.yaml --set products.0.integrate=3sec
 fails "both width and channels" 2 'width: gives the number of channels, as channels does' \
     "$voltmill" plan numbers.yaml --set channelise.width=1kHz
