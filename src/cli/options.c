@@ -147,6 +147,10 @@ static status_t options_take_operand(const struct command *command, int count, c
     REQUIRE(!has_instead || count == 0 || command->takes_many, STATUS_USAGE,
             "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
             command->instead, name);
+    REQUIRE(count < 2 || command->takes_many || !options_first(out, "each"), STATUS_USAGE,
+            "%s: expected one %s, got %d: quote the pattern of --each, such as --each 'obs/*.h5', "
+            "so that the shell does not expand it",
+            name, command->operand, count);
     int is_missing = count == 0 && command->without && options_first(out, command->without);
     int is_right = is_missing || (command->takes_many ? count >= 1 : count == 1);
     const char *other = command->instead ? command->instead : command->without;

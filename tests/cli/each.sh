@@ -113,4 +113,7 @@ for name in $'both/red\e[31m.h5' $'both/two\nlines.h5' 'both/...h5' $'both/\xff.
     rm "$name"
 done
 same "and nothing was made" "a.a b.out" "$(ls -Ax out | tr -s ' \n' ' ' | sed 's/ $//')"
+
+errs 2 "run: expected one job file, got 2: quote the pattern of --each" "$voltmill" run --each both/*.h5 one/a.h5 job.yaml
+ok $bad "a pattern without quotes"
 plan
