@@ -293,6 +293,14 @@ int text_guess(struct text_guess *guess, const char *word)
     return is_near;
 }
 
+status_t text_add_path(struct text *text, const char *path, int *ok)
+{
+    int is_home = *path == '~' && (path[1] == '/' || path[1] == '\0');
+    const char *home = is_home ? getenv("HOME") : "";
+    *ok = home && (*home || !is_home);
+    return text_add(text, "%s%s", home ? home : "", path + is_home);
+}
+
 status_t text_add_line(struct text *lines, const char *name)
 {
     status_t st = STATUS_OK;

@@ -17,6 +17,8 @@ struct text {
 /* Appends. Fails with DEVICE (memory). */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
+/* Appends a path, HOME in the place of "~" at its beginning; *ok = 0: HOME is not set. */
+status_t text_add_path(struct text *text, const char *path, int *ok);
 /* Appends a line or so for people, with names quoted where they need it (base/display.h). Fails
  * with DEVICE (memory). */
 status_t text_add_shown(struct text *text, const char *format, ...)

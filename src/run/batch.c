@@ -273,12 +273,12 @@ static status_t batch_check(const struct run_options *options,
     uint32_t count = observations->count;
     TRY(share_read_job(options->path, options->given, &work.text));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(batch_add_job(&work, i));
+        TRY(*observations->missing[i] ? STATUS_OK : batch_add_job(&work, i));
     }
     TRY(batch_judge(&work));
     int looks = batch_has_outputs(&work.files);
     for (uint32_t i = 0; i < count && looks; i++) {
-        TRY(batch_add_inputs(&work, i));
+        TRY(*observations->missing[i] ? STATUS_OK : batch_add_inputs(&work, i));
     }
     TRY(batch_judge(&work));
 out:
@@ -303,7 +303,8 @@ static status_t batch_list_all(struct batch *batch)
     status_t st = STATUS_OK;
     struct observations *list = &batch->observations;
     if (batch->rank == 0) {
-        st = observations_find(batch->choice->pattern, batch->choice->list, &list->texts);
+        st = observations_find(batch->choice->pattern, batch->choice->list,
+                               batch->choice->keep_going, &list->texts);
     }
     TRY(agree_all(batch->comm, st));
     TRY(share_text_all(batch->comm, &list->texts));
@@ -321,7 +322,10 @@ static status_t batch_run_one_all(struct batch *batch, uint32_t i)
     one.was_complete = &was_complete;
     one.opened = batch->opened;
     report_next();
-    status_t st = run_job_all(batch->comm, &one);
+    const char *missing = batch->observations.missing[i];
+    status_t st = *missing ? report_fail(STATUS_DATA, "%s: no file matches %s", missing,
+                                         batch->observations.items[i].files)
+                           : run_job_all(batch->comm, &one);
     const char *word = st == STATUS_OK        ? was_complete ? "complete before" : "complete"
                        : st == STATUS_HOLES   ? "with holes"
                        : st == STATUS_STOPPED ? "stopped"

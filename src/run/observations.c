@@ -7,6 +7,7 @@
 #include "io/file.h"
 
 #include <glob.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ enum { LIST_BYTES = 1 << 26 };
 struct group {
     struct text pattern, name; /* of sequence_of() */
     struct text files;         /* one a line */
+    struct text missing;       /* "LIST:LINE"; empty: of files that exist */
     uint32_t count;
     int opens_others;
 };
@@ -30,6 +32,7 @@ static void group_free(struct group *group)
     text_free(&group->pattern);
     text_free(&group->name);
     text_free(&group->files);
+    text_free(&group->missing);
 }
 
 /* The name stands for {name}: one component of a path, so that no name leads elsewhere. Fails with
@@ -75,15 +78,29 @@ out:
     return st;
 }
 
-static status_t groups_find(struct groups *groups, const char *option, const char *pattern)
+/* A line of a list that no file matches. */
+static status_t groups_add_missing(struct groups *groups, const char *pattern, const char *list,
+                                   uint32_t line)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
+    struct group *group = &groups->items[groups->count++];
+    *group = (struct group){.count = 1};
+    TRY(text_add(&group->name, "%s", ""));
+    TRY(text_add(&group->files, "%s", pattern));
+    TRY(text_add(&group->missing, "%s:%" PRIu32, list, line));
+out:
+    return st;
+}
+
+/* Adds the files of a pattern; *found = 0: there are none. */
+static status_t groups_find(struct groups *groups, const char *pattern, int *found)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
     int exists = 0;
     TRY(file_exists(pattern, &exists));
-    int found = exists ? GLOB_NOMATCH : glob(pattern, 0, NULL, &paths);
-    REQUIRE(exists || (found == 0 && paths.gl_pathc > 0), STATUS_USAGE, "no file matches %s%s",
-            option, pattern);
+    *found = exists || (glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0);
     TRY(exists ? groups_add(groups, pattern) : STATUS_OK);
     for (size_t i = 0; i < paths.gl_pathc; i++) {
         TRY(groups_add(groups, paths.gl_pathv[i]));
@@ -93,15 +110,40 @@ out:
     return st;
 }
 
-static status_t groups_find_listed(struct groups *groups, const char *list)
+static status_t groups_find_line(struct groups *groups, const char *written, const char *list,
+                                 uint32_t line, int keeps_going)
+{
+    status_t st = STATUS_OK;
+    struct text pattern = {0};
+    int ok = 1;
+    int found = 0;
+    TRY(text_add_path(&pattern, written, &ok));
+    REQUIRE(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
+    TRY(groups_find(groups, pattern.data, &found));
+    REQUIRE(found || keeps_going, STATUS_USAGE,
+            "%s:%" PRIu32 ": no file matches %s; --keep-going does the others", list, line,
+            pattern.data);
+    TRY(found ? STATUS_OK : groups_add_missing(groups, pattern.data, list, line));
+out:
+    text_free(&pattern);
+    return st;
+}
+
+static status_t groups_find_listed(struct groups *groups, const char *list, int keeps_going)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
+    uint32_t number = 0;
     TRY(text_read_file(&text, list, LIST_BYTES, "a list of observations"));
     char *rest = text.data;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL;) {
         line[strcspn(line, "\r")] = '\0';
-        TRY(*line && *line != '#' ? groups_find(groups, "--list: ", line) : STATUS_OK);
+        for (char *end = line + strlen(line); end > line && strchr(" \t", end[-1]); end--) {
+            end[-1] = '\0';
+        }
+        number++;
+        TRY(*line && *line != '#' ? groups_find_line(groups, line, list, number, keeps_going)
+                                  : STATUS_OK);
     }
     REQUIRE(groups->count > 0, STATUS_USAGE, "%s: names no observation: expected one a line", list);
 out:
@@ -125,16 +167,22 @@ static status_t group_write(const struct group *group, struct text *out)
     TRY(text_add_bytes(out, group->name.data, group->name.length + 1));
     files = group->count > 1 && count == group->count ? pattern : files;
     TRY(text_add_bytes(out, files, strlen(files) + 1));
+    TRY(text_add_bytes(out, group->missing.data ? group->missing.data : "",
+                       group->missing.length + 1));
 out:
     globfree(&all);
     return st;
 }
 
-status_t observations_find(const char *pattern, const char *list, struct text *texts)
+status_t observations_find(const char *pattern, const char *list, int keeps_going,
+                           struct text *texts)
 {
     status_t st = STATUS_OK;
     struct groups groups = {.count = 0};
-    TRY(list ? groups_find_listed(&groups, list) : groups_find(&groups, "--each ", pattern));
+    int found = 1;
+    TRY(list ? groups_find_listed(&groups, list, keeps_going)
+             : groups_find(&groups, pattern, &found));
+    REQUIRE(found, STATUS_USAGE, "no file matches --each %s", pattern);
     for (uint32_t i = 0; i < groups.count; i++) {
         TRY(group_write(&groups.items[i], texts));
     }
@@ -152,8 +200,11 @@ status_t observations_index(struct observations *o)
     const char *at = o->texts.data;
     for (const char *end = at + o->texts.length; at < end;) {
         struct job_each one = {.name = at, .files = at + strlen(at) + 1};
-        at = one.files + strlen(one.files) + 1;
+        const char *missing = one.files + strlen(one.files) + 1;
+        at = missing + strlen(missing) + 1;
         TRY(memory_grow(o->count, sizeof one, "observations", &o->items));
+        TRY(memory_grow(o->count, sizeof(char *), "observations", &o->missing));
+        o->missing[o->count] = missing;
         o->items[o->count++] = one;
     }
 out:
@@ -164,4 +215,5 @@ void observations_free(struct observations *observations)
 {
     text_free(&observations->texts);
     free(observations->items);
+    free(observations->missing);
 }

@@ -10,19 +10,22 @@
 /* Names, and as files of each: a file, a folder, a pattern of all files of a sequence, or some of
  * them, one a line. */
 struct observations {
-    struct text texts; /* name and files of each, each with its '\0' */
+    struct text texts; /* name, files and `missing` of each, each with its '\0' */
     struct job_each *items;
+    const char **missing; /* "LIST:LINE", of a pattern that no file matches; "" of others */
     uint32_t count;
 };
 
 /* Finds the files of a pattern, or of each line of the file `list` (empty lines and those that
- * begin with '#' do not count). A file that exists is meant, even if its name looks like a pattern.
- * Files of one sequence are one observation; a warning says how many of its files no pattern
- * matches. Fails with USAGE: nothing matches; a name that cannot stand for {name}; with DATA: no
- * list. Fills in `texts` alone. */
-status_t observations_find(const char *pattern, const char *list, struct text *texts);
+ * begin with '#' do not count, nor do blanks at their end). A file that exists is meant, even if
+ * its name looks like a pattern. Files of one sequence are one observation; a warning says how many
+ * of its files no pattern matches. A line that no file matches is an observation of its own with
+ * `keeps_going`. Fails with USAGE: nothing matches; a name that cannot stand for {name}; with DATA:
+ * no list. Fills in `texts` alone. */
+status_t observations_find(const char *pattern, const char *list, int keeps_going,
+                           struct text *texts);
 
-/* Fills in items and count from `texts`. Fails with DEVICE (memory). */
+/* Fills in items, missing and count from `texts`. Fails with DEVICE (memory). */
 status_t observations_index(struct observations *observations);
 void observations_free(struct observations *observations);
 

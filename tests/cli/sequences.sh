@@ -122,8 +122,20 @@ ok $? "an empty list"
 run 4 --list no-list && grep -q '^error: .*no-list' stderr
 ok $? "no list"
 echo obs/no.raw >empty
-run 2 --list empty && grep -q '^error: no file matches --list: obs/no\.raw$' stderr
+run 2 --list empty && grep -q '^error: empty:1: no file matches obs/no\.raw' stderr
 ok $? "a line that matches nothing"
+printf '%s\n' '# two' 'obs/no*.raw.gz' '~/obs/night.*.raw  ' >some
+HOME=$PWD run 2 --list some && grep -q '^error: some:2: no file matches obs/no\*\.raw\.gz; ' stderr
+ok $? "among others"
+same "makes nothing" "*" "$(made)"
+HOME=$PWD run 4 --keep-going --list some
+ok $? "--keep-going goes on"
+same "with the others: ~ is HOME, blanks at the end do not count" night.h5 "$(made)"
+grep -q '^failed  *obs/no\*\.raw\.gz: some:2: no file matches obs/no\*\.raw\.gz$' stdout &&
+    [ "$(grep -c '^error: ' stderr)" = 2 ] && grep -q '^error: 1 of 2 observations are not complete$' stderr
+ok $? "and names the line in the table"
+HOME='' run 2 --list some --keep-going && grep -q '^error: some:3: ~ is HOME, which is not set$' stderr
+ok $? "no HOME"
 for words in "--part 0/2" "--part 3/2" "--part 1" "--part 1/2x" "--part -1/2"; do
     run 2 --list list.txt $words && grep -q 'part' stderr
     ok $? "refused: $words"

@@ -345,7 +345,6 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
 {
     status_t st = STATUS_OK;
     static const char prefix[] = "file:";
-    const char *home = getenv("HOME");
     struct text whole = {0};
     size_t before = strncmp(node->text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
     const char *path = node->text + before;
@@ -353,9 +352,9 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
         *ok = 0;
         snprintf(message, MISTAKE_BYTES, "$ is not expanded, expected a path without it (~ is)");
     } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {
-        *ok = home && *home;
         snprintf(message, MISTAKE_BYTES, "~ is HOME, which is not set");
-        TRY(text_add(&whole, "%.*s%s%s", (int)before, node->text, home ? home : "", path + 1));
+        TRY(text_add_bytes(&whole, node->text, before));
+        TRY(text_add_path(&whole, path, ok));
         TRY(schema_rewrite(node, whole.data));
     }
 out:
