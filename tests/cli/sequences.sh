@@ -116,6 +116,11 @@ echo "each.pbs: part 4/4 of list.txt" >killed
 same "an element without a table: status" 1 $?
 grep -q '^no table in killed: ' stdout
 ok $? "is named"
+printf 'error: %s\n' first second >>killed
+"$here/slurm/each-summary" killed >stdout
+same "no table at all: status" 1 $?
+same "the first error, and no count" "killed: error: first|== no element has printed a table of observations|" \
+    "$(tail -n 2 stdout | tr '\n' '|')"
 : >empty
 run 2 --list empty && grep -q '^error: empty: names no observation: expected one a line' stderr
 ok $? "an empty list"
