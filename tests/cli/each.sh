@@ -116,4 +116,6 @@ same "and nothing was made" "a.a b.out" "$(ls -Ax out | tr -s ' \n' ' ' | sed 's
 
 errs 2 "run: expected one job file, got 2: quote the pattern of --each" "$voltmill" run --each both/*.h5 one/a.h5 job.yaml
 ok $bad "a pattern without quotes"
+errs 2 "the output out/\{name\}\.out has \{name\}, which --each and --list replace" "$voltmill" run --set input.files=one/a.h5 job.yaml
+ok $bad "{name} without --each or --list"
 plan
