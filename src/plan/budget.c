@@ -44,7 +44,8 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
         struct slab *slab = NULL;
         TRY(slab_create(work->archive, first * fan, (uint32_t)min_u64(streams, all - first) * fan,
                         &slab));
-        out->is_ingested = out->is_ingested && reader_can_ingest(work->archive, slab);
+        out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
+                           reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
         if (slab->width < slab->inner_bytes) {
             out->bounce_bytes =

@@ -1,7 +1,9 @@
 """Files without a container: raw numbers, .npy, SigMF, WAV and RF64. Every number as numpy has it, and as the public
 packages sigmf and soundfile have it where they are installed; what is assumed, and damaged files: one error line each."""
+import io
 import json
 import os
+import tarfile
 
 import h5py
 import numpy as np
@@ -159,6 +161,8 @@ def npy():
     check("npy i2, 3-D, big-endian, Fortran order", volts[:, :, :1].real, save(np.asfortranarray(y[:1, :, :, 0].astype(">i2"))),
           "axes pol,chan,time", **layout)
     check("npy of pairs", pairs(y[0, 0].astype("f8")), save(y[0, 0].copy().view([("re", "<i2"), ("im", "<i2")])[:, 0]), "", **HERTZ)
+    refused("npy of two members that are no real and imaginary part",
+            save(y[0, 0].copy().view([("im", "<i2"), ("re", "<i2")])[:, 0]), "two equal ones named re, im", **HERTZ)
     z = y[0, 0].astype("u1").reshape(-1)
     check("npy u1, packed", (z >> 4) - 8.0 + 1j * ((z & 15) - 8.0), save(z), "", packing="4+4 offset hi=re", **HERTZ)
     refused("npy u1, several numbers in a byte", save(z), "packing needs real integers of 4 bits, found real u8", 2, packing="4 bit offset", **HERTZ)
@@ -235,6 +239,14 @@ def sigmf_files():
     plain.write_sigmf_archive(scratch("obs.sigmf"), x.tobytes(), plain.sigmf_meta(captures=[capture]))
     check("SigMF archive", volts, scratch("obs.sigmf"), "")
     by_sigmf(scratch("obs.sigmf"), volts, "SigMF archive")
+    with tarfile.open(scratch("pax.sigmf"), "w", format=tarfile.PAX_FORMAT) as tar:
+        for name, data in (("obs.sigmf-meta", json.dumps(plain.sigmf_meta(captures=[capture])).encode()), ("obs.sigmf-data", x.tobytes())):
+            member = tarfile.TarInfo("obs/" + name)
+            member.size, member.pax_headers = len(data), {"mtime": "1.5"}
+            tar.addfile(member, io.BytesIO(data))
+    check("SigMF archive with pax headers", volts, scratch("pax.sigmf"), "")
+    plain.write_sigmf(scratch("bare"), x.tobytes(), {k: v for k, v in plain.sigmf_meta().items() if k != "captures"})
+    check("SigMF without captures", volts, scratch("bare.sigmf-meta"), "")
     os.rename(scratch("obs.sigmf-data"), scratch("\U0001F600.bin"))
     plain.write(scratch("obs.sigmf-meta"), json.dumps(plain.sigmf_meta(dataset="\U0001F600.bin")).replace("/", "\\/").encode())
     check("SigMF, another name of the samples", volts, scratch("obs.sigmf-meta"), "")

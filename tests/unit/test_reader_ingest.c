@@ -351,6 +351,11 @@ static void what_is_not_fit(void **state)
     struct fixture f = fixture_open(0, THREADS);
     (void)state;
     assert_false(begin(&f, 0, 1000, sink)); /* too little */
+    struct reader_pieces narrow = sink_pieces(sink);
+    int begun = 1;
+    narrow.piece = POLS - 1; /* no time step fits a piece */
+    assert_int_equal(reader_ingest_begin(f.reader, f.slab, 0, COUNT, &narrow, &begun), STATUS_OK);
+    assert_false(begun);
     assert_int_equal(reader_can_ingest(f.archive, f.slab), 1);
     fixture_close(&f);
     f = fixture_open(0, 1); /* only this thread */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NPY_MAGIC = 6, NPY_FIXED = 12, NPY_LONGEST = 1 << 20, NPY_AXES = 64 };
 
@@ -90,7 +91,16 @@ static int npy_parse_type(const struct tree *node, struct number_type *out)
         }
         members[i] = member->child[1];
     }
-    int is_it = npy_parse_number(members[0], out) && npy_parse_number(members[1], out) &&
+    static const char *const names[][2] = {{"re", "im"}, {"real", "imag"}, {"r", "i"}, {"I", "Q"}};
+    int is_complex = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        is_complex |= node->child[0]->child[0]->kind == TREE_VALUE &&
+                      node->child[1]->child[0]->kind == TREE_VALUE &&
+                      strcasecmp(node->child[0]->child[0]->text, names[i][0]) == 0 &&
+                      strcasecmp(node->child[1]->child[0]->text, names[i][1]) == 0;
+    }
+    int is_it = is_complex && npy_parse_number(members[0], out) &&
+                npy_parse_number(members[1], out) &&
                 strcmp(members[0]->text, members[1]->text) == 0 && !out->is_complex;
     out->is_complex = 1;
     return is_it;
@@ -141,7 +151,7 @@ static status_t npy_read(struct plain *out)
                      : "fortran_order");
     REQUIRE(npy_parse_type(type, &out->type), STATUS_DATA,
             "%s: its dtype is %.40s, expected integers, floating point or complex numbers of up to "
-            "64 bits a part, or two equal ones (real and imaginary part)",
+            "64 bits a part, or two equal ones named re, im; real, imag; r, i; or I, Q",
             out->path, type->kind == TREE_VALUE ? type->text : "a structure");
     REQUIRE(strcmp(order, "True") == 0 || strcmp(order, "False") == 0, STATUS_DATA,
             "%s: its fortran_order is %.40s, expected True or False", out->path, order);

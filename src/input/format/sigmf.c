@@ -19,7 +19,15 @@
 enum { SIGMF_META_BYTES = 32 << 20, SIGMF_HEAD = 1 << 16 };
 /* Bytes of tar: a block, the name in a header, places of size and magic; members that are listed.
  */
-enum { TAR_BLOCK = 512, TAR_NAME = 100, TAR_SIZE_AT = 124, TAR_MAGIC_AT = 257, MEMBERS = 4096 };
+enum {
+    TAR_BLOCK = 512,
+    TAR_NAME = 100,
+    TAR_SIZE_AT = 124,
+    TAR_SIZE = 12,
+    TAR_TYPE_AT = 156,
+    TAR_MAGIC_AT = 257,
+    MEMBERS = 4096
+};
 
 /* Samples of which one frequency and time is stated. */
 struct sigmf_capture {
@@ -139,14 +147,24 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
         if (memcmp(block + TAR_MAGIC_AT, "ustar", 5) != 0) {
             break;
         }
-        const uint64_t size = strtoull(block + TAR_SIZE_AT, NULL, 8); /* ends with a blank or NUL */
+        /* Octal digits; GNU tar writes sizes from 8 GiB on in 11 bytes after one of 0x80. */
+        const unsigned char *field = (const unsigned char *)block + TAR_SIZE_AT;
+        uint64_t size = 0;
+        for (int digit = 0; digit < TAR_SIZE; digit++) {
+            size = field[0] == 0x80 ? (digit > 0 ? size << 8 | field[digit] : 0)
+                   : field[digit] >= '0' && field[digit] < '8' ? size * 8 + field[digit] - '0'
+                                                               : size;
+        }
+        const int is_file = block[TAR_TYPE_AT] == '0' || block[TAR_TYPE_AT] == '\0';
         at += TAR_BLOCK;
         const uint64_t held = min_u64(size, identity.bytes - at);
         block[TAR_NAME] = '\0';
-        if (sigmf_ends(block, ".sigmf-meta") && out->meta_bytes == 0) {
+        /* macOS puts ._NAME beside NAME; other types describe the member after them. */
+        const int is_member = is_file && strncmp(text_basename(block), "._", 2) != 0;
+        if (is_member && sigmf_ends(block, ".sigmf-meta") && out->meta_bytes == 0) {
             out->meta_at = at;
             out->meta_bytes = held;
-        } else if (sigmf_ends(block, ".sigmf-data") && out->data_bytes == 0) {
+        } else if (is_member && sigmf_ends(block, ".sigmf-data") && out->data_bytes == 0) {
             out->data_at = at;
             out->data_bytes = held;
             out->data_lacks = size - held;
@@ -265,7 +283,7 @@ static status_t sigmf_read_meta(struct sigmf *out)
     TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
     TRY(plain_check_mistakes(&mistakes, "SigMF metadata"));
     if (out->ncaptures == 0) {
-        TRY(memory_grown(1, sizeof *out->captures, "captures", &out->captures));
+        TRY(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
         out->ncaptures = 1;
     }
 out:

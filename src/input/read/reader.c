@@ -420,7 +420,7 @@ static struct reader_strip ingest_find(const reader_t *reader, const struct slab
     uint32_t under_way = all->begun - all->ended;
     int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
                       slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
-                      !lost_find(&archive->losses.lost, first, count);
+                      slab->width <= to->piece && !lost_find(&archive->losses.lost, first, count);
     if (is_possible) {
         found = reader_find_strip(archive, slab, first, count);
     }
