@@ -250,7 +250,7 @@ static const struct option_row rows[] = {
      "are added once; auto: the faster one; brute,tree times both"},
     {.name = "group"},
     {"search", "WIDTH", value_u32, AT(search), "0..16384", "0",
-     "searches the series, too, with boxes of up to so many times (a power of two; 0: not): a row "
+     "searches the series, too, with boxes of up to WIDTH times (a power of two; 0: not): a row "
      "more for both together, and by how much that is more than dedispersion alone"},
     {"shape", "TEXT", bench_read_shape, AT(shape), "such as copies:4:32x8:8x4:8:0:1", NULL,
      "one configuration of the kernel (default: the model's choice), written STAGING:PACK:TIMExDM "

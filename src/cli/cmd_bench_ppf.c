@@ -309,7 +309,7 @@ static const struct option_row rows[] = {
     {"real", NULL, value_flag, AT(is_real), NULL, NULL, "real samples instead of complex ones"},
     {"oversample", "NUM/DEN", bench_read_ratio, AT(oversample),
      "a ratio of at least 1, such as 32/27", "1/1",
-     "spectra come so many times as often as channels are apart, with the prototype for that"},
+     "spectra come NUM/DEN times as often as channels are apart, with the prototype for that"},
     {"synthesise", "LIST", value_list, AT(synthesise), "1..4096", NULL,
      "also the way back from the channels, as numbers of --bits, to a stream, by the bank's dual "
      "of "

@@ -94,7 +94,7 @@ out:
 }
 
 static const struct option_row rows[] = {{"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
-                                          "so many times, the best of each side counts"},
+                                          "runs each side N times; the best counts"},
                                          {.name = "set"},
                                          {.name = "force"},
                                          {.name = "adopt"},

@@ -136,10 +136,9 @@ const struct command cli_ddplan = {
     .name = "ddplan",
     .summary = "choose DMs and downsampling for a filterbank",
     .usage = "--dms A..B [OPTION]... FILTERBANK",
-    .about =
-        "Divides DMs into ranges, each with its step and with so many samples added up in time "
-        "that a pulse grows by no more than the tolerance, and says what that loses; --job "
-        "prints the job (docs/job-file.md).",
+    .about = "Divides DMs into ranges, each with its step and with samples summed in time such "
+             "that a pulse grows by no more than the tolerance, and says what that loses; --job "
+             "prints the job (docs/job-file.md).",
     .operand = "filterbank",
     .ends = "h5|fil|fits",
     .rows = rows,

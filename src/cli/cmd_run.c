@@ -71,7 +71,7 @@ static const struct option_row rows[] = {
      "with --each or --list: only observations I, I+N, I+2N, ..., as one of N commands that share "
      "them, such as the elements of a job array"},
     {"keep-going", NULL, value_flag, AT(keep_going), NULL, NULL,
-     "goes on with the next when one fails"},
+     "continues with the next when one fails"},
     {"tune", NULL, value_flag, AT(tune), NULL, NULL,
      "before it begins, searches for the fastest way to do what the database of tuned kernels does "
      "not know yet (see `voltmill tune`)"},

@@ -52,7 +52,7 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
 
 /* Computes the response at the `length` frequencies of an FFT (compute/filter.h:
  * filter_response_t): out [length][2], length a power of two and at least the T of chirp_reach().
- * Of real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
+ * For real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
  *
  * It is the exact chirp (dsp/dispersion/chirp_exact.h) but for this: that jumps where the band's
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for

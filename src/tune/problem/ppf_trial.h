@@ -11,7 +11,7 @@
 enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
 
 /* Returns how many of these spectra are compared: all if some are summed, or if spectra are short.
- * Of longer spectra, as many as the reference computes in some seconds (3 s for one of 2^22
+ * For longer spectra, as many as the reference computes in some seconds (3 s for one of 2^22
  * channels). */
 uint32_t ppf_trial_window(const struct channelise_spec *spec);
 
