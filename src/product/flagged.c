@@ -2,6 +2,7 @@
 #include "product/flagged.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "dsp/kurtosis.h"
 #include "io/file.h"
 #include "product/ifs.h"
@@ -9,44 +10,84 @@
 #include "product/kind/parts.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The flags of a product, looked through. */
 
-enum { PIECE = 1 << 18 /* cells that are read at a time */ };
+enum { PIECE = 1 << 16 /* cells that are read at a time */, MOST_THREADS = 16 };
+
+struct flag_counting {
+    const char *path;
+    const struct product_place *place;
+    uint64_t cells;
+    int fd;
+    unsigned char *flags; /* [threads][PIECE] */
+    float *kurtosis;
+    atomic_uint_fast64_t flagged, by_kurtosis, unknown;
+    atomic_int is_unread; /* some of it */
+};
+
+static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint64_t piece)
+{
+    status_t st = STATUS_OK;
+    uint64_t at = piece * PIECE;
+    uint64_t count = min_u64(PIECE, c->cells - at);
+    unsigned char *flags = c->flags + (size_t)thread * PIECE;
+    float *kurtosis = c->kurtosis + (size_t)thread * PIECE;
+    struct product_flags found = {0, 0, 0, 0};
+    TRY(file_read(c->fd, c->path, c->place->flags_offset + at, flags, count));
+    if (c->place->kurtosis_offset > 0) {
+        TRY(file_read(c->fd, c->path, c->place->kurtosis_offset + at * sizeof *kurtosis, kurtosis,
+                      count * sizeof *kurtosis));
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        found.flagged += flags[i] != 0;
+        found.by_kurtosis += (flags[i] & FLAG_KURTOSIS) != 0;
+        found.unknown += isnan(kurtosis[i]) ? 1 : 0;
+    }
+    atomic_fetch_add(&c->flagged, found.flagged);
+    atomic_fetch_add(&c->by_kurtosis, found.by_kurtosis);
+    atomic_fetch_add(&c->unknown, found.unknown);
+out:
+    return st;
+}
+
+static void flag_count_task(void *context, uint32_t thread, uint64_t piece)
+{
+    struct flag_counting *c = context;
+    if (flag_count_piece(c, thread, piece) != STATUS_OK) {
+        report_clear();
+        atomic_store(&c->is_unread, 1);
+    }
+}
 
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out)
 {
     status_t st = STATUS_OK;
-    int fd = -1;
-    unsigned char *flags = NULL;
-    float *kurtosis = NULL;
-    struct product_flags found = {.count = place->flags_offset > 0 ? cells : 0};
-    if (found.count == 0) {
-        goto out;
+    struct flag_counting counting = {.path = path, .place = place, .cells = cells, .fd = -1};
+    uint64_t pieces = ceil_div_u64(cells, PIECE);
+    uint32_t threads = (uint32_t)min_u64(pieces, MOST_THREADS);
+    *out = (struct product_flags){0, 0, 0, 0};
+    if (place->flags_offset == 0 || cells == 0) {
+        return STATUS_OK;
     }
-    TRY(memory_zeroed(PIECE, 1, "flags", &flags));
-    TRY(memory_zeroed(PIECE, sizeof *kurtosis, "kurtosis", &kurtosis));
-    TRY(file_open_read(path, &fd));
-    for (uint64_t at = 0; at < cells; at += PIECE) {
-        uint64_t count = min_u64(PIECE, cells - at);
-        TRY(file_read(fd, path, place->flags_offset + at, flags, count));
-        if (place->kurtosis_offset > 0) {
-            TRY(file_read(fd, path, place->kurtosis_offset + at * sizeof *kurtosis, kurtosis,
-                          count * sizeof *kurtosis));
-        }
-        for (uint64_t i = 0; i < count; i++) {
-            found.flagged += flags[i] != 0;
-            found.by_kurtosis += (flags[i] & FLAG_KURTOSIS) != 0;
-            found.unknown += isnan(kurtosis[i]) ? 1 : 0;
-        }
+    TRY(memory_zeroed((size_t)threads * PIECE, 1, "flags", &counting.flags));
+    TRY(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
+    TRY(file_open_read(path, &counting.fd));
+    pool_each(threads, pieces, flag_count_task, &counting);
+    if (counting.is_unread) { /* all of it once more in this thread, for its report */
+        counting.flagged = counting.by_kurtosis = counting.unknown = 0;
     }
-    *out = found;
+    for (uint64_t i = 0; i < pieces && counting.is_unread; i++) {
+        TRY(flag_count_piece(&counting, 0, i));
+    }
+    *out = (struct product_flags){cells, counting.flagged, counting.by_kurtosis, counting.unknown};
 out:
-    file_close(fd);
-    free(flags);
-    free(kurtosis);
+    file_close(counting.fd);
+    free(counting.flags);
+    free(counting.kurtosis);
     return st;
 }
 
