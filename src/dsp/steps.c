@@ -2,6 +2,8 @@
  * vectors of them. */
 #include "dsp/steps.h"
 
+#include "base/wide.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,41 +37,72 @@ double steps_centre(uint32_t bits)
     return bits == 8 ? 64 : 8192;
 }
 
-static void steps_measure_power(const float *restrict row, size_t lines, struct steps_sums sums)
+enum { TOGETHER = 8 /* rows whose numbers of a line are taken up at once */ };
+
+static inline void steps_add_power(const float *restrict rows, size_t count, size_t stride,
+                                   size_t lines, struct steps_sums sums)
 {
     double *restrict first = sums.first;
     double *restrict sum = sums.sum;
     double *restrict squares = sums.squares;
-    double *restrict count = sums.count;
+    double *restrict numbers = sums.count;
     for (size_t i = 0; i < lines; i++) {
-        double value = (double)row[i];
-        int is_there = fabs(value) <= (double)FLT_MAX;
-        double begin = count[i] > 0 ? first[i] : is_there ? value : 0;
-        double difference = is_there ? value - begin : 0;
-        first[i] = begin;
-        sum[i] += difference;
-        squares[i] += difference * difference;
-        count[i] += is_there ? 1.0 : 0.0;
+        for (size_t row = 0; row < count; row++) {
+            double value = (double)rows[row * stride + i];
+            int is_there = fabs(value) <= (double)FLT_MAX;
+            double begin = numbers[i] > 0 ? first[i] : is_there ? value : 0;
+            double difference = is_there ? value - begin : 0;
+            first[i] = begin;
+            sum[i] += difference;
+            squares[i] += difference * difference;
+            numbers[i] += is_there ? 1.0 : 0.0;
+        }
     }
 }
 
-static void steps_measure_pairs(const float *restrict row, size_t lines, struct steps_sums sums)
+static inline void steps_add_pairs(const float *restrict rows, size_t count, size_t stride,
+                                   size_t lines, struct steps_sums sums)
 {
     double *restrict squares = sums.squares;
-    double *restrict count = sums.count;
+    double *restrict numbers = sums.count;
     for (size_t i = 0; i < lines; i++) {
-        double re = (double)row[2 * i];
-        double im = (double)row[2 * i + 1];
-        double square = re * re + im * im;
-        int is_there = square <= DBL_MAX; /* squares of floats do not leave the range of doubles */
-        squares[i] += is_there ? square : 0;
-        count[i] += is_there ? 1.0 : 0.0;
+        for (size_t row = 0; row < count; row++) {
+            double re = (double)rows[row * stride + 2 * i];
+            double im = (double)rows[row * stride + 2 * i + 1];
+            double square = re * re + im * im;
+            int is_there = square <= DBL_MAX; /* squares of floats are in the range of doubles */
+            squares[i] += is_there ? square : 0;
+            numbers[i] += is_there ? 1.0 : 0.0;
+        }
     }
 }
 
-void steps_measure(struct steps_form form, const float *row, size_t lines, struct steps_sums sums)
+WIDE static void steps_measure_power(const float *rows, size_t count, size_t stride, size_t lines,
+                                     struct steps_sums sums)
 {
-    (form.is_signed ? steps_measure_pairs : steps_measure_power)(row, lines, sums);
+    for (; count >= TOGETHER; count -= TOGETHER, rows += TOGETHER * stride) {
+        steps_add_power(rows, TOGETHER, stride, lines, sums);
+    }
+    for (; count > 0; count--, rows += stride) {
+        steps_add_power(rows, 1, stride, lines, sums);
+    }
+}
+
+WIDE static void steps_measure_pairs(const float *rows, size_t count, size_t stride, size_t lines,
+                                     struct steps_sums sums)
+{
+    for (; count >= TOGETHER; count -= TOGETHER, rows += TOGETHER * stride) {
+        steps_add_pairs(rows, TOGETHER, stride, lines, sums);
+    }
+    for (; count > 0; count--, rows += stride) {
+        steps_add_pairs(rows, 1, stride, lines, sums);
+    }
+}
+
+void steps_measure(struct steps_form form, const float *rows, size_t count, size_t stride,
+                   size_t lines, struct steps_sums sums)
+{
+    (form.is_signed ? steps_measure_pairs : steps_measure_power)(rows, count, stride, lines, sums);
 }
 
 /* At least a step of floats at the mean, else the offset's own rounding would be many steps. */
@@ -113,10 +146,10 @@ static inline int32_t steps_whole(double value, double least, double most)
 
 /* Halves beyond the ends round outwards: the ends are odd. */
 #define STEPS_STORE(type, parts)                                                                   \
-    static void steps_store_##type(struct steps_form form, const float *restrict row,              \
-                                   size_t lines, const float *restrict offset,                     \
-                                   const float *restrict factor, void *restrict out,               \
-                                   uint16_t *restrict low, uint16_t *restrict high)                \
+    WIDE static void steps_store_##type(struct steps_form form, const float *restrict row,         \
+                                        size_t lines, const float *restrict offset,                \
+                                        const float *restrict factor, void *restrict out,          \
+                                        uint16_t *restrict low, uint16_t *restrict high)           \
     {                                                                                              \
         const double least = steps_least(form);                                                    \
         const double most = steps_most(form);                                                      \

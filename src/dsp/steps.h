@@ -53,8 +53,10 @@ struct steps_sums {
     double *first, *sum, *squares, *count;
 };
 
-/* Takes up a row, float [lines], or [lines][2]. */
-void steps_measure(struct steps_form form, const float *row, size_t lines, struct steps_sums sums);
+/* Takes up rows in their order, each float [lines], or [lines][2], `stride` floats after the one
+ * before. */
+void steps_measure(struct steps_form form, const float *rows, size_t count, size_t stride,
+                   size_t lines, struct steps_sums sums);
 
 /* Computes scale and offset, each [lines]. */
 void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,

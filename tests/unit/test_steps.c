@@ -36,9 +36,8 @@ static void settle(struct table *t, struct steps_form form)
     memset(t->low, 0, sizeof t->low);
     memset(t->high, 0, sizeof t->high);
     struct steps_sums sums = {t->sums[0], t->sums[1], t->sums[2], t->sums[3]};
-    for (int r = 0; r < ROWS; r++) {
-        steps_measure(form, t->rows[r], LINES, sums);
-    }
+    steps_measure(form, t->rows[0], 1, 0, LINES, sums);
+    steps_measure(form, t->rows[1], ROWS - 1, sizeof t->rows[0] / sizeof(float), LINES, sums);
     steps_settle(form, sums, LINES, t->scale, t->offset);
     steps_factors(t->scale, LINES, t->factor);
     for (int r = 0; r < ROWS; r++) {

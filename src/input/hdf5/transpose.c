@@ -3,6 +3,7 @@
  * the loops. */
 #include "input/hdf5/transpose.h"
 
+#include "base/wide.h"
 #include "input/hdf5/transpose_parts.h"
 
 #include <endian.h>
@@ -13,15 +14,6 @@ enum {
     TILE = 512,    /* elements */
     MOST_SIZE = 16 /* of an element, in a tile */
 };
-
-/* Compiled for AVX2, too, with all that it calls; which one is taken shows when the program starts.
- */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TRANSPOSE_WIDE __attribute__((target_clones("avx2", "default"), flatten))
-#else
-#define TRANSPOSE_WIDE
-#endif
 
 #define DEFINE_INTERLEAVE(name, type)                                                              \
     static void name(const void *restrict even, const void *restrict odd, size_t count,            \
@@ -142,7 +134,7 @@ static void transpose_large(const unsigned char *in, size_t count, size_t size, 
     }
 }
 
-TRANSPOSE_WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
+WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
                                          unsigned char *out)
 {
     for (size_t i = 0; i < count; i += TILE) {

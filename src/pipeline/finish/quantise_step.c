@@ -106,12 +106,34 @@ out:
     return st;
 }
 
-/* A whole block of `count` rows, which becomes row `at` of what was made, the number-th of it. */
+/* Rows of a run that belong to one block. */
+struct quantise_piece {
+    uint64_t done, count;  /* rows of the run before it, and its own */
+    uint64_t held;         /* rows of its block from runs before */
+    uint64_t number, made; /* whole blocks of the run before it, and their rows */
+    int is_whole;          /* it ends its block */
+};
+
+/* Takes the next piece, where the one before, or none, was; returns 0 behind the last. */
+static int quantise_next(const struct quantise_step *step, const struct finish_rows *rows,
+                         struct quantise_piece *piece)
+{
+    uint64_t ended = piece->is_whole ? piece->held + piece->count : 0;
+    piece->done += piece->count;
+    piece->held = piece->is_whole ? 0 : piece->held + piece->count;
+    piece->number += piece->is_whole ? 1 : 0;
+    piece->made += ended;
+    piece->count = min_u64(step->spec->steps.rows - piece->held, rows->count - piece->done);
+    piece->is_whole = piece->held + piece->count == step->spec->steps.rows ||
+                      rows->first + piece->done + piece->count == step->spec->rows;
+    return piece->count > 0;
+}
+
+/* The rows of a run; each task has some lines of all of them. */
 struct quantise_work {
     struct quantise_step *step;
-    const struct chunk *chunk;
-    const float *rows;
-    uint64_t count, lines, number, at;
+    const struct finish_rows *rows;
+    uint64_t lines, tile;
 };
 
 /* Lines first .. first + count - 1 of a block. */
@@ -122,22 +144,11 @@ struct quantise_lines {
 /* Scale and offset. Where the first block's count for all, lines that tell nothing, which have no
  * number or only zeros, are marked by the scale 0: they get another one when all lines are known
  * (first_scales_make). */
-static void quantise_settle(const struct quantise_work *work, struct quantise_lines of,
-                            float *scale, float *offset)
+static void quantise_settle(const struct quantise_step *step, struct steps_sums sums,
+                            uint64_t count, float *scale, float *offset)
 {
-    const struct quantise_step *step = work->step;
-    struct steps_sums sums = {step->sums.first + of.first, step->sums.sum + of.first,
-                              step->sums.squares + of.first, step->sums.count + of.first};
-    double *const each[] = {sums.first, sums.sum, sums.squares, sums.count};
-    for (int i = 0; i < 4; i++) {
-        memset(each[i], 0, (size_t)of.count * sizeof **each);
-    }
-    for (uint64_t i = 0; i < work->count; i++) {
-        steps_measure(step->form, work->rows + (i * work->lines + of.first) * step->parts,
-                      (size_t)of.count, sums);
-    }
-    steps_settle(step->form, sums, (size_t)of.count, scale, offset);
-    for (uint64_t i = 0; i < of.count && step->spec->steps.are_first; i++) {
+    steps_settle(step->form, sums, (size_t)count, scale, offset);
+    for (uint64_t i = 0; i < count && step->spec->steps.are_first; i++) {
         if (sums.first[i] == 0 && sums.squares[i] == 0) {
             scale[i] = offset[i] = 0;
         }
@@ -154,40 +165,70 @@ static void quantise_give(const struct quantise_step *step, const struct chunk *
     memcpy(offset, step->given + all + first, (size_t)of.count * sizeof *offset);
 }
 
-enum { TILE = 1024 /* lines of a task */ };
+/* Measures lines of a piece, and rounds them if it ends its block. */
+static void quantise_take(const struct quantise_work *work, struct quantise_lines of,
+                          const struct quantise_piece *piece)
+{
+    struct quantise_step *step = work->step;
+    const size_t stride = (size_t)work->lines * step->parts;
+    const size_t before = (size_t)of.first * step->parts;
+    const size_t count = (size_t)of.count;
+    const size_t bytes = step->form.bits / 8;
+    const float *from = (const float *)work->rows->data + piece->done * stride + before;
+    float *held = step->held + before;
+    uint64_t into = piece->number * work->lines + of.first;
+    float *scale = step->scales + into;
+    float *offset = step->offsets + into;
+    float *factor = step->factor + of.first;
+    struct steps_sums sums = {step->sums.first + of.first, step->sums.sum + of.first,
+                              step->sums.squares + of.first, step->sums.count + of.first};
+    double *const each[] = {sums.first, sums.sum, sums.squares, sums.count};
+    int is_measured = !step->given || step->work->is_judged;
+    for (int i = 0; i < 4 && piece->held == 0; i++) {
+        memset(each[i], 0, count * sizeof **each);
+    }
+    if (is_measured) {
+        steps_measure(step->form, from, (size_t)piece->count, stride, count, sums);
+    }
+    for (uint64_t i = 0; i < piece->count && !piece->is_whole; i++) {
+        memcpy(held + (piece->held + i) * stride, from + i * stride,
+               count * step->parts * sizeof *from);
+    }
+    if (!piece->is_whole) {
+        return;
+    }
+    if (is_measured) {
+        quantise_settle(step, sums, of.count, scale, offset);
+    }
+    if (step->given) {
+        quantise_give(step, work->rows->chunk, of, factor, step->offset + of.first);
+        steps_factors(factor, count, factor);
+    } else {
+        steps_factors(scale, count, factor);
+        memcpy(step->offset + of.first, offset, count * sizeof *offset);
+    }
+    if (!is_measured) {
+        quantise_give(step, work->rows->chunk, of, scale, offset);
+    }
+    memset(step->low + into, 0, count * sizeof *step->low);
+    memset(step->high + into, 0, count * sizeof *step->high);
+    for (uint64_t i = 0; i < piece->held + piece->count; i++) {
+        const float *row = i < piece->held ? held + i * stride : from + (i - piece->held) * stride;
+        steps_store(step->form, row, count, step->offset + of.first, factor,
+                    step->made + ((piece->made + i) * stride + before) * bytes, step->low + into,
+                    step->high + into);
+    }
+}
 
 static void quantise_tile(void *context, uint32_t thread, uint64_t tile)
 {
     const struct quantise_work *work = context;
-    struct quantise_step *step = work->step;
-    const struct quantise_lines of = {tile * TILE, min_u64(TILE, work->lines - tile * TILE)};
-    uint64_t into = work->number * work->lines + of.first;
-    float *scale = step->scales + into;
-    float *offset = step->offsets + into;
-    float *factor = step->factor + of.first;
-    size_t bytes = (size_t)work->lines * step->parts * step->form.bits / 8;
-    size_t before = (size_t)of.first * step->parts * step->form.bits / 8;
+    const uint64_t first = tile * work->tile;
+    const struct quantise_lines of = {first, min_u64(work->tile, work->lines - first)};
+    struct quantise_piece piece = {.held = work->step->nheld};
     (void)thread;
-    if (!step->given || step->work->is_judged) {
-        quantise_settle(work, of, scale, offset);
-    }
-    if (step->given) {
-        quantise_give(step, work->chunk, of, factor, step->offset + of.first);
-        steps_factors(factor, (size_t)of.count, factor);
-    } else {
-        steps_factors(scale, (size_t)of.count, factor);
-        memcpy(step->offset + of.first, offset, (size_t)of.count * sizeof *offset);
-    }
-    if (step->given && !step->work->is_judged) {
-        quantise_give(step, work->chunk, of, scale, offset);
-    }
-    memset(step->low + into, 0, (size_t)of.count * sizeof *step->low);
-    memset(step->high + into, 0, (size_t)of.count * sizeof *step->high);
-    for (uint64_t i = 0; i < work->count; i++) {
-        steps_store(step->form, work->rows + (i * work->lines + of.first) * step->parts,
-                    (size_t)of.count, step->offset + of.first, factor,
-                    step->made + (work->at + i) * bytes + before, step->low + into,
-                    step->high + into);
+    while (quantise_next(work->step, work->rows, &piece)) {
+        quantise_take(work, of, &piece);
     }
 }
 
@@ -246,41 +287,14 @@ static void quantise_keep_beside(struct quantise_step *step, const struct finish
     step->nsent = 0;
 }
 
-/* Takes up rows until a block is whole. */
-static void quantise_take(struct quantise_step *step, struct finish_rows *rows, uint64_t lines,
-                          uint64_t *made)
-{
-    const uint64_t block = step->spec->steps.rows;
-    const float *data = rows->data;
-    for (uint64_t done = 0; done < rows->count;) {
-        uint64_t count = min_u64(block - step->nheld, rows->count - done);
-        const float *from = data + done * lines * step->parts;
-        uint64_t end = rows->first + done + count;
-        int is_whole = step->nheld + count == block || end == step->spec->rows;
-        if (step->nheld > 0 || !is_whole) {
-            memcpy(step->held + step->nheld * lines * step->parts, from,
-                   (size_t)(count * lines) * step->parts * sizeof *from);
-            from = step->held;
-        }
-        step->nheld += count;
-        done += count;
-        if (is_whole) {
-            struct quantise_work work = {step,  rows->chunk,         from, step->nheld,
-                                         lines, rows->steps.count++, *made};
-            finish_each(rows, ceil_div_u64(lines, TILE), quantise_tile, &work);
-            *made += step->nheld;
-            step->nheld = 0;
-        }
-    }
-}
-
 static status_t quantise_run(void *context, struct finish_rows *rows)
 {
     struct quantise_step *step = context;
     uint64_t lines = rows->columns * rows->channels;
     uint64_t beside =
         chunk_share(&step->work->chunking, ifs_weights(step->spec), rows->chunk->streams);
-    uint64_t made = 0;
+    /* Enough tasks for all threads, but long pieces of rows. */
+    const struct quantise_work work = {step, rows, lines, min_u64(max_u64(lines / 64, 128), 1024)};
     if (step->is_rounded) {
         quantise_count(step, rows, lines);
         return STATUS_OK;
@@ -291,18 +305,23 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
     uint64_t first = rows->first - step->nheld;
     rows->steps = (struct product_steps){.first = first / step->spec->steps.rows};
     quantise_keep_beside(step, rows, beside);
-    quantise_take(step, rows, lines, &made);
+    struct quantise_piece piece = {.held = step->nheld};
+    finish_each(rows, ceil_div_u64(lines, work.tile), quantise_tile, (void *)&work);
+    while (quantise_next(step, rows, &piece)) {
+    }
+    step->nheld = piece.held;
+    rows->steps.count = piece.number;
     rows->steps.scale = step->scales;
     rows->steps.offset = step->offsets;
     rows->steps.low = step->low;
     rows->steps.high = step->high;
-    step->nsent = made;
+    step->nsent = piece.made;
     if (!step->work->is_judged) {
         rows->first = first;
-        rows->count = made;
+        rows->count = piece.made;
         rows->data = step->made;
         rows->weights = step->weights;
-        rows->holes = memchr(step->holes, 1, (size_t)made) ? step->holes : NULL;
+        rows->holes = memchr(step->holes, 1, (size_t)piece.made) ? step->holes : NULL;
     }
     return STATUS_OK;
 }
