@@ -93,6 +93,9 @@ $(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisper
 $(BUILD)/src/compute/boxcar/boxcar_avx2.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx2)
 $(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 
+# Compilers then make vectors of what chooses between two numbers: nothing looks at the flags of exceptions.
+$(BUILD)/src/pipeline/finish/%.o: LOOP_CFLAGS = -fno-trapping-math
+
 # What benchmarks compare with is a plain loop.
 $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
 

@@ -4,18 +4,6 @@
 
 #include <math.h>
 
-/* Below it a mean of |Y|^4 is of numbers that have lost digits. */
-static const double kurtosis_least_square = 1e-34;
-
-float kurtosis_of(uint64_t count, float power, float squares)
-{
-    double m = (double)count;
-    double s1 = (double)power;
-    double s2 = (double)squares;
-    int is_known = isfinite(s1) && isfinite(s2) && s1 > 0 && s2 / m >= kurtosis_least_square;
-    return is_known ? (float)((m + 1) / (m - 1) * (m * s2 / (s1 * s1) - 1)) : NAN;
-}
-
 void kurtosis_moments(uint64_t count, double moments[3])
 {
     double m = (double)count;

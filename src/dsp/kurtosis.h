@@ -14,11 +14,21 @@
 #ifndef VOLTMILL_DSP_KURTOSIS_H
 #define VOLTMILL_DSP_KURTOSIS_H
 
+#include <math.h>
 #include <stdint.h>
 
 /* Computes the kurtosis from sums over `count` >= 2 spectra. NaN if they do not suffice: no power,
  * or sums beyond the range in which 32-bit floats have all digits. */
-float kurtosis_of(uint64_t count, float power, float squares);
+static inline float kurtosis_of(uint64_t count, float power, float squares)
+{
+    const double least_square = 1e-34; /* below it a mean of |Y|^4 is of numbers that lost digits */
+    double m = (double)count;
+    double s1 = (double)power;
+    double s2 = (double)squares;
+    int is_known = isfinite(s1) & isfinite(s2) & (s1 > 0) & (s2 / m >= least_square);
+    float value = (float)((m + 1) / (m - 1) * (m * s2 / (s1 * s1) - 1));
+    return is_known ? value : NAN;
+}
 
 /* Computes the central moments of K for noise: [0] is the variance, then the third and the
  * fourth. */

@@ -8,6 +8,7 @@
 #include "dsp/dft.h"
 #include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
@@ -587,20 +588,32 @@ uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uin
     return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
 }
 
+uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
+                                      uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    uint64_t lines = chunk_share(
+        &work->chunking, (uint64_t)spec->nifs * spec->archive->nselected[AXIS_CHAN], streams);
+    uint64_t bytes = product_row_bytes(spec->kind, lines, spec->bank.nchannels);
+    return ifs_are_combined(spec) && bytes < plan_products_made_bytes(work, i, streams) ? bytes : 0;
+}
+
 uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
                                   uint64_t rows)
 {
     const struct product_spec *spec = &work->products[i].spec;
     const uint64_t measured = 32; /* of a line (dsp/steps.h) */
     const uint64_t told = 12;     /* scale, offset, counts */
+    uint64_t dumps = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
+    uint64_t combined = dumps * plan_products_combined_bytes(work, i, streams);
     if (!quantised_is(spec)) {
-        return 0;
+        return combined;
     }
     uint64_t held = min_u64(spec->steps.rows, spec->rows);
     uint64_t lines = plan_products_lines(work, i, streams);
     uint64_t floats = product_row_bytes(spec->kind, 1, lines);
     uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
-    return held * floats +
+    return combined + held * floats +
            (held + rows) * (floats * spec->steps.bits / 32 + beside * sizeof(float)) +
            lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
 }

@@ -45,8 +45,12 @@ int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,
  * pairs. */
 uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uint32_t streams);
-/* Returns the bytes that rounding needs: a block of rows with a scale, and the rounded form of
- * `rows` more. */
+/* Returns the bytes of a row whose polarisations or antennas are combined, if it becomes shorter;
+ * else 0. */
+uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
+                                      uint32_t streams);
+/* Returns the bytes that combining and rounding need: `rows` rows of the former; a block of rows
+ * with a scale, and the rounded form of `rows` more. */
 uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams,
                                   uint64_t rows);
 

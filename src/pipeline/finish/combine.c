@@ -1,8 +1,11 @@
 /* Antenna by antenna and piece by piece of the channels. An output's lines lie where inputs lay
- * that are done with, so that rows can be combined where they are. */
+ * that are done with, so that rows can be combined where they are, one after the other; several at
+ * once where none becomes shorter, else into other memory. */
 #include "pipeline/finish/finish.h"
 
 #include "base/memory.h"
+#include "base/wide.h"
+#include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 
@@ -188,36 +191,54 @@ static size_t combine_place(const struct combine *combine, const struct set *set
     return (antenna * combine_ifs(combine) + set->line + i) * combine->coarse + set->coarse;
 }
 
-/* Neighbouring coarse channels that have lost nothing are combined at once: of flagged power each
- * is but one channel wide. Returns how many, from the set's on; 1 where it has lost something. */
-static uint32_t combine_run_of(const struct combine *combine, const struct set *set,
-                               const struct combine_weights *lost)
+/* Whether `count` neighbouring coarse channels from `from` on have lost nothing of a set. */
+WIDE static int combine_are_whole(const struct combine *combine, const struct set *set,
+                                  const struct combine_weights *lost, size_t from, size_t count)
 {
     size_t coarse = combine->coarse;
     int is_joint = combine_is_joint(combine);
-    uint32_t first = is_joint ? 0 : set->line;
-    uint32_t count = is_joint ? combine->pols : 1;
-    for (size_t c = set->coarse; lost && c < coarse; c++) {
-        int is_whole = 1;
-        for (uint32_t i = 0; i < set->stations * set->beams && is_whole; i++) {
-            size_t antenna = (size_t)(set->station + i / set->beams) * combine->beams + set->beam +
-                             i % set->beams;
-            size_t at = (is_joint ? antenna : antenna * combine->pols + set->line) * coarse + c;
-            is_whole = !lost->unread[at] && (!is_joint || lost->joint[at] == 1);
-            for (uint32_t p = first; p < first + count; p++) {
-                is_whole &= lost->streams[(antenna * combine->pols + p) * coarse + c] == 1;
+    int is_whole = 1;
+    for (uint32_t i = 0; i < set->stations * set->beams && is_whole; i++) {
+        size_t antenna =
+            (size_t)(set->station + i / set->beams) * combine->beams + set->beam + i % set->beams;
+        size_t lines = antenna * combine->pols + (is_joint ? 0 : set->line);
+        size_t at = (is_joint ? antenna : lines) * coarse + from;
+        const float *streams = lost->streams + lines * coarse + from;
+        for (size_t k = 0; k < count; k++) {
+            is_whole &= !lost->unread[at + k];
+        }
+        for (size_t k = 0; k < count && is_joint; k++) {
+            is_whole &= lost->joint[at + k] == 1;
+        }
+        for (uint32_t p = 0; p < (is_joint ? combine->pols : 1); p++) {
+            for (size_t k = 0; k < count; k++) {
+                is_whole &= streams[p * coarse + k] == 1;
             }
         }
-        if (!is_whole) {
-            return c > set->coarse ? (uint32_t)(c - set->coarse) : 1;
-        }
     }
-    return combine->coarse - set->coarse;
+    return is_whole;
 }
 
-static void combine_set(const struct combine *combine, const struct set *set, const float *in,
-                        const struct combine_weights *lost, float *out, float *weights, char *hole,
-                        uint64_t *blanked)
+/* Neighbouring coarse channels that have lost nothing are combined at once: of flagged power each
+ * is but one channel wide. Returns how many, from the set's on and before `end`; 1 where it has
+ * lost something. */
+static uint32_t combine_run_of(const struct combine *combine, const struct set *set,
+                               const struct combine_weights *lost, size_t end)
+{
+    enum { AT_ONCE = 64 };
+    size_t c = lost ? set->coarse : end;
+    while (c + AT_ONCE <= end && combine_are_whole(combine, set, lost, c, AT_ONCE)) {
+        c += AT_ONCE;
+    }
+    while (c < end && combine_are_whole(combine, set, lost, c, 1)) {
+        c++;
+    }
+    return c > set->coarse ? (uint32_t)(c - set->coarse) : 1;
+}
+
+WIDE static void combine_set(const struct combine *combine, const struct set *set, const float *in,
+                             const struct combine_weights *lost, float *out, float *weights,
+                             char *hole, uint64_t *blanked)
 {
     struct left left = combine_left(combine, set, in, lost);
     float weight = left.is_alone ? left.lone_weight : (float)(left.weight / left.all);
@@ -245,28 +266,47 @@ static void combine_set(const struct combine *combine, const struct set *set, co
             line[k] = weight;
         }
     }
-    if (hole) {
-        *hole |= (char)(is_blank && left.is_unread);
+    if (hole && is_blank && left.is_unread) {
+        __atomic_store_n(hole, 1, __ATOMIC_RELAXED); /* by any of a row's tasks */
     }
     *blanked += is_blank && !left.is_unread ? set->lines : 0;
 }
 
-/* All sets of a row: in the order of the antennas that leave. */
-static uint64_t combine_row(const struct combine *combine, const float *in,
-                            const struct combine_weights *lost, float *out, float *weights,
-                            char *hole)
+/* A row, or some coarse channels of it: */
+struct combine_piece {
+    uint64_t row;
+    uint32_t first, end;
+};
+
+/* All sets of it: in the order of the antennas that leave. */
+static uint64_t combine_row(const struct combine *combine, const struct combine_piece *of,
+                            const float *in, const struct combine_weights *lost, float *out,
+                            float *weights, char *holes)
 {
     uint64_t blanked = 0;
     uint32_t ifs = combine_ifs(combine);
+    int is_joint = combine_is_joint(combine);
+    size_t antennas = (size_t)combine->stations * combine->beams * combine->coarse;
+    size_t lines = combine_lines_out(combine);
+    struct combine_weights here = {NULL, NULL, NULL};
     struct set set = {.stations = combine->sums_stations ? combine->stations : 1,
                       .beams = combine->sums_beams ? combine->beams : 1,
-                      .lines = combine_is_joint(combine) ? ifs : 1};
+                      .lines = is_joint ? ifs : 1};
+    if (lost) {
+        here.streams = lost->streams + of->row * antennas * combine->pols;
+        here.joint = lost->joint ? lost->joint + of->row * antennas : NULL;
+        here.unread = lost->unread + of->row * antennas * (is_joint ? 1 : combine->pols);
+    }
+    in += of->row * combine_lines_in(combine) * combine->nchannels;
+    out += of->row * lines * combine->nchannels;
     for (set.station = 0; set.station < combine->stations; set.station += set.stations) {
         for (set.beam = 0; set.beam < combine->beams; set.beam += set.beams) {
             for (set.line = 0; set.line < ifs; set.line += set.lines) {
-                for (set.coarse = 0; set.coarse < combine->coarse; set.coarse += set.run) {
-                    set.run = combine_run_of(combine, &set, lost);
-                    combine_set(combine, &set, in, lost, out, weights, hole, &blanked);
+                for (set.coarse = of->first; set.coarse < of->end; set.coarse += set.run) {
+                    set.run = combine_run_of(combine, &set, lost ? &here : NULL, of->end);
+                    combine_set(combine, &set, in, lost ? &here : NULL, out,
+                                weights ? weights + of->row * lines : NULL,
+                                holes ? holes + of->row : NULL, &blanked);
                 }
             }
         }
@@ -278,23 +318,12 @@ uint64_t combine_rows(const struct combine *combine, uint64_t rows, const float 
                       const struct combine_weights *lost, float *out, float *weights, char *holes)
 {
     uint64_t blanked = 0;
-    size_t from = combine_lines_in(combine) * combine->nchannels;
-    size_t to = combine_lines_out(combine) * combine->nchannels;
-    size_t antennas = (size_t)combine->stations * combine->beams * combine->coarse;
-    for (uint64_t row = 0; row < rows; row++) {
-        struct combine_weights here = {NULL, NULL, NULL};
+    struct combine_piece of = {.end = combine->coarse};
+    for (; of.row < rows; of.row++) {
         if (holes) {
-            holes[row] = 0;
+            holes[of.row] = 0;
         }
-        if (lost) {
-            here.streams = lost->streams + row * antennas * combine->pols;
-            here.joint = lost->joint ? lost->joint + row * antennas : NULL;
-            here.unread =
-                lost->unread + row * antennas * (combine_is_joint(combine) ? 1 : combine->pols);
-        }
-        blanked += combine_row(combine, in + row * from, lost ? &here : NULL, out + row * to,
-                               weights ? weights + row * combine_lines_out(combine) : NULL,
-                               holes ? &holes[row] : NULL);
+        blanked += combine_row(combine, &of, in, lost, out, weights, holes);
     }
     return blanked;
 }
@@ -307,6 +336,7 @@ struct combine_step {
     uint32_t antenna;         /* streams of one of these */
     uint32_t flagged;         /* channels of a coarse one where each has a weight; else 1 */
     double *factors;          /* [stations][beams] */
+    float *made;              /* [rows][lines of a group][nchannels] if there are fewer lines */
     float *weights;           /* [rows][lines of a group] */
     char *holes;              /* [rows] */
 };
@@ -316,6 +346,7 @@ static void combine_destroy(void *step)
     struct combine_step *combine = step;
     if (combine) {
         free(combine->factors);
+        free(combine->made);
         free(combine->weights);
         free(combine->holes);
         free(combine);
@@ -371,6 +402,8 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,
                       sizeof *step->weights, "weights of pols", &step->weights));
     TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
+    size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
+    TRY(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
     *out = step;
     step = NULL;
 out:
@@ -396,46 +429,42 @@ static struct combine combine_of_group(const struct combine_step *step, const st
 struct combine_work {
     struct combine combine;
     const struct finish_rows *rows;
-    float *weights;
+    uint64_t parts; /* of a row */
+    float *made, *weights;
     char *holes;
     atomic_uint_fast64_t blanked;
 };
 
-static void combine_group(void *context, uint32_t thread, uint64_t group)
+/* Lines of coarse channels come out where they came in, or in other memory: so parts of a row do
+ * not depend on each other. */
+static void combine_task(void *context, uint32_t thread, uint64_t task)
 {
     struct combine_work *work = context;
-    const struct combine *combine = &work->combine;
     const struct finish_rows *rows = work->rows;
-    const struct combine_weights *lost = rows->lost;
-    uint64_t first = finish_group(rows, group);
-    size_t lines = combine_lines_out(combine);
-    size_t antennas = (size_t)combine->stations * combine->beams * combine->coarse;
-    float *data = (float *)rows->data + first * combine_lines_in(combine) * combine->nchannels;
-    struct combine_weights here = {NULL, NULL, NULL};
+    uint64_t coarse = work->combine.coarse;
+    uint64_t part = task % work->parts;
+    const struct combine_piece of = {task / work->parts, (uint32_t)(part * coarse / work->parts),
+                                     (uint32_t)((part + 1) * coarse / work->parts)};
     (void)thread;
-    if (lost) {
-        here.streams = lost->streams + first * antennas * combine->pols;
-        here.joint = lost->joint ? lost->joint + first * antennas : NULL;
-        here.unread =
-            lost->unread + first * antennas * (combine_is_joint(combine) ? 1 : combine->pols);
-    }
-    uint64_t blanked = combine_rows(
-        combine, finish_group(rows, group + 1) - first, data, lost ? &here : NULL, data,
-        lost ? work->weights + first * lines : NULL, lost ? work->holes + first : NULL);
+    uint64_t blanked = combine_row(&work->combine, &of, rows->data, rows->lost, work->made,
+                                   rows->lost ? work->weights : NULL, work->holes);
     atomic_fetch_add(&work->blanked, blanked);
 }
 
 static status_t combine_run(void *context, struct finish_rows *rows)
 {
+    enum { TASKS = 64 };
     struct combine_step *step = context;
     struct combine_work work = {.combine = combine_of_group(step, rows->chunk),
                                 .rows = rows,
+                                .made = step->made ? step->made : rows->data,
                                 .weights = step->weights,
                                 .holes = step->holes};
     size_t lines = combine_lines_out(&work.combine);
-    size_t number = work.combine.nchannels * sizeof(float);
-    finish_each(rows, FINISH_GROUPS, combine_group, &work);
-    finish_close(rows, combine_lines_in(&work.combine) * number, lines * number);
+    work.parts = min_u64(ceil_div_u64(TASKS, max_u64(rows->count, 1)), work.combine.coarse);
+    memset(step->holes, 0, (size_t)rows->count);
+    finish_each(rows, rows->count * work.parts, combine_task, &work);
+    rows->data = work.made;
     rows->blanked = step->flagged == 1 ? work.blanked : 0; /* flags are counted by themselves */
     for (size_t i = 0; i < rows->count * lines && !rows->lost; i++) {
         step->weights[i] = 1;

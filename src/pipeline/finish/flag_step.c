@@ -1,6 +1,7 @@
 /* The first step of flagged power: cells are flagged, and what is good of them becomes dumps, whose
  * weights are each channel's own. */
 #include "base/memory.h"
+#include "base/wide.h"
 #include "dsp/kurtosis.h"
 #include "io/file.h"
 #include "pipeline/finish/finish.h"
@@ -156,6 +157,23 @@ static void flag_cells_errors(const flag_cells_t *cells, const float *power, con
     }
 }
 
+/* The kurtosis of channels. */
+static void flag_kurtosis(uint64_t spectra, const float *restrict power,
+                          const float *restrict squares, size_t count, float *restrict values)
+{
+    for (size_t k = 0; k < count; k++) {
+        values[k] = kurtosis_of(spectra, power[k], squares[k]);
+    }
+}
+
+static void flag_beyond(struct kurtosis_limits limits, const float *restrict values, size_t count,
+                        unsigned char *restrict marks)
+{
+    for (size_t k = 0; k < count; k++) {
+        marks[k] |= (values[k] < limits.low) | (values[k] > limits.high) ? FLAG_KURTOSIS : 0;
+    }
+}
+
 /* Computes the kurtosis of a slice, and flags cells beyond the limits. */
 static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row,
                                 const struct flag_slice *slice)
@@ -171,10 +189,15 @@ static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row,
         float *values = cells->values + at;
         unsigned char *marks = cells->marks + at;
         int is_whole = !row->weights || row->weights[line * cells->coarse + slice->coarse] == 1;
-        for (size_t k = 0; k < nchannels; k++) {
-            values[k] = is_whole ? kurtosis_of(spectra, power[k], squares[k]) : NAN;
-            int is_out = values[k] < cells->limits.low || values[k] > cells->limits.high;
-            marks[k] |= is_out && cells->has_limits && k >= cells->untold ? FLAG_KURTOSIS : 0;
+        for (size_t k = 0; k < nchannels && !is_whole; k++) {
+            values[k] = NAN;
+        }
+        if (is_whole) {
+            flag_kurtosis(spectra, power, squares, nchannels, values);
+        }
+        if (cells->has_limits && is_whole) {
+            flag_beyond(cells->limits, values + cells->untold, nchannels - cells->untold,
+                        marks + cells->untold);
         }
         if (cells->judged) {
             flag_cells_errors(cells, power, values, nchannels, cells->errors + at);
@@ -402,7 +425,8 @@ static void flag_begin_dump(struct flag_step *flag, const struct flag_slice *sli
 }
 
 /* Adds one cell's numbers, or their weight, where it is not flagged. */
-static void flag_add(const unsigned char *marks, const float *from, uint64_t count, double *to)
+static void flag_add(const unsigned char *restrict marks, const float *restrict from,
+                     uint64_t count, double *restrict to)
 {
     for (uint64_t k = 0; k < count; k++) {
         to[k] += marks[k] ? 0 : (double)from[k];
@@ -410,8 +434,8 @@ static void flag_add(const unsigned char *marks, const float *from, uint64_t cou
 }
 
 /* `weight` of the coarse channel; `is_unread`: it counts as if it were there. */
-static void flag_add_weight(const unsigned char *marks, const float *weight, int is_unread,
-                            uint64_t count, double *to)
+static void flag_add_weight(const unsigned char *restrict marks, const float *weight, int is_unread,
+                            uint64_t count, double *restrict to)
 {
     double share = weight && !is_unread ? (double)*weight : 1;
     for (uint64_t k = 0; k < count; k++) {
@@ -464,12 +488,39 @@ static float flag_weight(double sum, uint64_t cells)
 {
     static const float almost = 1 - FLT_EPSILON / 2;
     float weight = (float)(sum / (double)cells);
-    return sum < (double)cells && weight > almost ? almost : weight;
+    return (sum < (double)cells) & (weight > almost) ? almost : weight;
 }
 
-static int flag_is_blank(const struct product_spec *spec, float weight)
+static void flag_weights(const double *restrict sums, uint64_t count, uint64_t cells,
+                         float *restrict weights)
 {
-    return (double)weight < spec->weights.least || weight == 0;
+    for (uint64_t k = 0; k < count; k++) {
+        weights[k] = flag_weight(sums[k], cells);
+    }
+}
+
+static int flag_is_blank(double least, float weight)
+{
+    return (double)weight < least || weight == 0;
+}
+
+/* Which channels lack too much, but would not, had all been read. */
+static void flag_unread(const double *weights, const double *read, uint64_t count, uint64_t cells,
+                        double least, char *unread)
+{
+    int is_all = memcmp(weights, read, (size_t)count * sizeof *read) == 0;
+    memset(unread, 0, (size_t)count);
+    for (uint64_t k = 0; k < count && !is_all; k++) {
+        unread[k] = flag_is_blank(least, flag_weight(weights[k], cells)) &&
+                    !flag_is_blank(least, flag_weight(read[k], cells));
+    }
+}
+
+static void flag_round(const double *restrict sums, uint64_t count, float *restrict out)
+{
+    for (uint64_t k = 0; k < count; k++) {
+        out[k] = (float)sums[k];
+    }
 }
 
 /* Measures a line before any of it is flagged. */
@@ -522,30 +573,23 @@ static void flag_end_dump(struct flag_step *flag, uint64_t dump, float *data,
     uint64_t marked = open->joint ? flag->antennas : lines;
     for (uint64_t i = 0; i < flag->sums; i++) {
         uint64_t at = (slice->antenna * flag->sums + i) * all + slice->first;
-        for (uint64_t k = 0; k < slice->count; k++) {
-            data[dump * flag->antennas * flag->sums * all + at + k] = (float)open->sums[at + k];
-        }
+        flag_round(open->sums + at, slice->count,
+                   data + dump * flag->antennas * flag->sums * all + at);
     }
     for (uint64_t p = 0; p < flag->pols; p++) {
         uint64_t at = (slice->antenna * flag->pols + p) * all + slice->first;
-        for (uint64_t k = 0; k < slice->count; k++) {
-            flag->streams[dump * lines * all + at + k] =
-                flag_weight(open->weights[at + k], flag->cells);
-        }
+        flag_weights(open->weights + at, slice->count, flag->cells,
+                     flag->streams + dump * lines * all + at);
     }
     for (uint64_t i = 0; i < marked / flag->antennas; i++) {
         uint64_t at = (slice->antenna * (marked / flag->antennas) + i) * all + slice->first;
         uint64_t into = dump * marked * all + at;
-        for (uint64_t k = 0; k < slice->count; k++) {
-            float weight =
-                flag_weight((open->joint ? open->joint : open->weights)[at + k], flag->cells);
-            float read = flag_weight(open->read[at + k], flag->cells);
-            if (open->joint) {
-                flag->joint[into + k] = weight;
-            }
-            flag->unread[into + k] =
-                flag_is_blank(flag->spec, weight) && !flag_is_blank(flag->spec, read);
+        const double *weights = (open->joint ? open->joint : open->weights) + at;
+        if (open->joint) {
+            flag_weights(weights, slice->count, flag->cells, flag->joint + into);
         }
+        flag_unread(weights, open->read + at, slice->count, flag->cells, flag->spec->weights.least,
+                    flag->unread + into);
     }
 }
 
@@ -575,7 +619,7 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
 
 /* A dump's numbers go where no other slice reads: its row is none behind those that it is made of.
  */
-static void flag_slice(void *context, uint32_t thread, uint64_t number)
+WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
 {
     const struct flag_work *work = context;
     struct flag_step *flag = work->flag;
