@@ -1,6 +1,7 @@
 /* Pools of threads, which take tasks of the oldest blocks first. */
 #include "base/pool.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -18,7 +19,7 @@ struct part {
 struct entry {
     struct pool_block block;
     int phase;          /* POOL_PHASES: done */
-    uint64_t left;      /* tasks of this phase that are not done */
+    uint64_t left;      /* tasks of this phase that are not done: an atomic */
     struct part *parts; /* [nparts] */
 };
 
@@ -39,6 +40,7 @@ struct pool {
     pthread_cond_t work, done;
     int is_ending;
     uint64_t submitted, finished;      /* blocks */
+    uint64_t begun;                    /* phases with tasks: an atomic */
     struct entry entries[POOL_BLOCKS]; /* block number b in entry b % POOL_BLOCKS */
 };
 
@@ -47,7 +49,12 @@ static struct entry *pool_entry_of(pool_t *pool, uint64_t number)
     return &pool->entries[number % POOL_BLOCKS];
 }
 
-static void pool_begin_phase(const pool_t *pool, struct entry *entry, int phase)
+static uint64_t pool_load(const uint64_t *number)
+{
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+static void pool_begin_phase(pool_t *pool, struct entry *entry, int phase)
 {
     uint64_t tasks = entry->block.tasks[phase];
     uint64_t at = 0;
@@ -56,8 +63,9 @@ static void pool_begin_phase(const pool_t *pool, struct entry *entry, int phase)
         at += tasks / pool->nparts + (i < tasks % pool->nparts);
         __atomic_store_n(&entry->parts[i].end, at, __ATOMIC_RELAXED);
     }
-    entry->left = tasks;
+    __atomic_store_n(&entry->left, tasks, __ATOMIC_RELEASE);
     entry->phase = phase;
+    (void)__atomic_add_fetch(&pool->begun, tasks > 0, __ATOMIC_RELEASE);
 }
 
 /* Continues with the next phase when one is over. The lock is held. */
@@ -65,7 +73,7 @@ static void pool_advance(pool_t *pool)
 {
     while (pool->finished < pool->submitted) {
         struct entry *entry = pool_entry_of(pool, pool->finished + 1);
-        if (entry->left > 0) {
+        if (pool_load(&entry->left) > 0) {
             break;
         }
         if (entry->phase + 1 < POOL_PHASES) {
@@ -95,20 +103,22 @@ static int pool_take(const pool_t *pool, struct entry *entry, uint32_t thread, u
     return 0;
 }
 
-/* Works in one entry until nothing is left to take. The lock is held, but not meanwhile. */
+/* Works in one entry until nothing is left to take; gives the lock back for it. Only the thread
+ * that does the last task takes it again at once: the others would make that one wait for it. */
 static void pool_work_in(pool_t *pool, struct entry *entry, uint32_t thread, uint64_t task)
 {
     uint64_t done = 0;
+    void *context = entry->block.context;
     pool_task_t *run = entry->block.run[entry->phase];
     pthread_mutex_unlock(&pool->lock);
     do {
-        run(entry->block.context, thread, task);
+        run(context, thread, task);
         done++;
     } while (pool_take(pool, entry, thread, &task));
-    pthread_mutex_lock(&pool->lock);
-    entry->left -= done;
-    if (entry->left == 0) {
+    if (__atomic_sub_fetch(&entry->left, done, __ATOMIC_ACQ_REL) == 0) {
+        pthread_mutex_lock(&pool->lock);
         pool_advance(pool);
+        pthread_mutex_unlock(&pool->lock);
     }
 }
 
@@ -118,15 +128,27 @@ static struct entry *pool_find_work(pool_t *pool, uint32_t thread, uint64_t *tas
 {
     for (uint64_t number = pool->finished + 1; number <= pool->submitted; number++) {
         struct entry *entry = pool_entry_of(pool, number);
-        if (entry->left > 0 && pool_take(pool, entry, thread, task)) {
+        if (pool_load(&entry->left) > 0 && pool_take(pool, entry, thread, task)) {
             return entry;
         }
     }
     return NULL;
 }
 
+/* Waits a moment for a number to leave `is`, or to come to it: threads that sleep and wake up all
+ * at once wait for each other at the lock, up to a millisecond on 16 cores. */
+static void pool_linger(const uint64_t *number, uint64_t is, int leaves)
+{
+    const double moment = 1e-4;
+    double until = clock_now() + moment;
+    while ((pool_load(number) == is) == leaves && clock_now() < until) {
+    }
+}
+
 static void pool_work(pool_t *pool, uint32_t thread)
 {
+    const int lingers = pool->kind == POOL_HELPERS;
+    int has_worked = 0;
     pthread_setname_np(pthread_self(), pool->name);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
@@ -134,8 +156,16 @@ static void pool_work(pool_t *pool, uint32_t thread)
         struct entry *entry = pool_find_work(pool, thread, &task);
         if (entry) {
             pool_work_in(pool, entry, thread, task);
+            pthread_mutex_lock(&pool->lock);
+            has_worked = 1;
         } else if (pool->is_ending && pool->finished == pool->submitted) {
             break;
+        } else if (lingers && has_worked) {
+            uint64_t begun = pool_load(&pool->begun);
+            pthread_mutex_unlock(&pool->lock);
+            pool_linger(&pool->begun, begun, 1);
+            pthread_mutex_lock(&pool->lock);
+            has_worked = 0;
         } else {
             pthread_cond_wait(&pool->work, &pool->lock);
         }
@@ -175,12 +205,16 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
 {
     status_t st = STATUS_OK;
     pool_t *pool = NULL;
+    pthread_mutexattr_t brief;
     TRY(memory_zeroed(1, sizeof *pool, "threads", &pool));
     pool->kind = kind;
     pool->name = name;
     pool->threads = threads;
     pool->nparts = kind == POOL_TEAM ? threads : 1;
-    pthread_mutex_init(&pool->lock, NULL);
+    pthread_mutexattr_init(&brief);
+    pthread_mutexattr_settype(&brief, PTHREAD_MUTEX_ADAPTIVE_NP); /* the lock is held for moments */
+    pthread_mutex_init(&pool->lock, &brief);
+    pthread_mutexattr_destroy(&brief);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
     for (int i = 0; i < POOL_BLOCKS; i++) {
@@ -244,7 +278,7 @@ static int pool_has_done(pool_t *pool, uint64_t number)
     for (int phase = entry->phase + 1; phase < POOL_PHASES; phase++) {
         later += entry->block.tasks[phase];
     }
-    return pool->finished >= number || (entry->left == 0 && later == 0);
+    return pool->finished >= number || (pool_load(&entry->left) == 0 && later == 0);
 }
 
 void pool_wait(pool_t *pool, uint64_t number)
@@ -273,8 +307,10 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
     pthread_mutex_lock(&pool->lock);
     if (!pool_has_done(pool, number) && pool_take(pool, entry, 0, &task)) {
         pool_work_in(pool, entry, 0, task);
+        pool_linger(&entry->left, 0, 0);
+    } else {
+        pthread_mutex_unlock(&pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
     pool_wait(pool, number);
 }
 

@@ -3,9 +3,10 @@
  * A pool takes blocks of tasks, one after the other, and never waits for the end of one: a thread
  * that finds nothing to do in one block continues with the next. A block has up to three phases of
  * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
- * of a block begins when the one before is over and the block before is done. Idle threads sleep.
- * Threads receive no signals but those of their own accesses (base/thread.h), and carry the pool's
- * name. A task that can fail leaves its status in its context. */
+ * of a block begins when the one before is over and the block before is done. Idle threads sleep,
+ * helpers after a tenth of a millisecond. Threads receive no signals but those of their own
+ * accesses (base/thread.h), and carry the pool's name. A task that can fail leaves its status in
+ * its context. */
 #ifndef VOLTMILL_BASE_POOL_H
 #define VOLTMILL_BASE_POOL_H
 
