@@ -2,6 +2,7 @@
 #include "product/contents.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "io/crc.h"
 #include "io/file.h"
@@ -10,6 +11,7 @@
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_versions.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,8 @@
  * The CRC-32 of one attribute or dataset: of its type and shape in words, and of its values. */
 
 enum {
-    PIECE_BYTES = 1 << 20,         /* of a dataset that are read in one go */
+    PIECE_BYTES = 1 << 18,         /* of a dataset that are read in one go */
+    MOST_THREADS = 16,             /* that read these */
     MOST_ATTRIBUTE_BYTES = 1 << 28 /* a damaged file may tell of any number */
 };
 
@@ -229,20 +232,48 @@ out:
     return st;
 }
 
+struct contents_reading {
+    int fd;
+    const char *where;
+    uint64_t offset, bytes;
+    char *pieces;             /* [threads][PIECE_BYTES] */
+    atomic_uint_fast32_t sum; /* of the pieces' CRCs, each moved over what comes after it */
+    atomic_int has_unread;
+};
+
+static void contents_read_piece(void *context, uint32_t thread, uint64_t number)
+{
+    struct contents_reading *r = context;
+    uint64_t at = number * PIECE_BYTES;
+    uint64_t some = min_u64(r->bytes - at, PIECE_BYTES);
+    char *piece = r->pieces + (size_t)thread * PIECE_BYTES;
+    if (file_read(r->fd, r->where, r->offset + at, piece, some) != STATUS_OK) {
+        report_clear();
+        atomic_store(&r->has_unread, 1);
+        return;
+    }
+    atomic_fetch_xor(&r->sum,
+                     crc_times(crc_of(piece, (size_t)some), crc_power(r->bytes - at - some)));
+}
+
 /* Continues a CRC with bytes of the file. */
 static status_t contents_value_read(int fd, const char *where, uint64_t offset, uint64_t bytes,
                                     uint32_t *crc)
 {
     status_t st = STATUS_OK;
-    char *piece = NULL;
-    TRY(memory_zeroed(1, (size_t)min_u64(bytes, PIECE_BYTES), where, &piece));
-    for (uint64_t done = 0; done < bytes; done += PIECE_BYTES) {
-        uint64_t some = min_u64(bytes - done, PIECE_BYTES);
-        TRY(file_read(fd, where, offset + done, piece, some));
-        *crc = crc_more(*crc, piece, (size_t)some);
+    struct contents_reading reading = {.fd = fd, .where = where, .offset = offset, .bytes = bytes};
+    uint64_t count = ceil_div_u64(bytes, PIECE_BYTES);
+    uint32_t threads = (uint32_t)max_u64(min_u64(count, MOST_THREADS), 1);
+    TRY(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
+    pool_each(threads, count, contents_read_piece, &reading);
+    for (uint64_t i = 0; i < count && reading.has_unread; i++) { /* its report in this thread */
+        TRY(file_read(fd, where, offset + i * PIECE_BYTES, reading.pieces,
+                      min_u64(bytes - i * PIECE_BYTES, PIECE_BYTES)));
     }
+    REQUIRE(!reading.has_unread, STATUS_DATA, "%s could not be read once", where);
+    *crc = crc_times(*crc, crc_power(bytes)) ^ (uint32_t)reading.sum;
 out:
-    free(piece);
+    free(reading.pieces);
     return st;
 }
 
