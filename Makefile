@@ -247,7 +247,7 @@ bench:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench $(abspath $(BUILD))/voltmill
 
-## bench-jobs: whole jobs of ten shapes, from the command to the prompt (minutes), BENCH_JOBS="--beside PROGRAM --backend opencl"
+## bench-jobs: whole jobs of 18 shapes beside their bounds, from the command to the prompt (8 minutes), BENCH_JOBS="--beside PROGRAM --backend opencl"
 BENCH_JOBS ?=
 .PHONY: bench-jobs
 bench-jobs:

@@ -1,20 +1,23 @@
-/* The bounds of a job: plain reads, plain writes, and its filters and filter bank from memory to
- * memory. */
+/* The bounds of a job: plain parallel reads and writes, and its filters, filter banks and
+ * dedispersions from memory to memory. */
 #include "bench/bench_run.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 #include "pipeline/pipeline_kinds.h"
 #include "plan/channelise_needs.h"
-#include "plan/channelise_plan.h"
 #include "ranks/agree.h"
+#include "run/pass.h"
+#include "tune/problem/dedispersion_trial.h"
 #include "tune/problem/problem_bank.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The backend alone on blocks of a job with filters: these and the filter bank behind them, from
@@ -30,7 +33,7 @@ struct bench_chain {
     const struct channelise_plan *work;
     uint64_t first, spectra; /* of a block: not the first, which shares nothing to its left */
     uint32_t streams;
-    struct overlap_rows needs[JOB_FILTERS + 1]; /* of the block */
+    struct overlap_rows needs[FILTER_PLAN_ROWS]; /* of the block */
     size_t *re, *im;
     size_t step;
     filter_chain_t *filters;
@@ -93,11 +96,12 @@ static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
     status_t st = STATUS_OK;
     struct slab *slab = NULL;
     uint64_t samples;
+    const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
     TRY(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
     samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
-    TRY(slab_create(chain->work->archive, 0, chain->streams, &slab));
-    TRY(memory_zeroed(chain->streams, sizeof *chain->re, "offsets", &chain->re));
-    TRY(memory_zeroed(chain->streams, sizeof *chain->im, "offsets", &chain->im));
+    TRY(slab_create(chain->work->archive, 0, streams, &slab));
+    TRY(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
+    TRY(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
     slab_offsets(slab, samples, chain->re, chain->im);
     chain->step = (size_t)slab->width;
     *words = slab_bytes(slab, samples) / sizeof(uint64_t) + 1;
@@ -191,6 +195,7 @@ out:
 
 enum {
     PIECE_BYTES = 4 << 20, /* of plain reads and writes */
+    TRIALS = 3,            /* of a dedispersion: the best counts */
     STAGE_SLOTS = 3
 };
 
@@ -199,91 +204,51 @@ enum {
 static const double short_seconds = 0.1;
 static const double long_seconds = 1;
 
-/* Measurements of one rank before a run. */
+/* Measurements before the passes of a run: seconds that all ranks together need. */
 struct bounds {
-    MPI_Comm comm;
-    int rank, size;
-    const struct channelise_plan *work;
-    int force;
+    const struct pass *pass; /* the one that is measured */
+    int rank, size, force;
+    uint32_t threads; /* of a rank */
     double backend, reading, writing;
+    double spent; /* on measuring */
 };
 
-/* This rank's part of `bytes`, in order of the ranks. */
-static void bench_my_part(const struct bounds *bounds, uint64_t bytes, uint64_t *from, uint64_t *to)
+/* Plain transfers by the threads of a rank; `file`: a product's name, NULL: the input is read. */
+struct transfer {
+    const struct bounds *bounds;
+    const char *file;
+    uint64_t bytes; /* of all ranks */
+    _Atomic int st;
+};
+
+static uint64_t bench_file_bytes(const char *path)
 {
-    uint64_t each = bytes / (uint64_t)bounds->size;
-    *from = each * (uint64_t)bounds->rank;
-    *to = bounds->rank == bounds->size - 1 ? bytes : *from + each;
+    struct stat about;
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-/* Seconds from when all have begun until all are done. */
-static double bench_since_all(const struct bounds *bounds, double started)
-{
-    double mine = clock_now() - started;
-    double slowest = mine;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, bounds->comm);
-    return slowest;
-}
-
-/* Reads bytes from .. to - 1 of what starts at `start` in a list of extents laid end to end. */
-static status_t bench_read_extent(const struct archive_extent *extent, uint64_t start,
-                                  uint64_t from, uint64_t to, void *piece)
+/* Reads bytes `from` to `to` - 1 of the input files, laid end to end. */
+static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t to, void *piece)
 {
     status_t st = STATUS_OK;
-    int fd = -1;
-    uint64_t at = max_u64(from, start);
-    uint64_t end = min_u64(to, start + extent->bytes);
-    if (at >= end) {
-        goto out;
-    }
-    TRY(file_open_read(extent->path, &fd));
-    for (; at < end; at += PIECE_BYTES) {
-        TRY(file_read(fd, extent->path, extent->file_offset + at - start, piece,
-                      min_u64(PIECE_BYTES, end - at)));
-    }
-out:
-    if (fd >= 0) {
-        close(fd);
-    }
-    return st;
-}
-
-/* As many bytes as the run reads, from where the samples lie; datasets that only HDF5 can read
- * count as nothing. */
-static status_t bench_read_part(const struct bounds *bounds, void *piece)
-{
-    status_t st = STATUS_OK;
-    const struct archive *archive = bounds->work->archive;
     uint64_t start = 0;
-    uint64_t from;
-    uint64_t to;
-    bench_my_part(bounds, bounds->work->input_bytes, &from, &to);
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
-            const struct archive_extent *extent = &archive->parts[i].extents[j];
-            TRY(bench_read_extent(extent, start, from, to, piece));
-            start += extent->bytes;
-        }
-    }
-out:
-    return st;
-}
-
-static status_t bench_write_part(const struct bounds *bounds, const char *path,
-                                 const struct claim_mark *mark, uint64_t bytes, const void *piece)
-{
-    status_t st = STATUS_OK;
+    uint64_t bytes;
     int fd = -1;
-    uint64_t from;
-    uint64_t to;
-    bench_my_part(bounds, bytes, &from, &to);
-    TRY(claim_open(path, mark, &fd));
-    for (uint64_t at = from; at < to; at += PIECE_BYTES) {
-        uint64_t count = min_u64(PIECE_BYTES, to - at);
-        TRY(file_write(fd, path, at, piece, count));
-        file_flush(fd, at, count);
+    for (size_t i = 0; i < inputs->count && start < to; i++, start += bytes) {
+        const char *path = inputs->files[i].path;
+        bytes = bench_file_bytes(path);
+        if (start + bytes <= from) {
+            continue;
+        }
+        TRY(file_open_read(path, &fd));
+        for (; from < min_u64(to, start + bytes); from += PIECE_BYTES) {
+            uint64_t count = min_u64(PIECE_BYTES, min_u64(to, start + bytes) - from);
+            TRY(file_read(fd, path, from - start, piece, count));
+        }
+        from = min_u64(to, start + bytes);
+        close(fd);
+        fd = -1;
     }
-    TRY(file_sync(fd, path));
 out:
     if (fd >= 0) {
         close(fd);
@@ -291,44 +256,79 @@ out:
     return st;
 }
 
-/* Rank 0 makes the file and reserves its disk space, as for a product. It stays open as *fd, by
- * which claim_remove() knows it again. */
-static status_t bench_make_scratch(const char *path, uint64_t bytes, struct claim_mark *mark,
-                                   int *fd)
+/* Writes `bytes` bytes to a new file without a name, beside the product. */
+static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, const void *piece)
 {
     status_t st = STATUS_OK;
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    REQUIRE(*fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path);
-    TRY(claim_mark_of(*fd, path, mark));
-    TRY(file_reserve(*fd, path, bytes));
-out:
-    return st;
-}
-
-/* One product's bytes, into a file beside it. */
-static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, const void *piece)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_plan_product *of = &bounds->work->products[product];
-    uint64_t bytes = of->spec.rows * of->row_bytes;
     struct text path = {0};
-    struct claim_mark mark = {.identity = {.bytes = 0}};
-    int scratch_fd = -1;
-    st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
-    if (st == STATUS_OK && bounds->rank == 0) {
-        st = bench_make_scratch(path.data, bytes, &mark, &scratch_fd);
+    int fd = -1;
+    TRY(text_add(&path, "%s.bench.%" PRIu64, file, number));
+    fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path.data);
+    (void)unlink(path.data);
+    for (uint64_t at = 0; at < bytes; at += PIECE_BYTES) {
+        TRY(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
     }
-    TRY(agree_all(bounds->comm, st));
-    share_bytes_all(bounds->comm, &mark, sizeof mark);
-    double started = clock_now();
-    st = bench_write_part(bounds, path.data, &mark, bytes, piece);
-    bounds->writing += bench_since_all(bounds, started);
-    st = agree_all(bounds->comm, st);
+    TRY(file_sync(fd, path.data));
 out:
-    claim_remove(scratch_fd, path.data);
-    file_close(scratch_fd);
+    if (fd >= 0) {
+        close(fd);
+    }
     text_free(&path);
     return st;
+}
+
+/* The part of one thread. */
+static void bench_transfer_part(void *context, uint32_t thread, uint64_t part)
+{
+    status_t st = STATUS_OK;
+    struct transfer *t = context;
+    const struct bounds *b = t->bounds;
+    uint64_t parts = (uint64_t)b->size * b->threads;
+    uint64_t number = (uint64_t)b->rank * b->threads + part;
+    uint64_t each = ceil_div_u64(t->bytes, parts);
+    uint64_t from = min_u64(number * each, t->bytes);
+    uint64_t to = min_u64(from + each, t->bytes);
+    void *piece = NULL;
+    (void)thread;
+    TRY(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
+    memset(piece, 1, PIECE_BYTES);
+    TRY(t->file ? bench_write(t->file, number, to - from, piece)
+                : bench_read(&b->pass->making.inputs, from, to, piece));
+out:
+    free(piece);
+    if (st != STATUS_OK) {
+        t->st = (int)st;
+        report_hand_over();
+    }
+}
+
+/* Adds the seconds until all threads of all ranks are done. */
+static status_t bench_transfer_all(const struct bounds *bounds, const char *file, uint64_t bytes,
+                                   double *seconds)
+{
+    status_t st = STATUS_OK;
+    struct transfer t = {.bounds = bounds, .file = file, .bytes = bytes};
+    MPI_Comm comm = bounds->pass->comm;
+    TRY(agree_all(comm, STATUS_OK));
+    double started = clock_now();
+    pool_each(bounds->threads, bounds->threads, bench_transfer_part, &t);
+    TRY(agree_all(comm, (status_t)t.st));
+    *seconds += clock_now() - started;
+out:
+    return st;
+}
+
+/* The bytes that the pass reads, as they are in its files. */
+static status_t bench_time_reading_all(struct bounds *bounds)
+{
+    const struct inputs *inputs = &bounds->pass->making.inputs;
+    uint64_t there = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        there += bench_file_bytes(inputs->files[i].path);
+    }
+    return bench_transfer_all(bounds, NULL, min_u64(there, bounds->pass->in_bytes),
+                              &bounds->reading);
 }
 
 /* The filter bank on blocks of the run's size, laid out as the run reads them, and a row of a few
@@ -364,22 +364,23 @@ static double bench_work(const struct channelise_plan *work, uint32_t bank)
  * measured. */
 static int bench_is_long_all(const struct bounds *bounds, double amount, double rate)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->pass->comm);
     return amount > rate * short_seconds;
 }
 
 /* Spectra x streams a second of this rank, when all work: behind filters, */
-static status_t bench_time_chain_all(const struct bounds *bounds, backend_t *backend, double *rate)
+static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
 {
     status_t st = STATUS_OK;
     bench_chain_t *chain = NULL;
+    const struct pass *pass = bounds->pass;
     /* All begin at once. */
-    TRY(agree_all(bounds->comm, bench_chain_create(bounds->work, backend, &chain)));
+    TRY(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
     st = bench_chain_run(chain, short_seconds, rate);
-    TRY(agree_all(bounds->comm, st));
-    if (bench_is_long_all(bounds, bench_work(bounds->work, 0), *rate)) {
+    TRY(agree_all(pass->comm, st));
+    if (bench_is_long_all(bounds, bench_work(pass->bank_plan, 0), *rate)) {
         st = bench_chain_run(chain, long_seconds, rate);
-        TRY(agree_all(bounds->comm, st));
+        TRY(agree_all(pass->comm, st));
     }
 out:
     bench_chain_destroy(chain);
@@ -398,81 +399,98 @@ out:
 }
 
 /* or of a filter bank alone. */
-static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number,
-                                    backend_t *backend, double *rate)
+static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number, double *rate)
 {
     status_t st = STATUS_OK;
-    const struct channelise_plan *work = bounds->work;
-    struct bank bank = {.backend = backend,
+    const struct pass *pass = bounds->pass;
+    const struct channelise_plan *work = pass->bank_plan;
+    struct bank bank = {.backend = pass->stage,
                         .spec = work->banks[number].channelise,
                         .spectra = work->banks[number].channelise.max_spectra};
-    TRY(agree_all(bounds->comm, bench_warm_up(work, &bank)));
-    TRY(agree_all(bounds->comm, bench_run_row(&bank, short_seconds, rate)));
+    TRY(agree_all(pass->comm, bench_warm_up(work, &bank)));
+    TRY(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
     if (bench_is_long_all(bounds, bench_work(work, number), *rate)) {
-        TRY(agree_all(bounds->comm, bench_run_row(&bank, long_seconds, rate)));
+        TRY(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
     }
 out:
     bank_end(&bank);
     return st;
 }
 
-/* Seconds that all ranks together would take for the job's spectra: those of each bank, and its
- * samples, one after the other. */
-static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend)
+/* Outputs x DMs a second of this rank, when all work: by a block of the first DMs. */
+static status_t bench_time_sums_all(const struct bounds *bounds, double *rate)
 {
     status_t st = STATUS_OK;
-    const struct channelise_plan *work = bounds->work;
-    REQUIRE(!work->job->is_synthesised, STATUS_USAGE,
-            "%s: a synthesis is not timed here: voltmill run says how long it takes",
-            work->job->path);
-    REQUIRE(work->nbanks == 1 || !work->filters, STATUS_USAGE,
+    const struct dedisperse_plan *plan = bounds->pass->series_plan;
+    const uint64_t ndms = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
+    struct dm_group group = {.base = 0};
+    dedispersion_trial_t *trial = NULL;
+    struct trial_times times;
+    TRY(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
+    const struct dedisperse_spec spec =
+        dedisperse_plan_stage(plan, &group, min_u64(plan->block_outputs, plan->outputs));
+    st = dedispersion_trial_create(bounds->pass->stage, &spec, &trial);
+    TRY(agree_all(bounds->pass->comm, st));
+    st = dedispersion_trial_time(trial, plan->shape.pack ? &plan->shape : NULL, TRIALS, 0, NULL,
+                                 NULL, &times);
+    TRY(agree_all(bounds->pass->comm, st));
+    *rate = (double)ndms * (double)spec.max_samples /
+            (times.best.seconds + times.best.steps[TRIAL_TRANSPOSE]);
+out:
+    dedispersion_trial_destroy(trial);
+    dm_group_free(&group);
+    return st;
+}
+
+/* Adds the seconds that all ranks together would take: for the spectra of each bank one after the
+ * other, or for the series. A merge computes nothing. */
+static status_t bench_time_backend_all(struct bounds *bounds)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = bounds->pass->bank_plan;
+    const struct dedisperse_plan *plan = bounds->pass->series_plan;
+    uint32_t stages = work ? work->nbanks : plan ? 1 : 0;
+    REQUIRE(!work || work->nbanks == 1 || !work->filters, STATUS_USAGE,
             "%s: filters before several filter banks are not timed: expected one of them",
-            work->job->path);
-    bounds->backend = 0;
-    for (uint32_t i = 0; i < work->nbanks; i++) {
+            bounds->pass->job->path);
+    for (uint32_t i = 0; i < stages; i++) {
         double rate = 0;
-        TRY(work->filters ? bench_time_chain_all(bounds, backend, &rate)
-                          : bench_time_bank_all(bounds, i, backend, &rate));
-        MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
-        bounds->backend += bench_work(work, i) / rate;
+        TRY(!work           ? bench_time_sums_all(bounds, &rate)
+            : work->filters ? bench_time_chain_all(bounds, &rate)
+                            : bench_time_bank_all(bounds, i, &rate));
+        MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->pass->comm);
+        bounds->backend +=
+            (work ? bench_work(work, i) : (double)plan->delays.ndms * (double)plan->outputs) / rate;
     }
 out:
     return st;
 }
 
-/* Products that are to be replaced go before the clock starts: file systems need seconds to take
- * away gigabytes, and that is no part of the work. */
-static void bench_remove_products(const struct bounds *bounds)
-{
-    for (uint32_t i = 0; bounds->rank == 0 && bounds->force && i < bounds->work->job->nproducts;
-         i++) {
-        (void)unlink(bounds->work->job->products[i].file);
-    }
-}
-
-static status_t bench_measure_all(void *context, MPI_Comm comm, const struct channelise_plan *work,
-                                  backend_t *backend)
+static status_t bench_measure_all(void *context, const struct pass *pass)
 {
     status_t st = STATUS_OK;
     struct bounds *bounds = context;
-    void *piece = NULL;
-    *bounds = (struct bounds){.comm = comm, .work = work, .force = bounds->force};
-    MPI_Comm_rank(comm, &bounds->rank);
-    MPI_Comm_size(comm, &bounds->size);
-    st = memory_aligned(PIECE_BYTES, 1, "a piece", &piece);
-    TRY(agree_all(comm, st));
-    memset(piece, 1, PIECE_BYTES);
-    bench_remove_products(bounds);
+    const struct output_spec *making = &pass->making;
     double started = clock_now();
-    st = bench_read_part(bounds, piece);
-    bounds->reading = bench_since_all(bounds, started);
-    TRY(agree_all(comm, st));
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        TRY(bench_time_writing_all(bounds, i, piece));
+    bounds->pass = pass;
+    MPI_Comm_rank(pass->comm, &bounds->rank);
+    MPI_Comm_size(pass->comm, &bounds->size);
+    bounds->threads =
+        most_u32_all(pass->comm, channelise_plan_threads(pass->job, pass->local_size));
+    /* Products that are to be replaced go before the clock starts: file systems need seconds to
+     * take away gigabytes, and that is no part of the work. */
+    for (uint32_t i = 0; i < making->count && bounds->rank == 0 && bounds->force; i++) {
+        (void)unlink(making->items[i].file);
     }
-    TRY(bench_time_backend_all(bounds, backend));
+    TRY(bench_time_reading_all(bounds));
+    for (uint32_t i = 0; i < making->count; i++) {
+        TRY(bench_transfer_all(bounds, making->items[i].file,
+                               making->items[i].spec.rows * making->items[i].row_bytes,
+                               &bounds->writing));
+    }
+    TRY(bench_time_backend_all(bounds));
 out:
-    free(piece);
+    bounds->spent += clock_now() - started;
     return st;
 }
 
@@ -496,7 +514,7 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
     struct bench_run_result best = {0};
     for (uint32_t i = 0; i < options->repeats; i++) {
         struct bounds bounds = {.force = options->force || i > 0};
-        struct run_times times;
+        struct run_times times = {0};
         struct run_options run = {.path = options->path,
                                   .sets = options->sets,
                                   .nsets = options->nsets,
@@ -506,7 +524,11 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
                                   .before = bench_measure_all,
                                   .context = &bounds,
                                   .times = &times};
-        TRY(run_job_all(comm, &run));
+        double started = clock_now();
+        TRY(options->choice.pattern || options->choice.list
+                ? batch_run_all(comm, &run, &options->choice)
+                : run_job_all(comm, &run));
+        times.total = clock_now() - started - bounds.spent;
         times.read = bench_mean_all(comm, times.read);
         times.compute = bench_mean_all(comm, times.compute);
         times.write = bench_mean_all(comm, times.write);

@@ -10,6 +10,13 @@
 #include <mpi.h>
 #include <stdio.h>
 
+struct bench_run_settings {
+    struct shared shared;
+    const char *each, *list;
+};
+
+#define AT(field) offsetof(struct bench_run_settings, field)
+
 static void bench_print_side(const char *what, double seconds, double bytes, double samples)
 {
     printf("  %-34s %9.3f s", what, seconds);
@@ -34,8 +41,8 @@ static void bench_print_result(const struct bench_run_result *r, int ranks)
     const struct run_times *t = &r->times;
     printf("what bounds it, on %d %s\n", ranks, units_plural((uint64_t)ranks, "rank", "ranks"));
     bench_print_side("backend, memory to memory", r->backend, 0, t->samples);
-    bench_print_side("plain reads of the same bytes", r->reading, t->in_bytes, 0);
-    bench_print_side("plain writes of the same bytes", r->writing, t->out_bytes, 0);
+    bench_print_side("plain parallel reads", r->reading, t->in_bytes, 0);
+    bench_print_side("plain parallel writes", r->writing, t->out_bytes, 0);
     printf("the run, stages beside each other, mean of the ranks\n");
     bench_print_side("before the first chunk", t->before, 0, 0);
     for (int i = 0; i < RUN_STEPS; i++) {
@@ -72,11 +79,13 @@ out:
 static status_t bench_run_settled_all(void *settings)
 {
     status_t st = STATUS_OK;
-    const struct shared *s = settings;
+    const struct bench_run_settings *own = settings;
+    const struct shared *s = &own->shared;
     struct bench_run_result result = {0};
     struct bench_run_options options = {.path = s->operand,
                                         .sets = s->sets.items,
                                         .nsets = s->sets.count,
+                                        .choice = {own->each, own->list, .parts = 1},
                                         .force = s->force,
                                         .csv = s->csv,
                                         .repeats = s->repeats};
@@ -93,26 +102,32 @@ out:
     return st;
 }
 
-static const struct option_row rows[] = {{"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
-                                          "runs each side N times; the best counts"},
-                                         {.name = "set"},
-                                         {.name = "force"},
-                                         {.name = "adopt"},
-                                         {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
-                                          "adds a line to FILE, with a heading when it is new"},
-                                         {.name = NULL}};
+static const struct option_row rows[] = {
+    {"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
+     "runs each side N times; the best counts"},
+    {.name = "set"},
+    {.name = "force"},
+    {.name = "adopt"},
+    {"each", "PATTERN", value_text, AT(each), NULL, NULL,
+     "times it for each observation that matches, as `run "
+     "--each`"},
+    {"list", "FILE", value_text, AT(list), NULL, NULL, "the same for each line of FILE"},
+    {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
+     "adds a line to FILE, with a heading when it is new"},
+    {.name = NULL}};
 
 const struct command cli_bench_run = {
     .name = "bench run",
     .summary = "time a job beside what bounds it",
     .usage = "[OPTION]... JOB",
-    .about = "Runs the job and times it beside what bounds it, measured right before: the backend "
-             "alone (filters and filter bank) on blocks in memory, and plain reading and writing "
-             "of the same bytes on the same file systems. The products stay; beside each a file "
-             "FILE.bench of its size is written for a while.",
+    .about =
+        "Runs the job and times it beside what bounds it, measured right before each pass: the "
+        "backend alone (filters and filter banks, or dedispersion) on blocks in memory, and "
+        "plain reading and writing of the same bytes on the same file systems, by all threads "
+        "(a file each when writing). The products stay.",
     .operand = "job file",
     .ends = "yaml",
     .is_parallel = 1,
     .rows = rows,
-    .bytes = sizeof(struct shared),
+    .bytes = sizeof(struct bench_run_settings),
     .run = bench_run_settled_all};

@@ -362,9 +362,6 @@ static status_t pass_prepare_all(struct pass *pass)
     pass_step(p, RUN_STEP_JOB);
     TRY(channelise_pass_plan_all(p));
     pass_step(p, RUN_STEP_PLAN);
-    REQUIRE(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
-            "%s was begun by a run that did not end: it can be timed when that has been done",
-            pass->job->products[0].file);
     TRY(pass_open_backend_all(p));
     TRY(pass_cut_as_tuned_all(p));
     TRY(agree_all(comm, pass_describe_arithmetic(p)));
@@ -385,11 +382,9 @@ static status_t pass_prepare_all(struct pass *pass)
                                 : backend_automatic(0);
     TRY(agree_all(comm, device_carry_begin(p->between, p->backend, p->work)));
     pass->in_bytes = p->work->input_bytes;
+    pass->bank_plan = p->work;
+    pass->stage = p->backend;
     pass_step(p, RUN_STEP_BUFFERS);
-    pass->ready_at = p->since;
-    if (pass->options->before) {
-        TRY(pass->options->before(pass->options->context, comm, p->work, p->backend));
-    }
 out:
     return st;
 }
@@ -576,24 +571,14 @@ static status_t pass_conclude(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     const struct pass *pass = &p->pass;
-    double before = pass->ready_at - pass->started_at;
-    double total = before + pass->ended_at - pass->begun_at;
-    struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
-    if (p->pass.options->times) {
-        struct run_times *times = p->pass.options->times;
-        *times = (struct run_times){.total = total,
-                                    .before = before,
-                                    .after = pass->ended_at - pass->worked_at,
-                                    .read = spent.read,
-                                    .compute = spent.compute,
-                                    .write = spent.write,
-                                    .waited = p->pass.waited,
-                                    .samples = p->pass.work,
-                                    .in_bytes = (double)p->work->input_bytes,
-                                    .out_bytes = (double)outputs_bytes(p->pass.outputs)};
-        memcpy(times->steps, p->steps, sizeof p->steps);
-    } else if (p->pass.rank == 0) {
-        TRY(pass_summarise(p, total));
+    struct run_times *times = pass->options->times;
+    for (int i = 0; i < RUN_STEPS && times; i++) {
+        times->steps[i] += p->steps[i];
+    }
+    if (times) {
+        times->samples += pass->work;
+    } else if (pass->rank == 0) {
+        TRY(pass_summarise(p, pass->ended_at - pass->started_at));
         TRY(pass_tell_of_flags(p));
     }
 out:

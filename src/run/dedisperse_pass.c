@@ -219,6 +219,8 @@ static status_t pass_prepare_all(struct pass *pass)
     st = dedisperse_pipeline_create(p->plan, p->backend, p->between, &sink, &pass->pipeline);
     TRY(agree_all(pass->comm, st));
     pass->in_bytes = p->plan->read_bytes;
+    pass->series_plan = p->plan;
+    pass->stage = p->backend;
 out:
     return st;
 }
@@ -263,7 +265,7 @@ static status_t pass_summarise(struct pass *pass)
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
     int size;
-    if (pass->rank != 0) {
+    if (pass->rank != 0 || pass->options->times) {
         return STATUS_OK;
     }
     MPI_Comm_size(p->pass.comm, &size);
@@ -371,7 +373,7 @@ static status_t merge_summarise(struct pass *pass)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
-    if (pass->rank == 0) {
+    if (pass->rank == 0 && !pass->options->times) {
         display_print(
             "%s: dedispersed, %s %s x %s %s, %s, of %u coherent %s, in %.2f s\n", plan->what->file,
             units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),

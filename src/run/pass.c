@@ -149,12 +149,18 @@ out:
 
 status_t pass_claim_all(struct pass *pass)
 {
+    status_t st = STATUS_OK;
     const struct outputs_options claim = {.force = pass->options->force,
                                           .restart = pass->options->restart};
     if (pass->is_complete) {
         return STATUS_OK;
     }
-    return outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
+    TRY(outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs));
+    REQUIRE(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
+            "%s was begun by a run that did not end: it can be timed when that has been done",
+            pass->making.items[0].file);
+out:
+    return st;
 }
 
 status_t pass_measure(struct pass *pass)
@@ -444,17 +450,36 @@ out:
     return st;
 }
 
+/* Adds what the pass took to the run's times. */
+static void pass_add_times(const struct pass *pass)
+{
+    struct run_times *times = pass->options->times;
+    struct pipeline_seconds spent = pipeline_seconds(pass->pipeline);
+    times->before += pass->ready_at - pass->started_at;
+    times->after += pass->ended_at - pass->worked_at;
+    times->read += spent.read;
+    times->compute += spent.compute;
+    times->write += spent.write;
+    times->waited += pass->waited;
+    times->in_bytes += (double)pass->in_bytes;
+    times->out_bytes += (double)outputs_bytes(pass->outputs);
+}
+
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
 {
     status_t st = STATUS_OK;
     TRY(kind->prepare_all(pass));
-    pass->begun_at = clock_now();
+    pass->ready_at = clock_now();
+    TRY(pass->options->before ? pass->options->before(pass->options->context, pass) : STATUS_OK);
     pass_say_where_it_goes_on(pass);
     TRY(pass_work_off_all(pass));
     pass->worked_at = clock_now();
     TRY(agree_all(pass->comm, pass->rank == 0 ? kind->check_input(pass) : STATUS_OK));
     TRY(pass_finish_all(pass));
     pass->ended_at = clock_now();
+    if (pass->options->times) {
+        pass_add_times(pass);
+    }
     TRY(agree_all(pass->comm, kind->conclude(pass)));
     TRY(agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK));
 out:

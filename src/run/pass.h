@@ -40,12 +40,16 @@ struct pass {
     double idle_since;    /* when this rank had worked off all that it was given; how long until */
     double waited;        /* all others had */
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
-    int is_stuck;         /* what earlier runs have written could not be read in time */
-    struct text problem;  /* what its speed depends on, */
-    double work;          /* and how much there is of it */
+    /* Set before the first chunk: one of both, or none in a merge, and its backend. */
+    const struct channelise_plan *bank_plan;
+    const struct dedisperse_plan *series_plan;
+    backend_t *stage;
+    int is_stuck;        /* what earlier runs have written could not be read in time */
+    struct text problem; /* what its speed depends on, */
+    double work;         /* and how much there is of it */
     /* clock_now() when the run, or the pass, began; when all was there for the first chunk; when
-     * that was given out; when the last one was done; when its products had their names. */
-    double started_at, ready_at, begun_at, worked_at, ended_at;
+     * the last one was done; when its products had their names. */
+    double started_at, ready_at, worked_at, ended_at;
 };
 
 /* A kind of pass, by its own part of the work. Its struct begins with a struct pass. */

@@ -166,7 +166,7 @@ static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
     } else {
         st = rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK;
         TRY(agree_all(comm, st));
-        for (uint32_t i = 0; i < grid->count; i++) {
+        for (uint32_t i = 0; i < grid->count; i++, started = clock_now()) {
             TRY(run_part_all(comm, grid, i, begun->archive, options, started));
         }
         st = grid_merge_all(comm, grid, begun->archive, options);

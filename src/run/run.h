@@ -8,10 +8,9 @@
 #include <mpi.h>
 #include <stdint.h>
 
-struct channelise_plan;
 struct text;
 struct job_each;
-struct backend;
+struct pass;
 struct tune_budget;
 struct opened;
 
@@ -26,15 +25,15 @@ enum run_step {
     RUN_STEPS
 };
 
-/* Where the time of a run went: seconds, of this rank but for the first two. */
+/* Where the time of a run went: seconds of this rank, all passes and observations together. */
 struct run_times {
-    double total;  /* from the call to the products' final names */
+    double total;  /* from the call to its return; for the caller */
     double before; /* until the first chunk: plan, files, devices; what `before` took not counted */
     double after;  /* from the end of the last chunk: products synced, and named */
-    double steps[RUN_STEPS]; /* that `before` is made of */
+    double steps[RUN_STEPS]; /* that `before` is made of, of filter banks */
     double read, compute, write;
     double waited;  /* for the others, from when there were no more chunks for this one */
-    double samples; /* of all streams together */
+    double samples; /* of all streams together, of filter banks */
     double in_bytes, out_bytes;
 };
 
@@ -59,10 +58,10 @@ struct run_options {
     const char *csv;    /* `bench run` writes it, too; NULL: none */
     const char *report; /* the page that comes after the run: no input, no product; NULL: none */
     double progress;    /* seconds between lines; 0: redraw one on a terminal */
-    /* For `bench run`: called on every rank before the first chunk, may be NULL; collective. Then
-     * the times of the steps, instead of a summary; NULL: not needed. */
-    status_t (*before)(void *context, MPI_Comm comm, const struct channelise_plan *work,
-                       struct backend *backend);
+    /* For `bench run`: called on every rank before the first chunk of each pass, may be NULL;
+     * collective. Then the times of the passes are added to `times`, instead of a summary; NULL:
+     * not needed. */
+    status_t (*before)(void *context, const struct pass *pass);
     void *context;
     struct run_times *times;
 };

@@ -138,10 +138,8 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
-    REQUIRE(!options->times || !out->channelise || !archive, STATUS_USAGE,
+    REQUIRE(!options->times || !(out->all || (out->channelise && archive)), STATUS_USAGE,
             "%s exists already: --force replaces it", job_file(job, 0));
-    REQUIRE(!options->times || job->ndedisperse == 0, STATUS_USAGE,
-            "%s: bench run times filter banks, not dedispersions", job->path);
 out:
     return st;
 }

@@ -118,6 +118,24 @@ for job in filtered cut; do
     same "its backend took some time" 1 "$(awk -F, 'NR == 2 {print ($5 > 0 && $5 < 100)}' $job.csv)"
 done
 
+# Every other kind of job: the sum of its passes, or of its observations. Reads are those of the files' bytes.
+echo '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu}, products: [{kind: power, file: d.h5}],' \
+    'dedisperse: {coherent: [0, 1], dm: [0, 1], backend: cpu, file: s.h5}}' >semi.yaml
+echo '{input: {files: d.h5}, dedisperse: {dm: [0, 1, 2], backend: cpu, file: t.h5}}' >sums.yaml
+echo '{input: {files: w.h5}, synthesise: {backend: cpu, taps: 8}, products: [{kind: voltages, file: back.h5}]}' >back.yaml
+echo '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu},' \
+    'products: [{kind: power, file: "{name}-p.h5"}]}' >each.yaml
+runs "run: a filterbank, and spectra" "$voltmill" run --set input.files=obs.h5 --set channelise.channels=16 \
+    --set 'products=[{kind: power, file: d.h5}, {kind: spectra, file: w.h5}]'
+for job in semi sums back each; do
+    mpi=() more=(--force)
+    [ $job = each ] && more+=(--each 'obs*.h5')
+    [ $job = sums ] && mpi=(mpirun -n 2)
+    runs "run: $job" "${mpi[@]}" "$voltmill" bench run --repeat 1 --csv $job.csv "${more[@]}" $job.yaml
+    same "all its sides took some time" 1 "$(awk -F, 'NR == 2 {print ($5 > 0 && $6 > 0 && $7 > 0 && $13 > 0)}' $job.csv)"
+    same "and no file is left of them" "" "$(ls -- *bench.*[0-9] 2>/dev/null)"
+done
+
 # A table that did not get to its file.
 if [ -w /dev/full ]; then
     full=(--csv /dev/full)
