@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PLACE_BYTES = 2048, PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
+enum { PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
 
 static int is_used;
 static double limit_seconds = 300;
@@ -54,14 +55,18 @@ void apart_stops(int (*stopped)(void))
 struct talk {
     pid_t child; /* 0: there is none */
     int fd;
-    double looked;           /* when this process last looked at it */
-    double waited;           /* seconds since it last got on, in which this process could look */
-    char place[PLACE_BYTES]; /* the last place that it reported */
-    int is_answered;         /* it said the last it has to say of this question */
+    double looked;    /* when this process last looked at it */
+    double waited;    /* seconds since it last moved, in which this process could look */
+    uint64_t reports; /* of its place, when this process last looked */
+    int is_answered;  /* it said the last it has to say of this question */
 };
 
 /* The one that answered last: starting a process takes longer than most questions. */
 static struct talk talk = {.fd = -1};
+
+/* The page of all children, one after the other. */
+static struct apart_page *page;
+static int page_fd = -1;
 
 static void apart_end_last(void);
 
@@ -74,9 +79,23 @@ static void apart_end_with_process(void)
     }
 }
 
-/* Gives 0 on success, and both ends of it. */
+/* Gives 0 on success, both ends of it, and the page. */
 static int apart_connect(int *ends)
 {
+    if (!page) {
+        int fd = memfd_create("place", MFD_CLOEXEC);
+        void *map = MAP_FAILED;
+        page_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (page_fd >= 0 && ftruncate(page_fd, sizeof *page) == 0) {
+            map = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
+        }
+        file_close(fd);
+        if (map == MAP_FAILED) {
+            file_close(page_fd);
+            return -1;
+        }
+        page = map;
+    }
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
@@ -92,7 +111,7 @@ void apart_fork(void)
     pid_t child = nowhere < 0 ? -1 : apart_fork_safely();
     if (child == 0) {
         is_used = 0;
-        apart_be_child(ends, nowhere, parent, arguments, argument_bytes);
+        apart_be_child(ends, page_fd, nowhere, parent, arguments, argument_bytes);
         apart_serve_parent(parent, kinds, nkinds);
     }
     file_close(nowhere);
@@ -113,7 +132,7 @@ static status_t apart_spawn_child(void)
     int ends[2] = {-1, -1};
     REQUIRE(apart_connect(ends) == 0, STATUS_DEVICE,
             "files cannot be looked at by a process of its own: %s", strerror(errno));
-    int error = apart_spawn(ends[1], &talk.child);
+    int error = apart_spawn(ends[1], page_fd, &talk.child);
     talk.child = error ? 0 : talk.child;
     REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
             apart_own_program(), strerror(error));
@@ -126,14 +145,24 @@ out:
     return st;
 }
 
-/* Adds up the child's time. While a job is suspended, neither process runs: an interval longer than
- * `most` counts as `most`. */
+/* Adds up the child's time since it last reported a place. While a job is suspended, neither
+ * process runs: an interval longer than `most` counts as `most`. */
 static void apart_count_wait(void)
 {
     const double most = 1;
     double now = clock_now();
+    uint64_t reports = page->reports;
+    talk.waited = reports != talk.reports ? 0 : talk.waited;
     talk.waited += now - talk.looked < most ? now - talk.looked : most;
     talk.looked = now;
+    talk.reports = reports;
+}
+
+/* The last place that the child reported. */
+static const char *apart_place(void)
+{
+    page->place[sizeof page->place - 1] = '\0'; /* it may have crashed */
+    return page->place[0] ? page->place : "a process that looks at files";
 }
 
 /* Waits until the child listens or speaks, but neither longer than it may take nor when told to
@@ -152,7 +181,7 @@ static status_t apart_wait_for(short event)
         REQUIRE(limit_seconds <= 0 || talk.waited < limit_seconds, STATUS_DATA,
                 "%s: HDF5 did not come back from there in %.4g s: is the file damaged, or does its "
                 "file system hang?",
-                talk.place[0] ? talk.place : "a process that looks at files", limit_seconds);
+                apart_place(), limit_seconds);
     }
 out:
     return st;
@@ -218,9 +247,6 @@ static status_t apart_take(char kind, const char *words)
 {
     status_t st = STATUS_OK;
     switch (kind) {
-    case APART_PLACE:
-        snprintf(talk.place, sizeof talk.place, "%s", words);
-        break;
     case APART_WARNING:
         report_warn("%s", words);
         break;
@@ -339,7 +365,7 @@ static status_t apart_have_child(void)
     apart_end_with_process();
     talk.looked = clock_now();
     talk.waited = 0;
-    talk.place[0] = '\0';
+    page->place[0] = '\0';
     talk.is_answered = 0;
 out:
     return st;
@@ -349,7 +375,7 @@ out:
 static status_t apart_end(status_t st)
 {
     int status = 0;
-    const char *place = talk.place[0] ? talk.place : "a process that looks at files";
+    const char *place = apart_place();
     if (st == STATUS_OK && talk.is_answered) {
         return st;
     }

@@ -71,8 +71,8 @@ status_t apart_try(const struct description *kind, const struct apart_request *r
 /* Handles a child that died while idle (for lack of memory). Call regularly. */
 void apart_look(void);
 
-/* Reports the object that a child reads next, "FILE: OBJECT"; costs a system call. No effect
- * elsewhere. */
+/* Reports the object that a child reads next, "FILE: OBJECT"; costs no system call. No
+ * effect elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns this program's own file: as it was when it began, even if it was replaced since. */

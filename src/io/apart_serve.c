@@ -40,7 +40,7 @@ static void apart_hold_signals(sigset_t *before)
 }
 
 /* The output that libraries print while they die is discarded. */
-int apart_spawn(int fd, pid_t *out)
+int apart_spawn(int fd, int page, pid_t *out)
 {
     posix_spawn_file_actions_t files;
     sigset_t before;
@@ -55,8 +55,9 @@ int apart_spawn(int fd, pid_t *out)
         return error;
     }
     error = posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
-    for (int to = STDOUT_FILENO; to <= STDERR_FILENO && !error; to++) {
-        error = posix_spawn_file_actions_addopen(&files, to, "/dev/null", O_WRONLY, 0);
+    error = error ? error : posix_spawn_file_actions_adddup2(&files, page, STDOUT_FILENO);
+    if (!error) {
+        error = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     }
     if (!error) {
         apart_hold_signals(&before);
@@ -106,10 +107,11 @@ static void apart_show(char *arguments, size_t bytes, pid_t parent)
     }
 }
 
-void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments, size_t bytes)
+void apart_be_child(const int *ends, int page, int nowhere, pid_t parent, char *arguments,
+                    size_t bytes)
 {
-    const int opened[] = {ends[0], ends[1], nowhere};
-    if (dup2(ends[1], STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+    const int opened[] = {ends[0], ends[1], page, nowhere};
+    if (dup2(ends[1], STDIN_FILENO) < 0 || dup2(page, STDOUT_FILENO) < 0 ||
         dup2(nowhere, STDERR_FILENO) < 0) {
         _exit(STATUS_DEVICE);
     }
@@ -122,6 +124,7 @@ void apart_be_child(const int *ends, int nowhere, pid_t parent, char *arguments,
 }
 
 static int parent_fd = -1;
+static struct apart_page *place_page;
 
 static void apart_write_all(const void *data, size_t bytes)
 {
@@ -148,13 +151,12 @@ static void apart_tell(char kind, const char *data, size_t bytes)
 
 void apart_at(const char *format, ...)
 {
-    if (parent_fd >= 0) {
-        char place[2048];
+    if (place_page) {
         va_list args;
         va_start(args, format);
-        vsnprintf(place, sizeof place, format, args);
+        vsnprintf(place_page->place, sizeof place_page->place, format, args);
         va_end(args);
-        apart_tell(APART_PLACE, place, strlen(place));
+        place_page->reports++;
     }
 }
 
@@ -167,11 +169,14 @@ static void apart_relay(enum report_kind kind, const char *message)
     apart_tell(kinds[kind], message, strlen(message));
 }
 
-/* Keeps printed output in memory until it is sent. */
+/* Maps the page, and keeps printed output in memory until it is sent. */
 static void apart_keep_output(void)
 {
+    void *map =
+        mmap(NULL, sizeof *place_page, PROT_READ | PROT_WRITE, MAP_SHARED, STDOUT_FILENO, 0);
     int fd = memfd_create("output", MFD_CLOEXEC);
-    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+    place_page = map == MAP_FAILED ? NULL : map;
+    if (!place_page || fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
         _exit(STATUS_DEVICE);
     }
     close(fd);
