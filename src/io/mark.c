@@ -95,9 +95,14 @@ const char *mark_command(enum mark mark)
 
 status_t mark_refuse(const char *path)
 {
+    return mark_refuse_file(-1, path);
+}
+
+status_t mark_refuse_file(int fd, const char *path)
+{
     status_t st = STATUS_OK;
     enum mark mark = MARK_NONE;
-    TRY(mark_find(path, &mark));
+    TRY(fd >= 0 ? mark_read(fd, path, &mark) : mark_find(path, &mark));
     REQUIRE(mark == MARK_NONE, STATUS_DATA,
             "%s is not complete: it is being written, or was left, by `%s`; the same command again "
             "completes it",

@@ -98,14 +98,13 @@ int h5_is_cut(hid_t file, uint64_t bytes)
 
 /* At 0, 512, 1024, 2048, ... bytes: what comes before is the user's (HDF5 file format 2.0, II.A).
  */
-int h5_is_hdf5(const char *path)
+static int h5_has_signature(int fd)
 {
     static const char signature[8] = "\211HDF\r\n\032\n";
     enum { FIRST_USER_BLOCK = 512 };
     char found[sizeof signature];
     struct stat info;
     int is_hdf5 = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &info) != 0) {
         is_hdf5 = -1;
     } else if (S_ISREG(info.st_mode)) {
@@ -116,6 +115,13 @@ int h5_is_hdf5(const char *path)
             at = at ? 2 * at : FIRST_USER_BLOCK;
         }
     }
+    return is_hdf5;
+}
+
+int h5_is_hdf5(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int is_hdf5 = h5_has_signature(fd);
     file_close(fd);
     return is_hdf5;
 }
@@ -133,13 +139,14 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     REQUIRE(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
             path, strerror(errno));
-    close(fd);
     apart_at("%s", path);
-    TRY(mark_refuse(path));
-    int is_hdf5 = h5_is_hdf5(path);
+    TRY(mark_refuse_file(fd, path));
+    int is_hdf5 = h5_has_signature(fd);
     REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
+    file_close(fd); /* some systems drop the locks of a file with any of its descriptors */
+    fd = -1;
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0 && may_be_cut) {
         access = H5Pcreate(H5P_FILE_ACCESS);
@@ -160,6 +167,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     *out = file;
     file = -1;
 out:
+    file_close(fd);
     h5_close(root);
     h5_close(access);
     h5_close(file);
