@@ -292,15 +292,27 @@ out:
     return st;
 }
 
-/* Rank 0, before any file is made: checks the disk space for the products of all passes. */
+/* Rank 0, before any file is made: checks the disk space for the products of all passes. Files are
+ * measured, which takes as long as making them, only where there could be too little. */
 static status_t pass_check_room(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    struct room room = {.count = 0};
-    TRY(pass_measure(&p->pass));
-    TRY(pass_add_room(&p->pass, &room));
-    TRY(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
-    TRY(room_check(&room));
+    const uint64_t beside_rows = UINT64_C(8) << 30;
+    for (int is_measured = 0; is_measured < 2; is_measured++) {
+        struct room room = {.count = 0};
+        TRY(is_measured ? pass_measure(&p->pass) : STATUS_OK);
+        for (uint32_t i = 0; i < p->pass.making.count && !is_measured; i++) {
+            const struct output_spec_item *item = &p->pass.making.items[i];
+            p->pass.bytes[i] = 16 * item->spec.rows * item->row_bytes + beside_rows;
+        }
+        TRY(pass_add_room(&p->pass, &room));
+        TRY(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
+        st = room_check(&room);
+        if (st != STATUS_NO_SPACE || is_measured) {
+            goto out;
+        }
+        report_clear();
+    }
 out:
     return st;
 }
