@@ -14,6 +14,7 @@ COMMANDS = {
     "fetch": ("_candidates", "CANDIDATES"),
     "heimdall": ("_candidates", "CANDIDATES"),
     "kerchunk": ("_kerchunk", "PRODUCT URL"),
+    "provenance": ("_provenance", "PRODUCT FOLDER"),
 }
 
 
