@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._job import synth as synth, verify as verify
     from ._product import Product as Product, open as open
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 __all__ = ["Error", "Product", "info", "open", "plan", "program", "run", "synth", "verify"]
 _HOMES = {"Product": "_product", "open": "_product"}  # all others are in _job
 
