@@ -7,9 +7,11 @@
 #include "io/apart.h"
 #include "io/file_rights.h"
 #include "io/launch.h"
+#include "io/libraries.h"
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +233,24 @@ static const struct command *command_find(const struct command *const *commands,
 }
 
 /* No command is named: help, or a mistake, which is the same on all ranks. */
+/* Prints the version, what the program was built with, and what it runs with. MPI's library
+ * describes itself in many lines; the first says its name and version. */
+static void command_version(void)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(mpi, &length);
+    puts("voltmill " VOLTMILL_VERSION);
+    puts("built: compiler " __VERSION__ ", OpenMP, "
+#ifdef VOLTMILL_OPENCL
+         "OpenCL with VkFFT and clFFT");
+#else
+         "without OpenCL");
+#endif
+    printf("MPI: %.*s\n", (int)strcspn(mpi, "\n,"), mpi);
+    libraries_print();
+}
+
 static status_t command_none(const struct command *const *commands, int argc, char **argv)
 {
     status_t st = STATUS_OK;
@@ -264,7 +284,7 @@ static status_t command_none(const struct command *const *commands, int argc, ch
                strcmp(word, "help") == 0) {
         command_help_list(commands, group);
     } else if (strcmp(word, "--version") == 0) {
-        puts("voltmill " VOLTMILL_VERSION);
+        command_version();
     } else if (strcmp(word, "--options") == 0) {
         command_help_table(commands);
     } else {

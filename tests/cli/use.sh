@@ -5,7 +5,10 @@
 . "$here/tests/cli/jobs.bash"
 
 # --- what each command says of itself
-same "--version" "voltmill $(cat "$here/VERSION")" "$("$voltmill" --version)"
+"$voltmill" --version >version
+same "--version" "voltmill $(cat "$here/VERSION")" "$(head -1 version)"
+same "and the versions of all libraries" 9 "$(grep -oE '(HDF5|FFTW|CFITSIO|zlib|libdeflate|LZ4|Zstandard|liblzf|libyaml) [0-9]+[.][0-9]' version | wc -l)"
+same "of MPI, and what it was built with" 2 "$(grep -cE '^MPI: .+|^built: compiler [0-9A-Z].*(OpenCL with|without OpenCL)' version)"
 mentions() { # mentions COMMAND WORD...: its help ends with 0 and holds the words
     local command=$1 word missing=
     shift
