@@ -317,13 +317,14 @@ install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
 	install -D -m 644 docs/voltmill.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/voltmill
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(addprefix voltmill/,jobs slurm python/voltmill data/samples \
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(addprefix voltmill/,jobs slurm engines python/voltmill data/samples \
 	  tests/tools tests/clients/mocks) doc/voltmill/docs/guides)
 	install -m 644 data/samples/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/data/samples
 	install -m 755 tests/tools/practice $(DESTDIR)$(PREFIX)/share/voltmill/tests/tools
 	install -m 644 tests/clients/mocks/*.py $(DESTDIR)$(PREFIX)/share/voltmill/tests/clients/mocks
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 	install -m 755 slurm/* $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -m 644 engines/* $(DESTDIR)$(PREFIX)/share/voltmill/engines
 	install -m 644 python/voltmill/*.py python/voltmill/py.typed $(DESTDIR)$(PREFIX)/share/voltmill/python/voltmill
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
 	install -m 644 docs/*.md docs/*.png docs/*.json $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs

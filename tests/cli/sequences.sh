@@ -94,17 +94,31 @@ done
 same "in parts, of which the last has none" "night.h5|other[1].h5|2024-01-01-00:00:00.h5|*|" "$all"
 run 0 --each 'obs/*.raw' --part 2/2
 same "of a pattern" "other[1].h5" "$(made)"
-# --- a job array of PBS, and its summary
+# --- job arrays of PBS and LSF, and their summary
 rm -rf out && mkdir out
 head -c 5000 obs/night.0000.raw >obs/broken.0000.raw
 echo obs/broken.0000.raw >>list.txt
 printf 'a\nb\n' >nodes
-for part in 1 2 3; do
-    PBS_ARRAY_INDEX=$part PBS_NODEFILE=$PWD/nodes NCPUS=2 PARTS=3 JOB=job.yaml LIST=list.txt OPTIONS="--set run.threads=1" \
-        VOLTMILL=$voltmill bash "$here/slurm/each.pbs" >each.$part 2>&1
+export JOB=job.yaml LIST=list.txt OPTIONS="--set run.threads=1" VOLTMILL=$voltmill
+for part in 1 2; do
+    PBS_ARRAY_INDEX=$part PBS_NODEFILE=$PWD/nodes NCPUS=2 PARTS=3 bash "$here/slurm/each.pbs" >each.$part 2>&1
     [ $? = $((part == 1 ? 4 : 0)) ]
     ok $? "PBS: element $part"
 done
+lsf=(env LS_SUBCWD="$PWD" LSB_MCPU_HOSTS="a 1 b 1")
+runs "LSF: element 3" "${lsf[@]}" LSB_JOBINDEX=3 LSB_JOBINDEX_END=3 bash "$here/slurm/each.lsf"
+cp output each.3
+cp job.yaml one.yaml
+OPTIONS="--set input.files=obs/night.*.raw --set products.0.file=plain.h5"
+"${lsf[@]}" JOB=one.yaml OPTIONS="$OPTIONS" bash "$here/slurm/run.lsf" >run.1 2>&1
+same "LSF: one observation, of the same job" "0 1" "$? $(grep -c 'complete before' run.1)"
+PBS_NODEFILE=$PWD/nodes NCPUS=2 JOB=one.yaml OPTIONS="$OPTIONS" bash "$here/slurm/run.pbs" >run.1 2>&1
+same "PBS: one observation, of the same job" "0 1" "$? $(grep -c 'complete before' run.1)"
+for script in run.pbs run.lsf each.pbs each.lsf; do
+    env JOB= LIST= bash "$here/slurm/$script" >run.1 2>&1
+    same "$script without a job" "2 1" "$? $(grep -c '^expected a job' run.1)"
+done
+unset JOB LIST OPTIONS VOLTMILL
 status=0
 "$here/slurm/each-summary" each.1 each.2 each.3 >stdout || status=$?
 same "the summary: status" 1 $status
