@@ -8,13 +8,14 @@ from spack.package import *
 
 
 class Voltmill(MakefilePackage):
-    """Grinds archived voltages of radio telescopes into spectra, under MPI, on CPUs and OpenCL devices."""
+    """Archived radio-telescope voltages to spectra, power and bursts, under MPI, on CPUs and OpenCL devices."""
 
     # No `git` or `url`: `spack dev-build` takes the tree in which it is called. Where a copy is to be fetched, say here
     # from where.
     license("GPL-3.0-or-later")
 
     version("main")
+    version("1.0.0")
 
     variant("opencl", default=False, description="The OpenCL backend; wants vkFFT.h, which Spack has no package of, in CPATH")
 
