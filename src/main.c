@@ -34,7 +34,8 @@
     ROW(bench_ppf)                                                                                 \
     ROW(bench_dedisperse)                                                                          \
     ROW(bench_fir)                                                                                 \
-    ROW(bench_run)
+    ROW(bench_run)                                                                                 \
+    ROW(bench_driver)
 
 #define DECLARE(name) extern const struct command cli_##name;
 #define ADDRESS(name) &cli_##name,

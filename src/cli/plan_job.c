@@ -522,6 +522,20 @@ static void plan_job_print_folder(const char *path)
     display_print("  %-13.*s ", length > 0 ? length : 2, length > 0 ? path : "./");
 }
 
+/* Lustre puts a new file on one server unless its folder says otherwise: 16 GiB for each, and all
+ * servers for files of 1 TiB. */
+static void plan_job_print_stripes(const char *path, uint64_t bytes)
+{
+    enum { GIB = 30, MOST = 64 };
+    uint64_t stripes = ceil_div_u64(bytes, UINT64_C(16) << GIB);
+    if (folder_is_lustre(path)) {
+        int length = (int)(text_basename(path) - path);
+        display_print("  Lustre        before the run: lfs setstripe -c %d -S 16M %.*s\n",
+                      stripes >= MOST ? -1 : (int)max_u64(stripes, 1), length > 0 ? length : 2,
+                      length > 0 ? path : "./");
+    }
+}
+
 static status_t plan_job_print_room(const struct room *room)
 {
     status_t st = STATUS_OK;
@@ -537,6 +551,7 @@ static status_t plan_job_print_room(const struct room *room)
             plan_job_print_folder(room->needs[i].path);
             display_print("%s (%" PRIu64 " bytes) needed, %s free\n", units_bytes(bytes, a), bytes,
                           units_bytes(left, b));
+            plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes);
         }
     }
 out:

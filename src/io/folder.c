@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 status_t folder_of(const char *path, char **out)
@@ -94,6 +95,18 @@ static status_t folder_check_depth(const char *path, const char *folder, const c
 out:
     free(missing);
     return st;
+}
+
+int folder_is_lustre(const char *path)
+{
+    enum { LUSTRE = 0x0bd00bd0 };
+    struct statfs info = {0};
+    char *folder = NULL;
+    if (folder_nearest(path, &folder) != STATUS_OK || statfs(folder, &info) != 0) {
+        report_clear();
+    }
+    free(folder);
+    return info.f_type == LUSTRE;
 }
 
 status_t folder_check(const char *path, int *is_there)

@@ -323,7 +323,8 @@ enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that prefers small blocks, so that ranks end together */
-    LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    LEAST_CHUNKS = 64,      /* so that ranks have something to share; */
+    MOST_CHUNKS = 1 << 22,  /* so that rank 0 keeps up with thousands of ranks */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16,     /* a chunk is at least this many times its overlap; */
     LEAST_RATIO = 2,        /* after filters on a device at least this many times, */
@@ -562,8 +563,10 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
     spectra = min_u64(spectra, most);
     spectra = max_u64(spectra, budget_overlap_ratio(work) * budget_shared(work));
     spectra = max_u64(min_u64(spectra, block), 1);
+    uint64_t groups = ceil_div_u64(work->chunking.streams, work->chunking.group_streams);
+    spectra = max_u64(spectra, ceil_div_u64(work->chunking.spectra * groups, MOST_CHUNKS));
     /* The finer border only where it does not make chunks much larger. */
-    if (fine && budget_round_up(spectra, fine) <= block &&
+    if (fine && budget_round_up(spectra, fine) <= max_u64(block, spectra) &&
         budget_round_up(spectra, fine) <= 2 * spectra + 64) {
         return budget_round_up(spectra, fine);
     }

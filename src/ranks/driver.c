@@ -788,6 +788,36 @@ out:
     return st;
 }
 
+status_t driver_simulate(const struct driver_work *work, int ranks)
+{
+    status_t st = STATUS_OK;
+    driver_t driver = {.comm = MPI_COMM_SELF,
+                       .size = ranks,
+                       .work = work,
+                       .stopping_since = -1,
+                       .failed_rank = -1};
+    TRY(driver_make_room(&driver));
+    driver.size = 1;
+    TRY(liveness_create_all(driver.comm, 0, &driver.liveness));
+    for (uint64_t i = 0; i < work->chunks && driver.trouble == STATUS_OK; i++) {
+        uint64_t chunk = NO_CHUNK;
+        MPI_Request reply;
+        driver_ask(&driver, 1, &chunk, &reply);
+        driver.told.length = 0;
+        TRY(work->tell(work->context, &driver.told));
+        driver_send_told(&driver);
+        while (driver_serve_one(&driver)) {
+        }
+        MPI_Wait(&reply, MPI_STATUS_IGNORE);
+    }
+    while (driver_has_posted(&driver)) {
+    }
+    st = driver.trouble;
+out:
+    driver_end(&driver);
+    return st;
+}
+
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress)
 {
     driver_t driver = {

@@ -68,6 +68,12 @@ struct driver_work {
  * `progress` may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
+/* Does rank 0's part of a run of `ranks` ranks in this process: requests and texts of the others
+ * (work->tell(), one a chunk) reach it through MPI from this process. Gives out all chunks; needs
+ * the members chunks, tell and take. Not collective; MPI has begun. Fails as take(), with DEVICE
+ * (memory). */
+status_t driver_simulate(const struct driver_work *work, int ranks);
+
 /* Sends and answers pending messages. Returns 1 if the current work is cancelled: a rank has
  * failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);

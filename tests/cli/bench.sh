@@ -108,6 +108,15 @@ runs "run: of two ranks" mpirun -n 2 "$voltmill" bench run --force --repeat 1 --
 same "the one that is done first waits for less than all of it" 1 \
     "$(awk '/wait for the last rank/ {waited = $6} / whole / {print (waited != "" && waited >= 0 && waited < $2)}' output)"
 
+# Rank 0 of a run of many ranks gives out all chunks of the job, and reads its journal again.
+runs "driver" "$voltmill" bench driver --ranks 4096 --set run.chunk=16 --set products.0.file=r.h5 job.yaml
+chunks=$(sed -n 's/^job.yaml: .* in, \([0-9,]*\) chunks of .* (run.chunk)$/\1/p' output)
+same "each has a record" "journal of $chunks chunks" "$(sed -n 's/^\(journal\) .* \(of .* chunks\),.*/\1 \2/p' output)"
+same "its verdict" 1 "$(grep -cE '^(OK|TOO SLOW): rank 0 is busy [0-9.e+]+ % of the time$' output)"
+same "nothing is left" "" "$(find . -name 'r.h5*')"
+fails "driver: a rank that processes too much" 2 'rate.* 1e15' "$voltmill" bench driver --rate 1e16 job.yaml
+fails "driver: on two ranks" 2 'was started on 2 ranks, expected one' mpirun -n 2 "$voltmill" bench driver job.yaml
+
 # Filters and filter bank are timed together; without a filter bank, filters alone.
 filter='filter: {design: {kind: lowpass, edges: [2e5, 2.5e5], offset: true}}'
 echo "{input: {files: obs.h5}, $filter, channelise: {channels: 16, backend: cpu}," \

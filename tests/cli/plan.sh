@@ -128,6 +128,18 @@ same "of another length, too" 2 "$(time_of job.yaml --set input.select.samples='
 same "but not of other channels" 0 "$(time_of job.yaml --set channelise.channels=32)"
 same "without a cache nothing is known" 0 "$(VOLTMILL_CACHE=off time_of job.yaml)"
 
+# --- Lustre, as statfs() says
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+lustre() { env SHIM_LUSTRE=1 LD_PRELOAD="$shim" "$voltmill" plan --force "$@" | sed -n 's/^  Lustre *//p'; }
+if [ -e "$shim" ]; then
+    same "stripes of a small file" "before the run: lfs setstripe -c 1 -S 16M ./" "$(lustre job.yaml)"
+    truncate -s 4T big.raw
+    same "of a large one" "before the run: lfs setstripe -c -1 -S 16M ./" "$(lustre --set input.files=big.raw \
+        --set 'input.layout={format: raw, type: ci8, sample_rate_hz: 1e9, freq_hz: 1e9}' --set channelise.channels=1024 \
+        --set 'products=[{kind: spectra, file: s.h5}]' 2>stderr)"
+    same "elsewhere no word of it" 0 "$("$voltmill" plan --force job.yaml | grep -c Lustre)"
+fi
+
 # --- words
 "$voltmill" plan --force job.yaml >stdout
 same "widths in Hz beside channels" 2 "$(grep -Ec '^  (width|noise width) +0\.[0-9]+ \([0-9.]+ k?Hz\)' stdout)"

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -316,6 +317,43 @@ static void texts_are_shared(void **state)
     }
 }
 
+/* Rank 0 of a simulated run: texts longer than a message, each taken once, and a failure. */
+struct heard_of {
+    uint64_t told, taken;
+    uint64_t fails_at;
+};
+
+static status_t tell_of_one(void *context, struct text *out)
+{
+    struct heard_of *heard = context;
+    heard->told++;
+    return text_add(out, "%40000llu", (unsigned long long)heard->told);
+}
+
+static status_t take_of_one(void *context, const char *data, size_t bytes)
+{
+    struct heard_of *heard = context;
+    heard->taken++;
+    assert_int_equal(bytes, 40000);
+    assert_int_equal(strtoull(data, NULL, 10), heard->taken);
+    return heard->taken == heard->fails_at ? report_fail(STATUS_NO_SPACE, "full") : STATUS_OK;
+}
+
+static void ranks_are_simulated(void **state)
+{
+    (void)state;
+    struct heard_of heard = {0};
+    struct driver_work work = {
+        .chunks = CHUNKS, .context = &heard, .tell = tell_of_one, .take = take_of_one};
+    assert_int_equal(driver_simulate(&work, 4096), STATUS_OK);
+    assert_int_equal(heard.told, CHUNKS);
+    assert_int_equal(heard.taken, CHUNKS);
+    heard = (struct heard_of){.fails_at = 7};
+    assert_int_equal(driver_simulate(&work, 4096), STATUS_NO_SPACE);
+    assert_int_equal(heard.taken, 7);
+    report_clear();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +366,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stop_leaves_nothing_half_done),
         cmocka_unit_test(much_is_told_at_once),
         cmocka_unit_test(what_cannot_be_taken_ends_the_run),
+        cmocka_unit_test(ranks_are_simulated),
     };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -39,6 +39,8 @@ static void planned_end(struct planned *p)
     report_clear();
 }
 
+static uint64_t pretended; /* samples of the archive, 0: as many as it has */
+
 /* Plans a job of 64 channels with 8 taps and `memory` bytes of memory; `more`: other lines of
  * run. */
 static status_t plan_job(uint64_t memory, const char *more, const char *products, uint32_t threads,
@@ -53,6 +55,7 @@ static status_t plan_job(uint64_t memory, const char *more, const char *products
              path, products, (unsigned long long)memory, more);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
     assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
+    out->archive->samples = pretended ? pretended : out->archive->samples;
     return channelise_plan_create(out->job, out->archive, BACKEND_CPU, threads, &cut, &out->work);
 }
 
@@ -121,6 +124,27 @@ static void more_memory_never_cuts_smaller(void **state)
         planned_end(&p);
     }
     assert_int_equal(before.group_streams, POLS);
+}
+
+/* Rank 0 answers for each chunk, so a long observation has longer chunks, worked off in blocks. */
+static void long_observations_have_long_chunks(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 22 };
+    static const struct {
+        uint64_t samples;
+        uint64_t least;
+    } of[] = {{UINT64_C(1) << 40, 1000}, {UINT64_C(1) << 50, MOST / 2}};
+    for (int i = 0; i < 2; i++) {
+        struct planned p;
+        pretended = of[i].samples;
+        status_t st = plan_job(96 * MIB, "", spectra, 2, NULL, &p);
+        pretended = 0;
+        assert_int_equal(st, STATUS_OK);
+        assert_in_range(chunk_count(&p.work->chunking), of[i].least, MOST);
+        assert_true(p.work->memory_bytes <= p.job->memory);
+        planned_end(&p);
+    }
 }
 
 static void what_was_begun_stays_as_it_was_cut(void **state)
@@ -398,6 +422,7 @@ int main(void)
         cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(more_memory_never_cuts_smaller),
+        cmocka_unit_test(long_observations_have_long_chunks),
         cmocka_unit_test(what_was_begun_stays_as_it_was_cut),
         cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
