@@ -268,6 +268,13 @@ bench-bitshuffle:
 	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/tools/bench_bitshuffle
 	$(Q)$(BUILD)/tests/tools/bench_bitshuffle 50 $(BITSHUFFLE_PLUGIN)
 
+## qualification: measures on this machine what README.md promises, and writes a page with a verdict for each claim (minutes)
+QUALIFICATION ?= out/qualification.html
+.PHONY: qualification
+qualification:
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(PYTHON) tests/tools/qualification $(BUILD)/voltmill $(QUALIFICATION)
+
 ## scale: strong and weak scaling over the ranks that this machine holds, small; see tests/scale
 .PHONY: scale
 scale:
@@ -287,6 +294,7 @@ lint:
 	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
 	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; \
 	  tests/tools/lint-comments || status=1; tests/tools/lint-docs || status=1; \
+	  tests/tools/qualification --claims | grep 'NO CHECK\|without a claim' && status=1; \
 	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \
 	  { echo "docs/job-file.md: its tables are not those of docs/job-schema.json: make docs-tables"; status=1; }; \
 	  tests/tools/man docs/options.tsv docs/voltmill.1 | diff - docs/voltmill.1 || \
