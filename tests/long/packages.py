@@ -2,7 +2,9 @@
 cannot install them): CITATION.cff, the provenance of a product, the Python wheel, the recipes of conda-forge and EasyBuild."""
 import ast
 import glob
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -58,4 +60,21 @@ else:
     note("SKIP EasyBuild: apt-get install lmod")
 with open(os.path.join(ROOT, "packaging/spack/package.py"), encoding="utf-8") as file:
     ok(ast.parse(file.read()), "the package of Spack is Python")
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def listed(text):
+    """The packages that apt-get installs."""
+    return sorted(word for line in re.findall(r"install -y --no-install-recommends((?:.*\\\n)*.*)", text)
+                  for word in re.sub(r"&&.*", "", line.replace("\\\n", " ")).split())
+
+
+same(listed(read("packaging/Containerfile")), listed(read("packaging/apptainer/voltmill.def")), "both containers install the same")
+for name in "codemeta.json", ".zenodo.json":
+    ok(json.loads(read(name)), f"{name} is JSON")
+cited = set(re.findall(r"@([a-z]+\d{4})", read("paper/paper.md")))
+same(sorted(cited), sorted(re.findall(r"^@\w+{(\w+),", read("paper/paper.bib"), re.M)), "paper.md cites what paper.bib has, and all of it")
 finish()
