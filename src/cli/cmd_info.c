@@ -12,7 +12,6 @@
 #include "input/propose/propose.h"
 #include "input/propose/raw_types.h"
 #include "io/file.h"
-#include "job/yaml/tree_yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,14 +233,14 @@ out:
 }
 
 /* `format`: that of an only file. */
-static status_t info_archive(char **files, uint32_t count, const struct format *format,
+static status_t info_archive(const struct info_settings *s, const struct format *format,
                              struct json *json)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    st = archive_open_files(files, count, &archive);
+    st = archive_open_files(s->shared.operands, s->shared.noperands, s->layout, &archive);
     if (st == STATUS_USAGE && format) {
-        st = info_unsaid(files[0], format, json);
+        st = info_unsaid(s->shared.operand, format, json);
         goto out;
     }
     TRY(st);
@@ -252,11 +251,11 @@ out:
 }
 
 /* Raw numbers of no type: measured as each that they may be. */
-static status_t info_raw_types(const struct job *job, struct json *json)
+static status_t info_raw_types(const char *path, uint64_t skip, struct json *json)
 {
     status_t st = STATUS_OK;
     struct text lines = {0};
-    TRY(raw_types_measure(job->files[0], job->layout.skip, &lines));
+    TRY(raw_types_measure(path, skip, &lines));
     if (json) {
         json_text(json, "kind", "raw");
         json_lines(json, "types", lines.data);
@@ -264,7 +263,7 @@ static status_t info_raw_types(const struct job *job, struct json *json)
     }
     display_print("%s as raw numbers of each type; input.layout.type states which is right.\n"
                   "Sixteenths of the band: real from 0 to rate/2, complex from -rate/2 to rate/2\n",
-                  job->files[0]);
+                  path);
     fputs(lines.data, stdout);
 out:
     text_free(&lines);
@@ -275,29 +274,15 @@ out:
 static status_t info_described(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
-    const struct job_each each = {.is_input = 1};
-    struct text text = {0};
-    struct text layout = {0};
     struct job *job = NULL;
-    struct archive *archive = NULL;
-    TRY(text_add(&text, "run: {on_bad: nan}\ninput:\n  external: allow\n  files: "));
-    TRY(tree_quote_list(s->shared.operands, s->shared.noperands, &text));
-    TRY(text_add(&layout, "input.layout=%s", s->layout));
-    const char *const sets[] = {layout.data};
-    TRY(job_parse_each("info", text.data, text.length, sets, 1, &each, &job));
+    TRY(job_parse_layout(s->layout, &job));
     const struct job_layout *said = &job->layout;
-    if (said->format && strcmp(said->format, raw_format.name) == 0 &&
-        said->numbers.type.bits == 0 && !said->numbers.has_packing) {
-        TRY(info_raw_types(job, json));
-        goto out;
-    }
-    TRY(archive_open(job, &archive));
-    TRY(info_print_archive(archive, json));
+    int is_raw = said->format && strcmp(said->format, raw_format.name) == 0;
+    TRY(is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
+            ? info_raw_types(s->shared.operand, said->skip, json)
+            : info_archive(s, NULL, json));
 out:
-    archive_destroy(archive);
     job_destroy(job);
-    text_free(&text);
-    text_free(&layout);
     return st;
 }
 
@@ -330,9 +315,10 @@ static void info_product(const struct product *product, const struct product_wei
     }
 }
 
-static status_t info_describe_here(char *path, struct json *json)
+static status_t info_describe_here(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
+    const char *path = s->shared.operand;
     const struct format *format = NULL;
     struct product *product = NULL;
     struct product_weights weights = {.count = 0};
@@ -344,8 +330,7 @@ static status_t info_describe_here(char *path, struct json *json)
     } else if (!format) {
         TRY(info_describe_other(path, json));
     } else {
-        TRY(format->open_filterbank ? info_filterbank(path, json)
-                                    : info_archive(&path, 1, format, json));
+        TRY(format->open_filterbank ? info_filterbank(path, json) : info_archive(s, format, json));
     }
 out:
     product_destroy(product);
@@ -356,16 +341,14 @@ out:
 static status_t info_describe(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
-    char **files = s->shared.operands;
-    uint32_t count = s->shared.noperands;
     int exists = 0;
-    TRY(file_exists(files[0], &exists));
+    TRY(file_exists(s->shared.operand, &exists));
     if (s->layout) {
         TRY(info_described(s, json));
-    } else if (count > 1 || (!exists && strpbrk(files[0], "*?["))) {
-        TRY(info_archive(files, count, NULL, json));
+    } else if (s->shared.noperands > 1 || (!exists && strpbrk(s->shared.operand, "*?["))) {
+        TRY(info_archive(s, NULL, json));
     } else {
-        TRY(info_describe_here(files[0], json));
+        TRY(info_describe_here(s, json));
     }
 out:
     return st;
@@ -387,6 +370,7 @@ static status_t info_open(const struct apart_request *request, void **out)
     (void)out;
     unpack_struct(&in, &settings, &settings_type);
     TRY(unpack_check(&in, "names"));
+    settings.shared.operand = settings.shared.operands[0];
     if (to) {
         json_begin(to, NULL);
     }

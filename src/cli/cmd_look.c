@@ -3,9 +3,11 @@
 #include "cli/values.h"
 #include "plot/plot.h"
 
+#include <string.h>
+
 struct look_settings {
     struct shared shared;
-    const char *output;
+    const char *output, *layout;
     int text, serve;
 };
 
@@ -16,6 +18,9 @@ static const struct option_row rows[] = {
      "the picture, PNG or SVG by its ending (default: the file's name, ending in -look.png)"},
     {.name = "force"},
     {.name = "external"},
+    {"layout", "YAML", value_text, AT(layout), NULL, NULL,
+     "what input.layout of a job says of files that do not say it: --layout \"{sample_rate_hz: "
+     "1e6, freq_hz: 1.42e9}\" of an .npy (see `voltmill info --help`)"},
     {"text", NULL, value_flag, AT(text), NULL, NULL, "only the text, no picture"},
     {"serve", NULL, value_flag, AT(serve), NULL, NULL,
      "nothing of that: hands numbers to the Python module over standard input, a socket"},
@@ -34,9 +39,16 @@ static status_t look_run(void *settings)
         .is_text = s->text || s->serve,
         .is_served = s->serve,
         .choice.external = {s->shared.externals.items, s->shared.externals.count},
+        .choice.layout = s->layout,
         .force = s->shared.force};
     REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
             "look: -o is for a picture: neither --text nor --serve draws one");
+    for (uint32_t i = 0; s->layout && i < s->shared.noperands; i++) {
+        const char *end = strrchr(s->shared.operands[i], '.');
+        REQUIRE(!end || strcmp(end, ".yaml") != 0, STATUS_USAGE,
+                "look: --layout describes files, %s is a job with an input.layout of its own",
+                s->shared.operands[i]);
+    }
     TRY(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
 out:
@@ -54,7 +66,7 @@ const struct command cli_look = {
              "and matplotlib; without these it only prints (docs/plot.md).",
     .ending = "Exit status: 0 looked, 2 usage, 3 no space, 4 data, 5 memory, or -o without Python.",
     .operand = "input file",
-    .ends = "h5|hdf5|raw|vdif|dada|dat|fil|fits|yaml",
+    .ends = "h5|hdf5|raw|vdif|dada|dat|npy|sigmf-meta|sigmf|wav|fil|fits|yaml",
     .takes_many = 1,
     .rows = rows,
     .bytes = sizeof(struct look_settings),

@@ -104,11 +104,33 @@ static void options_know(const struct command *command, struct options_known *ou
     out->names[count] = (struct option){"help", no_argument, NULL, 'h'};
 }
 
+/* Puts HOME in the place of ~ of a path, which a shell leaves in quotes and after --NAME=. */
+static status_t options_expand(struct shared *shared, const char **path)
+{
+    status_t st = STATUS_OK;
+    struct text whole = {0};
+    int ok = 1;
+    TRY(text_add_path(&whole, *path, &ok));
+    REQUIRE(ok, STATUS_USAGE, "%s %s: ~ is HOME, which is not set", shared->command->name, *path);
+    if (strcmp(whole.data, *path) != 0) {
+        TRY(memory_grow(shared->nexpanded, sizeof *shared->expanded, "paths", &shared->expanded));
+        *path = shared->expanded[shared->nexpanded++] = whole.data;
+        whole.data = NULL;
+    }
+out:
+    text_free(&whole);
+    return st;
+}
+
 static status_t options_take(const struct command *command, const struct option_row *row,
                              const char *value, void *settings)
 {
+    static const struct option_row paths = {.takes = "FILE|PATH|PATTERN|JOB"};
     status_t st = STATUS_OK;
     char expected[256];
+    const char *name = NULL;
+    TRY(row->value && value_word(&paths, row->value, &name) ? options_expand(settings, &value)
+                                                            : STATUS_OK);
     if (!row->read(row, value, (char *)settings + row->at)) {
         value_expected(row, expected, sizeof expected);
         FAIL(STATUS_USAGE, "%s --%s %s: expected %s", command->name, options_name(row), value,
@@ -158,6 +180,9 @@ static status_t options_take_operand(const struct command *command, int count, c
             "%s: expected one %s%s%s%s, got %d; see voltmill %s --help", name, command->operand,
             command->takes_many ? " or more" : "", other ? " or --" : "", other ? other : "", count,
             name);
+    for (int i = 0; i < count; i++) {
+        TRY(options_expand(out, (void *)&words[i]));
+    }
     out->operand = words[0];
     out->operands = words;
     out->noperands = (uint32_t)count;
@@ -221,6 +246,10 @@ void options_free(void *settings)
             free(((struct option_texts *)(void *)((char *)settings + row->at))->items);
         }
     }
+    for (uint32_t i = 0; i < shared->nexpanded; i++) {
+        free(shared->expanded[i]);
+    }
+    free(shared->expanded);
 }
 
 const char *options_first(const void *settings, const char *names)

@@ -66,6 +66,8 @@ struct shared {
     const char *operand; /* the file that the command works on, the first; NULL: none */
     char **operands;     /* [noperands] all of them */
     uint32_t noperands;
+    char **expanded; /* [nexpanded] paths in which HOME took the place of ~ */
+    uint32_t nexpanded;
     int rank, ranks; /* of a parallel command */
     struct option_texts sets, externals;
     int force, restart, adopt;

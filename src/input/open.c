@@ -474,8 +474,11 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
 {
     status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
-            "%s: input.layout.sample_rate_hz is missing, and the file cannot say it", job->path);
+    REQUIRE(
+        archive->sample_rate_hz > 0, STATUS_USAGE,
+        "%s: input.layout.sample_rate_hz is missing, and the file cannot say it (a job states it; "
+        "info and look: --layout '{sample_rate_hz: 1e6}')",
+        job->path);
     if (job->layout.freq.rule.has_start) {
         TRY(memory_grown((size_t)chans, sizeof *archive->freq_hz, "frequencies of coarse channels",
                          &archive->freq_hz));
@@ -568,19 +571,28 @@ out:
     return st;
 }
 
-status_t archive_open_files(char **files, uint32_t count, struct archive **out)
+status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out)
 {
+    status_t st = STATUS_OK;
+    struct job *described = NULL;
     char allow[] = EXTERNAL_ALLOW;
     char *external = allow;
-    const struct job job = {.path = files[0],
-                            .external = &external,
-                            .nexternal = 1,
-                            .files = files,
-                            .nfiles = count,
-                            .layout = {.automatic = 1, .files_along = AXIS_TIME},
-                            .select = {.kind = SELECT_ALL},
-                            .on_bad = ON_BAD_NAN};
-    return open_here(&job, out);
+    struct job job = {.path = files[0],
+                      .external = &external,
+                      .nexternal = 1,
+                      .files = files,
+                      .nfiles = count,
+                      .layout = {.automatic = 1, .files_along = AXIS_TIME},
+                      .select = {.kind = SELECT_ALL},
+                      .on_bad = ON_BAD_NAN};
+    if (layout) {
+        TRY(job_parse_layout(layout, &described));
+        job.layout = described->layout;
+    }
+    TRY(open_here(&job, out));
+out:
+    job_destroy(described);
+    return st;
 }
 
 static status_t open_describe_archive(const struct apart_request *request, void **out)

@@ -13,9 +13,10 @@
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
- * everything selected, even if elements are missing. Fails with DATA; with USAGE if a job must
- * state more. Uses HDF5, in this process. */
-status_t archive_open_files(char **files, uint32_t count, struct archive **out);
+ * everything selected, even if elements are missing. `layout`: YAML of input.layout, which
+ * describes them; NULL: they say all themselves. Fails with DATA; with USAGE if a layout must state
+ * more. Uses HDF5, in this process. */
+status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out);
 
 /* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them
  * (fbh5_check_even()). */

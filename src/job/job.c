@@ -383,6 +383,19 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
     return job_parse_each(path, text, length, sets, nsets, NULL, out);
 }
 
+status_t job_parse_layout(const char *layout, struct job **out)
+{
+    static const char text[] = "input: {files: none}";
+    status_t st = STATUS_OK;
+    const struct job_each each = {.is_input = 1};
+    struct text set = {0};
+    TRY(text_add(&set, "input.layout=%s", layout));
+    TRY(job_parse_each("--layout", text, strlen(text), (const char *[]){set.data}, 1, &each, out));
+out:
+    text_free(&set);
+    return st;
+}
+
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out)
 {
     status_t st = STATUS_OK;

@@ -488,6 +488,10 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
 
+/* Reads the YAML of input.layout, as options --layout take it, into a job that has no other input.
+ * Fails with USAGE, DEVICE (memory). */
+status_t job_parse_layout(const char *layout, struct job **out);
+
 /* Ranges of DMs with a downsampling each. */
 struct job_dm_range {
     double start, end;

@@ -21,6 +21,7 @@ struct plot_choice {
     double time[2], freq[2], dm[2]; /* seconds after the first row, MHz, pc cm^-3 */
     uint32_t width, height;         /* of the picture, pixels; 0: as suits */
     struct external_list external;  /* where external storage of a filterbank may be */
+    const char *layout;             /* of PLOT_LOOK: YAML of input.layout; NULL: none */
 };
 
 struct drawing {

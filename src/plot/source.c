@@ -266,14 +266,19 @@ static status_t source_open_product(struct source *s, const struct plot_choice *
 {
     status_t st = STATUS_OK;
     int is_series = 0;
+    const struct format *format = NULL;
     /* A filterbank that is no HDF5 is none: its own reader reports errors. */
     TRY(report_forgive(product_open(s->path, &s->product)));
+    TRY(s->product ? STATUS_OK : report_forgive(formats_recognise(s->path, &format)));
     TRY(source_is_series(s, &is_series));
     enum product_kind kind = s->product ? s->product->kind : PRODUCT_POWER;
     REQUIRE(!choice->has_candidate || kind == PRODUCT_CANDIDATES, STATUS_USAGE,
             "%s: --candidate is for the output of dedisperse.search", s->path);
-    REQUIRE(kind != PRODUCT_VOLTAGES, STATUS_USAGE,
-            "%s: voltages, expected power, spectra or dedispersed series", s->path);
+    REQUIRE(kind != PRODUCT_VOLTAGES && (!format || format->open_filterbank || is_series),
+            STATUS_USAGE,
+            "%s: voltages (%s), expected power, spectra or dedispersed series; `voltmill look` "
+            "draws voltages",
+            s->path, format ? format->name : "a product");
     if (is_series) {
         TRY(source_open_series(s, json));
     } else if (kind == PRODUCT_CANDIDATES) {
@@ -380,7 +385,8 @@ static status_t source_open_any(struct source *s, const struct drawing *d, struc
     const struct format *format = NULL;
     int exists = 0;
     TRY(file_exists(s->path, &exists));
-    TRY(d->nfiles == 1 && exists ? report_forgive(formats_recognise(s->path, &format)) : STATUS_OK);
+    int is_one = d->nfiles == 1 && exists && !d->choice.layout;
+    TRY(is_one ? report_forgive(formats_recognise(s->path, &format)) : STATUS_OK);
     if (format && format->open_filterbank) {
         TRY(source_open_bank(s, s->path, d->choice.external));
         return source_add_bank(s, json);

@@ -61,7 +61,8 @@ status_t volts_open(const struct drawing *d, struct json *json, struct volts **o
         job->on_bad = ON_BAD_NAN;
         TRY(archive_open(job, &v->archive));
     } else {
-        TRY(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, &v->archive));
+        TRY(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
+                               &v->archive));
     }
     const struct archive *a = v->archive;
     v->coding = (struct sample_coding){.format = a->format,

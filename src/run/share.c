@@ -326,6 +326,33 @@ static uint32_t rate_channels(const struct job_bank *bank, double band_hz)
     return bank->is_oversampled ? oversampled_channels(bank->oversample, 2 * pairs) : 2 * pairs;
 }
 
+/* Whether FFT libraries have kernels for all prime factors of a length. */
+static int rate_is_fast(uint32_t length)
+{
+    for (uint32_t factor = 2; factor <= 13; factor++) {
+        while (length % factor == 0) {
+            length /= factor;
+        }
+    }
+    return length == 1;
+}
+
+/* Suggests the nearest number of channels whose transform is fast. */
+static void rate_note_faster(const struct job_bank *bank, uint32_t channels, double band_hz)
+{
+    char text[UNITS_TEXT];
+    for (uint32_t apart = 0; apart < channels / 4 && !rate_is_fast(channels); apart++) {
+        uint32_t near = apart % 2 ? channels - apart - 1 : channels + apart;
+        int suits = !bank->is_oversampled || oversampled_channels(bank->oversample, near) == near;
+        if (suits && rate_is_fast(near)) {
+            report_note("%" PRIu32 " channels have a prime factor above 13: channels: %" PRIu32
+                        " (%s) is transformed several times faster",
+                        channels, near, units_hertz(band_hz / near, text));
+            break;
+        }
+    }
+}
+
 /* Numbers of channels and spectra that the job gives as a width and a time, by the rate of the
  * samples that the filters leave. Coefficients of filters are read already. */
 static status_t rate_resolve(const struct job *job, const struct archive *archive,
@@ -347,6 +374,7 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
             report_note("channelise.%u.width %s: %" PRIu32 " channels of %s", i,
                         units_hertz(bank->width_hz, a), channels[i],
                         units_hertz(band_hz / channels[i], b));
+            rate_note_faster(bank, channels[i], band_hz);
         }
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {

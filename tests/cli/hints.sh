@@ -39,6 +39,17 @@ same "is the home directory" "files: [$work/home/in*.h5]" "files: [$(warm -c 'im
 print(h5py.File(sys.argv[1], "r")["provenance"].attrs["job"].decode().split("- ")[1].split("\n")[0])' home/out.h5)]"
 fails "behind file:, too" 4 'home/nowhere.txt' env HOME="$work/home" "$voltmill" run job.yaml --set channelise.window='file:~/nowhere.txt'
 fails "without HOME" 2 '~ is HOME, which is not set' env -u HOME "$voltmill" plan job.yaml --set products.0.file='~/x.h5'
+home() { HOME=$work/home "$voltmill" "$@"; }
+runs "~ of a file that is described" home info '~/in.h5'
+runs "of one that is looked at" home look --text '~/in.h5'
+echo words >home/words.png
+fails "of a picture, after =" 2 "$work/home/words.png" env HOME="$work/home" "$voltmill" plot --filter --output='~/words.png' job.yaml
+runs "of a pattern of --each" home run --each '~/in*.h5' --set 'products.0.file=~/{name}.each' job.yaml
+[ -s home/in.each ]
+ok $? "is the home directory, too"
+fails "without HOME: an operand" 2 'info ~/in.h5: ~ is HOME, which is not set' env -u HOME "$voltmill" info '~/in.h5'
+fails "without HOME: an option" 2 'plot ~/x.png: ~ is HOME, which is not set' env -u HOME "$voltmill" plot -o '~/x.png' out.h5
+
 fails "\$ in a path" 2 'products.0.file: is "\$HOME/x.h5": \$ is not expanded' "$voltmill" plan job.yaml --set 'products.0.file=$HOME/x.h5'
 fails "\$ in an input" 2 'input.files: is "\$DATA/\*.h5": \$ is not expanded' "$voltmill" plan job.yaml --set 'input.files=$DATA/*.h5'
 cp obs.h5 'a$b.h5'

@@ -58,6 +58,20 @@ grep -q '^  read 200,000 of 200,000 samples (100% of ' stdout
 ok $? "says how much is read"
 [ ! -e clip-look.png ]
 ok $? "without a picture"
+tail -n +3 stdout >expected.polarisations
+layout="sample_rate_hz: 1e6, freq_hz: 1e8}"
+errs 2 "sample_rate_hz is missing.* --layout '\{sample_rate_hz: 1e6\}'" "$voltmill" look --text volts.npy
+ok $bad "an .npy without a rate: names the option that states it"
+look --text --layout "{$layout" volts.npy && tail -n +3 stdout | cmp -s - expected.polarisations
+ok $? "--layout states it: the same numbers"
+look --text --layout "{format: raw, type: i8, skip: 128, axes: 'time,pol:2,reim', $layout" volts.npy && tail -n +3 stdout | cmp -s - expected.polarisations
+ok $? "of raw numbers, too"
+errs 2 'input.layout.sample_rate: .*did you mean sample_rate_hz' "$voltmill" look --text --layout '{sample_rate: 1e6}' volts.npy
+ok $bad "--layout with a mistake"
+errs 2 'volts.npy: voltages .npy., expected power, .*`voltmill look` draws voltages' "$voltmill" plot volts.npy
+ok $bad "plot of voltages: names look"
+errs 2 'look: --layout describes files, x.yaml is a job' "$voltmill" look --text --layout "{$layout" x.yaml
+ok $bad "--layout with a job"
 
 # --- nothing but Python
 mkdir bare

@@ -40,6 +40,9 @@ done
 runs "a filterbank" "$voltmill" run units.yaml --set products.0.file=power.fil
 runs "knows its job in numbers, too" "$voltmill" run numbers.yaml --set products.0.file=power.fil
 says "by its stamp" '^complete before: power.fil'
+ok "$(grep -c 'prime factor' output)" "66 channels are fast"
+runs "plan of 976 channels" "$voltmill" plan units.yaml --set 'channelise.width=1024.5 Hz' --set products.0.file=976.h5
+says "names the nearest fast number" 'note: 976 channels have a prime factor above 13: channels: 972 .1.02880658 kHz. is transformed'
 sed 's/width: 15 kHz/width: 15 kHz, oversample: {num: 4, den: 3}/' units.yaml >over.yaml
 runs "plan of an oversampled bank" "$voltmill" plan over.yaml --set products.0.file=over.h5
 says "whose channels suit the ratio" 'width 15 kHz: 6[48] channels' 'integrate 300 us: 6 spectra'
