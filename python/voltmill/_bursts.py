@@ -164,6 +164,7 @@ class Burst:
     def panels(self, choice, marks=None, columns=(0, 1)):
         """Pulse, waterfall, DM over time, S/N against DM. `marks`: lines of the last."""
         out = []
+        of = "" if marks else ", bands of the filterbank"
         if (~np.isnan(self.rows)).any():
             dms, plane = self.plane()
             at = int(np.argmin(abs(dms - self.pulse.dm)))
@@ -184,10 +185,10 @@ class Burst:
             if wants(choice, "snr"):
                 wide = max(int(round(self.width_s / (self.group * self.bank.step))), 1)
                 snr = [np.nanmax(best_sums(row, (0.0, 1.0), 2 * wide)[0]) for row in plane]
-                marks = [Line(dms, np.array(snr), "filterbank" if marks else "", "line",
+                marks = [Line(dms, np.array(snr), "bands of the filterbank" if marks else "", "line",
                               "grey" if marks else "blue")] + (marks or [])
         if wants(choice, "snr") and marks:
-            out.append(Panel("snr", "S/N against DM", Axis(DM), Axis(SNR), lines=marks,
+            out.append(Panel("snr", f"S/N against DM{of}", Axis(DM), Axis(SNR), lines=marks,
                              column=columns[1]))
         return out
 
@@ -317,7 +318,7 @@ def draw_dedispersed(bank, choice):
     if choice.get("kinds") and "series" in choice["kinds"]:
         panels.append(found.samples("series", f"at DM {best.dm:.7g} pc cm⁻³", found.kept[
             found.strongest], found.first, found.end))
-    words = best.words(whole.step)
+    words = best.words(whole.step, " of all channels")
     title = (f"{_figure.heading(bank.path, bank.source, bank.telescope)}\n{words}\n"
              f"0 s: {bank.start + ' UTC' if bank.start else 'unknown'}; times at "
              f"{whole.reference / 1e6:.9g} MHz")
@@ -462,7 +463,7 @@ class SearchFigure:
         words = ""
         if self.one:
             one = Pulse(self.one["snr"], self.one["time_s"], self.one["width"], self.one["dm"])
-            words = ("\n" if self.is_one else "\nthe strongest: ") + one.words(s.step)
+            words = ("\n" if self.is_one else "\nthe strongest: ") + one.words(s.step, " of the search")
         return f"{_figure.heading(s.path, s.source, s.telescope)}{words}\n{line}"
 
     def _overview(self):

@@ -26,9 +26,10 @@ class Pulse:
     width: int
     dm: float
 
-    def words(self, step):
+    def words(self, step, of=""):
+        """`of`: how its S/N was found, where a picture has those of two methods."""
         samples = "sample" if self.width == 1 else "samples"
-        return (f"S/N {self.snr:.3g} at {self.time:.9g} s, {self.width} {samples} "
+        return (f"S/N {self.snr:.3g}{of} at {self.time:.9g} s, {self.width} {samples} "
                 f"({_figure.seconds(self.width * step)}) wide, DM {self.dm:.7g} pc cm⁻³")
 
 

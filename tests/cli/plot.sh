@@ -165,6 +165,7 @@ same "and its list of DMs" "53 -" "$(values snr | largest | awk '{ print $1, $2 
 runs "some DMs alone" plot --dm 41..45 --time 1..3 --kind snr -o dms.png --data numbers.csv series.h5
 same "are drawn" "41 45" "$(values snr | awk 'NR == 1 { a = $1 } END { print a, $1 }')"
 runs "anybody's filterbank, dedispersed" plot --dm 500 -o burst.svg --data numbers.csv swept.h5
+same "says how each S/N was found" "1 1" "$(letters burst.svg | grep -c 'S/N [0-9.]* of all channels at') $(letters burst.svg | grep -c 'S/N against DM, bands of the filterbank')"
 same "has its pulse at the band's top frequency" "2.00" "$(values pulse | largest | awk '{ printf "%.2f\n", $1 }')"
 same "in all channels at once" "2.00 2.00" \
     "$(values waterfall | awk '{ if (!($2 in v) || $3 > v[$2]) { v[$2] = $3; t[$2] = $1 } } END { printf "%.2f %.2f\n", t[1400], t[1431.5] }')"
