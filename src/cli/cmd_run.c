@@ -43,11 +43,14 @@ static int run_read_stall(const struct option_row *row, const char *text, void *
 static int run_read_part(const struct option_row *row, const char *text, void *field)
 {
     uint32_t *part = field;
+    uint64_t number[2] = {0};
     char end = '\0';
     (void)row;
-    int found = sscanf(text, "%" SCNu32 "/%" SCNu32 "%c", &part[0], &part[1], &end);
-    return found == 2 && strspn(text, "0123456789/") == strlen(text) && part[0] >= 1 &&
-           part[0] <= part[1];
+    int found = sscanf(text, "%" SCNu64 "/%" SCNu64 "%c", &number[0], &number[1], &end);
+    part[0] = (uint32_t)number[0];
+    part[1] = (uint32_t)number[1];
+    return found == 2 && strspn(text, "0123456789/") == strlen(text) && number[0] >= 1 &&
+           number[0] <= number[1] && number[1] <= UINT32_MAX;
 }
 
 static const struct option_row rows[] = {

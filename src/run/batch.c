@@ -262,10 +262,11 @@ out:
 
 /* Rank 0, before anything is made: no file that the job of one observation makes, under its final
  * name or another, is that of another one, whatever path leads to it, nor an observation itself or
- * what leads to a sample of one. Observations are opened for that if any such file is there.
+ * what leads to a sample of one. Observations are opened for that if any such file is there: those
+ * of this part, since without --force no file of another origin is replaced; with it all.
  * Fails with USAGE, naming both observations and the file; with DATA: the job cannot be read.
  * Mistakes in a job wait for its run. */
-static status_t batch_check(const struct run_options *options,
+static status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
                             const struct observations *observations)
 {
     status_t st = STATUS_OK;
@@ -278,7 +279,8 @@ static status_t batch_check(const struct run_options *options,
     TRY(batch_judge(&work));
     int looks = batch_has_outputs(&work.files);
     for (uint32_t i = 0; i < count && looks; i++) {
-        TRY(*observations->missing[i] ? STATUS_OK : batch_add_inputs(&work, i));
+        int is_opened = options->force || i % choice->parts == choice->part;
+        TRY(*observations->missing[i] || !is_opened ? STATUS_OK : batch_add_inputs(&work, i));
     }
     TRY(batch_judge(&work));
 out:
@@ -332,9 +334,9 @@ static status_t batch_run_one_all(struct batch *batch, uint32_t i)
                                               : "failed";
     const char *cause = st == STATUS_OK || st == STATUS_STOPPED ? "" : report_cause();
     batch->left += st != STATUS_OK;
-    (void)text_add_shown(&batch->table, "%-15s  %s%s%.*s\n", word,
-                         batch->observations.items[i].files, *cause ? ": " : "",
-                         (int)strcspn(cause, "\n"), cause);
+    /* No name has a tab: slurm/each-summary finds its end. */
+    (void)text_add_shown(&batch->table, *cause ? "%-15s  %s:\t%.*s\n" : "%-15s  %s%.*s\n", word,
+                         batch->observations.items[i].files, (int)strcspn(cause, "\n"), cause);
     if (st != STATUS_OK) {
         report_print();
     }
@@ -359,19 +361,19 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     MPI_Comm_rank(comm, &batch.rank);
     TRY(batch_list_all(&batch));
     TRY(opened_create_all(comm, 1, &batch.opened));
-    st = batch.rank == 0 ? batch_check(options, &batch.observations) : STATUS_OK;
+    st = batch.rank == 0 ? batch_check(options, choice, &batch.observations) : STATUS_OK;
     TRY(agree_all(comm, st));
     uint32_t count = batch.observations.count;
     status_t first = STATUS_OK;
     int is_over = 0;
     int is_stopped = 0;
-    uint32_t i = choice->part;
+    uint64_t i = choice->part;
     for (; i < count && !is_over; i += choice->parts) {
         is_stopped = i > choice->part && batch_is_stopped_all(comm);
         if (is_stopped) {
             break;
         }
-        status_t one = batch_run_one_all(&batch, i);
+        status_t one = batch_run_one_all(&batch, (uint32_t)i);
         int failed = one != STATUS_OK && one != STATUS_HOLES;
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
         is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);

@@ -94,10 +94,21 @@ done
 same "in parts, of which the last has none" "night.h5|other[1].h5|2024-01-01-00:00:00.h5|*|" "$all"
 run 0 --each 'obs/*.raw' --part 2/2
 same "of a pattern" "other[1].h5" "$(made)"
+run 0 --each 'obs/*.raw' --part 2/4294967295
+same "of as many parts as a number can be" "other[1].h5" "$(made)"
+if command -v strace >/dev/null; then
+    for force in '' --force; do
+        strace -f -o opened -e trace=openat "$voltmill" run --each 'obs/*.raw' --part 2/2 $force job.yaml >stdout 2>&1
+        grep -q 'obs/night.*O_RDONLY' opened
+        same "observations of other parts are opened: ${force:-not without --force}" "${force:+0}" "$(sed s/1// <<<$?)"
+    done
+else
+    skip "strace is not installed"
+fi
 # --- job arrays of PBS and LSF, and their summary
 rm -rf out && mkdir out
-head -c 5000 obs/night.0000.raw >obs/broken.0000.raw
-echo obs/broken.0000.raw >>list.txt
+head -c 5000 obs/night.0000.raw >'obs/broken: x.0000.raw'
+echo 'obs/broken: x.0000.raw' >>list.txt
 printf 'a\nb\n' >nodes
 export JOB=job.yaml LIST=list.txt OPTIONS="--set run.threads=1" VOLTMILL=$voltmill
 for part in 1 2; do
@@ -123,8 +134,13 @@ status=0
 "$here/slurm/each-summary" each.1 each.2 each.3 >stdout || status=$?
 same "the summary: status" 1 $status
 same "counts" "== 3 of 4 observations are complete, 1 failed" "$(tail -n 1 stdout)"
-grep -q '^failed  *obs/broken.0000.raw: .' stdout
+grep -q '^failed  *obs/broken: x.0000.raw: .' stdout
 ok $? "and says what failed, and why"
+"$here/slurm/each-summary" each.2 each.3 >stdout
+same "parts without a log: status" 1 $?
+same "are named" "no log of parts 1 of 3: their observations are not counted|== 2 of 2 observations are complete|" "$(tr '\n' '|' <stdout)"
+printf 'complete         obs/broken: x.0000.raw\n' | "$here/slurm/each-summary" each.1 each.2 each.3 - >stdout
+same "a name with a colon is one observation" "0 == 4 of 4 observations are complete" "$? $(cat stdout)"
 echo "each.pbs: part 4/4 of list.txt" >killed
 "$here/slurm/each-summary" each.2 each.3 killed >stdout
 same "an element without a table: status" 1 $?
@@ -150,12 +166,12 @@ same "makes nothing" "*" "$(made)"
 HOME=$PWD run 4 --keep-going --list some
 ok $? "--keep-going goes on"
 same "with the others: ~ is HOME, blanks at the end do not count" night.h5 "$(made)"
-grep -q '^failed  *obs/no\*\.raw\.gz: some:2: no file matches obs/no\*\.raw\.gz$' stdout &&
+grep -q '^failed  *obs/no\*\.raw\.gz:'$'\t''some:2: no file matches obs/no\*\.raw\.gz$' stdout &&
     [ "$(grep -c '^error: ' stderr)" = 2 ] && grep -q '^error: 1 of 2 observations are not complete$' stderr
 ok $? "and names the line in the table"
 HOME='' run 2 --list some --keep-going && grep -q '^error: some:3: ~ is HOME, which is not set$' stderr
 ok $? "no HOME"
-for words in "--part 0/2" "--part 3/2" "--part 1" "--part 1/2x" "--part -1/2"; do
+for words in "--part 0/2" "--part 3/2" "--part 1" "--part 1/2x" "--part -1/2" "--part 1/4294967297"; do
     run 2 --list list.txt $words && grep -q 'part' stderr
     ok $? "refused: $words"
 done
