@@ -162,9 +162,11 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     uint32_t pols = work->seen->nselected[AXIS_POL];
     spec->combine = job->combine;
     REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
-            "%s: products.%u.polarisation is %s, which takes two polarisations, but %s selected",
+            "%s: products.%u.polarisation is %s, which takes two polarisations, but %s",
             work->job->path, i, polarisation_name(job->combine.polarisation),
-            pols == 1 ? "there is one" : "there are more");
+            pols == 1 ? "there is one selected: without it (spec: without -p) the product has the "
+                        "power of that one"
+                      : "there are more selected: input.select.pols takes two");
     if (job->combine.polarisation == POLARISATION_IQUV) {
         TRY(plan_ifs_settle_feed(work, i, &spec->combine.stokes));
     }

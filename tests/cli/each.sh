@@ -98,6 +98,13 @@ same "are the names of products" 'a.out|q", integrate: 7}, {kind: spectra, file:
     "$(for i in out/*; do printf '%s|' "${i#out/}"; done)"
 same "with the observation's rows" "$(data "out/x\\x2f..\\x2fy.out")" "$(data 'out/q", integrate: 7}, {kind: spectra, file: "z.out')"
 rm "$slashes" "$quotes" out/*
+cp one/a.h5 'both/x$HOME.h5'
+runs "a name with \$" "$voltmill" run --each 'both/x*.h5' job.yaml
+mv 'out/x$HOME.out' 'out/y$HOME.out'
+runs "is a name like others, and verifies under another" "$voltmill" verify 'out/y$HOME.out'
+errs 2 'is "\$HOME/x\$HOME.h5": \$ is not expanded' "$voltmill" run --each 'both/x*.h5' --set 'products.0.file=$HOME/{name}.h5' job.yaml
+ok $bad "\$ beside {name} is refused"
+rm 'both/x$HOME.h5' out/*
 runs "{name} in an override" "$voltmill" run --each both/a.h5 --set 'products.0.file=out/{name}.{name}' job.yaml
 same "is replaced, too" "a.a" "$(ls out)"
 mkdir '{name}'

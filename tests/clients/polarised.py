@@ -238,7 +238,7 @@ ok(np.abs(series[2] / series[0] - 1).max() < 1e-6, "and the powers of a coherenc
 # Impossible jobs.
 single = synth("single", samples=20000, streams={"chans": 2}, bits=8, sample_rate_hz=1e6, freq_hz=100e6, noise=20)
 for archive, change, words in (
-        (single, {"polarisation": "I"}, "takes two polarisations, but there is one"),
+        (single, {"polarisation": "I"}, "takes two polarisations, but there is one selected: without it"),
         (single, {"sum": "beams"}, "none that it tells apart"),
         (obs, {"kind": "spectra", "integrate": 1, "polarisation": "I"}, "is for products of kind power"),
         (obs, {"polarisation": "I", "stokes_v": "psr"}, "is for polarisation: IQUV"),

@@ -348,7 +348,7 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
     struct text whole = {0};
     size_t before = strncmp(node->text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
     const char *path = node->text + before;
-    if (strchr(path, '$') && access(path, F_OK) != 0) {
+    if (strchr(path, '$') && !node->is_taken && access(path, F_OK) != 0) {
         *ok = 0;
         snprintf(message, MISTAKE_BYTES, "$ is not expanded, expected a path without it (~ is)");
     } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {

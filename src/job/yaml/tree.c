@@ -241,6 +241,7 @@ status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
     --*budget;
     TRY(tree_new(node->kind, node->text, &copy));
     copy->is_plain = node->is_plain;
+    copy->is_taken = node->is_taken;
     copy->line = node->line;
     copy->set = node->set;
     for (size_t i = 0; i < node->nchildren; i++) {

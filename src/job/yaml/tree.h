@@ -23,6 +23,7 @@ struct tree {
     char *text;               /* of a value, else NULL */
     const struct schema *row; /* of a member: the row that it was checked by; NULL: none */
     int is_plain;             /* a value written without quotes */
+    int is_taken;             /* a value made of a file's name: its $ is no variable */
     int is_wrapped;           /* a list that was written as its only entry */
     int is_bad;               /* a mistake was found in it: do not rely on it */
     uint32_t line;            /* of the file; 0 for what an override made */

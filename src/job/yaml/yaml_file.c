@@ -146,6 +146,7 @@ static status_t yaml_file_put_word_at(struct tree *value, const char *place, con
         at = found + strlen(place);
     }
     TRY(text_add(&text, "%s", at));
+    value->is_taken |= !strchr(value->text, '$');
     free(value->text);
     value->text = text.data;
     value->is_plain = 0;
@@ -199,6 +200,7 @@ static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *ea
     TRY(yaml_file_put_word(root, "{name}", each->name));
     TRY(yaml_file_texts(strchr(each->set, '=') + 1, &value));
     value->set = each->set;
+    value->is_taken = 1;
     TRY(yaml_file_put(root, each->set, mistakes, &value));
 out:
     tree_destroy(value);
