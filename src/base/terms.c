@@ -1,6 +1,8 @@
 /* The words of the field: one table of sample formats, and the names of all else. */
 #include "base/terms.h"
 
+#include "base/text.h"
+
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,10 +159,8 @@ enum file_format file_format_of(const char *path)
         const char *ending;
         enum file_format format;
     } known[] = {{".fil", FILE_FIL}, {".fits", FILE_PSRFITS}, {".sf", FILE_PSRFITS}};
-    size_t length = strlen(path);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t letters = strlen(known[i].ending);
-        if (length > letters && strcmp(path + length - letters, known[i].ending) == 0) {
+        if (text_ends(path, known[i].ending)) {
             return known[i].format;
         }
     }

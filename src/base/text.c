@@ -325,6 +325,13 @@ const char *text_line(const char *lines, size_t at, size_t *length)
     return lines;
 }
 
+int text_ends(const char *name, const char *ending)
+{
+    size_t length = strlen(name);
+    size_t letters = strlen(ending);
+    return length > letters && strcmp(name + length - letters, ending) == 0;
+}
+
 const char *text_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

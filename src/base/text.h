@@ -64,4 +64,7 @@ const char *text_line(const char *lines, size_t at, size_t *length);
 /* Returns the part of `path` after the last '/'. */
 const char *text_basename(const char *path);
 
+/* Whether a name ends so, after one character or more. */
+int text_ends(const char *name, const char *ending);
+
 #endif

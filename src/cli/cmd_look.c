@@ -1,9 +1,8 @@
 /* voltmill look FILE... */
 #include "base/display.h"
+#include "base/text.h"
 #include "cli/values.h"
 #include "plot/plot.h"
-
-#include <string.h>
 
 struct look_settings {
     struct shared shared;
@@ -44,8 +43,7 @@ static status_t look_run(void *settings)
     REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
             "look: -o is for a picture: neither --text nor --serve draws one");
     for (uint32_t i = 0; s->layout && i < s->shared.noperands; i++) {
-        const char *end = strrchr(s->shared.operands[i], '.');
-        REQUIRE(!end || strcmp(end, ".yaml") != 0, STATUS_USAGE,
+        REQUIRE(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
                 "look: --layout describes files, %s is a job with an input.layout of its own",
                 s->shared.operands[i]);
     }

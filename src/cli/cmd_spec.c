@@ -75,9 +75,8 @@ out:
 static int spec_has_ending(const char *name)
 {
     static const char *const endings[] = {".h5", ".hdf5", ".fil", ".fits", ".sf"};
-    const char *dot = strrchr(text_basename(name), '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
-        if (strcmp(dot, endings[i]) == 0) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (text_ends(name, endings[i])) {
             return 1;
         }
     }

@@ -124,10 +124,9 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     TRY(o->output
             ? memory_text(o->output, out)
             : memory_format(out, "%.*s%s.png", length, first, o->of == PLOT_LOOK ? "-look" : ""));
-    const char *ending = strrchr(text_basename(*out), '.');
-    REQUIRE(ending && (strcmp(ending, ".png") == 0 || strcmp(ending, ".svg") == 0), STATUS_USAGE,
+    REQUIRE(text_ends(*out, ".png") || text_ends(*out, ".svg"), STATUS_USAGE,
             "%s: expected a name that ends in .png or .svg", *out);
-    *format = ending + 1;
+    *format = strrchr(*out, '.') + 1;
     /* The name of a picture of a pattern is none. */
     for (char *c = *out + (text_basename(*out) - *out); !o->output && *c; c++) {
         *c = strchr("*?[]", *c) ? '_' : *c;

@@ -2,6 +2,7 @@
 #include "plot/volts.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "compute/shared/samples.h"
 #include "input/open.h"
 #include "input/read/reader.h"
@@ -54,9 +55,8 @@ status_t volts_open(const struct drawing *d, struct json *json, struct volts **o
     status_t st = STATUS_OK;
     struct volts *v = NULL;
     struct job *job = NULL;
-    const char *end = strrchr(d->files[0], '.');
     TRY(memory_zeroed(1, sizeof *v, "voltages", &v));
-    if (end && strcmp(end, ".yaml") == 0) {
+    if (text_ends(d->files[0], ".yaml")) {
         TRY(job_load(d->files[0], NULL, 0, &job));
         job->on_bad = ON_BAD_NAN;
         TRY(archive_open(job, &v->archive));

@@ -245,6 +245,17 @@ def sigmf_files():
             member.size, member.pax_headers = len(data), {"mtime": "1.5"}
             tar.addfile(member, io.BytesIO(data))
     check("SigMF archive with pax headers", volts, scratch("pax.sigmf"), "")
+    # A size in a pax header alone, as Python writes it from 8 GiB on: 9 GiB of zeros, sparse.
+    meta = json.dumps(plain.sigmf_meta("ci16_le", captures=[capture])).encode()
+    large, small = tarfile.TarInfo("obs.sigmf-data"), tarfile.TarInfo("obs.sigmf-meta")
+    large.size, small.size = 9 << 30, len(meta)
+    head = small.tobuf(tarfile.PAX_FORMAT) + meta + bytes(-len(meta) % 512) + large.tobuf(tarfile.PAX_FORMAT)
+    plain.write(scratch("large.sigmf"), head)
+    os.truncate(scratch("large.sigmf"), len(head) + (9 << 30) + 1024)
+    ok(json.loads(voltmill("info", "--json", scratch("large.sigmf")))["samples"] == 9 << 28, "SigMF archive: a pax size of 9 GiB")
+    os.remove(scratch("large.sigmf"))
+    plain.write_sigmf(scratch("many"), x.tobytes(), plain.sigmf_meta(annotations=140000 * [{"core:sample_start": 1}]))
+    ok("SigMF (140,000 annotations, ignored)" in voltmill("info", scratch("many.sigmf-meta")), "SigMF: 140,000 annotations")
     plain.write_sigmf(scratch("bare"), x.tobytes(), {k: v for k, v in plain.sigmf_meta().items() if k != "captures"})
     check("SigMF without captures", volts, scratch("bare.sigmf-meta"), "")
     os.rename(scratch("obs.sigmf-data"), scratch("\U0001F600.bin"))

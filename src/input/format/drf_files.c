@@ -86,8 +86,7 @@ static int drf_is_time_folder(const char *name)
 /* Not "tmp.rf@...", which is being written. */
 static int drf_is_file(const char *name)
 {
-    size_t length = strlen(name);
-    return strncmp(name, "rf@", 3) == 0 && length > 6 && strcmp(name + length - 3, ".h5") == 0;
+    return strncmp(name, "rf@", 3) == 0 && text_ends(name, ".h5") && strlen(name) > 6;
 }
 
 static int drf_is_any(const char *name)
@@ -264,7 +263,7 @@ static int drf_is_metadata_file(const char *name)
 {
     const char *at = strchr(name, '@');
     return at && strncmp(name, "tmp.", 4) != 0 && isdigit((unsigned char)at[1]) &&
-           strcmp(name + strlen(name) - 3, ".h5") == 0;
+           text_ends(name, ".h5");
 }
 
 /* The group of a sample is named by its number. */

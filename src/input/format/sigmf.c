@@ -1,5 +1,6 @@
 /* SigMF 1.x: samples of one type in one file, described by JSON beside it, or both in one tar file
  * (github.com/sigmf/SigMF, sigmf-spec.md). */
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/format/plain.h"
@@ -17,16 +18,12 @@
 
 /* Bytes of metadata; of their begin, in which core:datatype is sought. */
 enum { SIGMF_META_BYTES = 32 << 20, SIGMF_HEAD = 1 << 16 };
-/* Bytes of tar: a block, the name in a header, places of size and magic; members that are listed.
- */
-enum {
-    TAR_BLOCK = 512,
-    TAR_NAME = 100,
-    TAR_SIZE_AT = 124,
-    TAR_SIZE = 12,
-    TAR_TYPE_AT = 156,
-    TAR_MAGIC_AT = 257,
-    MEMBERS = 4096
+/* Bytes of a pax header that are read, and members that are listed. */
+enum { TAR_PAX = 4096, TAR_MEMBERS = 4096 };
+
+/* A block of tar in front of a member. */
+struct sigmf_tar {
+    char name[100], modes[24], size[12], times[20], type, link[100], magic[255];
 };
 
 /* Samples of which one frequency and time is stated. */
@@ -87,7 +84,7 @@ static const struct schema capture_rows[] = {
      .min = -1e15, .max = 1e15},
     {"core:datetime", SCHEMA_PARSED, NULL, CAPTURE(time), CAPTURE_HAS(has_time),
      .parse = sigmf_parse_time, .expected = "a UTC date and time such as 2020-01-01T00:00:00.5Z"},
-    {.key = NULL}};
+    {.is_open = 1}};
 
 #define SIGMF(member) SCHEMA_AT(struct sigmf, member)
 static const struct schema global_rows[] = {
@@ -99,38 +96,34 @@ static const struct schema global_rows[] = {
      SCHEMA_GIVEN(struct sigmf, has_rate, 1), .is_above = 1, .max = 1e15},
     {"core:trailing_bytes", SCHEMA_WHOLE, NULL, SIGMF(trailing_bytes), .max = 0x1p50},
     {"core:dataset", SCHEMA_TEXT, NULL, SIGMF(dataset)},
-    {.key = NULL}};
+    {.is_open = 1}};
 
 static const struct schema sigmf_rows[] = {
     {"global", SCHEMA_MAPPING, NULL, .members = global_rows, .is_required = 1},
     {"captures", SCHEMA_MAPPING, NULL, .members = capture_rows,
      SCHEMA_LIST(struct sigmf, captures, ncaptures, 0, 1 << 20)},
-    {.key = NULL}};
-
-/* Removes all members that no row describes. */
-static void sigmf_prune(struct tree *node, const struct schema *rows)
-{
-    for (size_t i = node->nchildren; i-- > 0;) {
-        const struct schema *row = rows;
-        while (row->key && node->kind == TREE_MAPPING &&
-               strcmp(row->key, node->child[i]->key) != 0) {
-            row++;
-        }
-        if (!row->key) {
-            tree_remove(node, i);
-        } else if (node->kind == TREE_LIST || row->members) {
-            sigmf_prune(node->child[i], node->kind == TREE_LIST ? rows : row->members);
-        }
-    }
-}
+    {.is_open = 1}};
 
 /* Files of a recording. */
 
-static int sigmf_ends(const char *path, const char *ending)
+/* Octal digits; GNU tar writes sizes from 8 GiB on in 11 bytes after one of 0x80. */
+static uint64_t sigmf_tar_size(const struct sigmf_tar *block)
 {
-    size_t length = strlen(path);
-    size_t letters = strlen(ending);
-    return length > letters && strcmp(path + length - letters, ending) == 0;
+    char octal[sizeof block->size + 1] = "";
+    memcpy(octal, block->size, sizeof block->size);
+    return *octal == '\x80' ? load_u64(octal + 4, 1) : strtoull(octal, NULL, 8);
+}
+
+/* The size in a pax header, whose records are "LENGTH KEY=VALUE\n"; 0: it states none. */
+static uint64_t sigmf_pax_size(const char *records)
+{
+    uint64_t size = 0;
+    for (size_t length = 1; *records && length > 0; records += length) {
+        char *key = NULL;
+        length = min_u64(strtoul(records, &key, 10), strlen(records));
+        size = strncmp(key, " size=", 6) == 0 ? strtoull(key + 6, NULL, 10) : size;
+    }
+    return size;
 }
 
 /* Members of a tar file, of which the first with metadata and with samples count. */
@@ -138,38 +131,37 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
 {
     status_t st = STATUS_OK;
     struct identity identity = {.bytes = 0};
-    char block[TAR_BLOCK];
+    struct sigmf_tar block;
+    char pax[TAR_PAX + 1] = ""; /* that describes the next member */
     uint64_t at = 0;
     int fd = -1;
     TRY(recorder_open_begin(path, &fd, &identity));
-    for (int i = 0; i < MEMBERS && at + TAR_BLOCK <= identity.bytes; i++) {
-        TRY(file_read(fd, path, at, block, sizeof block));
-        if (memcmp(block + TAR_MAGIC_AT, "ustar", 5) != 0) {
+    for (int i = 0; i < TAR_MEMBERS && at + sizeof block <= identity.bytes; i++) {
+        TRY(file_read(fd, path, at, &block, sizeof block));
+        if (memcmp(block.magic, "ustar", 5) != 0) {
             break;
         }
-        /* Octal digits; GNU tar writes sizes from 8 GiB on in 11 bytes after one of 0x80. */
-        const unsigned char *field = (const unsigned char *)block + TAR_SIZE_AT;
-        uint64_t size = 0;
-        for (int digit = 0; digit < TAR_SIZE; digit++) {
-            size = field[0] == 0x80 ? (digit > 0 ? size << 8 | field[digit] : 0)
-                   : field[digit] >= '0' && field[digit] < '8' ? size * 8 + field[digit] - '0'
-                                                               : size;
-        }
-        const int is_file = block[TAR_TYPE_AT] == '0' || block[TAR_TYPE_AT] == '\0';
-        at += TAR_BLOCK;
+        const uint64_t stated = sigmf_pax_size(pax);
+        const uint64_t size = stated > 0 ? stated : sigmf_tar_size(&block);
+        const int is_file = block.type == '0' || block.type == '\0';
+        at += sizeof block;
         const uint64_t held = min_u64(size, identity.bytes - at);
-        block[TAR_NAME] = '\0';
+        const size_t records = block.type == 'x' ? min_u64(held, TAR_PAX) : 0;
+        TRY(records > 0 ? file_read(fd, path, at, pax, records) : STATUS_OK);
+        pax[records] = '\0';
+        char name[sizeof block.name + 1] = "";
+        memcpy(name, block.name, sizeof block.name);
         /* macOS puts ._NAME beside NAME; other types describe the member after them. */
-        const int is_member = is_file && strncmp(text_basename(block), "._", 2) != 0;
-        if (is_member && sigmf_ends(block, ".sigmf-meta") && out->meta_bytes == 0) {
+        const int is_member = is_file && strncmp(text_basename(name), "._", 2) != 0;
+        if (is_member && text_ends(name, ".sigmf-meta") && out->meta_bytes == 0) {
             out->meta_at = at;
             out->meta_bytes = held;
-        } else if (is_member && sigmf_ends(block, ".sigmf-data") && out->data_bytes == 0) {
+        } else if (is_member && text_ends(name, ".sigmf-data") && out->data_bytes == 0) {
             out->data_at = at;
             out->data_bytes = held;
             out->data_lacks = size - held;
         }
-        at += ceil_div_u64(held, TAR_BLOCK) * TAR_BLOCK;
+        at += ceil_div_u64(held, sizeof block) * sizeof block;
     }
     out->is_archive = out->meta_bytes > 0;
     TRY(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
@@ -189,7 +181,7 @@ static status_t sigmf_find(const char *path, struct sigmf *out)
     char *meta = NULL;
     int is_beside = 0;
     int fd = -1;
-    if (sigmf_ends(path, ".sigmf-data")) {
+    if (text_ends(path, ".sigmf-data")) {
         TRY(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
         TRY(file_is_ordinary(meta, &is_beside));
     }
@@ -198,11 +190,12 @@ static status_t sigmf_find(const char *path, struct sigmf *out)
     TRY(recorder_head(sought, SIGMF_HEAD, &head));
     const size_t begin = head.length > 0 ? strspn(head.data, "\xef\xbb\xbf \t\r\n") : 0;
     if (head.length > begin && head.data[begin] == '{' &&
-        (sigmf_ends(sought, ".sigmf-meta") || sigmf_ends(sought, ".sigmf-collection") ||
+        (text_ends(sought, ".sigmf-meta") || text_ends(sought, ".sigmf-collection") ||
          memmem(head.data, head.length, word, sizeof word - 1))) {
         TRY(memory_text(sought, &out->meta_path));
         out->meta_bytes = identity.bytes;
-    } else if (head.length > TAR_BLOCK && memcmp(head.data + TAR_MAGIC_AT, "ustar", 5) == 0) {
+    } else if (head.length > sizeof(struct sigmf_tar) &&
+               memcmp(((struct sigmf_tar *)(void *)head.data)->magic, "ustar", 5) == 0) {
         TRY(sigmf_walk_tar(sought, out));
     }
 out:
@@ -270,16 +263,13 @@ static status_t sigmf_read_meta(struct sigmf *out)
     TRY(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
     TRY(file_open_read(out->meta_path, &fd));
     TRY(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
-    size_t length = sigmf_join_halves(text, (size_t)out->meta_bytes);
-    text[length] = '\0';
-    TRY(tree_read(text, length, NULL, &mistakes, &tree));
+    TRY(tree_read(text, sigmf_join_halves(text, (size_t)out->meta_bytes), NULL, &mistakes, &tree));
     TRY(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
     const size_t annotations = tree_count(tree, "annotations");
     if (annotations > 0) {
-        snprintf(out->known, sizeof out->known, "SigMF (%zu %s, ignored)", annotations,
-                 units_plural(annotations, "annotation", "annotations"));
+        snprintf(out->known, sizeof out->known, "SigMF (%s, ignored)",
+                 units_amount(annotations, "annotation", "annotations"));
     }
-    sigmf_prune(tree, sigmf_rows);
     TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
     TRY(plain_check_mistakes(&mistakes, "SigMF metadata"));
     if (out->ncaptures == 0) {
@@ -301,7 +291,7 @@ static status_t sigmf_name_data(struct sigmf *sigmf)
     const char *meta = sigmf->meta_path;
     const char *name = sigmf->dataset;
     int folder = (int)(text_basename(meta) - meta);
-    int stem = (int)strlen(meta) - (sigmf_ends(meta, ".sigmf-meta") ? 11 : 0);
+    int stem = (int)strlen(meta) - (text_ends(meta, ".sigmf-meta") ? 11 : 0);
     REQUIRE(!name || !strchr(name, '/'), STATUS_DATA,
             "%s: core:dataset is %.80s, expected the name of a file in the same folder", meta,
             name);

@@ -1,6 +1,7 @@
 /* WAV, RF64 and BW64: chunks of a name and a size; "fmt " says what the numbers of "data" are,
  * "ds64" how many there are beyond 4 GiB (EBU Tech 3306), "auxi" of radio receivers when and where.
  */
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/format/plain.h"
@@ -31,17 +32,6 @@ struct wav {
     double centre_hz;         /* 0: not stated */
 };
 
-/* Numbers of a WAV are little-endian. */
-static uint32_t wav_u16(const unsigned char *at)
-{
-    return (uint32_t)(at[0] | at[1] << 8);
-}
-
-static uint32_t wav_u32(const unsigned char *at)
-{
-    return wav_u16(at) | wav_u16(at + 2) << 16;
-}
-
 static status_t wav_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
@@ -62,19 +52,19 @@ static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uin
     REQUIRE(bytes >= WAV_FIXED, STATUS_DATA,
             "%s: its fmt chunk has %" PRIu64 " bytes, expected at least %d", path, bytes,
             WAV_FIXED);
-    const uint32_t rate = wav_u32(chunk + 4);
-    const uint32_t byte_rate = wav_u32(chunk + 8);
-    const uint32_t bits = wav_u16(chunk + 14);
-    uint32_t code = wav_u16(chunk);
-    code = code == WAV_EXTENSIBLE ? wav_u16(chunk + 24) : code; /* its identifier begins so */
+    const uint32_t rate = load_u32(chunk + 4, 0);
+    const uint32_t byte_rate = load_u32(chunk + 8, 0);
+    const uint32_t bits = load_u16(chunk + 14, 0);
+    uint32_t code = load_u16(chunk, 0);
+    code = code == WAV_EXTENSIBLE ? load_u16(chunk + 24, 0) : code; /* its identifier begins so */
     int is_known = (code == WAV_FLOAT && (bits == 32 || bits == 64)) ||
                    (code == WAV_PCM && bits % 8 == 0 && bits <= 32);
     REQUIRE(is_known, STATUS_DATA,
             "%s: its WAV format code is %u, of %u bits, expected 1 (integers) of 8, 16, 24 or 32, "
             "or 3 (floating point) of 32 or 64",
             path, code, bits);
-    wav->channels = wav_u16(chunk + 2);
-    wav->frame = wav_u16(chunk + 12);
+    wav->channels = load_u16(chunk + 2, 0);
+    wav->frame = load_u16(chunk + 12, 0);
     REQUIRE(wav->frame > 0 && wav->frame == wav->channels * bits / 8, STATUS_DATA,
             "%s: a frame has %u bytes, but %u channels of %u bits", path, wav->frame, wav->channels,
             bits);
@@ -101,11 +91,11 @@ static void wav_read_auxi(struct wav *wav, const unsigned char *chunk, uint64_t 
     char text[UNITS_TEXT];
     struct job_layout_time *time = &wav->out->own.time;
     if (bytes >= WAV_AUXI) {
-        snprintf(text, sizeof text, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", wav_u16(chunk),
-                 wav_u16(chunk + 2), wav_u16(chunk + 6), wav_u16(chunk + 8), wav_u16(chunk + 10),
-                 wav_u16(chunk + 12), wav_u16(chunk + 14));
+        snprintf(text, sizeof text, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", load_u16(chunk, 0),
+                 load_u16(chunk + 2, 0), load_u16(chunk + 6, 0), load_u16(chunk + 8, 0),
+                 load_u16(chunk + 10, 0), load_u16(chunk + 12, 0), load_u16(chunk + 14, 0));
         time->has_start = units_parse_utc(text, &time->start);
-        wav->centre_hz = time->has_start ? wav_u32(chunk + 32) : 0;
+        wav->centre_hz = time->has_start ? load_u32(chunk + 32, 0) : 0;
     }
 }
 
@@ -139,14 +129,14 @@ static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t
     unsigned char head[WAV_CHUNK];
     unsigned char body[WAV_BODY] = {0};
     TRY(file_read(out->fd, out->path, at, head, sizeof head));
-    uint64_t size = wav_u32(head + 4);
+    uint64_t size = load_u32(head + 4, 0);
     at += WAV_CHUNK;
     const uint64_t count = min_u64(min_u64(size, sizeof body), out->file_bytes - at);
     TRY(count > 0 ? file_read(out->fd, out->path, at, body, count) : STATUS_OK);
     if (memcmp(head, "fmt ", 4) == 0 && wav->frame == 0) {
         TRY(wav_read_format(wav, body, count));
     } else if (memcmp(head, "ds64", 4) == 0 && is_64 && count >= WAV_FIXED) {
-        wav->long_bytes = wav_u32(body + 8) | (uint64_t)wav_u32(body + 12) << 32;
+        wav->long_bytes = load_u32(body + 8, 0) | (uint64_t)load_u32(body + 12, 0) << 32;
     } else if (memcmp(head, "auxi", 4) == 0) {
         wav_read_auxi(wav, body, count);
     } else if (memcmp(head, "data", 4) == 0 && out->at == 0) {

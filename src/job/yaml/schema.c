@@ -456,6 +456,14 @@ static const struct schema *schema_find(const struct schema *rows, const char *k
     return rows->key ? rows : NULL;
 }
 
+static int schema_is_open(const struct schema *rows)
+{
+    while (rows->key) {
+        rows++;
+    }
+    return rows->is_open;
+}
+
 /* Whether the key of a row is there, but misspelt: that has been told, it is not missing as well.
  */
 static int schema_is_misspelt(const struct tree *node, const struct schema *rows,
@@ -463,7 +471,7 @@ static int schema_is_misspelt(const struct tree *node, const struct schema *rows
 {
     for (size_t i = 0; i < node->nchildren; i++) {
         const char *key = node->child[i]->key;
-        if (!schema_find(rows, key) && words_nearest(key, rows) == row) {
+        if (!schema_is_open(rows) && !schema_find(rows, key) && words_nearest(key, rows) == row) {
             return 1;
         }
     }
@@ -517,6 +525,9 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
     struct tree *child = node->child[(*at)++];
     const struct schema *row = schema_find(rows, child->key);
     uint32_t *seen = row ? &first[row - rows] : NULL;
+    if (!row && schema_is_open(rows)) {
+        return STATUS_OK;
+    }
     if (!row) {
         TRY(mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message)));
     } else if (*seen && child->set) {

@@ -66,6 +66,7 @@ struct schema {
 
     int is_path; /* of a file, or "file:PATH": ~ is expanded, and $ refused unless it is in the name
                   */
+    int is_open; /* of the last row, without a key: members that no row describes are ignored */
     int is_required;
     const char *unless;              /* required unless this key stands beside it */
     const struct schema_need *needs; /* the first that fails is told; ends with a NULL key */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <yaml.h>
 
-/* Aliases can make a small file huge: this bounds what it may become. An anchor counts as many
- * nodes, since every alias looks through all of them. */
-enum { NODES = 262144, NODES_PER_ANCHOR = 256 };
+/* Aliases can make a small file huge: this bounds what it may become, beside nodes that its own
+ * length pays for. An anchor counts as many nodes, since every alias looks through all of them. */
+enum { NODES = 262144, NODES_PER_ANCHOR = 256, BYTES_PER_NODE = 16 };
 
 struct anchor {
     struct anchor *next;
@@ -27,7 +27,7 @@ struct reader {
     const char *set;
     struct mistakes *mistakes;
     struct anchor *anchors;
-    size_t budget; /* nodes that may still be made */
+    size_t most, budget; /* nodes that may be made, and still */
 };
 
 static uint32_t tree_line_of(const struct reader *reader, yaml_mark_t mark)
@@ -115,7 +115,8 @@ out:
 static status_t tree_refuse_size(struct reader *reader, yaml_mark_t mark)
 {
     return tree_refuse(reader, tree_line_of(reader, mark),
-                       "holds too much: more than %d levels or %d values", TREE_DEPTH, NODES);
+                       "holds too much: more than %d levels or %zu values", TREE_DEPTH,
+                       reader->most);
 }
 
 static status_t tree_read_alias(struct reader *reader, const yaml_event_t *event, struct tree **out)
@@ -266,7 +267,9 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
                    struct tree **out)
 {
     status_t st = STATUS_OK;
-    struct reader reader = {.text = text, .set = set, .mistakes = mistakes, .budget = NODES};
+    const size_t most = NODES + length / BYTES_PER_NODE;
+    struct reader reader = {
+        .text = text, .set = set, .mistakes = mistakes, .most = most, .budget = most};
     *out = NULL;
     size_t line = text_line_of_nul(text, length);
     if (line > 0) {

@@ -2,6 +2,7 @@
 #include "output/journal/product_files.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/file.h"
 
 #include <stdlib.h>
@@ -19,11 +20,9 @@ void product_files_free(struct product_files *find)
 /* Cuts the ending off; returns whether it was there. */
 static int files_cut_ending(char *name, const char *ending)
 {
-    size_t length = strlen(name);
-    size_t extra = strlen(ending);
-    int has = length > extra && strcmp(name + length - extra, ending) == 0;
+    int has = text_ends(name, ending);
     if (has) {
-        name[length - extra] = '\0';
+        name[strlen(name) - strlen(ending)] = '\0';
     }
     return has;
 }
