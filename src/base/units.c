@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
+const char *units_bytes_in(uint64_t bytes, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
@@ -42,19 +42,19 @@ static const char *units_scaled(double value, int base, const char *const *names
     return text;
 }
 
-const char *units_hertz(double hertz, char text[UNITS_TEXT])
+const char *units_hertz_in(double hertz, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"mHz", "Hz", "kHz", "MHz", "GHz"};
     return units_scaled(hertz, 1, names, 5, text);
 }
 
-const char *units_seconds(double seconds, char text[UNITS_TEXT])
+const char *units_seconds_in(double seconds, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"ns", "us", "ms", "s"};
     return units_scaled(seconds, 3, names, 4, text);
 }
 
-const char *units_count(uint64_t count, char text[UNITS_TEXT])
+const char *units_count_in(uint64_t count, char text[UNITS_TEXT])
 {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
@@ -99,7 +99,7 @@ int units_parse_f64(const char *text, double *value)
     return 1;
 }
 
-const char *units_exact(double value, char text[UNITS_TEXT])
+const char *units_exact_in(double value, char text[UNITS_TEXT])
 {
     enum { SURE = 15, ENOUGH = 17 }; /* digits of a double */
     double back = 0;
@@ -239,7 +239,14 @@ const char *units_plural(uint64_t count, const char *one, const char *many)
 
 enum { MJD_OF_1970 = 40587, DAY = 86400 };
 
-const char *units_utc(struct utc utc, char text[UNITS_TEXT])
+const char *units_amount_in(uint64_t count, const char *one, const char *many,
+                            char text[UNITS_TEXT])
+{
+    snprintf(text, UNITS_TEXT, "%s %s", units_count(count), units_plural(count, one, many));
+    return text;
+}
+
+const char *units_utc_in(struct utc utc, char text[UNITS_TEXT])
 {
     /* Rounded to the microseconds that are shown, so that 59.9999999 does not become 60. */
     utc = utc_add(utc, 0.5e-6);
@@ -330,7 +337,7 @@ double utc_mjd(struct utc utc)
     return utc.mjd_day + utc.second / DAY;
 }
 
-const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
+const char *utc_mjd_text_in(struct utc utc, char text[UNITS_TEXT])
 {
     const uint64_t parts = UINT64_C(1000000000000000);
     utc = utc_add(utc, 0); /* a second of that day, whatever a file says */

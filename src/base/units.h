@@ -10,13 +10,28 @@ enum { UNITS_TEXT = 48 };
 
 /* Write a number with its unit: "1.50 GiB", "300.19 MHz", "2.05 ms", "12,345,678". Return
  * `text`. */
-const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT]);
-const char *units_hertz(double hertz, char text[UNITS_TEXT]);
-const char *units_seconds(double seconds, char text[UNITS_TEXT]);
-const char *units_count(uint64_t count, char text[UNITS_TEXT]);
+const char *units_bytes_in(uint64_t bytes, char text[UNITS_TEXT]);
+const char *units_hertz_in(double hertz, char text[UNITS_TEXT]);
+const char *units_seconds_in(double seconds, char text[UNITS_TEXT]);
+const char *units_count_in(uint64_t count, char text[UNITS_TEXT]);
 
 /* Writes a number with the fewest digits that restore it. Returns `text`. */
-const char *units_exact(double value, char text[UNITS_TEXT]);
+const char *units_exact_in(double value, char text[UNITS_TEXT]);
+
+/* Writes "12,345,678 samples", `one` or `many`. Returns `text`. */
+const char *units_amount_in(uint64_t count, const char *one, const char *many,
+                            char text[UNITS_TEXT]);
+
+/* The same in a text of their own, which lasts to the end of the block that they are in. */
+#define UNITS_OWN ((char[UNITS_TEXT]){0})
+#define units_bytes(bytes) units_bytes_in(bytes, UNITS_OWN)
+#define units_hertz(hertz) units_hertz_in(hertz, UNITS_OWN)
+#define units_seconds(seconds) units_seconds_in(seconds, UNITS_OWN)
+#define units_count(count) units_count_in(count, UNITS_OWN)
+#define units_amount(count, one, many) units_amount_in(count, one, many, UNITS_OWN)
+#define units_exact(value) units_exact_in(value, UNITS_OWN)
+#define units_utc(...) units_utc_in(__VA_ARGS__, UNITS_OWN) /* braces do not hold commas */
+#define utc_mjd_text(...) utc_mjd_text_in(__VA_ARGS__, UNITS_OWN)
 
 /* Returns `one` if `count` is 1, else `many`. */
 const char *units_plural(uint64_t count, const char *one, const char *many);
@@ -62,7 +77,7 @@ struct utc {
 /* Write and read a time: "2014-06-29T01:39:20.000000" ("2014-06-29", "2014-06-29T01:39", a 'Z' at
  * the end and a blank for the 'T' are read too; 23:59:60 on days that have it). units_parse_utc()
  * returns 0 when the text is no such date. */
-const char *units_utc(struct utc utc, char text[UNITS_TEXT]);
+const char *units_utc_in(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
 /* utc_add(): utc + seconds, normalised to the seconds that the day has, at most 10^9 days from MJD
@@ -75,7 +90,7 @@ double utc_difference(struct utc a, struct utc b);
  * utc_mjd_text(): 15 decimals, which are as accurate as day and second. utc_of_mjd(): the
  * inverse. */
 double utc_mjd(struct utc utc);
-const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT]);
+const char *utc_mjd_text_in(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);
 
 /* Return the seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap

@@ -83,12 +83,9 @@ static void driver_print_plan(const struct driver_settings *s, const struct run_
                               double chunk_bytes)
 {
     const struct channelise_plan *work = plan->bank.work;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     printf("%s: %s in, %s chunks of %s (%s)\n", plan->begun.job->path,
-           units_bytes(work->input_bytes, a), units_count(chunk_count(&work->chunking), b),
-           units_bytes((uint64_t)chunk_bytes, c),
+           units_bytes(work->input_bytes), units_count(chunk_count(&work->chunking)),
+           units_bytes((uint64_t)chunk_bytes),
            work->job->chunk_spectra ? "run.chunk" : "the default");
     printf("%u ranks of %.3g GB/s request a chunk every %.3g us\n", s->simulated, 1e-9 * s->rate,
            1e6 * chunk_bytes / s->rate / s->simulated);
@@ -102,8 +99,6 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     struct simulated run = {0};
     journal_t *again = NULL;
     enum journal_state state;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     TRY(driver_create_journal(plan, path, &run.journal));
     uint64_t chunks = chunk_count(&work->chunking);
     double chunk_bytes = (double)work->input_bytes / (double)chunks;
@@ -124,7 +119,7 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     printf("service         %.3g us a chunk: request, answer, text, record of the journal\n",
            1e6 * each);
     printf("journal         %s of %s chunks, %.3g bytes each\n",
-           units_bytes(run.journal->end - first, a), units_count(some, b),
+           units_bytes(run.journal->end - first), units_count(some),
            (double)(run.journal->end - first) / (double)some);
     printf("memory          %s for messages and the journal\n",
            units_bytes((uint64_t)(driver_memory() - memory), a));

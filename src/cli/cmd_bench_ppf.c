@@ -47,15 +47,12 @@ static const char heading[] =
 
 static void bench_print_head(struct ppf_settings *settings)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     const char *device = backend_device(settings->opened);
     printf("%s%s%s: copies %s/s", backend_name(backend_which(settings->opened)),
-           *device ? ", " : "", device, units_bytes((uint64_t)settings->rates.copy, a));
+           *device ? ", " : "", device, units_bytes((uint64_t)settings->rates.copy));
     if (settings->rates.upload > 0) {
-        printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload, b),
-               units_bytes((uint64_t)settings->rates.download, c));
+        printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload),
+               units_bytes((uint64_t)settings->rates.download));
     }
     printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s %9s\n", "channel", "taps", "bits",
            "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
@@ -312,8 +309,7 @@ static const struct option_row rows[] = {
      "spectra come NUM/DEN times as often as channels are apart, with the prototype for that"},
     {"synthesise", "LIST", value_list, AT(synthesise), "1..4096", NULL,
      "also the way back from the channels, as numbers of --bits, to a stream, by the bank's dual "
-     "of "
-     "so many taps: a row each, whose taps are the dual's and which says the error it leaves"},
+     "of so many taps: a row each, whose taps are the dual's and which says the error it leaves"},
     {"out", "KIND", bench_read_out, AT(out), "spectra|spectra:8|spectra:16|power|power:N",
      "spectra",
      "spectra (of 32-bit floats, or, with given scales, of 8 or 16 bits), power, or power:N, "

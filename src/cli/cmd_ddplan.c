@@ -37,13 +37,10 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
                              uint32_t count)
 {
     status_t st = STATUS_OK;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     uint64_t all = 0;
     double work = 0;
     display_print("%s: %u channels, samples of %s\n", fbh5->path, fbh5->nchannels,
-                  units_seconds(fbh5->time.step, a));
+                  units_seconds(fbh5->time.step));
     display_print("  range  DM from      to  downsample     sample     DMs       step          "
                   "channel      pulse   loss of S/N\n");
     for (uint32_t i = 0; i < count; i++) {
@@ -54,14 +51,14 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
         display_format(steps, sizeof steps, "%.3g..%.3g", r->first_step, r->last_step);
         display_print("  %5u %8.6g %8.6g %11llu %10s %7u  %-14s %10s %10s  at most %.1f %%\n", i,
                       r->start, r->end, (unsigned long long)r->downsample,
-                      units_seconds(fbh5->time.step * (double)r->downsample, a), r->count, steps,
-                      units_seconds(r->smear, b), units_seconds(r->width, c), 100 * loss);
+                      units_seconds(fbh5->time.step * (double)r->downsample), r->count, steps,
+                      units_seconds(r->smear), units_seconds(r->width), 100 * loss);
         all += r->count;
         work += (double)r->count / (double)r->downsample;
     }
     display_print("  %s DMs in all, %.3g %% of the sums that as many without downsampling would "
                   "be\n",
-                  units_count(all, a), 100 * work / (double)(all > 0 ? all : 1));
+                  units_count(all), 100 * work / (double)(all > 0 ? all : 1));
 out:
     return st;
 }
@@ -83,13 +80,10 @@ static void ddplan_print_job(const struct ddplan_settings *s, const struct ddpla
     ddplan_print_path(s->shared.operand);
     display_print("}\ndedisperse:\n");
     for (uint32_t i = 0; i < count; i++) {
-        char a[UNITS_TEXT];
-        char b[UNITS_TEXT];
-        char c[UNITS_TEXT];
-        display_print("- dm: {start: %s, end: %s, tolerance: %s", units_exact(ranges[i].start, a),
-                      units_exact(ranges[i].end, b), units_exact(s->tolerance, c));
+        display_print("- dm: {start: %s, end: %s, tolerance: %s", units_exact(ranges[i].start),
+                      units_exact(ranges[i].end), units_exact(s->tolerance));
         if (s->width > 0) {
-            display_print(", width: %s", units_exact(s->width, a));
+            display_print(", width: %s", units_exact(s->width));
         }
         display_print("}\n  downsample: %llu\n  search: {file: found-%u.h5}\n",
                       (unsigned long long)ranges[i].downsample, i);

@@ -79,31 +79,29 @@ static status_t new_compose(const struct archive *archive, char **files, uint32_
     status_t st = STATUS_OK;
     const struct new_shape shape = new_settle(archive);
     const struct derived_band band = derived_band_of_archive(archive);
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     TRY(text_add(out, "# %s: %s, %u %s of %s %s samples,\n", archive->layout,
-                 units_seconds((double)archive->samples / archive->sample_rate_hz, a),
+                 units_seconds((double)archive->samples / archive->sample_rate_hz),
                  archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
-                 units_count(archive->samples, b), archive->is_complex ? "complex" : "real"));
-    TRY(text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz, a),
+                 units_count(archive->samples), archive->is_complex ? "complex" : "real"));
+    TRY(text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz),
                  archive->nselected[AXIS_CHAN],
                  units_plural(archive->nselected[AXIS_CHAN], "channel", "channels"),
-                 units_hertz(band.low_hz, b)));
-    TRY(text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz, a)));
+                 units_hertz(band.low_hz)));
+    TRY(text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz)));
     TRY(new_add_input(files, count, out));
     TRY(text_add(out,
                  "channelise:\n"
                  "  channels: %-10u # of each coarse channel: %s apart; or width: 1 kHz\n"
                  "  taps: %-14u # length of the filter; 1: a windowed Fourier transform\n",
-                 shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels, a),
+                 shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels),
                  shape.taps));
     TRY(text_add(out, "products:\n  - kind: power\n    file: "));
     TRY(new_add_output(files[0], out));
     TRY(text_add(out,
                  " # .fil or .fits: SIGPROC or PSRFITS\n"
                  "    integrate: %-7llu # spectra of %s in a row: %s; or a time such as 10 ms\n",
-                 (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s, a),
-                 units_seconds((double)shape.integrate * shape.spectrum_s, b)));
+                 (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s),
+                 units_seconds((double)shape.integrate * shape.spectrum_s)));
     if (archive->nselected[AXIS_POL] == 2) {
         TRY(text_add(out, "    # polarisation: I    # the sum of both; IQUV: Stokes parameters\n"));
     }

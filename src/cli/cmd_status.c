@@ -17,15 +17,13 @@ struct status_settings {
 
 static void status_print_finished(const struct product_place *place)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     display_print("  %-13s complete\n", "state");
-    display_print("  %-13s %s, %s\n", "rows", units_count(place->rows, a),
-                  units_bytes(place->file_bytes, b));
+    display_print("  %-13s %s, %s\n", "rows", units_count(place->rows),
+                  units_bytes(place->file_bytes));
     if (place->crc_offset > 0) {
-        display_print("  %-13s %s, each of %s %s: voltmill verify --crc checks them\n", "CRCs",
-                      units_count(spans_count(place), a), units_count(place->span_rows, b),
-                      units_plural(place->span_rows, "row", "rows"));
+        display_print("  %-13s %s, each of %s: voltmill verify --crc checks them\n", "CRCs",
+                      units_count(spans_count(place)),
+                      units_amount(place->span_rows, "row", "rows"));
     } else {
         display_print("  %-13s none\n", "CRCs");
     }
@@ -67,24 +65,19 @@ static void status_print_state(const struct status_unfinished *found)
 
 static void status_print_journal(const journal_t *journal)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     uint64_t all = journal->chunks;
     uint64_t done = journal->done;
-    display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
-                  units_count(all, b), units_count(all - done, c),
-                  100 * (double)done / (double)all);
+    display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done),
+                  units_count(all), units_count(all - done), 100 * (double)done / (double)all);
     display_print("  %-13s %s bytes of records that are corrupt, and dropped\n", "bad",
-                  units_count(journal->dropped, a));
+                  units_count(journal->dropped));
     if (journal->clipped > 0) {
-        display_print("  %-13s %s %s so far\n", "clipped", units_count(journal->clipped, a),
-                      units_plural(journal->clipped, "number", "numbers"));
+        display_print("  %-13s %s so far\n", "clipped",
+                      units_amount(journal->clipped, "number", "numbers"));
     }
     if (journal->missing > 0) {
-        display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",
-                      units_count(journal->missing, a),
-                      units_plural(journal->missing, "sample", "samples"));
+        display_print("  %-13s %s so far, taken as zero volts\n", "missing",
+                      units_amount(journal->missing, "sample", "samples"));
     }
     display_print("  %-13s %s\n", "begun by", journal->head.program);
     display_print("  %-13s %s\n", "computes", journal->head.arithmetic);
@@ -118,16 +111,14 @@ static void status_write_unfinished(const struct status_unfinished *found, struc
 /* A filterbank in another format: what it lacks shows by its length alone. */
 static void status_print_stamped(const struct stamped *found)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    const char *rows = units_count(found->fbh5->rows, a);
+    const char *rows = units_count(found->fbh5->rows);
     if (!found->has_stamp) {
         display_print("  %-13s nobody can tell: no job of voltmill made it as it is\n", "state");
     } else if (stamped_is_whole(found)) {
         display_print("  %-13s complete\n", "state");
     } else {
         display_print("  %-13s cut short, of %s spectra\n", "state",
-                      units_count(found->stamp.rows, b));
+                      units_count(found->stamp.rows));
     }
     display_print("  %-13s %s, in %s\n", "spectra", rows, found->what);
     display_print("  %-13s none: nothing but its length can be checked%s\n", "CRCs",

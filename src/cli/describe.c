@@ -14,13 +14,11 @@ enum { MOST_LISTED = 7 };
 /* One of several files: its samples, and when they begin. */
 static void describe_words_part(const struct archive *archive, const struct archive_part *part)
 {
-    char a[UNITS_TEXT];
-    display_print(": %s %s from %s on", units_count(part->samples, a),
-                  units_plural(part->samples, "sample", "samples"),
-                  units_count(part->first_sample, (char[UNITS_TEXT]){0}));
+    display_print(": %s from %s on", units_amount(part->samples, "sample", "samples"),
+                  units_count(part->first_sample));
     if (archive->sky.has_start && archive->shape.stacked == AXIS_TIME) {
         double later = (double)part->first_sample / archive->sample_rate_hz;
-        display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later), a));
+        display_print(", %s UTC", units_utc(utc_add(archive->sky.start, later)));
     }
 }
 
@@ -37,7 +35,6 @@ static void describe_print_assumed(const char *assumed)
 /* Prints the first and the last of a long list. */
 static void describe_print_files(const struct archive *archive)
 {
-    char a[UNITS_TEXT];
     uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         if (left_out > 0 && i == MOST_LISTED - 1) {
@@ -46,7 +43,7 @@ static void describe_print_files(const struct archive *archive)
         }
         const struct archive_part *part = &archive->parts[i];
         display_print("  %-13s %s (%s)", i ? "" : "files", part->path,
-                      units_bytes(part->file_bytes, a));
+                      units_bytes(part->file_bytes));
         if (archive->nparts > 1) {
             describe_words_part(archive, part);
         }
@@ -97,15 +94,14 @@ static void describe_print_streams(const struct archive *archive)
 /* Prints the gaps of all streams, and those of only some. */
 static void describe_print_gaps(const struct archive *archive)
 {
-    char a[UNITS_TEXT];
     struct derived_gaps gaps = derived_gaps_of(archive);
     if (archive->losses.ngaps > 0) {
         display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->losses.ngaps,
-                      units_count(gaps.common, a));
+                      units_count(gaps.common));
     }
     if (gaps.single > 0) {
         display_print("  %-13s %s samples of single streams\n",
-                      archive->losses.ngaps > 0 ? "" : "gaps", units_count(gaps.single, a));
+                      archive->losses.ngaps > 0 ? "" : "gaps", units_count(gaps.single));
     }
 }
 
@@ -125,13 +121,10 @@ static void describe_print_polarisations(const char *names)
 static void describe_print_lost(const struct archive *archive)
 {
     enum { MOST = 3 };
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     for (uint32_t i = 0; i < archive->losses.lost.count && i < MOST; i++) {
         const struct lost_range *lost = &archive->losses.lost.items[i];
-        display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost",
-                      units_count(lost->first, a), units_count(lost->first + lost->count, b),
-                      lost->why);
+        display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost", units_count(lost->first),
+                      units_count(lost->first + lost->count), lost->why);
     }
     if (archive->losses.lost.count > MOST) {
         display_print("  %-13s and %u ranges more\n", "", archive->losses.lost.count - MOST);
@@ -140,19 +133,17 @@ static void describe_print_lost(const struct archive *archive)
 
 static void describe_print_samples(const struct archive *archive)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     display_print("  %-13s %s%s", "samples", sample_types[archive->format].name,
                   archive->is_complex ? " complex" : " real");
     if (archive->format == SAMPLE_I4) {
         display_print(" (%s)", nibbles_name(archive->stored.nibbles));
     }
-    display_print(
-        ", %s at %s: %s", units_count(archive->samples, a), units_hertz(archive->sample_rate_hz, b),
-        units_seconds((double)archive->samples / archive->sample_rate_hz, (char[UNITS_TEXT]){0}));
+    display_print(", %s at %s: %s", units_count(archive->samples),
+                  units_hertz(archive->sample_rate_hz),
+                  units_seconds((double)archive->samples / archive->sample_rate_hz));
     if (archive->samples != archive->count[AXIS_TIME]) {
-        display_print(" (selected from %s of %s)", units_count(archive->first_sample, a),
-                      units_count(archive->count[AXIS_TIME], b));
+        display_print(" (selected from %s of %s)", units_count(archive->first_sample),
+                      units_count(archive->count[AXIS_TIME]));
     }
     display_print("\n");
     if (archive->scale != 1) {
@@ -176,9 +167,8 @@ static void describe_print_coherent(int is_coherent, double dm)
 /* Prints the start of an observation, if it is known. */
 static void describe_print_start(const struct sky *sky)
 {
-    char text[UNITS_TEXT];
     if (sky->has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(sky->start, text));
+        display_print("  %-13s %s UTC\n", "start", units_utc(sky->start));
     }
 }
 
@@ -199,11 +189,9 @@ static void describe_print_sky(const struct sky *sky)
 
 static void describe_print_band(const struct archive *archive)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     struct derived_band band = derived_band_of_archive(archive);
-    display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz, a),
-                  units_hertz(band.high_hz, b),
+    display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz),
+                  units_hertz(band.high_hz),
                   archive->sideband < 0 ? ", stored with frequency reversed" : "");
     describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
     describe_print_start(&archive->sky);
@@ -251,19 +239,17 @@ static void describe_print_ifs(const struct product *product)
 
 static void describe_print_product_axes(const struct product *product)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
-                  units_count(product->rows, a), units_seconds(product->time_step, b));
+                  units_count(product->rows), units_seconds(product->time_step));
     if (product->integrate > 1) {
-        display_print("  %-13s %s %s\n", "a dump", units_count(product->integrate, a),
-                      units_plural(product->integrate, "spectrum", "spectra"));
+        display_print("  %-13s %s\n", "a dump",
+                      units_amount(product->integrate, "spectrum", "spectra"));
     }
     describe_print_ifs(product);
     struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %s, centres from %s to %s", "channels",
-                  units_count(product->frequencies, a), units_hertz(band.low_hz, b),
-                  units_hertz(band.high_hz, (char[UNITS_TEXT]){0}));
+                  units_count(product->frequencies), units_hertz(band.low_hz),
+                  units_hertz(band.high_hz));
     if (product->bank.average > 1) {
         display_print(", each the mean of %u", product->bank.average);
     }
@@ -274,15 +260,13 @@ static void describe_print_product_axes(const struct product *product)
     if (product->bank.oversample.den > 0) {
         display_print("  %-13s %u/%u: a spectrum every %s samples\n", "oversampled",
                       product->bank.oversample.num, product->bank.oversample.den,
-                      units_count(product->bank.hop, a));
+                      units_count(product->bank.hop));
     }
 }
 
 /* Numbers in few bits. */
 static void describe_print_steps(const struct product *product, const struct product_clips *clips)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     double numbers = derived_numbers(product);
     if (product->place.scale_rows == 0) {
         return;
@@ -292,29 +276,27 @@ static void describe_print_steps(const struct product *product, const struct pro
                   "numbers", product->bits,
                   product->place.scales < product->rows / product->place.scale_rows ? "of the first"
                                                                                     : "for each",
-                  (unsigned long long)product->place.scale_rows, units_count(clips->low, a),
-                  100 * (double)clips->low / numbers, units_count(clips->high, b),
+                  (unsigned long long)product->place.scale_rows, units_count(clips->low),
+                  100 * (double)clips->low / numbers, units_count(clips->high),
                   100 * (double)clips->high / numbers);
 }
 
 static void describe_print_voltages(const struct product *product)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
-                  product->is_complex ? "complex" : "real", units_count(product->rows, a),
-                  units_hertz(product->bank.sample_rate_hz, b));
+                  product->is_complex ? "complex" : "real", units_count(product->rows),
+                  units_hertz(product->bank.sample_rate_hz));
     display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", product->scale);
     display_print("  %-13s %llu, of %s coarse %s\n", "streams",
                   (unsigned long long)(product->streams * product->frequencies),
-                  units_count(product->frequencies, a),
+                  units_count(product->frequencies),
                   units_plural(product->frequencies, "channel", "channels"));
-    display_print("  %-13s %s to %s\n", "band", units_hertz(band.low_hz, a),
-                  units_hertz(band.high_hz, b));
+    display_print("  %-13s %s to %s\n", "band", units_hertz(band.low_hz),
+                  units_hertz(band.high_hz));
     if (product->clipped > 0) {
-        display_print("  %-13s %s %s\n", "clipped", units_count(product->clipped, a),
-                      units_plural(product->clipped, "number", "numbers"));
+        display_print("  %-13s %s\n", "clipped",
+                      units_amount(product->clipped, "number", "numbers"));
     }
 }
 
@@ -330,20 +312,17 @@ static void describe_print_lines(const char *text)
 
 void describe_filterbank(const struct fbh5 *fbh5)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     struct derived_band band = derived_band_of_filterbank(fbh5);
     display_print("filterbank (%s)\n", fbh5->format ? fbh5->format : "FBH5");
-    display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
-    display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
-                  units_hertz(band.low_hz, a), units_hertz(band.high_hz, b));
+    display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes));
+    display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels, units_hertz(band.low_hz),
+                  units_hertz(band.high_hz));
     display_print("  %-13s %u%s%s\n", "pols", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
-    display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", derived_bits(fbh5),
+    display_print("  %-13s %u bit %s%s, %s, one every %s: %s\n", "samples", derived_bits(fbh5),
                   fbh5_kind(fbh5), fbh5->table.has_scales ? " with scales" : "",
-                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
-                  units_seconds(fbh5->time.step, b),
-                  units_seconds((double)fbh5->rows * fbh5->time.step, (char[UNITS_TEXT]){0}));
+                  units_amount(fbh5->rows, "row", "rows"), units_seconds(fbh5->time.step),
+                  units_seconds((double)fbh5->rows * fbh5->time.step));
     describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
     describe_print_start(&fbh5->sky);
@@ -353,41 +332,36 @@ void describe_filterbank(const struct fbh5 *fbh5)
 static void describe_print_series(const struct product *product)
 {
     const struct dedispersed *series = product->series;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     uint32_t most = derived_largest_delay(series);
-    display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms, a),
+    display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms),
                   series->dms[0], series->dms[series->ndms - 1]);
     display_print("  %-13s %s, one every %s, edges %s\n", "times",
-                  units_count(product->frequencies, a), units_seconds(product->time_step, b),
+                  units_count(product->frequencies), units_seconds(product->time_step),
                   series->edges);
-    display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels, a),
-                  units_hertz(series->freq_hz[0], b),
-                  units_hertz(series->freq_hz[series->nchannels - 1], (char[UNITS_TEXT]){0}));
+    display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels),
+                  units_hertz(series->freq_hz[0]),
+                  units_hertz(series->freq_hz[series->nchannels - 1]));
     display_print("  %-13s up to %u %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
                   most, units_plural(most, "sample", "samples"),
-                  units_seconds(most * product->time_step, a), units_hertz(series->reference_hz, b),
+                  units_seconds(most * product->time_step), units_hertz(series->reference_hz),
                   series->constant, series->mode);
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
 static void describe_print_candidates(const struct product *product)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    display_print("  %-13s %s\n", "candidates", units_count(product->candidates, a));
+    display_print("  %-13s %s\n", "candidates", units_count(product->candidates));
     display_print("  %-13s the best boxes of %s DMs in %s cells of %s\n", "peaks",
-                  units_count(product->rows, a), units_count(product->frequencies, b),
-                  units_seconds(product->time_step, (char[UNITS_TEXT]){0}));
+                  units_count(product->rows), units_count(product->frequencies),
+                  units_seconds(product->time_step));
 }
 
 static void describe_print_weights(const struct product_weights *weights)
 {
-    char a[UNITS_TEXT];
     if (weights->below > 0) {
         display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a dump; "
                       "%s below 1 (%.3g %%)\n",
-                      "weights", weights->mean, weights->least, units_count(weights->below, a),
+                      "weights", weights->mean, weights->least, units_count(weights->below),
                       100.0 * (double)weights->below / (double)weights->count);
     } else if (weights->count > 0) {
         display_print("  %-13s all 1: nothing is left out\n", "weights");
@@ -396,14 +370,13 @@ static void describe_print_weights(const struct product_weights *weights)
 
 static void describe_print_flags(const struct product *product, const struct product_flags *flags)
 {
-    char a[UNITS_TEXT];
     if (flags->count == 0) {
         return;
     }
     uint64_t cells = product->flags.rows / product->rows;
     double all = (double)flags->count / 100;
     display_print("  %-13s %.4g %% of %s cells of %llu spectra are left out", "flags",
-                  (double)flags->flagged / all, units_count(flags->count, a),
+                  (double)flags->flagged / all, units_count(flags->count),
                   (unsigned long long)(product->integrate / cells));
     if (product->place.kurtosis_offset > 0) {
         display_print(", by kurtosis %.4g %%; %.4g %% have no kurtosis",
@@ -414,10 +387,9 @@ static void describe_print_flags(const struct product *product, const struct pro
 
 void describe_product(const struct product *product, const struct product_weights *weights)
 {
-    char a[UNITS_TEXT];
     display_print("product\n");
     display_print("  %-13s %s (%s)\n", "file", product->path,
-                  units_bytes(product->place.file_bytes, a));
+                  units_bytes(product->place.file_bytes));
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
     if (product->compression != COMPRESSION_NONE) {
         display_print("  %-13s %s\n", "compressed", codec_advice(product->compression));
@@ -437,14 +409,12 @@ void describe_product(const struct product *product, const struct product_weight
         describe_print_start(&product->sky);
     } else if (product->sky.has_start) {
         display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
-                      units_utc(product->sky.start, a),
-                      units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
+                      units_utc(product->sky.start), units_seconds(product->first_time));
     }
     describe_print_sky(&product->sky);
     if (product->missing + product->gaps > 0) {
-        display_print("  %-13s %s %s, taken as zero volts\n", "missing",
-                      units_count(product->missing + product->gaps, a),
-                      units_plural(product->missing + product->gaps, "sample", "samples"));
+        display_print("  %-13s %s, taken as zero volts\n", "missing",
+                      units_amount(product->missing + product->gaps, "sample", "samples"));
     }
     describe_print_weights(weights);
     describe_print_flags(product, &weights->flags);

@@ -14,9 +14,8 @@
 
 static void json_sky(struct json *json, const struct sky *sky)
 {
-    char text[UNITS_TEXT];
     if (sky->has_start) {
-        json_text(json, "start_utc", units_utc(sky->start, text));
+        json_text(json, "start_utc", units_utc(sky->start));
         json_i64(json, "start_mjd_day", sky->start.mjd_day);
         json_f64(json, "start_second_s", sky->start.second);
     } else {

@@ -40,11 +40,9 @@ static void filters_print_source(const struct job_filter *filter,
     const struct filter_coefficients *made = &stage->made;
     if (filter->source == FILTER_DISPERSION) {
         const struct chirp *chirp = &stage->chirps[0];
-        char reference[UNITS_TEXT];
         display_print("dispersion, DM %g, reference %s, %u samples", filter->dispersion.dm,
-                      filter->dispersion.reference_hz > 0
-                          ? units_hertz(chirp->reference_hz, reference)
-                          : "each coarse channel's centre",
+                      filter->dispersion.reference_hz > 0 ? units_hertz(chirp->reference_hz)
+                                                          : "each coarse channel's centre",
                       stage->spec.taps);
         if (stage->deripple.half) {
             filters_print_deripple(stage->deripple.reach, stage->deripple.ripple_db,
@@ -81,10 +79,8 @@ static void filters_print_synthesis(const struct synthesis_plan *plan)
 {
     const struct synthesis_bank *bank = &plan->bank;
     const struct archive *seen = &plan->base.seen;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     display_print("synthesis\n  takes         %u channels of each stream, %s apart", bank->channels,
-                  units_hertz(bank->spacing_hz, a));
+                  units_hertz(bank->spacing_hz));
     if (bank->points != bank->channels) {
         display_print(", as %u points", bank->points);
     }
@@ -96,23 +92,19 @@ static void filters_print_synthesis(const struct synthesis_plan *plan)
                   plan->error_db, plan->noise);
     display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->base.reach.length);
     display_print("  leaves        %s %s of each stream at %s, %u samples for a spectrum\n",
-                  units_count(seen->samples, a),
-                  seen->is_complex ? "complex samples" : "real samples",
-                  units_hertz(seen->sample_rate_hz, b), bank->hop);
+                  units_count(seen->samples), seen->is_complex ? "complex samples" : "real samples",
+                  units_hertz(seen->sample_rate_hz), bank->hop);
     for (uint32_t i = 0; i < bank->groups; i++) {
         double half = bank->channels * bank->spacing_hz / 2;
         double low = synthesis_bank_low(bank, plan->in, i);
-        display_print("  %-13s %s to %s, centre %s\n", i == 0 ? "band" : "", units_hertz(low, a),
-                      units_hertz(low + 2 * half, b),
-                      units_hertz(seen->freq_hz[i], (char[UNITS_TEXT]){0}));
+        display_print("  %-13s %s to %s, centre %s\n", i == 0 ? "band" : "", units_hertz(low),
+                      units_hertz(low + 2 * half), units_hertz(seen->freq_hz[i]));
     }
 }
 
 /* The filters of a planned job, if it has any. */
 static void plan_filters_print(const struct channelise_plan *work)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     if (work->filters && work->filters->synthesis) {
         filters_print_synthesis(work->filters->synthesis);
     }
@@ -123,9 +115,9 @@ static void plan_filters_print(const struct channelise_plan *work)
         display_print("\n");
         filters_print_method(stage);
         display_print("  leaves        %s %s of each stream at %s, %s",
-                      units_count(stage->base.seen.samples, a),
+                      units_count(stage->base.seen.samples),
                       stage->base.seen.is_complex ? "complex samples" : "real samples",
-                      units_hertz(stage->base.seen.sample_rate_hz, b),
+                      units_hertz(stage->base.seen.sample_rate_hz),
                       work->job->filters[i].is_padded ? "padded" : "valid");
         if (stage->spec.decimate > 1) {
             display_print(", every %u", stage->spec.decimate);
@@ -147,7 +139,7 @@ static const char *bank_width(double channels, const struct channelise_plan *wor
 {
     char digits[32];
     snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, number));
-    return units_hertz(strtod(digits, NULL), text);
+    return units_hertz_in(strtod(digits, NULL), text);
 }
 
 /* Writes the bandwidth of a channel. */
@@ -160,21 +152,20 @@ static const char *plan_bank_width(const struct channelise_plan *work, uint32_t 
 
 static void bank_print_work(const struct channelise_plan *work, uint32_t number)
 {
-    char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     const struct channelise_plan_bank *bank = &work->banks[number];
     const struct channelise_spec *spec = &bank->channelise;
     display_print("filter bank%s%s\n", bank->job->name ? " " : "",
                   bank->job->name ? bank->job->name : "");
     display_print("  channels      %u of %s", spec->channels,
-                  units_hertz(plan_channel_hz(work, number), a));
+                  units_hertz(plan_channel_hz(work, number)));
     if (spec->nchannels != spec->channels) {
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
     if (bank->hop < bank->samples_per_spectrum) {
         display_print("\n  oversampled   %u/%u: a spectrum every %s samples, channels %s wide",
-                      bank->job->oversample.num, bank->job->oversample.den,
-                      units_count(bank->hop, a), plan_bank_width(work, number, b));
+                      bank->job->oversample.num, bank->job->oversample.den, units_count(bank->hop),
+                      plan_bank_width(work, number, b));
     }
     display_print("\n  taps          %u, window %s", spec->taps,
                   bank->prototype.window == WINDOW_FILE
@@ -183,10 +174,9 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
     display_print("%s, normalise %s, order %s\n",
                   bank_prototype_cutoff(&bank->prototype, bank->job->cutoff == CUTOFF_FLAT, b),
                   normalise_name(bank->job->normalise), order_name(bank->job->order));
-    display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
-                  units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
-                  units_count(bank->spectra, (char[UNITS_TEXT]){0}),
-                  units_plural(bank->spectra, "spectrum", "spectra"));
+    display_print("  raw spectra   %s of %s samples, giving %s of each stream\n",
+                  units_count(bank->raw_spectra), units_count(bank->samples_per_spectrum),
+                  units_amount(bank->spectra, "spectrum", "spectra"));
 }
 
 /* A level that may be beyond what numbers can tell. */
@@ -247,10 +237,8 @@ out:
 static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
                              char text[UNITS_TEXT + 32])
 {
-    char samples[UNITS_TEXT];
     if (work->nbanks > 1) {
-        snprintf(text, UNITS_TEXT + 32, "x %s samples",
-                 units_count(channelise_plan_unit(work), samples));
+        snprintf(text, UNITS_TEXT + 32, "x %s samples", units_count(channelise_plan_unit(work)));
         return text;
     }
     return work->is_bank ? units_plural(count, "spectrum", "spectra")
@@ -259,8 +247,6 @@ static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
 
 static void bank_print_run(const struct channelise_plan *work)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
     char unit[UNITS_TEXT + 32];
@@ -268,57 +254,54 @@ static void bank_print_run(const struct channelise_plan *work)
     display_print("run\n");
     display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
                   work->threads, units_plural(work->threads, "thread", "threads"));
-    display_print("  chunks        %s of %s %s", units_count(chunks, a),
-                  units_count(chunking->chunk_spectra, b),
+    display_print("  chunks        %s of %s %s", units_count(chunks),
+                  units_count(chunking->chunk_spectra),
                   bank_unit(work, chunking->chunk_spectra, unit));
     if (chunk_groups(chunking) > 1) {
         display_print(" of %u %s", chunking->group_streams,
                       units_plural(chunking->group_streams, "stream", "streams"));
     }
     if (chunking->block_spectra < chunking->chunk_spectra) {
-        display_print(", in blocks of %s", units_count(chunking->block_spectra, a));
+        display_print(", in blocks of %s", units_count(chunking->block_spectra));
     }
     display_print("\n  ranks' share  at most");
     for (uint64_t ranks = 2; ranks <= 16; ranks *= 2) {
         display_print("%s %s on %llu ranks", ranks > 2 ? "," : "",
-                      units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
+                      units_count(ceil_div_u64(chunks, ranks)), (unsigned long long)ranks);
     }
     display_print(" (chunks, given out on request)\n");
-    display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
+    display_print("  bytes in      %s", units_bytes(work->input_bytes));
     const struct channelise_plan_bank *bank = &work->banks[0];
     int is_samples = work->filters || work->nbanks > 1 || bank->hop < bank->samples_per_spectrum;
     uint64_t shared = is_samples ? channelise_plan_shared(work)
                                  : overlap_shared(&work->nodes[NODE_SPECTRA(0)].stage) / bank->hop;
-    display_print(" (%s read, with the chunks' overlap of %s %s)\n",
-                  units_bytes(work->read_bytes, a), units_count(shared, b),
+    display_print(" (%s read, with the chunks' overlap of %s %s)\n", units_bytes(work->read_bytes),
+                  units_count(shared),
                   is_samples ? units_plural(shared, "sample", "samples")
                              : units_plural(shared, "raw spectrum", "raw spectra"));
-    display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
+    display_print("  memory        %s a rank", units_bytes(work->memory_bytes));
     display_print(" (run.memory: %s)\n", job_memory_words(work->job, memory));
 }
 
 static void bank_print_products(const struct channelise_pass *bank)
 {
     const struct channelise_plan *work = bank->work;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     display_print("products\n");
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
         if (!work->is_bank) {
             display_print(
-                "  %s: voltages, %s %s of %u %s, %u bits, scale %g, %s\n",
-                work->job->products[i].file, units_count(product->spec.rows, a),
-                units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
+                "  %s: voltages, %s of %u %s, %u bits, scale %g, %s\n", work->job->products[i].file,
+                units_amount(product->spec.rows, "sample", "samples"), work->seen->nstreams,
                 units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
-                product->spec.scale, units_bytes(bank->pass.bytes[i], b));
+                product->spec.scale, units_bytes(bank->pass.bytes[i]));
             continue;
         }
         struct plan_products_shape shape = plan_products_shape_of(work, i);
-        display_print("  %s: %s, %s %s of %u %s x %llu %s", work->job->products[i].file,
-                      product_name(product->spec.kind), units_count(product->spec.rows, a),
-                      units_plural(product->spec.rows, "row", "rows"), shape.columns, shape.what,
+        display_print("  %s: %s, %s of %u %s x %llu %s", work->job->products[i].file,
+                      product_name(product->spec.kind),
+                      units_amount(product->spec.rows, "row", "rows"), shape.columns, shape.what,
                       (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"));
         if (quantised_is(&product->spec)) {
@@ -328,10 +311,10 @@ static void bank_print_products(const struct channelise_pass *bank)
         }
         enum file_format format = work->job->products[i].format;
         if (product->spec.integrate > 1) {
-            display_print(", of %s spectra", units_count(product->spec.integrate, a));
+            display_print(", of %s spectra", units_count(product->spec.integrate));
         }
-        display_print(", one every %s, %s%s%s\n", units_seconds(time.step, a),
-                      units_bytes(bank->pass.bytes[i], b),
+        display_print(", one every %s, %s%s%s\n", units_seconds(time.step),
+                      units_bytes(bank->pass.bytes[i]),
                       format == FILE_HDF5 ? "" : ", as HDF5, then written as ",
                       format == FILE_HDF5 ? "" : file_format_name(format));
     }
@@ -382,7 +365,7 @@ static void plan_pass_print(const struct pass *pass)
     struct rate rate = pass_expect(pass);
     if (rate.seconds > 0 && !pass->is_complete) {
         display_print("  time          about %s on %u %s of %u %s, as the last such run here\n",
-                      units_seconds(rate.seconds, text), rate.ranks,
+                      units_seconds(rate.seconds), rate.ranks,
                       units_plural(rate.ranks, "rank", "ranks"), rate.threads,
                       units_plural(rate.threads, "thread", "threads"));
     }
@@ -396,25 +379,23 @@ static void plan_pass_print(const struct pass *pass)
 static void series_print_files(const struct dedisperse_pass *series)
 {
     const struct dedisperse_plan *d = series->plan;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     for (uint32_t i = 0; i < series->pass.making.count; i++) {
         const struct output_spec_item *item = &series->pass.making.items[i];
-        const char *bytes = units_bytes(series->pass.bytes[i], b);
+        const char *bytes = units_bytes(series->pass.bytes[i]);
         if (item->spec.kind == PRODUCT_CANDIDATES) {
             display_print(
                 "  %s: candidates of S/N %g or more in boxes of 1 to %u samples, noise by "
                 "%s; %s of peaks before they are compressed\n",
                 item->file, d->bursts.boxes.threshold, d->bursts.boxes.widths,
-                units_seconds((double)d->bursts.boxes.block * d->product.time.step, a), bytes);
+                units_seconds((double)d->bursts.boxes.block * d->product.time.step), bytes);
             if (d->what->search.csv) {
                 display_print("  %s: the same candidates as comma-separated values\n",
                               d->what->search.csv);
             }
         } else {
-            display_print("  %s: dedispersed, %u %s x %s %s, %s\n", item->file, d->delays.ndms,
-                          units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
-                          units_plural(d->outputs, "time", "times"), bytes);
+            display_print("  %s: dedispersed, %u %s x %s, %s\n", item->file, d->delays.ndms,
+                          units_plural(d->delays.ndms, "DM", "DMs"),
+                          units_amount(d->outputs, "time", "times"), bytes);
         }
     }
 }
@@ -422,19 +403,15 @@ static void series_print_files(const struct dedisperse_pass *series)
 static void series_print(const struct dedisperse_pass *series)
 {
     const struct dedisperse_plan *d = series->plan;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     char memory[JOB_MEMORY_TEXT];
     double step = d->product.time.step;
     const struct chunking *chunking = &d->chunking;
     display_print("dedispersion of %s\n", d->fbh5->path);
     display_print("  channels      %u", d->fbh5->nchannels);
-    display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
-                  units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
+    display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0]),
+                  units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1]));
     display_print(", pols %s added up\n", d->words.ifs.data);
-    display_print("  samples       %s of %s\n", units_count(d->input.samples, a),
-                  units_seconds(step, b));
+    display_print("  samples       %s of %s\n", units_count(d->input.samples), units_seconds(step));
     display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->each.dms[0],
                   d->each.dms[d->delays.ndms - 1], d->words.plan.data, d->product.mode);
     if (d->what->is_two_step) {
@@ -456,22 +433,19 @@ static void series_print(const struct dedisperse_pass *series)
     }
     display_print("  delays        up to %u %s, %s, behind %s\n", d->delays.largest,
                   units_plural(d->delays.largest, "sample", "samples"),
-                  units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
+                  units_seconds(d->delays.largest * step), units_hertz(d->reference_hz));
     display_print("  backend       %s, %u %s on this machine\n", backend_name(d->backend),
                   d->threads, units_plural(d->threads, "thread", "threads"));
-    display_print("  chunks        %s of %s %s x %s %s", units_count(chunk_count(chunking), a),
-                  units_count(chunking->chunk_spectra, b),
-                  units_plural(chunking->chunk_spectra, "DM", "DMs"),
-                  units_count(chunking->group_streams, c),
-                  units_plural(chunking->group_streams, "time", "times"));
+    display_print("  chunks        %s of %s x %s", units_count(chunk_count(chunking)),
+                  units_amount(chunking->chunk_spectra, "DM", "DMs"),
+                  units_amount(chunking->group_streams, "time", "times"));
     if (d->block_outputs < chunking->group_streams) {
-        display_print(", in blocks of %s", units_count(d->block_outputs, a));
+        display_print(", in blocks of %s", units_count(d->block_outputs));
     }
-    display_print("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
-    display_print(" (%s read, with the chunks' overlap of up to %s %s)\n",
-                  units_bytes(d->read_bytes, a), units_count(d->delays.largest, b),
-                  units_plural(d->delays.largest, "sample", "samples"));
-    display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
+    display_print("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5)));
+    display_print(" (%s read, with the chunks' overlap of up to %s)\n", units_bytes(d->read_bytes),
+                  units_amount(d->delays.largest, "sample", "samples"));
+    display_print("  memory        %s a rank", units_bytes(d->memory_bytes));
     display_print(" (run.memory: %s)\n", job_memory_words(d->job, memory));
     plan_pass_print(&series->pass);
     series_print_files(series);
@@ -539,8 +513,6 @@ static void plan_job_print_stripes(const char *path, uint64_t bytes)
 static status_t plan_job_print_room(const struct room *room)
 {
     status_t st = STATUS_OK;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     for (uint32_t i = 0; i < room->count; i++) {
         int is_first = 0;
         uint64_t bytes = 0;
@@ -549,8 +521,8 @@ static status_t plan_job_print_room(const struct room *room)
         if (is_first) {
             display_print("%s", i == 0 ? "space\n" : "");
             plan_job_print_folder(room->needs[i].path);
-            display_print("%s (%" PRIu64 " bytes) needed, %s free\n", units_bytes(bytes, a), bytes,
-                          units_bytes(left, b));
+            display_print("%s (%" PRIu64 " bytes) needed, %s free\n", units_bytes(bytes), bytes,
+                          units_bytes(left));
             plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes);
         }
     }
@@ -602,16 +574,14 @@ static void plan_job_print_parts(const struct run_plan *plan)
 static void plan_job_print_merge(const struct run_plan *plan)
 {
     const struct job *job = plan->begun.job;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     if (plan->grid) {
         const struct dedisperse_plan *d = plan->merge.plan;
         display_print("series of all coherent DMs, in one file\n");
         plan_pass_print(&plan->merge.pass);
-        display_print("  %s: dedispersed, %u %s x %s %s, %s\n", d->what->file, d->delays.ndms,
-                      units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
-                      units_plural(d->outputs, "time", "times"),
-                      units_bytes(plan->merge.pass.bytes[0], b));
+        display_print("  %s: dedispersed, %u %s x %s, %s\n", d->what->file, d->delays.ndms,
+                      units_plural(d->delays.ndms, "DM", "DMs"),
+                      units_amount(d->outputs, "time", "times"),
+                      units_bytes(plan->merge.pass.bytes[0]));
     } else if (job_is_semi_coherent(job)) {
         plan_job_print_complete(job->dedisperse[0].file);
     }

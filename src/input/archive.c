@@ -460,12 +460,11 @@ uint64_t archive_count_partial(const struct archive *archive)
 
 void archive_warn_unweighed(const struct archive *archive, const char *file)
 {
-    char count[UNITS_TEXT];
     uint64_t samples = archive_count_partial(archive);
     if (samples > 0) {
-        report_warn("%s: %s %s of blocks that lack packets %s written as stored: voltages have no "
+        report_warn("%s: %s of blocks that lack packets %s written as stored: voltages have no "
                     "weights",
-                    file, units_count(samples, count), units_plural(samples, "sample", "samples"),
+                    file, units_amount(samples, "sample", "samples"),
                     units_plural(samples, "is", "are"));
     }
 }

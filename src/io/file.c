@@ -200,15 +200,13 @@ status_t file_device(const char *path, uint64_t *device)
 static status_t file_fail_no_space(const char *path, uint64_t bytes)
 {
     uint64_t left = 0;
-    char needed[UNITS_TEXT];
-    char there[UNITS_TEXT];
     if (file_free_bytes(path, &left) != STATUS_OK) {
         report_clear();
     }
     return report_fail(STATUS_NO_SPACE,
                        "no space for %s: it needs %" PRIu64 " bytes (%s), %" PRIu64
                        " (%s) are free",
-                       path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
+                       path, bytes, units_bytes(bytes), left, units_bytes(left));
 }
 
 /* In a file system in memory, reserving allocates every page, one rank after the other, and no page

@@ -425,9 +425,8 @@ void job_take_memory(struct job *job, uint64_t bytes)
 
 const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT])
 {
-    char bytes[UNITS_TEXT];
     snprintf(text, JOB_MEMORY_TEXT, "%s%s", job->is_memory_auto ? "auto: up to " : "",
-             units_bytes(job->memory, bytes));
+             units_bytes(job->memory));
     return text;
 }
 

@@ -52,11 +52,10 @@ static status_t divide_add_dm(struct tree *to, const struct tree *dm,
 {
     status_t st = STATUS_OK;
     static const char *const own[] = {"start", "end", "downsample"};
-    char text[UNITS_TEXT];
     struct tree *made = NULL;
     TRY(divide_like(dm, &made));
-    TRY(divide_add(made, "start", units_exact(range->start, text)));
-    TRY(divide_add(made, "end", units_exact(range->end, text)));
+    TRY(divide_add(made, "start", units_exact(range->start)));
+    TRY(divide_add(made, "end", units_exact(range->end)));
     for (size_t i = 0; i < dm->nchildren; i++) {
         int is_own = 0;
         for (size_t j = 0; j < sizeof own / sizeof *own; j++) {

@@ -234,8 +234,6 @@ status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t
 status_t room_check(const struct room *room)
 {
     status_t st = STATUS_OK;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     for (uint32_t i = 0; i < room->count; i++) {
         const struct room_need *need = &room->needs[i];
         uint64_t bytes = 0;
@@ -245,7 +243,7 @@ status_t room_check(const struct room *room)
         REQUIRE(left >= bytes, STATUS_NO_SPACE,
                 "no space for %s%s: it needs %" PRIu64 " bytes (%s), %" PRIu64 " (%s) are free",
                 need->path, bytes > need->bytes ? " and what else goes there" : "", bytes,
-                units_bytes(bytes, a), left, units_bytes(left, b));
+                units_bytes(bytes), left, units_bytes(left));
     }
 out:
     return st;

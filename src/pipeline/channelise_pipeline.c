@@ -259,7 +259,6 @@ static status_t channelising_say_what_fits(const struct channelising *p)
     const struct channelise_plan *work = p->work;
     const struct channelise_plan_bank *bank = &work->banks[0];
     uint64_t spectra = p->chunking.block_spectra * bank->ratio;
-    char needed[UNITS_TEXT];
     struct text cause = {0};
     uint64_t bytes = 0;
     TRY(text_add(&cause, "%s", report_cause()));
@@ -274,8 +273,7 @@ static status_t channelising_say_what_fits(const struct channelising *p)
         units_plural(bank->channelise.taps, "tap", "taps"),
         work->nbanks > 1 ? " and what the other filter banks make beside them" : "",
         work->chunking.group_streams,
-        units_plural(work->chunking.group_streams, "stream", "streams"),
-        units_bytes(bytes, needed));
+        units_plural(work->chunking.group_streams, "stream", "streams"), units_bytes(bytes));
 out:
     text_free(&cause);
     return st;

@@ -404,10 +404,8 @@ static status_t budget_refuse(const struct channelise_plan *work, const struct b
 {
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = budget_block_bytes(work, group, least) + budget_fixed_bytes(work);
-    char needed[UNITS_TEXT];
     char given[JOB_MEMORY_TEXT];
     char problem[PROBLEM_TEXT];
-    char bytes_of_chunks[UNITS_TEXT];
     char chunks[96] = "";
     char together[96] = "";
     if (work->group_quantum > 1) {
@@ -416,11 +414,11 @@ static status_t budget_refuse(const struct channelise_plan *work, const struct b
     }
     if (budget_hdf5_bytes(work) > 0) {
         snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
-                 units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
+                 units_bytes(budget_hdf5_bytes(work)));
     }
     return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s",
                        work->job->path, job_memory_words(work->job, given),
-                       budget_problem(work, problem), units_bytes(bytes, needed), together, chunks);
+                       budget_problem(work, problem), units_bytes(bytes), together, chunks);
 }
 
 static uint64_t budget_round_up(uint64_t value, uint64_t quantum)

@@ -446,22 +446,19 @@ out:
 static status_t plan_note_dropped(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
     const char *comma = "dropped at the end: ";
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
         if (bank->dropped_samples > 0) {
-            TRY(text_add(out, "%s%s %s of each stream (a spectrum takes %" PRIu64 ")", comma,
-                         units_count(bank->dropped_samples, count),
-                         units_plural(bank->dropped_samples, "sample", "samples"), bank->hop));
+            TRY(text_add(out, "%s%s of each stream (a spectrum takes %" PRIu64 ")", comma,
+                         units_amount(bank->dropped_samples, "sample", "samples"), bank->hop));
             comma = ", ";
         }
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         if (work->products[i].dropped_spectra > 0) {
-            TRY(text_add(out, "%s%s %s of %s (a row has %" PRIu64 ")", comma,
-                         units_count(work->products[i].dropped_spectra, count),
-                         units_plural(work->products[i].dropped_spectra, "spectrum", "spectra"),
+            TRY(text_add(out, "%s%s of %s (a row has %" PRIu64 ")", comma,
+                         units_amount(work->products[i].dropped_spectra, "spectrum", "spectra"),
                          work->job->products[i].file, work->job->products[i].integrate));
             comma = ", ";
         }
@@ -474,7 +471,6 @@ out:
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
     TRY(plan_note_dropped(work, out));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
@@ -507,16 +503,14 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
     }
     uint64_t lost = archive_lost_samples(work->archive);
     if (lost > 0) {
-        TRY(text_add(out, "%s %s %s unreadable (%s): what needs them becomes NaN\n",
-                     units_count(lost, count), units_plural(lost, "sample", "samples"),
-                     units_plural(lost, "is", "are"), work->archive->losses.lost.items[0].why));
+        TRY(text_add(out, "%s %s unreadable (%s): what needs them becomes NaN\n",
+                     units_amount(lost, "sample", "samples"), units_plural(lost, "is", "are"),
+                     work->archive->losses.lost.items[0].why));
     }
     if (gaps > 0) {
         double share = (double)gaps / ((double)work->archive->samples * work->archive->nstreams);
-        TRY(text_add(out,
-                     "%s %s in gaps that the archive declares (%.2g %%): taken as zero volts\n",
-                     units_count(gaps, count), units_plural(gaps, "sample lies", "samples lie"),
-                     100 * share));
+        TRY(text_add(out, "%s in gaps that the archive declares (%.2g %%): taken as zero volts\n",
+                     units_amount(gaps, "sample lies", "samples lie"), 100 * share));
     }
 out:
     return st;

@@ -251,8 +251,7 @@ static status_t plan_settle_constant(struct dedisperse_plan *d)
     REQUIRE(!d->what->constant || dispersion_constant(d->what->constant, &d->constant),
             STATUS_USAGE,
             "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
-            "positive "
-            "number of s MHz^2 pc^-1 cm^3",
+            "positive number of s MHz^2 pc^-1 cm^3",
             d->job->path, plan_number_of(d), d->what->constant);
     for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
         d->reference_hz = fmax(d->reference_hz, d->fbh5->freq_hz[c]);
@@ -339,8 +338,6 @@ out:
 static status_t plan_settle_outputs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
-    char delay[UNITS_TEXT];
-    char length[UNITS_TEXT];
     double tsamp = d->fbh5->time.step;
     double step = tsamp * (double)d->what->downsample;
     uint64_t samples = d->input.samples;
@@ -353,9 +350,8 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
     REQUIRE(d->what->is_padded || whole.end > 0, STATUS_USAGE,
             "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
             "%" PRIu64 " samples (%s): a smaller DM%s",
-            d->job->path, d->delays.largest, units_seconds(d->delays.largest * step, delay),
-            samples, units_seconds((double)samples * step, length),
-            d->what->search.file ? "" : ", or edges: pad");
+            d->job->path, d->delays.largest, units_seconds(d->delays.largest * step), samples,
+            units_seconds((double)samples * step), d->what->search.file ? "" : ", or edges: pad");
     int64_t origin = d->delays.origin;
     d->outputs = d->what->is_padded ? samples : (uint64_t)whole.end;
     d->first = d->what->is_padded ? origin : 0;
@@ -406,12 +402,11 @@ static const double low_threshold = 3;
 
 static void plan_warn_of_noise(const struct dedisperse_plan *d)
 {
-    char trials[UNITS_TEXT];
     double all = (double)d->delays.ndms * (double)d->outputs;
     if (d->bursts.boxes.threshold < low_threshold) {
         report_warn("dedisperse.%u.search.threshold: of %s single samples of all DMs, noise alone "
                     "lifts about %.3g to S/N %g, and wider boxes as well",
-                    plan_number_of(d), units_count(d->delays.ndms * d->outputs, trials),
+                    plan_number_of(d), units_count(d->delays.ndms * d->outputs),
                     boxes_expect_false(d->bursts.boxes.threshold, all), d->bursts.boxes.threshold);
     }
 }
@@ -421,7 +416,6 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     const struct job_search *search = &d->what->search;
-    char times[UNITS_TEXT];
     if (!search->file) {
         goto out;
     }
@@ -430,7 +424,7 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
         d->outputs >= least, STATUS_USAGE,
         "%s: dedisperse.%u.search: %s times of each DM tell no noise: boxes of %u need at least "
         "%" PRIu64,
-        d->job->path, plan_number_of(d), units_count(d->outputs, times), search->widths, least);
+        d->job->path, plan_number_of(d), units_count(d->outputs), search->widths, least);
     d->bursts.boxes = boxes_of(search->widths, search->threshold, d->outputs);
     d->bursts.peaks = d->product;
     d->bursts.peaks.search = (struct dedispersed_search){

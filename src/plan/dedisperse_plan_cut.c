@@ -484,16 +484,14 @@ static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_
 
 static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut *cut)
 {
-    char needed[UNITS_TEXT];
     char given[JOB_MEMORY_TEXT];
-    char seconds[UNITS_TEXT];
     uint64_t least = cut_block_bytes(d, cut, GRAIN) + cut_fixed_bytes(d);
     return report_fail(STATUS_USAGE,
                        "%s: run.memory is %s, but to dedisperse %u channels with delays of up to "
                        "%s at least %s (%llu bytes) a rank are needed",
                        d->job->path, job_memory_words(d->job, given), d->delays.nchannels,
-                       units_seconds(d->delays.largest * d->product.time.step, seconds),
-                       units_bytes(least, needed), (unsigned long long)least);
+                       units_seconds(d->delays.largest * d->product.time.step), units_bytes(least),
+                       (unsigned long long)least);
 }
 
 /* Finds the best number of pieces of time for groups of `dms` DMs. */

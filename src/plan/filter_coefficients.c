@@ -122,7 +122,6 @@ static status_t coefficients_check_design(const struct making *m, const struct f
     status_t st = STATUS_OK;
     const struct sky_band *band = m->band;
     uint32_t decimate = m->filter->decimate;
-    char half[UNITS_TEXT];
     struct fir_size size = fir_design_size(design);
     REQUIRE(size.taps <= FIR_MOST_TAPS, STATUS_USAGE,
             "%s: filter.%u.design: %.4g dB within a transition of %.4g Hz at %.6g samples a second "
@@ -134,8 +133,7 @@ static status_t coefficients_check_design(const struct making *m, const struct f
             STATUS_USAGE,
             "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of "
             "%s, and the stop band must hold what falls onto it; aliasing: allow takes it as it is",
-            m->job->path, m->number, decimate,
-            units_hertz(band->sample_rate_hz / (2.0 * decimate), half),
+            m->job->path, m->number, decimate, units_hertz(band->sample_rate_hz / (2.0 * decimate)),
             band->is_complex ? "the centre" : "the begin of the band");
 out:
     return st;

@@ -373,10 +373,9 @@ static status_t plan_format_check_band(const struct channelise_plan *work, uint3
         double stated = first + (double)at * step;
         REQUIRE(fabs(hz - stated) <= 0.1 * fabs(step), STATUS_USAGE,
                 "%s: products.%u.format is %s, but its channels are not evenly spaced, which %s "
-                "cannot say: channel %" PRIu64
-                " lies at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between "
-                "them?): products.%u.freq_hz or channels keep a part of them; format: hdf5 holds "
-                "all",
+                "cannot say: channel %" PRIu64 " lies at %.9g MHz, not %.9g (order: fft, or coarse "
+                "channels with gaps between them?): products.%u.freq_hz or channels keep a part of "
+                "them; format: hdf5 holds all",
                 work->job->path, i, file_format_name(work->job->products[i].format),
                 work->job->products[i].format == FILE_FIL ? "SIGPROC" : "PSRFITS", at, hz / 1e6,
                 stated / 1e6, i);
@@ -423,8 +422,6 @@ static status_t products_keep_band(const struct channelise_plan *work, uint32_t 
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     const struct product_spec *spec = &work->products[i].spec;
-    char least[UNITS_TEXT];
-    char most[UNITS_TEXT];
     uint64_t end = 0;
     *first = all;
     for (uint64_t at = 0; at < all; at++) {
@@ -436,8 +433,8 @@ static status_t products_keep_band(const struct channelise_plan *work, uint32_t 
     }
     REQUIRE(end > 0, STATUS_USAGE,
             "%s: products.%u.freq_hz: no channel lies there: their centres are from %s to %s",
-            work->job->path, i, units_hertz(bank_channel(spec, 0), least),
-            units_hertz(bank_channel(spec, all - 1), most));
+            work->job->path, i, units_hertz(bank_channel(spec, 0)),
+            units_hertz(bank_channel(spec, all - 1)));
     *count = ceil_div_u64(end - *first, job->average) * job->average;
     *first = *count <= all ? min_u64(*first, all - *count) : *first;
 out:

@@ -199,16 +199,16 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
         TRY(product_count_holes(fd, p->path, &p->place, &holes));
         TRY(product_weigh(p, &weights));
     }
-    TRY(page_row(glance->page, "missing samples", units_count(p->missing, text)));
-    TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps, text)));
+    TRY(page_row(glance->page, "missing samples", units_count(p->missing)));
+    TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps)));
     if (p->kind != PRODUCT_VOLTAGES) {
-        TRY(page_row(glance->page, "rows with NaN for unread input", units_count(holes, text)));
+        TRY(page_row(glance->page, "rows with NaN for unread input", units_count(holes)));
     } else {
-        TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped, text)));
+        TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped)));
     }
     if (p->place.scale_rows > 0) {
-        TRY(page_row(glance->page, "numbers clipped low", units_count(weights.clips.low, text)));
-        TRY(page_row(glance->page, "numbers clipped high", units_count(weights.clips.high, text)));
+        TRY(page_row(glance->page, "numbers clipped low", units_count(weights.clips.low)));
+        TRY(page_row(glance->page, "numbers clipped high", units_count(weights.clips.high)));
     }
     if (weights.count > 0) {
         snprintf(text, sizeof text, "%.6g", weights.mean);
@@ -223,33 +223,30 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
 {
     status_t st = STATUS_OK;
     struct text size = {0};
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     int is_search = p->kind == PRODUCT_CANDIDATES;
     int is_series = p->kind == PRODUCT_DEDISPERSED || is_search;
-    TRY(text_add(&size, "%s %s x ", units_count(p->rows, a),
+    TRY(text_add(&size, "%s %s x ", units_count(p->rows),
                  is_series ? units_plural(p->rows, "DM", "DMs")
                            : units_plural(p->rows, "row", "rows")));
     TRY(is_series ? STATUS_OK
-                  : text_add(&size, "%s %s x ", units_count(p->streams, a),
+                  : text_add(&size, "%s %s x ", units_count(p->streams),
                              p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
                                              : units_plural(p->streams, "stream", "streams")));
-    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
+    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies),
                  is_search   ? "cells"
                  : is_series ? "times"
                              : units_plural(p->frequencies, "channel", "channels"),
-                 units_bytes(p->place.file_bytes, b)));
+                 units_bytes(p->place.file_bytes)));
     TRY(text_add(glance->page, "<table>\n"));
     TRY(page_row(glance->page, "kind", product_name(p->kind)));
     TRY(page_row(glance->page, "size", size.data));
-    TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates, a))
-                  : STATUS_OK);
+    TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates)) : STATUS_OK);
     if (p->kind != PRODUCT_VOLTAGES) {
         TRY(page_row(glance->page,
                      is_search   ? "a cell"
                      : is_series ? "a sample"
                                  : "a row",
-                     units_seconds(p->time_step, a)));
+                     units_seconds(p->time_step)));
     }
     TRY(page_row(glance->page, "filters", p->origin.filters));
     TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
@@ -330,12 +327,11 @@ out:
 static status_t report_add_observation(const struct product *product, struct text *page)
 {
     status_t st = STATUS_OK;
-    char a[UNITS_TEXT];
     struct text start = {0};
     TRY(page_row(page, "telescope", product->sky.telescope));
     TRY(page_row(page, "source", product->sky.source));
     if (product->sky.has_start) {
-        TRY(text_add(&start, "%s UTC", units_utc(product->sky.start, a)));
+        TRY(text_add(&start, "%s UTC", units_utc(product->sky.start)));
         TRY(page_row(page, "observation from", start.data));
     }
     TRY(page_row(page, "made of", product->origin.inputs));
@@ -350,7 +346,6 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
 {
     status_t st = STATUS_OK;
     char host[HOST] = "";
-    char a[UNITS_TEXT];
     char began[32] = "";
     struct tm utc;
     struct text words = {0};
@@ -364,7 +359,7 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     (void)gethostname(host, sizeof host - 1);
     strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", gmtime_r(&run->began, &utc));
     TRY(text_add(&words, "%s UTC, for %s, on %d %s", began,
-                 units_seconds((double)(long long)(1e3 * run->seconds) / 1e3, a), run->ranks,
+                 units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
                  units_plural((uint64_t)run->ranks, "rank", "ranks")));
     TRY(text_add_shown(&words, ", rank 0 on %s", host));
     TRY(page_row(page, "ran", words.data));

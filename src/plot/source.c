@@ -43,8 +43,7 @@ struct source {
 static void source_add_origin(struct json *json, const struct utc *start, const char *source,
                               const char *telescope)
 {
-    char text[UNITS_TEXT];
-    json_text(json, "start", start ? units_utc(*start, text) : NULL);
+    json_text(json, "start", start ? units_utc(*start) : NULL);
     json_text(json, "source", source);
     json_text(json, "telescope", telescope);
 }
@@ -324,12 +323,11 @@ static status_t filter_add_words(const struct job_bank *bank, const struct proto
 {
     status_t st = STATUS_OK;
     struct filter_report report;
-    char count[UNITS_TEXT];
     char window[UNITS_TEXT];
     char cutoff[UNITS_TEXT];
     TRY(filter_report_make(coeff, spec->taps, spec->samples_per_spectrum, &report));
     TRY(text_add_shown(out, "%s%s%s channels, %u %s, window %s%s\n", bank->name ? bank->name : "",
-                       bank->name ? ": " : "", units_count(bank->channels, count), spec->taps,
+                       bank->name ? ": " : "", units_count(bank->channels), spec->taps,
                        units_plural(spec->taps, "tap", "taps"),
                        bank->has_window ? bank->window.text : bank_prototype_window(spec, window),
                        bank_prototype_cutoff(spec, bank->cutoff == CUTOFF_FLAT, cutoff)));

@@ -23,7 +23,6 @@ struct volts {
 
 static void volts_describe(const struct archive *a, struct json *json)
 {
-    char start[UNITS_TEXT];
     json_text(json, "layout", a->layout);
     json_u64(json, "samples", a->samples);
     json_u64(json, "gap_samples", archive_gap_in(a, a->first_sample, a->samples));
@@ -32,7 +31,7 @@ static void volts_describe(const struct archive *a, struct json *json)
     json_f64(json, "rate_hz", a->sample_rate_hz);
     json_f64(json, "scale", a->scale);
     json_f64(json, "first_s", a->offset_seconds + (double)a->first_sample / a->sample_rate_hz);
-    json_text(json, "start", a->sky.has_start ? units_utc(a->sky.start, start) : NULL);
+    json_text(json, "start", a->sky.has_start ? units_utc(a->sky.start) : NULL);
     json_text(json, "source", a->sky.source);
     json_text(json, "telescope", a->sky.telescope);
     for (int i = 0; i < STREAM_AXES; i++) {

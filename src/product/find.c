@@ -108,15 +108,12 @@ static uint64_t find_settle_least(struct finding *f)
 
 static void find_say_many(const struct finding *f, const char *path, uint64_t kept)
 {
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     if (kept < f->out->peaks) {
         report_warn(
             "%s: %s peaks reach S/N %g, more than search.most: the %s strongest, from S/N %.4g on, "
-            "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it "
-            "out",
-            path, units_count(f->out->peaks, a), f->spec->series->search.boxes->threshold,
-            units_count(kept, b), (double)f->least);
+            "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it out",
+            path, units_count(f->out->peaks), f->spec->series->search.boxes->threshold,
+            units_count(kept), (double)f->least);
     }
 }
 

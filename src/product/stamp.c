@@ -116,20 +116,18 @@ status_t stamped_refuse(const char *path)
 {
     status_t st = STATUS_OK;
     struct stamped stamped;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     TRY(stamped_open(path, &stamped));
     if (!stamped.fbh5) {
         goto out;
     }
-    const char *rows = units_count(stamped.fbh5->rows, a);
+    const char *rows = units_count(stamped.fbh5->rows);
     REQUIRE(stamped.has_stamp, STATUS_USAGE,
             "%s is %s of %s spectra, not of a job of voltmill as it is: it holds neither job nor "
             "CRCs, so nothing can be checked; `voltmill info` describes it",
             path, stamped.what, rows);
     REQUIRE(stamped_is_whole(&stamped), STATUS_DATA,
             "%s is %s that is cut short: it holds %s of %s spectra", path, stamped.what, rows,
-            units_count(stamped.stamp.rows, b));
+            units_count(stamped.stamp.rows));
     FAIL(STATUS_USAGE,
          "%s is %s, all of its %s spectra are there: nothing else can be checked, it holds neither "
          "CRCs nor its job, but a digest of that: `voltmill run JOB` tells whether it was made by "

@@ -406,19 +406,17 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
-    char count[UNITS_TEXT];
     TRY(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
         TRY(text_add(&notes,
-                     "%s %s missing (not a number, the missing value, or in frames that are "
+                     "%s missing (not a number, the missing value, or in frames that are "
                      "not there): taken as zero volts\n",
-                     units_count(missing, count),
-                     units_plural(missing, "sample was", "samples were")));
+                     units_amount(missing, "sample was", "samples were")));
     }
     if (clipped > 0) {
         TRY(text_add(&notes,
-                     "%s %s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
-                     units_count(clipped, count), units_plural(clipped, "number", "numbers"),
+                     "%s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
+                     units_amount(clipped, "number", "numbers"),
                      p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
     }
     for (const char *line = notes.data; line && *line;) {
@@ -437,8 +435,6 @@ static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
     status_t st = STATUS_OK;
     const struct product_spec *spec = &p->work->products[i].spec;
     struct product_clips clips = {0, 0};
-    char low[UNITS_TEXT];
-    char high[UNITS_TEXT];
     if (!quantised_is(spec)) {
         goto out;
     }
@@ -448,8 +444,8 @@ static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
     display_print("  %u bits, each channel with a scale %s %llu rows; clipped low %s (%.2g %%), "
                   "high %s (%.2g %%)\n",
                   spec->steps.bits, spec->steps.are_first ? "of the first" : "for each",
-                  (unsigned long long)spec->steps.rows, units_count(clips.low, low),
-                  100 * (double)clips.low / numbers, units_count(clips.high, high),
+                  (unsigned long long)spec->steps.rows, units_count(clips.low),
+                  100 * (double)clips.low / numbers, units_count(clips.high),
                   100 * (double)clips.high / numbers);
     double share = 100 * (double)(clips.low + clips.high) / numbers;
     if (share > most_clipped) {
@@ -469,8 +465,6 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
     double part = 1 - (double)p->pass.before / chunks;
     const struct channelise_plan *work = p->work;
     int size;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     struct chunk_counts counts = {0, 0}; /* of the bank that takes most samples */
     MPI_Comm_size(p->pass.comm, &size);
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
@@ -483,29 +477,27 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
         const struct channelise_plan_product *product = &work->products[i];
         if (!work->is_bank) {
             display_print(
-                "%s: voltages, %s %s x %u %s, %u bits, %s\n", p->pass.job->products[i].file,
-                units_count(product->spec.rows, a),
-                units_plural(product->spec.rows, "sample", "samples"), work->seen->nstreams,
+                "%s: voltages, %s x %u %s, %u bits, %s\n", p->pass.job->products[i].file,
+                units_amount(product->spec.rows, "sample", "samples"), work->seen->nstreams,
                 units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
-                units_bytes(product->spec.rows * product->row_bytes, b));
+                units_bytes(product->spec.rows * product->row_bytes));
             continue;
         }
         struct plan_products_shape shape = plan_products_shape_of(work, i);
         display_print("%s: %s, %s %s x %u %s x %llu %s, %s\n", p->pass.job->products[i].file,
-                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      product_name(product->spec.kind), units_count(product->spec.rows),
                       product->spec.integrate > 1
                           ? units_plural(product->spec.rows, "dump", "dumps")
                           : units_plural(product->spec.rows, "spectrum", "spectra"),
                       shape.columns, shape.what, (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"),
-                      units_bytes(product->spec.rows * product->row_bytes, b));
+                      units_bytes(product->spec.rows * product->row_bytes));
         TRY(pass_tell_of_clips(p, i));
     }
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
-    display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
+    display_print("%s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
                   "read %.2f s, compute %.2f s, write %.2f s)\n",
-                  units_count(p->archive->samples, a),
-                  units_plural(p->archive->samples, "sample", "samples"), p->archive->nstreams,
+                  units_amount(p->archive->samples, "sample", "samples"), p->archive->nstreams,
                   units_plural(p->archive->nstreams, "stream", "streams"), seconds, size,
                   units_plural((uint64_t)size, "rank", "ranks"),
                   part * (double)work->input_bytes / seconds / 1e6,
@@ -518,7 +510,6 @@ out:
 /* Warns of rows that this run has made. */
 static void pass_warn_of_range_all(const struct channelise_pass *p)
 {
-    char count[UNITS_TEXT];
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         uint64_t large = 0;
         uint64_t small = 0;
@@ -528,13 +519,13 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
         if (p->pass.rank == 0 && large > 0) {
             report_warn("%s: %s powers are infinite: beyond 3.4e38, the largest 32-bit float: the "
                         "archive's volts are too large",
-                        p->pass.job->products[i].file, units_count(large, count));
+                        p->pass.job->products[i].file, units_count(large));
         }
         if (p->pass.rank == 0 && small > 0) {
             report_warn(
                 "%s: %s powers are 0 or have lost digits: below 1.2e-38, the smallest whole "
                 "32-bit float: the archive's volts are too small",
-                p->pass.job->products[i].file, units_count(small, count));
+                p->pass.job->products[i].file, units_count(small));
         }
     }
 }
@@ -542,15 +533,13 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
 /* Reports rows that this run has made. */
 static void pass_tell_of_blanks_all(const struct channelise_pass *p)
 {
-    char count[UNITS_TEXT];
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         uint64_t blanked = channelise_pipeline_blanked(p->pass.pipeline, i);
         blanked = sum_u64_all(p->pass.comm, blanked);
         if (p->pass.rank == 0 && blanked > 0) {
-            display_print("note: %s: %s %s of single streams %s NaN: of their samples too many are "
+            display_print("note: %s: %s of single streams %s NaN: of their samples too many are "
                           "missing (min_weight %g)\n",
-                          p->pass.job->products[i].file, units_count(blanked, count),
-                          units_plural(blanked, "dump", "dumps"),
+                          p->pass.job->products[i].file, units_amount(blanked, "dump", "dumps"),
                           units_plural(blanked, "is", "are"),
                           p->pass.job->products[i].weights.least);
         }
@@ -561,7 +550,6 @@ static void pass_tell_of_blanks_all(const struct channelise_pass *p)
 static status_t pass_tell_of_flags(const struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         struct product_flags flags;
         TRY(outputs_flags(p->pass.outputs, i, &flags));
@@ -570,7 +558,7 @@ static status_t pass_tell_of_flags(const struct channelise_pass *p)
             display_print("%s: %.4g %% of %s cells are flagged (by kurtosis %.4g %%; %.4g %% have "
                           "none) and left out\n",
                           p->pass.job->products[i].file, (double)flags.flagged / all,
-                          units_count(flags.count, count), (double)flags.by_kurtosis / all,
+                          units_count(flags.count), (double)flags.by_kurtosis / all,
                           (double)flags.unknown / all);
         }
     }

@@ -232,8 +232,6 @@ static status_t pass_summarise_search(const struct dedisperse_pass *p)
     const char *file = p->plan->what->search.file;
     struct candidates_file *of = NULL;
     const struct candidate *best = NULL;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     if (!file) {
         goto out;
     }
@@ -241,10 +239,9 @@ static status_t pass_summarise_search(const struct dedisperse_pass *p)
     for (uint64_t i = 0; i < of->found.count; i++) {
         best = !best || of->found.rows[i].snr > best->snr ? &of->found.rows[i] : best;
     }
-    display_print("%s: %s %s of %s %s of S/N %g or more", file, units_count(of->found.count, a),
-                  units_plural(of->found.count, "candidate", "candidates"),
-                  units_count(of->found.peaks, b), units_plural(of->found.peaks, "peak", "peaks"),
-                  of->threshold);
+    display_print("%s: %s of %s of S/N %g or more", file,
+                  units_amount(of->found.count, "candidate", "candidates"),
+                  units_amount(of->found.peaks, "peak", "peaks"), of->threshold);
     if (best) {
         display_print("; the best: S/N %.4g, DM %.10g, %.6f s, %llu %s wide", best->snr, best->dm,
                       best->time_s, (unsigned long long)best->width,
@@ -261,9 +258,6 @@ static status_t pass_summarise(struct pass *pass)
     status_t st = STATUS_OK;
     const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
     double seconds = p->pass.ended_at - p->pass.started_at;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     int size;
     if (pass->rank != 0 || pass->options->times) {
         return STATUS_OK;
@@ -271,16 +265,16 @@ static status_t pass_summarise(struct pass *pass)
     MPI_Comm_size(p->pass.comm, &size);
     const struct dedisperse_plan *plan = p->plan;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
-    display_print("%s: dedispersed%s, %s %s x %s %s, %s\n", job_series_name(plan->what),
-                  plan->what->file ? "" : " and searched", units_count(plan->delays.ndms, a),
-                  units_plural(plan->delays.ndms, "DM", "DMs"), units_count(plan->outputs, b),
-                  units_plural(plan->outputs, "time", "times"),
-                  units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
-    display_print("%s %s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
+    display_print("%s: dedispersed%s, %s x %s, %s\n", job_series_name(plan->what),
+                  plan->what->file ? "" : " and searched",
+                  units_amount(plan->delays.ndms, "DM", "DMs"),
+                  units_amount(plan->outputs, "time", "times"),
+                  units_bytes(plan->delays.ndms * plan->outputs * sizeof(float)));
+    display_print("%s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
                   "write %.2f s)\n",
-                  units_count(p->fbh5->rows, a), units_plural(p->fbh5->rows, "sample", "samples"),
-                  p->fbh5->nchannels, seconds, size, units_plural((uint64_t)size, "rank", "ranks"),
-                  spent.read, spent.compute, spent.write);
+                  units_amount(p->fbh5->rows, "sample", "samples"), p->fbh5->nchannels, seconds,
+                  size, units_plural((uint64_t)size, "rank", "ranks"), spent.read, spent.compute,
+                  spent.write);
     if (p->backend == p->between->backend) {
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
                       100 * dedisperse_pipeline_carried(p->pass.pipeline));
@@ -370,16 +364,13 @@ static status_t merge_summarise(struct pass *pass)
 {
     const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
     const struct dedisperse_plan *plan = p->plan;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
     if (pass->rank == 0 && !pass->options->times) {
-        display_print(
-            "%s: dedispersed, %s %s x %s %s, %s, of %u coherent %s, in %.2f s\n", plan->what->file,
-            units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
-            units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
-            units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c), p->grid->count,
-            units_plural(p->grid->count, "DM", "DMs"), pass->ended_at - pass->started_at);
+        display_print("%s: dedispersed, %s x %s, %s, of %u coherent %s, in %.2f s\n",
+                      plan->what->file, units_amount(plan->delays.ndms, "DM", "DMs"),
+                      units_amount(plan->outputs, "time", "times"),
+                      units_bytes(plan->delays.ndms * plan->outputs * sizeof(float)),
+                      p->grid->count, units_plural(p->grid->count, "DM", "DMs"),
+                      pass->ended_at - pass->started_at);
     }
     return STATUS_OK;
 }

@@ -517,14 +517,13 @@ out:
 
 static void import_print(const struct import *s, double seconds)
 {
-    char text[UNITS_TEXT];
     const struct archive *archive = s->archive;
     if (s->before.kind == BEFORE_COMPLETE) {
         display_print("complete before: %s\n", s->options->file);
         return;
     }
     display_print("%s: %s, %llu samples of %u %s, %.1f MB/s\n", s->options->file,
-                  units_bytes(s->place.file_bytes, text), (unsigned long long)archive->samples,
+                  units_bytes(s->place.file_bytes), (unsigned long long)archive->samples,
                   archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
                   (double)s->place.file_bytes / seconds / 1e6);
 }

@@ -102,10 +102,8 @@ void pass_limit(struct pass *pass, enum backend_kind backend)
 
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT])
 {
-    char done[UNITS_TEXT];
-    char all[UNITS_TEXT];
-    snprintf(text, PASS_TEXT, "%s of %s chunks", units_count(outputs_done(pass->outputs), done),
-             units_count(chunk_count(&pass->making.chunking), all));
+    snprintf(text, PASS_TEXT, "%s of %s chunks", units_count(outputs_done(pass->outputs)),
+             units_count(chunk_count(&pass->making.chunking)));
     return text;
 }
 
@@ -432,7 +430,6 @@ status_t pass_work_off_all(struct pass *pass)
 status_t pass_judge_holes(const struct pass *pass)
 {
     status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
     uint64_t worst = 0;
     const struct output_spec_item *item = NULL;
     for (uint32_t i = 0; i < pass->making.count; i++) {
@@ -442,7 +439,7 @@ status_t pass_judge_holes(const struct pass *pass)
         worst = max_u64(worst, holes);
     }
     REQUIRE(worst == 0, STATUS_HOLES, "%s is complete, but %s of its %s", item->file,
-            units_count(worst, count),
+            units_count(worst),
             item->has_times_across
                 ? "DMs hold NaN, where the filterbank has NaN or could not be read"
                 : "rows are NaN: their input could not be read");

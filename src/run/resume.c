@@ -403,7 +403,6 @@ out:
 status_t resume_judge_holes(const struct job *job)
 {
     status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         uint64_t holes = 0;
         if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
@@ -413,7 +412,7 @@ status_t resume_judge_holes(const struct job *job)
         REQUIRE(holes == 0, STATUS_HOLES,
                 "%s was complete before, but %s of its rows hold NaN: their input could not be "
                 "read; --force makes it anew",
-                job_file(job, i), units_count(holes, count));
+                job_file(job, i), units_count(holes));
     }
 out:
     return st;

@@ -81,7 +81,6 @@ status_t tables_write(const struct job_search *search, int force)
     status_t st = STATUS_OK;
     struct text words = {0};
     struct text said = {0};
-    char text[UNITS_TEXT];
     uint64_t count = 0;
     int is_there = 0;
     int same = 0;
@@ -99,8 +98,8 @@ status_t tables_write(const struct job_search *search, int force)
                                      .bytes = words.length,
                                      .head = &words};
     TRY(export_file_write(&plan, "the file which it is made of,", search->file, &said, &same));
-    display_print("%s: %s %s as comma-separated values\n", search->csv, units_count(count, text),
-                  units_plural(count, "candidate", "candidates"));
+    display_print("%s: %s as comma-separated values\n", search->csv,
+                  units_amount(count, "candidate", "candidates"));
 out:
     text_free(&words);
     text_free(&said);

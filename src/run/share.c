@@ -340,14 +340,13 @@ static int rate_is_fast(uint32_t length)
 /* Suggests the nearest number of channels whose transform is fast. */
 static void rate_note_faster(const struct job_bank *bank, uint32_t channels, double band_hz)
 {
-    char text[UNITS_TEXT];
     for (uint32_t apart = 0; apart < channels / 4 && !rate_is_fast(channels); apart++) {
         uint32_t near = apart % 2 ? channels - apart - 1 : channels + apart;
         int suits = !bank->is_oversampled || oversampled_channels(bank->oversample, near) == near;
         if (suits && rate_is_fast(near)) {
             report_note("%" PRIu32 " channels have a prime factor above 13: channels: %" PRIu32
                         " (%s) is transformed several times faster",
-                        channels, near, units_hertz(band_hz / near, text));
+                        channels, near, units_hertz(band_hz / near));
             break;
         }
     }
@@ -361,8 +360,6 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
     status_t st = STATUS_OK;
     struct filter_plan *filters = NULL;
     uint32_t channels[JOB_BANKS] = {0};
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
     TRY(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
     const struct archive *seen = filters ? filter_plan_seen(filters) : archive;
     const double band_hz = archive_chan_width_hz(seen);
@@ -372,8 +369,8 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
         if (bank->width_hz > 0) {
             channels[i] = out->channels[i] = rate_channels(bank, band_hz);
             report_note("channelise.%u.width %s: %" PRIu32 " channels of %s", i,
-                        units_hertz(bank->width_hz, a), channels[i],
-                        units_hertz(band_hz / channels[i], b));
+                        units_hertz(bank->width_hz), channels[i],
+                        units_hertz(band_hz / channels[i]));
             rate_note_faster(bank, channels[i], band_hz);
         }
     }
@@ -387,9 +384,9 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
             out->integrate[i] =
                 (uint64_t)fmin(fmax(rint(product->integrate_s / seconds), 1), 0x1p40);
             report_note("products.%u.integrate %s: %" PRIu64 " %s, %s", i,
-                        units_seconds(product->integrate_s, a), out->integrate[i],
+                        units_seconds(product->integrate_s), out->integrate[i],
                         units_plural(out->integrate[i], "spectrum", "spectra"),
-                        units_seconds((double)out->integrate[i] * seconds, b));
+                        units_seconds((double)out->integrate[i] * seconds));
         }
     }
 out:

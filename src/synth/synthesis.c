@@ -306,7 +306,6 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
     struct synthesis s = {.comm = comm, .fd = -1, .before = {.expected_fd = -1, .claim_fd = -1}};
-    char text[UNITS_TEXT];
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
     TRY(synthesis_prepare_all(&s, options));
@@ -325,7 +324,7 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
         display_print("complete before: %s\n", s.spec->file);
     } else if (s.rank == 0) {
         double seconds = clock_now() - started;
-        display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
+        display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes),
                       (double)s.place.file_bytes / seconds / 1e6);
     }
 out:

@@ -381,8 +381,6 @@ static cl_int device_create(const device_t *device, uint64_t bytes, cl_mem *out)
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out)
 {
     status_t st = STATUS_OK;
-    char wanted[UNITS_TEXT];
-    char room[UNITS_TEXT];
     const struct device_info *info = &device->info;
     uint64_t size = max_u64(bytes, 1); /* OpenCL has no empty buffers */
     if (size > device_most(device)) {
@@ -391,7 +389,7 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
     uint64_t most = device_most(device);
     device->is_full |= size > most;
     REQUIRE(size <= most, STATUS_DEVICE, "out of memory: %s of %s: device %s has room for %s",
-            units_bytes(bytes, wanted), what, info->name, units_bytes(most, room));
+            units_bytes(bytes), what, info->name, units_bytes(most));
     cl_mem memory = NULL;
     cl_int error = device_create(device, size, &memory);
     if (error != CL_SUCCESS && device_drop_kept(device)) {
@@ -403,8 +401,8 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
         }
         device->is_full = 1;
         FAIL(STATUS_DEVICE, "out of memory: %s of %s: device %s: %s, with %s of its memory in use",
-             units_bytes(bytes, wanted), what, info->name, device_error_name(error),
-             units_bytes(device->used, room));
+             units_bytes(bytes), what, info->name, device_error_name(error),
+             units_bytes(device->used));
     }
     device->used += size;
     *out = memory;

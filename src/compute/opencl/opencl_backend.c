@@ -178,12 +178,11 @@ status_t device_describe(struct text *out)
     status_t st = STATUS_OK;
     struct device_info *list = NULL;
     uint32_t count = 0;
-    char memory[UNITS_TEXT];
     TRY(device_list(&list, &count));
     for (uint32_t i = 0; i < count; i++) {
         TRY(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
                      list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
-                     list[i].units, units_bytes(list[i].global_bytes, memory)));
+                     list[i].units, units_bytes(list[i].global_bytes)));
     }
 out:
     free(list);

@@ -381,12 +381,11 @@ static status_t formats_check_start(int is_said, struct sky *sky, char **assumed
 {
     enum { FIRST_DAY = 33282, LAST_DAY = 88069 /* MJD */ };
     status_t st = STATUS_OK;
-    char text[UNITS_TEXT];
     const struct utc *start = &sky->start;
     if (!is_said && sky->has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
         sky->has_start = 0;
         TRY(assume(assumed, "a start at MJD %d (%s) is outside 1950 to 2100: the start is unknown",
-                   start->mjd_day, units_utc(*start, text)));
+                   start->mjd_day, units_utc(*start)));
     }
 out:
     return st;

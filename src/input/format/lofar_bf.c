@@ -598,16 +598,14 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
     const struct archive *first = all->places[0].archive;
     for (size_t i = 1; i < all->nplaces; i++) {
         const struct archive *next = all->places[i].archive;
-        char a[UNITS_TEXT];
-        char b[UNITS_TEXT];
         REQUIRE(
             first->sky.has_start == next->sky.has_start &&
                 (!first->sky.has_start ||
                  fabs(utc_difference(first->sky.start, next->sky.start)) * first->sample_rate_hz <
                      0.5),
             STATUS_DATA, "%s starts at %s, but %s at %s: they do not belong together",
-            first->parts[0].path, units_utc(first->sky.start, a), next->parts[0].path,
-            units_utc(next->sky.start, b));
+            first->parts[0].path, units_utc(first->sky.start), next->parts[0].path,
+            units_utc(next->sky.start));
     }
 out:
     return st;

@@ -135,10 +135,9 @@ int vdif_is_counted(double frames, uint32_t counted)
 /* "thread 1 has 80 frames in the second from 2014-01-01T00:16:42.000000 on" */
 static status_t vdif_count_describe(const struct vdif_counted *counted, struct text *out)
 {
-    char start[UNITS_TEXT];
     return text_add(out, "thread %u has %u frames in the second from %s on", counted->thread,
                     counted->frames,
-                    units_utc(utc_add(vdif_epoch_utc(0), (double)counted->second), start));
+                    units_utc(utc_add(vdif_epoch_utc(0), (double)counted->second)));
 }
 
 /* The last frames of seconds may be lost, but hardly all but one of two or more equal parts. */
@@ -620,8 +619,7 @@ static status_t vdif_survey_check_unlike(const struct packets_seek *seek, uint64
         TRY(vdif_survey_describe(&other, &b));
         FAIL(STATUS_DATA,
              "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
-             "alike; "
-             "threads that differ are read from files of their own",
+             "alike; threads that differ are read from files of their own",
              seek->path, header->thread, a.data, other.thread, b.data);
     }
 out:

@@ -52,8 +52,7 @@ status_t propose_add_path(struct text *out, const char *path)
 status_t propose_add_number(struct text *out, double value)
 {
     status_t st = STATUS_OK;
-    char text[UNITS_TEXT];
-    units_exact(value, text);
+    const char *text = units_exact(value);
     size_t digits = strcspn(text, "e");
     if (value == floor(value) && fabs(value) < 1e15) {
         TRY(text_add(out, "%.0f", value));

@@ -398,7 +398,7 @@ static void start_write(struct utc utc, char out[40])
     double whole = floor(utc.second);
     int digits = 0;
     int nano = (int)fmin(floor((utc.second - whole) * 1e9 + 0.5), 999999999);
-    units_utc((struct utc){utc.mjd_day, whole}, text);
+    units_utc_in((struct utc){utc.mjd_day, whole}, text);
     text[strcspn(text, ".")] = '\0';
     snprintf(out, 40, "%.20s.%09d%n", text, nano, &digits);
     while (digits > 0 && (out[digits - 1] == '0' || out[digits - 1] == '.')) {

@@ -313,7 +313,7 @@ static status_t schema_rewrite_number(struct tree *node, const struct schema *ro
     if (row->type == SCHEMA_WHOLE && tree_parse_whole(node->text, &whole)) {
         snprintf(digits, sizeof digits, "%" PRIu64, whole);
     } else if (row->type == SCHEMA_NUMBER && tree_parse_number(node->text, &number)) {
-        units_exact(number, digits);
+        units_exact_in(number, digits);
     } else {
         return STATUS_OK;
     }
@@ -325,7 +325,6 @@ static status_t schema_take_unit(struct tree *node, const struct schema *row, ch
                                  int *is_amount)
 {
     status_t st = STATUS_OK;
-    char digits[UNITS_TEXT];
     double number = 0;
     int has_unit = row->unit && units_parse_quantity(node->text, row->unit, &number);
     *is_amount = has_unit && row->amount_at && number > 0;
@@ -333,7 +332,7 @@ static status_t schema_take_unit(struct tree *node, const struct schema *row, ch
         memcpy(base + row->amount_at, &number, sizeof number);
         TRY(schema_fill_default(row, base));
     } else if (has_unit && !row->amount_at) {
-        TRY(schema_rewrite(node, units_exact(number, digits)));
+        TRY(schema_rewrite(node, units_exact(number)));
     }
 out:
     return st;

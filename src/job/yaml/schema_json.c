@@ -24,7 +24,7 @@ static void schema_json_bound(struct json *json, const char *key, const struct s
 {
     char digits[UNITS_TEXT];
     if (row->type == SCHEMA_NUMBER) {
-        units_exact(bound, digits);
+        units_exact_in(bound, digits);
     } else {
         snprintf(digits, sizeof digits, "%.0f", bound);
     }

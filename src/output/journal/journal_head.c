@@ -94,7 +94,6 @@ out:
 static int origin_is_same_number(struct line then, struct line now)
 {
     char word[UNITS_TEXT];
-    char exact[UNITS_TEXT];
     double value = 0;
     size_t key = then.length;
     while (key > 0 && then.at[key - 1] != ' ') {
@@ -104,7 +103,7 @@ static int origin_is_same_number(struct line then, struct line now)
     if (length >= UNITS_TEXT || !strpbrk(word, ".eE+") || !units_parse_f64(word, &value)) {
         return 0;
     }
-    units_exact(value, exact);
+    const char *exact = units_exact(value);
     return now.length == key + strlen(exact) && strncmp(then.at, now.at, key) == 0 &&
            strncmp(now.at + key, exact, strlen(exact)) == 0;
 }

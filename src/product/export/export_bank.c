@@ -456,8 +456,6 @@ static void bank_warn(const struct export_bank *bank, const char *path)
 static status_t bank_say(const struct export_bank *bank, const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
-    char bytes[UNITS_TEXT];
-    char rows[UNITS_TEXT];
     const struct sigproc *header = &bank->header;
     int is_before = 0;
     TRY(export_file_say_before(bank->file, out, &is_before));
@@ -465,16 +463,15 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
         goto out;
     }
     double last = header->fch1 + (double)(header->nchans - 1) * header->foff;
-    TRY(text_add_shown(out, "%s: %s, %s %s of %llu x %llu channels, %.9g to %.9g MHz%s, %s, %s\n",
-                       path, bank->format->title, units_count(bank->in->rows, rows),
-                       units_plural(bank->in->rows, "spectrum", "spectra"),
-                       (unsigned long long)header->nifs, (unsigned long long)header->nchans,
-                       header->fch1, last,
-                       bank->is_reversed ? " (reversed: the highest comes first)" : "",
-                       bank->bits == 32  ? "32-bit float"
-                       : bank->bits == 8 ? "8 bit"
-                                         : "16 bit",
-                       units_bytes(bank->bytes, bytes)));
+    TRY(text_add_shown(
+        out, "%s: %s, %s of %llu x %llu channels, %.9g to %.9g MHz%s, %s, %s\n", path,
+        bank->format->title, units_amount(bank->in->rows, "spectrum", "spectra"),
+        (unsigned long long)header->nifs, (unsigned long long)header->nchans, header->fch1, last,
+        bank->is_reversed ? " (reversed: the highest comes first)" : "",
+        bank->bits == 32  ? "32-bit float"
+        : bank->bits == 8 ? "8 bit"
+                          : "16 bit",
+        units_bytes(bank->bytes)));
     if (bank->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&bank->scale, out));
     }

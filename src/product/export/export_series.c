@@ -50,7 +50,6 @@ static status_t presto_put_where(const struct series *series, uint64_t dm, struc
 {
     status_t st = STATUS_OK;
     struct utc start = {0};
-    char epoch[UNITS_TEXT];
     int is_known = series_start(series, dm, &start);
     const struct sigproc *header = &series->header;
     TRY(presto_put(out, "Telescope used", "%s", presto_or_unknown(series->telescope)));
@@ -60,7 +59,7 @@ static status_t presto_put_where(const struct series *series, uint64_t dm, struc
     TRY(presto_put_sixtieths(out, "J2000 Declination     (dd:mm:ss.ssss)", header->dej_degrees));
     TRY(presto_put(out, "Data observed by", "Unknown"));
     TRY(presto_put(out, "Epoch of observation (MJD)", "%s",
-                   is_known ? utc_mjd_text(start, epoch) : "0.000000000000000"));
+                   is_known ? utc_mjd_text(start) : "0.000000000000000"));
     TRY(presto_put(out, "Barycentered?           (1 yes, 0 no)", "0"));
 out:
     return st;

@@ -46,7 +46,6 @@ static status_t text_make_kerchunk(const struct export_text_options *options, st
     struct text made = {0};
     char *path = NULL;
     char *rest = NULL;
-    char text[UNITS_TEXT];
     TRY(product_open(options->product, &product));
     REQUIRE(product, STATUS_DATA,
             "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
@@ -59,8 +58,7 @@ static status_t text_make_kerchunk(const struct export_text_options *options, st
     uint64_t count = strtoull(made.data ? made.data : "", &rest, 10);
     REQUIRE(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
     TRY(text_add_bytes(out, rest + 1, strlen(rest + 1)));
-    TRY(text_add(what, "kerchunk, %s %s to %s", units_count(count, text),
-                 units_plural(count, "reference", "references"), url));
+    TRY(text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"), url));
 out:
     product_destroy(product);
     text_free(&made);

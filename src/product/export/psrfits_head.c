@@ -190,7 +190,6 @@ out:
 static status_t head_put_file(const struct psrfits_head *head, struct text *out)
 {
     status_t st = STATUS_OK;
-    char date[UNITS_TEXT];
     TRY(head_logical(out, "SIMPLE", 1, "file conforms to FITS standard"));
     TRY(head_count(out, "BITPIX", 8, NULL));
     TRY(head_count(out, "NAXIS", 0, NULL));
@@ -198,8 +197,7 @@ static status_t head_put_file(const struct psrfits_head *head, struct text *out)
     TRY(head_text(out, "CREATOR", "voltmill", "version " VOLTMILL_VERSION));
     TRY(head_text(out, "HDRVER", "6.1", "Header version"));
     TRY(head_text(out, "FITSTYPE", "PSRFITS", "FITS definition for pulsar data files"));
-    TRY(head_text(out, "DATE-OBS", units_utc(head_start(head->in), date),
-                  "Date of observation (UTC)"));
+    TRY(head_text(out, "DATE-OBS", units_utc(head_start(head->in)), "Date of observation (UTC)"));
     TRY(head_put_receiver(head, out));
     TRY(head_put_scan(head, out));
     TRY(head->comment ? head_comment(out, head->comment) : STATUS_OK);

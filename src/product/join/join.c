@@ -384,9 +384,8 @@ static status_t join_place_rows(struct join *join)
         part->first_row = (uint64_t)rint(rows);
         REQUIRE(join->parts[0].product->kind != PRODUCT_SPECTRA || part->first_row % turn == 0,
                 STATUS_USAGE,
-                "join: %s begins %" PRIu64
-                " rows after %s: phases of its channels count from its own first sample, and go on "
-                "only from a multiple of %u rows",
+                "join: %s begins %" PRIu64 " rows after %s: phases of its channels count from its "
+                "own first sample, and go on only from a multiple of %u rows",
                 part->path, part->first_row, join->parts[0].path, turn);
         REQUIRE(i == 0 || part->first_row >= join->rows, STATUS_USAGE,
                 "join: %s begins with row %" PRIu64 ", but %s ends behind row %" PRIu64
@@ -530,9 +529,6 @@ out:
 static status_t join_say(const struct join *join, struct text *said)
 {
     status_t st = STATUS_OK;
-    char rows[UNITS_TEXT];
-    char bytes[UNITS_TEXT];
-    char missing[UNITS_TEXT];
     uint64_t there = 0;
     uint64_t channels = 0;
     for (uint32_t i = 0; i < join->count; i++) {
@@ -542,15 +538,14 @@ static status_t join_say(const struct join *join, struct text *said)
     }
     int is_time = join->along == JOIN_TIME;
     channels = is_time ? join->parts[0].product->frequencies : channels;
-    TRY(text_add_shown(said, "%s: %u parts in %s, %s %s of %llu %s", join->options->out,
-                       join->count, is_time ? "time" : "frequency", units_count(join->rows, rows),
-                       units_plural(join->rows, "row", "rows"), (unsigned long long)channels,
+    TRY(text_add_shown(said, "%s: %u parts in %s, %s of %llu %s", join->options->out, join->count,
+                       is_time ? "time" : "frequency", units_amount(join->rows, "row", "rows"),
+                       (unsigned long long)channels,
                        units_plural(channels, "channel", "channels")));
     if (is_time && there < join->rows) {
-        TRY(text_add(said, ", %s between the parts missing",
-                     units_count(join->rows - there, missing)));
+        TRY(text_add(said, ", %s between the parts missing", units_count(join->rows - there)));
     }
-    TRY(text_add(said, ", %s\n", units_bytes(join->place.file_bytes, bytes)));
+    TRY(text_add(said, ", %s\n", units_bytes(join->place.file_bytes)));
 out:
     return st;
 }

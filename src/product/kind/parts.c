@@ -133,11 +133,10 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
     char units[UNITS_TEXT + 32] = "s";
     if (start) {
         /* To the nanosecond: readers of CF times add the values of /time to this. */
-        char text[UNITS_TEXT];
         struct utc utc = utc_add(*start, 0.5e-9);
         double second = floor(utc.second);
-        units_utc((struct utc){utc.mjd_day, second}, text);
-        snprintf(units, sizeof units, "seconds since %.19s.%09u", text,
+        snprintf(units, sizeof units, "seconds since %.19s.%09u",
+                 units_utc((struct utc){utc.mjd_day, second}),
                  (unsigned)((utc.second - second) * 1e9));
     }
     TRY(parts_scale_f64(file, "time", NULL, count, units, long_name));

@@ -175,8 +175,6 @@ static status_t fir_begin(backend_t *backend, const void *what, const struct tun
     status_t st = STATUS_OK;
     struct fir_space *fir = NULL;
     struct filter_spec spec = *(const struct filter_spec *)what;
-    char needed[UNITS_TEXT];
-    char given[UNITS_TEXT];
     (void)pick; /* all of them are few */
     TRY(memory_zeroed(1, sizeof *fir, "a search space", &fir));
     *out = (struct tune_space){.problem = &tune_fir, .context = fir, .time = fir_time};
@@ -194,7 +192,7 @@ static status_t fir_begin(backend_t *backend, const void *what, const struct tun
     uint64_t bytes = fir_bytes(backend, &spec, fir->shapes, out->count);
     REQUIRE(memory == 0 || bytes <= memory, STATUS_USAGE,
             "run.memory leaves %s for trials of a filter of %u taps, which need %s",
-            units_bytes(memory, given), spec.taps, units_bytes(bytes, needed));
+            units_bytes(memory), spec.taps, units_bytes(bytes));
     TRY(fir_trial_begin(backend, &spec, spec.max_rows, 0, &fir->trial));
 out:
     return st;
