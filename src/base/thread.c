@@ -42,16 +42,13 @@ void thread_be_punctual(void)
 
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed)
 {
-    status_t st = STATUS_OK;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     int status = pthread_mutex_init(lock, NULL);
     status = status ? status : pthread_cond_init(changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    REQUIRE(status == 0, STATUS_DEVICE, "threads cannot be made: %s", strerror(status));
-out:
-    return st;
+    return REQUIRED(status == 0, STATUS_DEVICE, "threads cannot be made: %s", strerror(status));
 }
 
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds)

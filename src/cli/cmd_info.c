@@ -409,12 +409,9 @@ out:
 
 static status_t info_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct info_settings *s = settings;
-    REQUIRE(!s->devices || s->shared.noperands == 0, STATUS_USAGE,
-            "info: expected files or --devices, not both; see voltmill info --help");
-out:
-    return st;
+    return REQUIRED(!s->devices || s->shared.noperands == 0, STATUS_USAGE,
+                    "info: expected files or --devices, not both; see voltmill info --help");
 }
 
 static status_t info_run(void *settings)

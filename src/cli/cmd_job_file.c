@@ -14,10 +14,7 @@ static const struct option_row rows[] = {{"schema", NULL, value_flag,
 
 static status_t job_file_check(void *settings)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(options_first(settings, "schema"), STATUS_USAGE, "job: expected --schema");
-out:
-    return st;
+    return REQUIRED(options_first(settings, "schema"), STATUS_USAGE, "job: expected --schema");
 }
 
 static status_t job_file_run(void *settings)

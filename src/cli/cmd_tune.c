@@ -112,13 +112,10 @@ out:
 
 static status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job)
 {
-    status_t st = STATUS_OK;
     const char *name = options_first(settings, "only every space-limit");
-    REQUIRE(!name || job->ndedisperse > 0, STATUS_USAGE,
-            "tune: --%s thins the configurations of dedispersion, and %s has none", name,
-            job->path);
-out:
-    return st;
+    return REQUIRED(!name || job->ndedisperse > 0, STATUS_USAGE,
+                    "tune: --%s thins the configurations of dedispersion, and %s has none", name,
+                    job->path);
 }
 
 static status_t tune_options_suit_backend(const struct tune_settings *settings,

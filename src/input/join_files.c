@@ -288,7 +288,6 @@ out:
 static status_t join_check_phases(const struct archive *base, const struct archive *next,
                                   uint64_t begin)
 {
-    status_t st = STATUS_OK;
     enum { OF_A_SAMPLE = 100 };
     struct sample_time start = {.over = 0};
     if (base->bank.channels == 0) {
@@ -299,12 +298,11 @@ static status_t join_check_phases(const struct archive *base, const struct archi
     if (base->states.start && next->states.start) {
         start = sample_time_between(base->sky.start, next->sky.start, base->sample_rate_hz);
     }
-    REQUIRE(begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
-            "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
-            "their own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
-            next->parts[0].path, (double)begin + start.over, base->parts[0].path, turn);
-out:
-    return st;
+    return REQUIRED(
+        begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
+        "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
+        "their own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
+        next->parts[0].path, (double)begin + start.over, base->parts[0].path, turn);
 }
 
 static int join_by_start(const void *left, const void *right)

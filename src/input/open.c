@@ -524,15 +524,12 @@ static const char *open_file_of(const struct archive *archive, uint64_t sample)
 /* Samples that were never written or are unreadable must not be taken for zeros. */
 static status_t open_check_lost(const struct job *job, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct lost_range *lost = archive->losses.lost.items;
-    REQUIRE(archive->losses.lost.count == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
-            "%s: %s: samples %" PRIu64 " .. %" PRIu64
-            " are unreadable: %s (set run.on_bad: nan to continue with NaN)",
-            open_file_of(archive, lost->first), archive->dataset, lost->first,
-            lost->first + lost->count, lost->why);
-out:
-    return st;
+    return REQUIRED(archive->losses.lost.count == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
+                    "%s: %s: samples %" PRIu64 " .. %" PRIu64
+                    " are unreadable: %s (set run.on_bad: nan to continue with NaN)",
+                    open_file_of(archive, lost->first), archive->dataset, lost->first,
+                    lost->first + lost->count, lost->why);
 }
 
 static status_t open_check_external(const struct job *job, const struct archive *archive)

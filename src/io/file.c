@@ -50,12 +50,9 @@ int file_is_absent(int reason)
 
 static status_t file_look_up(const char *path, int follows, struct stat *info, int *exists)
 {
-    status_t st = STATUS_OK;
     *exists = (follows ? stat(path, info) : lstat(path, info)) == 0;
-    REQUIRE(*exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
-            strerror(errno));
-out:
-    return st;
+    return REQUIRED(*exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s",
+                    path, strerror(errno));
 }
 
 status_t file_exists(const char *path, int *out)
@@ -257,13 +254,10 @@ int file_is_out_of(int reason)
 
 status_t file_open_read(const char *path, int *fd)
 {
-    status_t st = STATUS_OK;
     /* A pipe would wait for a writer. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    REQUIRE(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
-            "%s cannot be opened: %s", path, strerror(errno));
-out:
-    return st;
+    return REQUIRED(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+                    "%s cannot be opened: %s", path, strerror(errno));
 }
 
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
@@ -325,13 +319,11 @@ static int file_is_loss(int reason)
 
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
     /* The system reports an error once: a later file_sync_data() would miss it. */
-    REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !file_is_loss(errno),
-            file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
-out:
-    return st;
+    return REQUIRED(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 ||
+                        !file_is_loss(errno),
+                    file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 }
 
 int file_is_huge(uint64_t bytes)
@@ -343,20 +335,14 @@ int file_is_huge(uint64_t bytes)
 
 status_t file_sync_data(int fd, const char *path)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
-            strerror(errno));
-out:
-    return st;
+    return REQUIRED(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
+                    strerror(errno));
 }
 
 status_t file_sync(int fd, const char *path)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(fsync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
-            strerror(errno));
-out:
-    return st;
+    return REQUIRED(fsync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
+                    strerror(errno));
 }
 
 void file_remove(const char *path)

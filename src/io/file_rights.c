@@ -256,12 +256,9 @@ static void claim_host(char host[CLAIM_HOST])
 
 status_t claim_mark_of(int fd, const char *part, struct claim_mark *out)
 {
-    status_t st = STATUS_OK;
     memset(out, 0, sizeof *out);
     claim_host(out->host);
-    TRY(identity_of_open(fd, part, &out->identity));
-out:
-    return st;
+    return identity_of_open(fd, part, &out->identity);
 }
 
 status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
@@ -326,11 +323,8 @@ out:
 
 status_t claim_share(int fd, const char *part)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(claim_lock_patiently(fd, LOCK_SH), STATUS_USAGE, "%s is being written by another run",
-            part);
-out:
-    return st;
+    return REQUIRED(claim_lock_patiently(fd, LOCK_SH), STATUS_USAGE,
+                    "%s is being written by another run", part);
 }
 
 int claim_is_held(const char *part)

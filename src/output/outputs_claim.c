@@ -519,7 +519,6 @@ out:
  * would be lost. */
 static status_t claim_check_company(const outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     const struct output *begun = NULL;
     const struct output *missing = NULL;
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -527,12 +526,11 @@ static status_t claim_check_company(const outputs_t *outputs)
         begun = claim_binds(output) ? output : begun;
         missing = claim_has_traces(output) ? missing : output;
     }
-    REQUIRE(!begun || !missing, STATUS_USAGE,
-            "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the job other "
-            "products now? --restart begins all anew",
-            begun->part, begun->journal->done, begun->journal->chunks, missing->part);
-out:
-    return st;
+    return REQUIRED(!begun || !missing, STATUS_USAGE,
+                    "%s holds %" PRIu64 " of %" PRIu64
+                    " chunks, but %s was never begun: has the job other "
+                    "products now? --restart begins all anew",
+                    begun->part, begun->journal->done, begun->journal->chunks, missing->part);
 }
 
 static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)

@@ -315,17 +315,14 @@ out:
 /* Checks the limits of what stages can make at once. */
 static status_t plan_check_count(const struct job *job)
 {
-    status_t st = STATUS_OK;
     uint32_t with_kurtosis = 0;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         with_kurtosis += job->products[i].flag.has_kurtosis ? 1 : 0;
     }
-    REQUIRE(job->nproducts + with_kurtosis <= MOST_OUTPUTS, STATUS_USAGE,
-            "%s: %u products%s, expected at most %d in one job", job->path, job->nproducts,
-            with_kurtosis > 0 ? ", of which those with flag.kurtosis count twice" : "",
-            MOST_OUTPUTS);
-out:
-    return st;
+    return REQUIRED(job->nproducts + with_kurtosis <= MOST_OUTPUTS, STATUS_USAGE,
+                    "%s: %u products%s, expected at most %d in one job", job->path, job->nproducts,
+                    with_kurtosis > 0 ? ", of which those with flag.kurtosis count twice" : "",
+                    MOST_OUTPUTS);
 }
 
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,

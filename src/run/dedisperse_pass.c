@@ -255,7 +255,6 @@ out:
 
 static status_t pass_summarise(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
     double seconds = p->pass.ended_at - p->pass.started_at;
     int size;
@@ -279,9 +278,7 @@ static status_t pass_summarise(struct pass *pass)
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
                       100 * dedisperse_pipeline_carried(p->pass.pipeline));
     }
-    TRY(pass_summarise_search(p));
-out:
-    return st;
+    return pass_summarise_search(p);
 }
 
 static status_t pass_check_input(const struct pass *pass)

@@ -39,19 +39,16 @@ static void group_free(struct group *group)
  * USAGE. */
 static status_t group_check_name(const struct group *group, const char *path)
 {
-    status_t st = STATUS_OK;
     const char *name = group->name.data;
     int is_sound = name && strspn(name, ".") < strlen(name);
     for (const char *c = path; *c && is_sound; c += is_sound) {
         is_sound = *c == '/' ? 1 : (int)display_character(c, strlen(c));
     }
-    REQUIRE(
+    return REQUIRED(
         is_sound, STATUS_USAGE,
         "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
         "control characters, that is more than dots",
         path);
-out:
-    return st;
 }
 
 static status_t groups_add(struct groups *groups, const char *path)

@@ -303,7 +303,6 @@ static const char finished[] = "finished";
 static status_t pass_begin_limit(const struct pass *pass, const char *what,
                                  liveness_watchdog_t **out)
 {
-    status_t st = STATUS_OK;
     char message[MESSAGE_BYTES];
     char host[MPI_MAX_PROCESSOR_NAME];
     int length;
@@ -312,9 +311,7 @@ static status_t pass_begin_limit(const struct pass *pass, const char *what,
                    "%s: could not be %s and synced within %g s (rank %d on %s): the same "
                    "command goes on",
                    pass->making.items[0].file, what, pass->patience, pass->rank, host);
-    TRY(liveness_watchdog_begin(pass->patience, message, out));
-out:
-    return st;
+    return liveness_watchdog_begin(pass->patience, message, out);
 }
 
 static status_t pass_settle(void *context)

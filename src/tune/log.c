@@ -106,12 +106,10 @@ out:
 
 static status_t log_append(const tune_log_t *log, const char *bytes, size_t size)
 {
-    status_t st = STATUS_OK;
     ssize_t done = write(log->fd, bytes, size);
-    REQUIRE(done == (ssize_t)size, done < 0 && errno != ENOSPC ? STATUS_DATA : STATUS_NO_SPACE,
-            "%s: cannot be written: %s", log->path, done < 0 ? strerror(errno) : "no room");
-out:
-    return st;
+    return REQUIRED(done == (ssize_t)size,
+                    done < 0 && errno != ENOSPC ? STATUS_DATA : STATUS_NO_SPACE,
+                    "%s: cannot be written: %s", log->path, done < 0 ? strerror(errno) : "no room");
 }
 
 /* A last line without an end gets one, so that nothing sticks to it. */

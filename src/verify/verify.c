@@ -119,14 +119,12 @@ static void verify_write(const struct verify *verify, const struct verify_kind *
 static status_t verify_judge_objects(const struct verify *verify,
                                      const struct contents_found *objects)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(objects->bad == 0, STATUS_DATA,
-            "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
-            verify->product->path, (unsigned long long)objects->bad,
-            objects->bad == 1 ? "is not" : "are not", (int)strcspn(objects->words.data, "\n"),
-            objects->words.data);
-out:
-    return st;
+    return REQUIRED(
+        objects->bad == 0, STATUS_DATA,
+        "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
+        verify->product->path, (unsigned long long)objects->bad,
+        objects->bad == 1 ? "is not" : "are not", (int)strcspn(objects->words.data, "\n"),
+        objects->words.data);
 }
 
 static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)

@@ -76,17 +76,15 @@ out:
 
 status_t verify_spans_judge(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     uint64_t first = verify->spans.first_bad * place->span_rows;
-    REQUIRE(verify->spans.bad == 0, STATUS_DATA,
-            "%s: rows %" PRIu64 " to %" PRIu64 " do not have the CRC of /provenance/crc32 (%" PRIu64
-            " %s): rows or CRC were changed since it was made",
-            product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
-            verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
-out:
-    return st;
+    return REQUIRED(verify->spans.bad == 0, STATUS_DATA,
+                    "%s: rows %" PRIu64 " to %" PRIu64
+                    " do not have the CRC of /provenance/crc32 (%" PRIu64
+                    " %s): rows or CRC were changed since it was made",
+                    product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
+                    verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
 }
 
 /* Marks of rows whose input could not be read: noted for each group of streams, and judged when all

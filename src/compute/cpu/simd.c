@@ -89,11 +89,9 @@ static int simd_named_level(void)
 
 status_t simd_check(void)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(simd_named_level() >= 0, STATUS_DEVICE,
-            "VOLTMILL_SIMD is \"%s\", expected base, avx2 or avx512", getenv("VOLTMILL_SIMD"));
-out:
-    return st;
+    return REQUIRED(simd_named_level() >= 0, STATUS_DEVICE,
+                    "VOLTMILL_SIMD is \"%s\", expected base, avx2 or avx512",
+                    getenv("VOLTMILL_SIMD"));
 }
 
 enum simd_level simd_best(void)

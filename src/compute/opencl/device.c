@@ -472,14 +472,11 @@ out:
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what)
 {
-    status_t st = STATUS_OK;
     cl_int error = clEnqueueWriteBuffer(device->compute, memory, CL_TRUE, (size_t)at, (size_t)bytes,
                                         data, 0, NULL, NULL);
-    REQUIRE(error == CL_SUCCESS, STATUS_DEVICE,
-            "OpenCL device %s: cannot bring %s to the device: %s", device->info.name, what,
-            device_error_name(error));
-out:
-    return st;
+    return REQUIRED(error == CL_SUCCESS, STATUS_DEVICE,
+                    "OpenCL device %s: cannot bring %s to the device: %s", device->info.name, what,
+                    device_error_name(error));
 }
 
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,

@@ -287,14 +287,12 @@ out:
 static status_t dada_read_choice(const struct ascii *header, const char *key, const char *first,
                                  const char *second, int is_idle, int *found)
 {
-    status_t st = STATUS_OK;
     char word[ASCII_VALUE];
     *found = dada_find(header, key, word);
-    REQUIRE(!*found || is_idle || strncmp(word, first, strlen(first)) == 0 ||
-                strncmp(word, second, strlen(second)) == 0,
-            STATUS_DATA, "%s: %s = %s, expected %s or %s", header->path, key, word, first, second);
-out:
-    return st;
+    return REQUIRED(!*found || is_idle || strncmp(word, first, strlen(first)) == 0 ||
+                        strncmp(word, second, strlen(second)) == 0,
+                    STATUS_DATA, "%s: %s = %s, expected %s or %s", header->path, key, word, first,
+                    second);
 }
 
 /* Notes words that most headers lack, and that are read as most writers mean them. */

@@ -180,7 +180,6 @@ out:
 static status_t dataset_check_missing_value(const char *where, const char *keys,
                                             const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct archive_number *number = &archive->stored.number;
     const struct sample_type *type = &sample_types[archive->format];
     int is_plain = number->kind == NUMBER_PLAIN;
@@ -197,11 +196,9 @@ static status_t dataset_check_missing_value(const char *where, const char *keys,
     if (!is_float) {
         snprintf(expected, sizeof expected, "a whole number from %.0f to %.0f", least, most);
     }
-    REQUIRE(!archive->stored.has_missing_value || holds, *keys ? STATUS_USAGE : STATUS_DATA,
-            "%s: %smissing_value is %.9g, expected %s, %s", where, keys, value, expected,
-            is_pair ? "the packed byte" : "as its samples are");
-out:
-    return st;
+    return REQUIRED(!archive->stored.has_missing_value || holds, *keys ? STATUS_USAGE : STATUS_DATA,
+                    "%s: %smissing_value is %.9g, expected %s, %s", where, keys, value, expected,
+                    is_pair ? "the packed byte" : "as its samples are");
 }
 
 /* Complex or real follows from type, axes and packing; what the file or job says must agree. */

@@ -445,7 +445,6 @@ static status_t digital_rf_check_name(const struct digital_rf_file *file,
                                       const struct digital_rf_channel *channel, const char *path,
                                       const struct job_layout *layout)
 {
-    status_t st = STATUS_OK;
     enum { HOUR_MS = 3600 * 1000 }; /* longer files are not known */
     const uint64_t sample = file->blocks[0].sample;
     const char *at = strchr(text_basename(path), '@');
@@ -459,13 +458,12 @@ static status_t digital_rf_check_name(const struct digital_rf_file *file,
     int is_inside = first - stated > -2e-3 && first - stated < (double)cadence_ms / 1e3 + 2e-3;
     int is_job = layout->time.has_start || layout->said[SAID_START].attribute ||
                  layout->time.has_sample_rate;
-    REQUIRE(!at || end == at + 1 || is_inside || is_job, STATUS_DATA,
-            "%s: the file's name says %.3f s of 1970, but /rf_data_index begins with sample "
-            "%" PRIu64 ", %.3f s at the sample rate %" PRIu64 "/%" PRIu64
-            " Hz: input.layout.start or sample_rate_hz says what is right",
-            path, stated, sample, first, file->rate.numerator, file->rate.denominator);
-out:
-    return st;
+    return REQUIRED(
+        !at || end == at + 1 || is_inside || is_job, STATUS_DATA,
+        "%s: the file's name says %.3f s of 1970, but /rf_data_index begins with sample "
+        "%" PRIu64 ", %.3f s at the sample rate %" PRIu64 "/%" PRIu64
+        " Hz: input.layout.start or sample_rate_hz says what is right",
+        path, stated, sample, first, file->rate.numerator, file->rate.denominator);
 }
 
 static status_t digital_rf_open_file(const char *path, const struct job_layout *layout,

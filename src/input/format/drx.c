@@ -167,14 +167,12 @@ static void drx_add_step(struct drx_survey *survey, const struct drx_header *hea
 static status_t drx_check_steps(const struct drx_survey *survey, const char *path)
 {
     enum { LEAST = 8 };
-    status_t st = STATUS_OK;
     uint64_t packet = (uint64_t)survey->first.decimation * DRX_SAMPLES;
-    REQUIRE(survey->steps < LEAST || survey->step <= packet, STATUS_DATA,
-            "%s: time tags of its DRX packets grow by %" PRIu64
-            " ticks or multiples of that, but decimation %u of %d samples makes %" PRIu64 " ticks",
-            path, survey->step, survey->first.decimation, (int)DRX_SAMPLES, packet);
-out:
-    return st;
+    return REQUIRED(survey->steps < LEAST || survey->step <= packet, STATUS_DATA,
+                    "%s: time tags of its DRX packets grow by %" PRIu64
+                    " ticks or multiples of that, but decimation %u of %d samples makes %" PRIu64
+                    " ticks",
+                    path, survey->step, survey->first.decimation, (int)DRX_SAMPLES, packet);
 }
 
 static status_t drx_survey_packet(void *context, const char *path, uint64_t frame, uint64_t offset,
@@ -325,17 +323,14 @@ static struct utc drx_start(const struct packets *packets)
 
 static status_t drx_check_layout(const struct job_layout *layout)
 {
-    status_t st = STATUS_OK;
     const char *word = layout->time.has_sample_rate     ? "sample_rate_hz"
                        : layout->time.has_sample_period ? "sample_period_s"
                        : layout->nstreams > 0           ? "streams"
                        : layout->station                ? "station"
                        : layout->has_dc                 ? "dc"
                                                         : NULL;
-    REQUIRE(!word, STATUS_USAGE, "input.layout.%s has no meaning for DRX, whose headers say it",
-            word);
-out:
-    return st;
+    return REQUIRED(!word, STATUS_USAGE,
+                    "input.layout.%s has no meaning for DRX, whose headers say it", word);
 }
 
 static status_t drx_open(const struct format_input *input, struct archive **out)

@@ -143,11 +143,9 @@ FIELDS_GET(int64_t, fields_i64, h5_get_i64)
 static status_t fields_require(const struct fields *fields, const char *object, const char *name,
                                int found)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected one in %s", fields->path,
-            *object && strcmp(object, "/") != 0 ? object : "the file", name, fields->format);
-out:
-    return st;
+    return REQUIRED(found, STATUS_DATA, "%s: %s has no attribute %s, expected one in %s",
+                    fields->path, *object && strcmp(object, "/") != 0 ? object : "the file", name,
+                    fields->format);
 }
 
 status_t fields_need_f64(const struct fields *fields, const char *object, const char *name,
@@ -204,12 +202,9 @@ status_t fields_start(const char *name, int64_t seconds, double fraction,
 
 status_t fields_check_rate(const struct fields *fields, double rate_hz)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(rate_hz > 0 && rate_hz <= most_rate_hz, STATUS_DATA,
-            "%s: a sample rate of %g Hz, expected more than 0 in %s", fields->path, rate_hz,
-            fields->format);
-out:
-    return st;
+    return REQUIRED(rate_hz > 0 && rate_hz <= most_rate_hz, STATUS_DATA,
+                    "%s: a sample rate of %g Hz, expected more than 0 in %s", fields->path, rate_hz,
+                    fields->format);
 }
 
 status_t fields_describe(const struct fields *fields, const char *name,

@@ -395,18 +395,16 @@ out:
 static status_t formats_check_described(const struct format_input *input,
                                         const struct format *format)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = input->layout;
     int is_raw = format == &raw_format;
     const char *key = layout->axes && !format->takes_axes && format != &described_format ? "axes"
                       : layout->numbers.type.bits > 0 && !is_raw                         ? "type"
                       : layout->has_skip && !is_raw                                      ? "skip"
                                                                                          : NULL;
-    REQUIRE(!key, STATUS_USAGE, "input.layout.%s is of %s, but %s is read as format %s", key,
-            strcmp(key, "axes") == 0 ? "formats raw, npy, sigmf and wav" : "format raw",
-            input->paths[0], format->name);
-out:
-    return st;
+    return REQUIRED(!key, STATUS_USAGE, "input.layout.%s is of %s, but %s is read as format %s",
+                    key,
+                    strcmp(key, "axes") == 0 ? "formats raw, npy, sigmf and wav" : "format raw",
+                    input->paths[0], format->name);
 }
 
 status_t formats_open(const struct format_input *input, struct archive **out)

@@ -66,7 +66,6 @@ out:
 /* Files that stand side by side must have samples in common, unless they may lie anywhere. */
 static status_t place_check_common(const struct place *places, size_t count)
 {
-    status_t st = STATUS_OK;
     size_t latest = 0;
     size_t ends_first = 0;
     uint64_t first_end = UINT64_MAX;
@@ -82,13 +81,12 @@ static status_t place_check_common(const struct place *places, size_t count)
             first_end = end;
         }
     }
-    REQUIRE(places[latest].first_sample < first_end, STATUS_DATA,
-            "%s starts %" PRIu64 " samples behind the end of %s: beside each other they have no "
-            "sample in common, do they belong to one observation?",
-            place_path(&places[latest]), places[latest].first_sample - first_end,
-            place_path(&places[ends_first]));
-out:
-    return st;
+    return REQUIRED(places[latest].first_sample < first_end, STATUS_DATA,
+                    "%s starts %" PRIu64
+                    " samples behind the end of %s: beside each other they have no "
+                    "sample in common, do they belong to one observation?",
+                    place_path(&places[latest]), places[latest].first_sample - first_end,
+                    place_path(&places[ends_first]));
 }
 
 /* Numbers that a damaged file makes up. */
@@ -287,15 +285,13 @@ out:
  * archive. */
 static status_t gather_check_first(const struct gathered *gathered, int *is_known)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = gathered->input->layout;
     size_t units = gathered->count / (gathered->is_reim ? 2 : 1);
     *is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
-    REQUIRE(layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
-            "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
-            layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
-out:
-    return st;
+    return REQUIRED(
+        layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
+        "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
+        layout->time.nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
 }
 
 /* The number of the archive's first sample, of whatever count: `is_known` as above; else by start

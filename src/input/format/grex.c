@@ -95,17 +95,14 @@ out:
 static status_t grex_note_steps(const struct job_layout *layout, const struct job_layout *own,
                                 struct archive *archive)
 {
-    status_t st = STATUS_OK;
     int is_said = override_has_spacing(layout);
     double step = own->freq.count > 1 ? fabs(own->freq.hz[1] - own->freq.hz[0]) : 0;
-    TRY(is_said || step <= 1.01 * own->time.sample_rate_hz
-            ? STATUS_OK
-            : assume(&archive->assumed,
-                     "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
-                     "%.9g Hz: /freq is used",
-                     step, own->time.sample_rate_hz));
-out:
-    return st;
+    return is_said || step <= 1.01 * own->time.sample_rate_hz
+               ? STATUS_OK
+               : assume(&archive->assumed,
+                        "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
+                        "%.9g Hz: /freq is used",
+                        step, own->time.sample_rate_hz);
 }
 
 static status_t grex_open_file(const char *path, const struct job_layout *layout,

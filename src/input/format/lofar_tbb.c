@@ -257,7 +257,6 @@ out:
 /* The number at the end of "DIPOLE_011001010"; where it is known already, another piece of it. */
 static status_t lofar_tbb_place(struct lofar_tbb *all, const char *name, struct place *place)
 {
-    status_t st = STATUS_OK;
     const char *id = text_basename(name);
     id = strncmp(id, "DIPOLE_", 7) == 0 ? id + 7 : id;
     uint64_t stacks = 0;
@@ -268,9 +267,7 @@ static status_t lofar_tbb_place(struct lofar_tbb *all, const char *name, struct 
         stacks = max_u64(stacks, all->places[i].stack + 1);
     }
     place->stack = is_known ? place->stack : stacks;
-    TRY(memory_text(id, &all->ids[all->count]));
-out:
-    return st;
+    return memory_text(id, &all->ids[all->count]);
 }
 
 static status_t lofar_tbb_grow(struct lofar_tbb *all, size_t more)

@@ -111,7 +111,6 @@ static int npy_parse_type(const struct tree *node, struct number_type *out)
 static status_t npy_assume_axes(struct plain *plain)
 {
     static const enum axis streams[] = {AXIS_POL, AXIS_CHAN, AXIS_STATION, AXIS_BEAM};
-    status_t st = STATUS_OK;
     char *text = plain->context;
     uint32_t time = 0;
     uint32_t used = 0;
@@ -128,12 +127,10 @@ static status_t npy_assume_axes(struct plain *plain)
                                    axis_name(axis));
     }
     plain->axes = text;
-    TRY(plain->ndims == 1 || plain->layout->axes
-            ? STATUS_OK
-            : assume(&plain->archive->assumed,
-                     "axes %s by their sizes; input.layout.axes says more", text));
-out:
-    return st;
+    return plain->ndims == 1 || plain->layout->axes
+               ? STATUS_OK
+               : assume(&plain->archive->assumed,
+                        "axes %s by their sizes; input.layout.axes says more", text);
 }
 
 /* All that the dictionary says. */

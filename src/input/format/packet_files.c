@@ -113,16 +113,13 @@ out:
 static status_t packet_files_check_span(const struct packets *packets, uint64_t frames)
 {
     enum { MOST_MISSING = 16, LEAST = 64 };
-    status_t st = STATUS_OK;
     const struct packets_file *last = &packets->files[packets->nfiles - 1];
     uint64_t held = frames / packets->nthreads;
-    REQUIRE(packets->periods / MOST_MISSING <= held + LEAST, STATUS_DATA,
-            "%s: its times, up to those of %s, are %" PRIu64
-            " frames of each thread, but the files hold %" PRIu64
-            ": do all frames belong to one observation?",
-            packets->files[0].path, last->path, packets->periods, held);
-out:
-    return st;
+    return REQUIRED(packets->periods / MOST_MISSING <= held + LEAST, STATUS_DATA,
+                    "%s: its times, up to those of %s, are %" PRIu64
+                    " frames of each thread, but the files hold %" PRIu64
+                    ": do all frames belong to one observation?",
+                    packets->files[0].path, last->path, packets->periods, held);
 }
 
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)

@@ -77,35 +77,31 @@ out:
 static status_t pydaq_check_rate(const struct fields *fields, const struct job_layout *layout,
                                  const struct pydaq *said)
 {
-    status_t st = STATUS_OK;
     double rate = said->type == TYPE_RAW
                       ? raw_rate_hz
                       : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
-    REQUIRE(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
-                fabs(said->tsamp * rate - 1) < 1e-3,
-            STATUS_DATA,
-            "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s apart: "
-            "input.layout.sample_rate_hz says which is right",
-            fields->path, said->tsamp, said->type, 1 / rate);
-out:
-    return st;
+    return REQUIRED(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
+                        fabs(said->tsamp * rate - 1) < 1e-3,
+                    STATUS_DATA,
+                    "%s: /root says tsamp %.9g s, but samples of type %" PRId64
+                    " are %.9g s apart: "
+                    "input.layout.sample_rate_hz says which is right",
+                    fields->path, said->tsamp, said->type, 1 / rate);
 }
 
 /* Coarse channels are numbered from 0 Hz on. */
 static status_t pydaq_check_channels(const struct fields *fields, const struct job_layout *layout,
                                      const struct pydaq *said)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(said->type == TYPE_RAW || override_has_frequencies(layout) ||
-                (said->channel >= 0 && said->channel < CHANNELS &&
-                 said->channel + said->chans <= CHANNELS),
-            STATUS_DATA,
-            "%s: channel_id %" PRId64 " and n_chans %" PRId64
-            " are no coarse channels of the 0 .. %d of SKA-Low: input.layout.freq_hz says their "
-            "frequencies",
-            fields->path, said->channel, said->chans, CHANNELS - 1);
-out:
-    return st;
+    return REQUIRED(
+        said->type == TYPE_RAW || override_has_frequencies(layout) ||
+            (said->channel >= 0 && said->channel < CHANNELS &&
+             said->channel + said->chans <= CHANNELS),
+        STATUS_DATA,
+        "%s: channel_id %" PRId64 " and n_chans %" PRId64
+        " are no coarse channels of the 0 .. %d of SKA-Low: input.layout.freq_hz says their "
+        "frequencies",
+        fields->path, said->channel, said->chans, CHANNELS - 1);
 }
 
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */

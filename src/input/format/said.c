@@ -434,16 +434,14 @@ out:
 
 status_t said_refuse(const char *path, const struct job_layout *layout)
 {
-    status_t st = STATUS_OK;
     char expected[MISTAKE_BYTES];
     const char *key = layout->freq.rule.from || layout->freq.rule.attribute ? "freq_hz" : NULL;
     for (int i = 0; i < SAID_KEYS; i++) {
         key = layout->said[i].attribute ? job_layout_key((enum job_said_key)i, expected) : key;
     }
-    REQUIRE(!key, STATUS_USAGE,
-            "%s: input.layout.%s is to be looked up in the file, which is no HDF5 and has no "
-            "attributes",
-            path, key);
-out:
-    return st;
+    return REQUIRED(
+        !key, STATUS_USAGE,
+        "%s: input.layout.%s is to be looked up in the file, which is no HDF5 and has no "
+        "attributes",
+        path, key);
 }

@@ -386,20 +386,17 @@ out:
 static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t samples,
                                     char **assumed, double *out)
 {
-    status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
     uint32_t counted = survey->most.frames;
     int is_half =
         first->edv == 3 || counted == 0 || !vdif_is_counted(first->rate_hz / samples, counted);
     *out = is_half ? 2 * first->rate_hz : first->rate_hz;
-    TRY(first->edv == 3 || counted > 0
-            ? STATUS_OK
-            : assume(assumed,
-                     "no second ends in the files, so the %.9g Hz of their headers (EDV %u) are "
-                     "taken for half the rate of real samples",
-                     first->rate_hz, first->edv));
-out:
-    return st;
+    return first->edv == 3 || counted > 0
+               ? STATUS_OK
+               : assume(assumed,
+                        "no second ends in the files, so the %.9g Hz of their headers (EDV %u) are "
+                        "taken for half the rate of real samples",
+                        first->rate_hz, first->edv);
 }
 
 /* Samples a second: as the job says, as headers do, as frames are counted. */

@@ -103,22 +103,19 @@ static void wav_read_auxi(struct wav *wav, const unsigned char *chunk, uint64_t 
  * some never write ds64. */
 static status_t wav_settle_data(struct wav *wav, uint64_t size, int is_64)
 {
-    status_t st = STATUS_OK;
     const uint64_t wrap = UINT64_C(1) << 32;
     const uint64_t rest = wav->out->file_bytes - wav->out->at;
     size = size == UINT32_MAX && is_64 ? wav->long_bytes : size;
     int is_all =
         size == 0 || size == UINT32_MAX || (!is_64 && rest > size && (rest - size) % wrap == 0);
     wav->out->bytes = is_all ? rest : min_u64(size, rest);
-    TRY(!is_all && size <= rest
-            ? STATUS_OK
-            : assume(wav->assumed,
+    return !is_all && size <= rest
+               ? STATUS_OK
+               : assume(
+                     wav->assumed,
                      "the size of its data chunk is %" PRIu64 " and %" PRIu64 " bytes follow: %s",
                      size, rest,
-                     is_all ? "all are samples"
-                            : "the recording was cut off, what exists is read"));
-out:
-    return st;
+                     is_all ? "all are samples" : "the recording was cut off, what exists is read");
 }
 
 /* One chunk, whose name is at `at`; *next: that of the next. */

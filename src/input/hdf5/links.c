@@ -24,12 +24,9 @@ static status_t links_beside(const char *file, const char *name, struct text *ou
 /* Whether HDF5 would find it here. */
 static status_t links_is_here(const char *path, int *out)
 {
-    status_t st = STATUS_OK;
     *out = access(path, F_OK) == 0;
-    REQUIRE(*out || file_is_absent(errno) || errno == EACCES, STATUS_DATA,
-            "%s cannot be looked up: %s", path, strerror(errno));
-out:
-    return st;
+    return REQUIRED(*out || file_is_absent(errno) || errno == EACCES, STATUS_DATA,
+                    "%s cannot be looked up: %s", path, strerror(errno));
 }
 
 status_t links_resolve(const char *home, const char *name, struct text *out)

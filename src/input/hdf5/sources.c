@@ -154,12 +154,9 @@ const struct lost_range *lost_find(const struct lost_list *list, uint64_t first,
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
                      uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const struct lost_range *lost = lost_find(list, first, count);
-    REQUIRE(!lost, STATUS_DATA, "%s: %s %" PRIu64 " .. %" PRIu64 " are unreadable: %s", name, what,
-            lost->first, lost->first + lost->count, lost->why);
-out:
-    return st;
+    return REQUIRED(!lost, STATUS_DATA, "%s: %s %" PRIu64 " .. %" PRIu64 " are unreadable: %s",
+                    name, what, lost->first, lost->first + lost->count, lost->why);
 }
 
 enum { MOST_NAMED = 5 }; /* in a message */

@@ -192,16 +192,14 @@ static uint64_t vdif_groups(const struct packets *packets, const struct vdif_hea
 static status_t vdif_check_station(const struct packets *packets, const char *path, uint64_t offset,
                                    const struct vdif_header *header)
 {
-    status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    REQUIRE(header->station == packets->station || packets->has_others, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of %s: "
-            "input.layout.station says which to read",
-            path, offset, vdif_station_name(header->station, a),
-            vdif_station_name(packets->station, b));
-out:
-    return st;
+    return REQUIRED(header->station == packets->station || packets->has_others, STATUS_DATA,
+                    "%s: the VDIF frame at byte %" PRIu64
+                    " is of station %s, those before it of %s: "
+                    "input.layout.station says which to read",
+                    path, offset, vdif_station_name(header->station, a),
+                    vdif_station_name(packets->station, b));
 }
 
 status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,

@@ -135,7 +135,6 @@ static const char *reader_dataset(const reader_t *reader, const struct archive_p
  * slab: the same axes beside time. */
 static status_t reader_check_shape(const reader_t *reader, const struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
     hsize_t dims[H5S_MAX_RANK] = {0};
     uint64_t expected = 1;
@@ -157,11 +156,9 @@ static status_t reader_check_shape(const reader_t *reader, const struct archive_
         int is_time = i == (int)archive->shape.time_dim;
         found = multiply_u64(found, is_time ? 1 : dims[i], &found) ? found : 0;
     }
-    REQUIRE(ndims > (int)archive->shape.time_dim && found == expected, STATUS_DATA,
-            "%s: %s changed its shape while this job ran", part->path,
-            reader_dataset(reader, part));
-out:
-    return st;
+    return REQUIRED(ndims > (int)archive->shape.time_dim && found == expected, STATUS_DATA,
+                    "%s: %s changed its shape while this job ran", part->path,
+                    reader_dataset(reader, part));
 }
 
 /* Opens the part, which stays open for the next read: chunk_steps are known. */

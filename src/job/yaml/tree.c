@@ -284,11 +284,9 @@ static int tree_append(void *data, unsigned char *bytes, size_t count)
  * memory for the event. */
 static status_t tree_emit(yaml_emitter_t *emitter, int made, yaml_event_t *event)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(made && yaml_emitter_emit(emitter, event), STATUS_DEVICE, "cannot write YAML: %s",
-            made && emitter->problem ? emitter->problem : "out of memory");
-out:
-    return st;
+    return REQUIRED(made && yaml_emitter_emit(emitter, event), STATUS_DEVICE,
+                    "cannot write YAML: %s",
+                    made && emitter->problem ? emitter->problem : "out of memory");
 }
 
 static status_t tree_write_text(yaml_emitter_t *emitter, const char *text,

@@ -297,11 +297,9 @@ out:
 static status_t join_check_number(const struct join *join, uint32_t i, const char *what, double a,
                                   double b)
 {
-    status_t st = STATUS_OK;
-    REQUIRE(fabs(a - b) <= 1e-12 * fabs(a), STATUS_USAGE, "join: %s has %s %.15g, but %s %.15g",
-            join->parts[i].path, what, b, join->parts[0].path, a);
-out:
-    return st;
+    return REQUIRED(fabs(a - b) <= 1e-12 * fabs(a), STATUS_USAGE,
+                    "join: %s has %s %.15g, but %s %.15g", join->parts[i].path, what, b,
+                    join->parts[0].path, a);
 }
 
 static status_t join_check_alike(const struct join *join, uint32_t i)

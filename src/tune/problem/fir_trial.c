@@ -261,7 +261,6 @@ out:
 /* One coefficient of 1, from samples as they are to floats, or of rows. */
 static status_t trial_make_copy(struct fir_trial *trial)
 {
-    status_t st = STATUS_OK;
     static const double one[1] = {1};
     const struct filter_spec *spec = &trial->spec;
     struct filter_spec copy = {
@@ -273,9 +272,7 @@ static status_t trial_make_copy(struct fir_trial *trial)
         .nstreams = spec->nstreams,
         .max_rows = max_u64(trial->samples, trial->rows),
         .threads = spec->threads};
-    TRY(filter_create(trial->backend, &copy, &trial->copy));
-out:
-    return st;
+    return filter_create(trial->backend, &copy, &trial->copy);
 }
 
 /* Copies the output of a stage of floats: rows that follow each other without gaps. */

@@ -68,17 +68,14 @@ uint64_t ppf_trial_bytes(const struct ppf_trial *trial)
 /* Sets the number of spectra to what memory can hold. */
 static status_t trial_fit(struct bank *bank, uint64_t memory)
 {
-    status_t st = STATUS_OK;
     while (memory > 0 && bank->spectra > PPF_TRIAL_WINDOW &&
            trial_bytes(bank, bank->spectra) > memory) {
         bank->spectra = bank->spectra / 2 / PPF_TRIAL_WINDOW * PPF_TRIAL_WINDOW;
     }
-    REQUIRE(memory == 0 || trial_bytes(bank, bank->spectra) <= memory, STATUS_USAGE,
-            "run.memory leaves %s for trials of %u channels with %u taps, which need %s",
-            units_bytes(memory), bank->spec.channels, bank->spec.taps,
-            units_bytes(trial_bytes(bank, bank->spectra)));
-out:
-    return st;
+    return REQUIRED(memory == 0 || trial_bytes(bank, bank->spectra) <= memory, STATUS_USAGE,
+                    "run.memory leaves %s for trials of %u channels with %u taps, which need %s",
+                    units_bytes(memory), bank->spec.channels, bank->spec.taps,
+                    units_bytes(trial_bytes(bank, bank->spectra)));
 }
 
 static status_t trial_try_room(struct bank *bank)

@@ -352,15 +352,12 @@ out:
 
 static status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct device_info *info = &((const struct opencl *)backend)->device->info;
     const char *brute = program_source(SOURCE_DEDISPERSE);
     const char *tree = program_source(SOURCE_DEDISPERSE_TREE);
     const uint64_t hashes[2] = {cache_hash(brute, strlen(brute)), cache_hash(tree, strlen(tree))};
-    TRY(text_add(out, "%s, %s, driver %s, kernel %016llx", info->platform_name, info->name,
-                 info->driver, (unsigned long long)cache_hash(hashes, sizeof hashes)));
-out:
-    return st;
+    return text_add(out, "%s, %s, driver %s, kernel %016llx", info->platform_name, info->name,
+                    info->driver, (unsigned long long)cache_hash(hashes, sizeof hashes));
 }
 
 static status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,

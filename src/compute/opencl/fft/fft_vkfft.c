@@ -141,7 +141,6 @@ out:
 
 static status_t vkfft_run(void *made, cl_mem data, cl_mem work)
 {
-    status_t st = STATUS_OK;
     struct plan *plan = made;
     plan->data = data;
     plan->work = work ? work : data; /* must be there, also when it is not used */
@@ -151,11 +150,9 @@ static status_t vkfft_run(void *made, cl_mem data, cl_mem work)
         .tempBuffer = &plan->work,
     };
     VkFFTResult result = VkFFTAppend(&plan->app, -1, &launch);
-    REQUIRE(result == VKFFT_SUCCESS, STATUS_DEVICE,
-            "OpenCL device %s: VkFFT cannot start: error %d of VkFFT", plan->device->info.name,
-            (int)result);
-out:
-    return st;
+    return REQUIRED(result == VKFFT_SUCCESS, STATUS_DEVICE,
+                    "OpenCL device %s: VkFFT cannot start: error %d of VkFFT",
+                    plan->device->info.name, (int)result);
 }
 
 const struct fft_library fft_vkfft = {
