@@ -122,7 +122,7 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
            units_bytes(run.journal->end - first), units_count(some),
            (double)(run.journal->end - first) / (double)some);
     printf("memory          %s for messages and the journal\n",
-           units_bytes((uint64_t)(driver_memory() - memory), a));
+           units_bytes((uint64_t)(driver_memory() - memory)));
     begun = clock_now();
     TRY(journal_open(path, &state, &again));
     REQUIRE(again && again->done == some, STATUS_DATA, "%s: its records do not come back", path);
