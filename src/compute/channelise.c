@@ -26,6 +26,29 @@ size_t channelise_turn(const struct channelise_spec *spec, uint64_t spectrum)
     return (size_t)(spectrum % samples * channelise_hop(spec) % samples);
 }
 
+struct channelise_spec channelise_of_spectra(const struct channelise_spec *bank)
+{
+    struct channelise_spec spec = *bank;
+    spec.is_spectra = 1;
+    spec.channels = bank->nchannels;
+    spec.first_channel = 0;
+    spec.taps = 1;
+    spec.is_complex = 1;
+    spec.hop = 0;
+    spec.format = SAMPLE_F32;
+    spec.conjugate = 0;
+    spec.missing.is_none = 1;
+    spec.coeff = NULL;
+    spec.is_interleaved = 0;
+    spec.is_beside = 0;
+    spec.beside = NULL;
+    spec.most_samples = 0;
+    spec.kernel = KERNEL_AUTO;
+    spec.simd = bank->choice.backend == BACKEND_CPU ? bank->choice.shape.simd : bank->simd;
+    spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    return spec;
+}
+
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
 {
     const struct overlap bank =
@@ -121,7 +144,7 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 {
     *out = NULL;
     *count = 0;
-    return backend->ops->channelise->candidates
+    return backend->ops->channelise->candidates && !spec->is_spectra
                ? backend->ops->channelise->candidates(backend, spec, space, out, count)
                : STATUS_OK;
 }

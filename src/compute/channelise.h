@@ -110,7 +110,17 @@ struct channelise_spec {
     const channelise_t *beside; /* that one, for channelise_create() */
     uint64_t most_samples;      /* 0: those of max_spectra */
     int is_timed;               /* keep the device's own times: for channelise_times() */
+    int is_spectra;             /* spectra come in, see channelise_of_spectra() */
 };
+
+/* Returns the spec of a stage that detects and integrates the spectra that `bank` keeps, and no
+ * longer filters. Its `in` is a buffer of any use, which the same backend has written:
+ *
+ *   in    float [spectra][nstreams][nchannels][2]
+ *
+ * nstreams is that of the run. `input` and `counted` of channelise_run() are ignored (NULL, 0), and
+ * no sample is missing. Outputs are bit-identical to those of the bank that made these spectra. */
+struct channelise_spec channelise_of_spectra(const struct channelise_spec *bank);
 
 /* Return the samples per raw spectrum, P; and from one spectrum to the next. */
 size_t channelise_samples(const struct channelise_spec *spec);

@@ -102,7 +102,7 @@ static inline void bench_start(struct bench *bench, enum sample_format format, i
     bench_start_streams(bench, STREAMS, format, is_complex, channels, taps, spectra);
 }
 
-static void add_output(struct bench *bench, enum quantity quantity, uint64_t integrate)
+static inline void add_output(struct bench *bench, enum quantity quantity, uint64_t integrate)
 {
     uint32_t i = bench->spec.noutputs++;
     bench->spec.outputs[i] =
@@ -113,7 +113,7 @@ static void add_output(struct bench *bench, enum quantity quantity, uint64_t int
     assert_non_null(bench->out[i]);
 }
 
-static void bench_end(struct bench *bench)
+static inline void bench_end(struct bench *bench)
 {
     for (uint32_t i = 0; i < bench->spec.noutputs; i++) {
         free(bench->out[i]);
@@ -146,7 +146,8 @@ static void bench_lay_out(const struct bench *bench, size_t first, size_t count,
 
 /* Runs spectra first .. of a chunk that begins at spectrum `first`, cut into blocks that end at
  * multiples of `block` spectra. */
-static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t first, uint64_t block)
+static inline void bench_run(struct bench *bench, enum backend_kind kind, uint64_t first,
+                             uint64_t block)
 {
     backend_t *backend;
     channelise_t *stage;

@@ -116,7 +116,9 @@ static status_t reference_create(backend_t *backend, const struct channelise_spe
     r->base.spec = *spec;
     r->samples = channelise_samples(spec);
     TRY(memory_zeroed(r->samples * spec->taps, sizeof(double), "coefficients", &r->coeff));
-    memcpy(r->coeff, spec->coeff, r->samples * spec->taps * sizeof(double));
+    if (!spec->is_spectra) {
+        memcpy(r->coeff, spec->coeff, r->samples * spec->taps * sizeof(double));
+    }
     r->base.spec.coeff = r->coeff;
     TRY(memory_zeroed(r->samples, sizeof *r->folded, "a spectrum", &r->folded));
     TRY(memory_zeroed(r->samples, sizeof *r->bins, "a spectrum", &r->bins));
@@ -189,6 +191,16 @@ static status_t reference_make_spectrum(struct reference *r, const char *in,
         r->folded[(n + turn) % r->samples] = sign * sum;
     }
     return dft_forward(r->samples, r->folded, r->bins);
+}
+
+/* Takes a spectrum that came in. */
+static void reference_take_spectrum(struct reference *r, const char *in, uint32_t stream,
+                                    uint32_t nstreams, size_t s)
+{
+    const float *from = (const float *)(const void *)in + 2 * (s * nstreams + stream) * r->samples;
+    for (size_t k = 0; k < r->samples; k++) {
+        r->bins[k] = from[2 * k] + (double)from[2 * k + 1] * I;
+    }
 }
 
 /* Adds spectrum number r->next + s to channel k of a sum of output i. */
@@ -283,7 +295,11 @@ static status_t reference_run_streams(struct reference *r, const char *in,
     status_t st = STATUS_OK;
     for (size_t s = 0; s < spectra; s++) {
         for (int half = 0; half < count; half++) {
-            TRY(reference_make_spectrum(r, in, input, streams[half], s));
+            if (r->base.spec.is_spectra) {
+                reference_take_spectrum(r, in, streams[half], nstreams, s);
+            } else {
+                TRY(reference_make_spectrum(r, in, input, streams[half], s));
+            }
             for (uint32_t i = 0; i < r->base.spec.noutputs; i++) {
                 reference_deliver(r, i, streams[half], half, nstreams, s, data[i]);
             }
@@ -332,7 +348,9 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
             TRY(reference_run_streams(r, samples, input, streams, has_pairs ? 2 : 1, nstreams,
                                       spectra, data));
         }
-        found += reference_count_missing(spec, samples, input, stream, (size_t)counted);
+        found += spec->is_spectra
+                     ? 0
+                     : reference_count_missing(spec, samples, input, stream, (size_t)counted);
     }
     if (!first) {
         ((struct host_buffer *)in)->missing = found;

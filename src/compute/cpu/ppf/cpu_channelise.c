@@ -33,6 +33,9 @@ static struct fine_shape channelise_fine(const struct channelise_spec *spec,
         return (struct fine_shape){choice->shape.radix[0], choice->shape.radix[1],
                                    choice->shape.vector > 0};
     }
+    if (spec->is_spectra) {
+        return (struct fine_shape){0};
+    }
     return fine_shape(channelise_samples(spec),
                       spec->is_complex && !channelise_is_oversampled(spec));
 }
@@ -59,10 +62,12 @@ static status_t cpu_channelise_choose(backend_t *backend, const struct channelis
         choice.shape.simd = channelise_least_simd(spec);
         channelise_set_fine(fine, &choice.shape);
     }
-    TRY(fine.height > 0 ? fine_fft_wisdom(fine, spec->planning, spec->expected, choice.wisdom,
-                                          sizeof choice.wisdom)
-                        : cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected),
-                                         choice.wisdom, sizeof choice.wisdom));
+    TRY(spec->is_spectra ? STATUS_OK
+        : fine.height > 0
+            ? fine_fft_wisdom(fine, spec->planning, spec->expected, choice.wisdom,
+                              sizeof choice.wisdom)
+            : cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected),
+                             choice.wisdom, sizeof choice.wisdom));
     *out = choice;
 out:
     return st;
@@ -116,6 +121,9 @@ static uint64_t channelise_piece(const struct cpu *cpu)
 static size_t channelise_rows(const struct cpu *cpu)
 {
     const size_t strip = 2 * FINE_STRIP * cpu->fine.height;
+    if (cpu->base.spec.is_spectra) {
+        return GRAIN;
+    }
     if (cpu->fine.height == 0) {
         return ppf_fir_rows(GRAIN, cpu->shape.in_row);
     }
@@ -133,7 +141,10 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
 {
     cpu->base.spec = *spec;
     cpu->base.spec.coeff = NULL;
-    cpu->shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
+    cpu->shape.batch = 1;
+    if (!spec->is_spectra) {
+        cpu->shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
+    }
     cpu->fine = channelise_fine(spec, choice);
     cpu->has_pairs = channelise_has_pairs(spec);
     cpu->piece = channelise_piece(cpu);
@@ -218,6 +229,22 @@ static void cpu_channelise_destroy(channelise_t *channelise)
     channelise_free(cpu);
 }
 
+/* Filter and transforms. */
+static status_t channelise_create_bank(struct cpu *cpu, const struct channelise_spec *spec,
+                                       const char *wisdom)
+{
+    status_t st = STATUS_OK;
+    struct ppf_fir_strips strips = {0};
+    if (cpu->fine.height > 0) {
+        strips = (struct ppf_fir_strips){cpu->fine.width, FINE_STRIP};
+    }
+    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, strips, &cpu->filter));
+    TRY(cpu->fine.height > 0 ? fine_fft_create(cpu->kernels, cpu->fine, wisdom, &cpu->fine_fft)
+                             : cpu_fft_create(&cpu->shape, wisdom, &cpu->transform));
+out:
+    return st;
+}
+
 static status_t channelise_create_scratch(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
@@ -287,7 +314,6 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
     struct channelise_choice choice = spec->choice;
-    struct ppf_fir_strips strips = {0};
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
@@ -300,13 +326,7 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
-    if (cpu->fine.height > 0) {
-        strips = (struct ppf_fir_strips){cpu->fine.width, FINE_STRIP};
-    }
-    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, strips, &cpu->filter));
-    TRY(cpu->fine.height > 0
-            ? fine_fft_create(cpu->kernels, cpu->fine, choice.wisdom, &cpu->fine_fft)
-            : cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
+    TRY(spec->is_spectra ? STATUS_OK : channelise_create_bank(cpu, spec, choice.wisdom));
     TRY(channelise_create_scratch(cpu));
     TRY(channelise_create_steps(cpu));
     TRY(channelise_create_blocks(cpu));
@@ -329,13 +349,13 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
     thread += is_shared ? 0 : floats[3] * sizeof(float);
     thread += spec->is_interleaved ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
-    uint64_t bytes = ppf_fir_bytes(spec);
+    uint64_t bytes = spec->is_spectra ? 0 : ppf_fir_bytes(spec);
     if (cpu.fine.height > 0) {
         bytes += fine_fft_bytes(cpu.fine);
         bytes += is_shared
                      ? 2 * cpu.piece * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
                      : 0;
-    } else {
+    } else if (!spec->is_spectra) {
         /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors,
          * those of a transform of up to four times the length. */
         thread += (uint64_t)4 * 8 * cpu.shape.points;

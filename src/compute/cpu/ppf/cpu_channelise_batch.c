@@ -42,6 +42,9 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
 {
     size_t bytes = ppf_fir_sample_bytes(spec);
     size_t part = sample_part_bytes(spec->format, spec->is_complex);
+    if (spec->is_spectra) {
+        return (struct interleaved){.group = 1, .groups = nstreams, .sample_bytes = bytes};
+    }
     struct interleaved layout = {.is_copied = input->step != bytes, .sample_bytes = bytes};
     for (uint32_t i = 0; part > 0 && i < nstreams; i++) {
         layout.is_copied |= input->im[i] != input->re[i] + part;
@@ -119,6 +122,10 @@ static size_t channelise_bins_rows(const struct cpu *cpu)
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS])
 {
     const size_t streams = cpu->has_pairs ? 2 : 1;
+    if (cpu->base.spec.is_spectra) {
+        memset(floats, 0, SCRATCH_PARTS * sizeof *floats);
+        return;
+    }
     if (cpu->fine.height > 0) {
         floats[0] = (cpu->rows + cpu->base.spec.taps - 1) * 2 * FINE_STRIP;
         floats[1] = cpu->rows * cpu->fine.height * 2 * FINE_STRIP;
@@ -157,6 +164,10 @@ static const char *channelise_samples_of(const struct block *block, struct scrat
     const struct interleaved *layout = &block->layout;
     size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count);
     size_t first = (size_t)batch->first * channelise_hop(&cpu->base.spec);
+    if (cpu->base.spec.is_spectra) {
+        const size_t row = (size_t)batch->first * block->nstreams + stream + i;
+        return block->in + row * cpu->base.spec.nchannels * layout->sample_bytes;
+    }
     if (!layout->is_copied) {
         return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
     }

@@ -98,7 +98,8 @@ struct batch {
     uint32_t stream[2];
     uint64_t first;         /* spectrum of the block */
     size_t count;           /* at most GRAIN, in one grain */
-    const char *samples[2]; /* from those of spectrum `first` on, without gaps */
+    const char *samples[2]; /* from those of spectrum `first` on, without gaps; spectra come in:
+                               the first, rows of all streams apart */
 };
 
 /* Channels of some bins: piece p is channels first + p step .. + count - 1, and follows the one

@@ -420,11 +420,31 @@ static uint64_t channelise_run_rows(const struct block *block, struct scratch *s
     return missing;
 }
 
+/* Spectra that came in are only detected. */
+static void channelise_run_spectra(const struct block *block, struct scratch *scratch,
+                                   const struct batch *batch)
+{
+    const size_t channels = block->cpu->base.spec.channels;
+    const struct bins_cut whole = {.pieces = 1, .count = channels};
+    for (size_t i = 0; i < batch->count; i++) {
+        const float *bins[2] = {NULL, NULL};
+        for (int half = 0; half < (int)batch->streams; half++) {
+            bins[half] = (const float *)(const void *)batch->samples[half] +
+                         2 * i * block->nstreams * channels;
+            cpu_channelise_deliver(block, scratch, batch, bins, half, batch->first + i, &whole);
+        }
+    }
+}
+
 static uint64_t channelise_run_batch(const struct block *block, struct scratch *scratch,
                                      const struct batch *batch)
 {
     const struct cpu *cpu = block->cpu;
     uint64_t missing = 0;
+    if (cpu->base.spec.is_spectra) {
+        channelise_run_spectra(block, scratch, batch);
+        return 0;
+    }
     if (cpu->fine.height > 0) {
         return cpu_fine_batch(block, scratch, batch);
     }
@@ -503,8 +523,8 @@ static int channelise_first_spectra(const struct channelise_spec *spec)
 static int channelise_is_direct(const struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
-    return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1 &&
-           cpu->fine.height == 0;
+    return !spec->is_spectra && spec->is_complex && spec->nchannels == spec->channels &&
+           cpu->shape.batch == 1 && cpu->fine.height == 0;
 }
 
 static status_t channelise_create_deinterleaved(struct cpu *cpu)
@@ -624,12 +644,13 @@ static void channelise_fill_block(struct cpu *cpu, const struct run *run, uint64
 {
     const struct channelise_spec *spec = &cpu->base.spec;
     const size_t skipped = (size_t)before * channelise_hop(spec) * ppf_fir_sample_bytes(spec);
-    for (uint32_t i = 0; i < run->nstreams; i++) {
+    for (uint32_t i = 0; i < run->nstreams && !spec->is_spectra; i++) {
         block->re[i] = run->input->re[i] + skipped;
         block->im[i] = run->input->im[i] + skipped;
     }
     block->cpu = cpu;
-    block->input = (struct sample_input){block->re, block->im, run->input->step};
+    block->input =
+        (struct sample_input){block->re, block->im, spec->is_spectra ? 0 : run->input->step};
     block->layout = run->layout;
     block->nstreams = run->nstreams;
     channelise_set_groups(block, run->nstreams);

@@ -20,8 +20,9 @@
  *
  *   direct   the fused kernel, or those of fine channels, make the one product by themselves
  *   whole    spectra of all channels are a product: they are made in its buffer, others from there
- *   tiles    else: spectra are made in a workspace, some at a time, and products from there */
-enum route { ROUTE_DIRECT, ROUTE_WHOLE, ROUTE_TILES };
+ *   tiles    else: spectra are made in a workspace, some at a time, and products from there
+ *   given    spectra come in, and products are made of them */
+enum route { ROUTE_DIRECT, ROUTE_WHOLE, ROUTE_TILES, ROUTE_GIVEN };
 
 /* One product's last steps. */
 struct last {
@@ -247,6 +248,9 @@ static uint64_t ppf_bytes(const struct channelise_spec *spec)
      * the coefficients; sums of power. */
     uint64_t bytes = (tile + max_u64(tile, fine_may_be(spec) ? ppf_fine_spectra(spec) : 0)) * row +
                      channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
+    if (spec->is_spectra) {
+        bytes = 0;
+    }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
         bytes += spec->outputs[i].quantity != QUANTITY_SPECTRA
@@ -262,6 +266,10 @@ static void ppf_set_route(ppf_t *bank)
     int is_fused = bank->choice.shape.kernel == KERNEL_FUSED;
     int is_split = is_fused || spec->is_complex; /* transforms are spectra */
     bank->route = ROUTE_TILES;
+    if (spec->is_spectra) {
+        bank->route = ROUTE_GIVEN;
+        return;
+    }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (detect_kind(&spec->outputs[i]) == DETECT_SPECTRA && ppf_has_all_channels(spec) &&
             is_split) {
@@ -287,10 +295,11 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
     bank->spec = *spec;
     bank->choice = *choice;
     ppf_set_route(bank);
-    TRY(ppf_put_coefficients(bank));
-    TRY(choice->shape.kernel == KERNEL_FUSED  ? ppf_create_fused(bank)
-        : choice->shape.kernel == KERNEL_FINE ? ppf_create_fine(bank)
-                                              : ppf_create_fir(bank));
+    TRY(bank->route == ROUTE_GIVEN ? STATUS_OK : ppf_put_coefficients(bank));
+    TRY(bank->route == ROUTE_GIVEN             ? STATUS_OK
+        : choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank)
+        : choice->shape.kernel == KERNEL_FINE  ? ppf_create_fine(bank)
+                                               : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
         TRY(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),
@@ -436,7 +445,7 @@ static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t 
     struct launch_size size =
         detect_size(&bank->spec, i, bank->next + first, count, block->nstreams);
     cl_mem to = last->kind == DETECT_GRAINS ? last->grains : block->out[i];
-    cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff;
+    cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff ? bank->coeff : from;
     if (last->kind == DETECT_STEPS) {
         return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
                       ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
@@ -471,9 +480,10 @@ static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem wor
 {
     status_t st = STATUS_OK;
     const uint32_t kernel = bank->choice.shape.kernel;
-    TRY(kernel == KERNEL_FUSED  ? ppf_run_fused(bank, block, work, 1)
-        : kernel == KERNEL_FINE ? ppf_run_fine(bank, block, work, from, count, 1)
-                                : ppf_run_fir(bank, block, work, from, count));
+    TRY(bank->route == ROUTE_GIVEN ? STATUS_OK
+        : kernel == KERNEL_FUSED   ? ppf_run_fused(bank, block, work, 1)
+        : kernel == KERNEL_FINE    ? ppf_run_fine(bank, block, work, from, count, 1)
+                                   : ppf_run_fir(bank, block, work, from, count));
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].detect) {
             TRY(ppf_run_detect(bank, block, i, work, from, count));
@@ -545,8 +555,9 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
         uint64_t every = only->bits ? only->scale_rows : only->integrate;
         TRY(bank->fine ? ppf_run_fine(bank, &block, to, 0, spectra, every)
                        : ppf_run_fused(bank, &block, to, every));
-    } else if (bank->route == ROUTE_WHOLE) {
-        TRY(ppf_run_piece(bank, &block, out[bank->full], 0, spectra));
+    } else if (bank->route == ROUTE_WHOLE || bank->route == ROUTE_GIVEN) {
+        const cl_mem all = bank->route == ROUTE_WHOLE ? out[bank->full] : in;
+        TRY(ppf_run_piece(bank, &block, all, 0, spectra));
     } else {
         TRY(ppf_run_tiles(bank, &block));
     }
@@ -608,7 +619,9 @@ static status_t opencl_channelise_create(backend_t *backend, const struct channe
     if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
-    if (spec->is_beside) {
+    if (spec->is_spectra) {
+        stage->deinterleave = NULL;
+    } else if (spec->is_beside) {
         stage->deinterleave = ((const struct stage *)spec->beside)->deinterleave;
     } else {
         TRY(deinterleave_create(opencl->device, &coding, spec->nstreams,
@@ -637,9 +650,10 @@ static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 static uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
 {
     const struct sample_coding coding = channelise_coding(spec);
-    uint64_t unpacked = spec->is_beside ? 0
-                                        : deinterleave_bytes(&coding, spec->nstreams,
-                                                             channelise_most_samples(spec));
+    uint64_t unpacked =
+        spec->is_beside || spec->is_spectra
+            ? 0
+            : deinterleave_bytes(&coding, spec->nstreams, channelise_most_samples(spec));
     return unpacked + ppf_bytes(spec);
 }
 
@@ -665,6 +679,11 @@ static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
     const struct channelise_spec *spec = &stage->base.spec;
     const struct sample_coding coding = channelise_coding(spec);
     uint64_t samples = channelise_inputs(spec, spectra);
+    if (spec->is_spectra) {
+        stage->lined_up = in->memory;
+        return opencl_block_begin(in, samples * nstreams * 2 * sizeof(float), out, spec->noutputs,
+                                  &stage->watch);
+    }
     /* Stages that share samples rely on what the first has done of them. */
     int may_leave = ppf_looks(stage->bank) && spec->most_samples == 0;
     const struct deinterleave_block block = {
@@ -696,11 +715,11 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
-    const struct ppf_look look = {deinterleave_found(stage->deinterleave),
+    const struct ppf_look look = {spec->is_spectra ? NULL : deinterleave_found(stage->deinterleave),
                                   is_left ? counted / channelise_samples(spec) : 0};
     TRY(ppf_run(stage->bank, &stage->watch, unpacked->lined_up, unpacked->stride, nstreams, spectra,
                 &look, outs, rows, bytes));
-    if (!first && in->use != BUFFER_BETWEEN) {
+    if (!first && !spec->is_spectra && in->use != BUFFER_BETWEEN) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     }
     TRY(opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch));

@@ -250,8 +250,8 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     status_t st = STATUS_OK;
     const struct device_info *info = &((struct opencl *)backend)->device->info;
     struct channelise_choice choice = {.backend = BACKEND_OPENCL};
-    if (spec->choice.backend == BACKEND_OPENCL) {
-        *out = spec->choice;
+    if (spec->choice.backend == BACKEND_OPENCL || spec->is_spectra) {
+        *out = spec->is_spectra ? choice : spec->choice;
         goto out;
     }
     if (spec->fft == FFT_CLFFT && !fft_can(FFT_CLFFT, spec->channels)) {
